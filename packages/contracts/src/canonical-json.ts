@@ -1,0 +1,37 @@
+/**
+ * One spelling for one JSON value (RFC 8785): what hashes and fingerprints are computed over, so that two
+ * writers of the same value agree on every byte.
+ */
+
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue | undefined };
+
+/**
+ * Serialises a JSON value with sorted keys and no white space. Members that are `undefined` are left out, as
+ * `JSON.stringify` does.
+ * @throws TypeError on a value that JSON cannot express (a function, a symbol, a bigint, NaN, Infinity).
+ */
+export function canonicalJson(value: unknown): string {
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new TypeError('a number that is not finite has no JSON form');
+    return JSON.stringify(value);
+  }
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
+  if (typeof value === 'object') {
+    // RFC 8785, section 3.2.3: members are sorted by their UTF-16 code units, which is what sort() compares.
+    const members = Object.keys(value)
+      .sort()
+      .flatMap((key) => {
+        const member = (value as Record<string, unknown>)[key];
+        return member === undefined ? [] : [`${JSON.stringify(key)}:${canonicalJson(member)}`];
+      });
+    return `{${members.join(',')}}`;
+  }
+  throw new TypeError(`a ${typeof value} has no JSON form`);
+}

@@ -1,0 +1,151 @@
+/**
+ * Identifiers: a prefix that names the kind and a lower-case ULID, so that an id is sortable by creation,
+ * opaque to its reader and impossible to confuse with another kind (design: architecture, "Rules that hold everywhere").
+ */
+import { z } from 'zod';
+
+/** Crockford base 32 in lower case: no i, l, o or u. */
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const TIME_CHARS = 10;
+const RANDOM_CHARS = 16;
+/** 2^48 milliseconds, the largest time a ULID can name (the year 10889). */
+const TIME_LIMIT_MS = 2 ** 48;
+
+export const ID_PREFIXES = {
+  tenant: 'tnt',
+  scope: 'scp',
+  principal: 'prn',
+  event: 'evt',
+  invocation: 'inv',
+  version: 'ver',
+  connection: 'con',
+  token: 'tok',
+  snapshot: 'snp',
+  backup: 'bkp',
+  denial: 'dnl',
+  hostname: 'hst',
+  access: 'acc',
+  request: 'req',
+} as const;
+
+declare const brand: unique symbol;
+type Branded<Kind extends string> = string & { readonly [brand]: Kind };
+
+export type TenantId = Branded<'tnt'>;
+export type ScopeId = Branded<'scp'>;
+export type PrincipalId = Branded<'prn'>;
+export type EventId = Branded<'evt'>;
+export type InvocationId = Branded<'inv'>;
+export type TokenId = Branded<'tok'>;
+
+/** A schema for ids of one kind: the prefix, an underscore and 26 characters of ULID. */
+export function idSchema<T extends string = string>(prefix: string): z.ZodType<T, string> {
+  return z
+    .string()
+    .regex(
+      new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`),
+      `must be an id that begins with ${prefix}_`,
+    ) as never;
+}
+
+export const tenantId = idSchema<TenantId>(ID_PREFIXES.tenant);
+export const scopeId = idSchema<ScopeId>(ID_PREFIXES.scope);
+export const principalId = idSchema<PrincipalId>(ID_PREFIXES.principal);
+export const eventId = idSchema<EventId>(ID_PREFIXES.event);
+export const invocationId = idSchema<InvocationId>(ID_PREFIXES.invocation);
+
+/** Where an id factory takes its time and its randomness from. */
+export interface IdSources {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** That many bytes from a cryptographic source. */
+  readonly random: (bytes: number) => Uint8Array;
+}
+
+/** Makes ids that increase strictly in the order they are made, even when the clock stands still or steps back. */
+export interface IdFactory {
+  /** A fresh id with the prefix. */
+  (prefix: string): string;
+  /** Makes every later id greater than this one: called with the newest stored id when a store is opened. */
+  observe(id: string): void;
+}
+
+/** Builds an {@link IdFactory}. Two ids of one millisecond differ by one in their random part (ULID, monotonic). */
+export function makeIdFactory(sources: IdSources): IdFactory {
+  let lastMs = -1;
+  let timePart = '';
+  const digits = new Uint8Array(RANDOM_CHARS);
+
+  const next = (prefix: string): string => {
+    const ms = sources.now();
+    if (ms > lastMs) {
+      lastMs = ms;
+      timePart = encodeTime(ms);
+      const random = sources.random(RANDOM_CHARS);
+      for (let i = 0; i < RANDOM_CHARS; i++) digits[i] = (random[i] as number) & 31;
+      // The top digit starts low, so that incrementing within one millisecond cannot run out.
+      digits[0] = (digits[0] as number) & 15;
+    } else {
+      increment();
+    }
+    let tail = '';
+    for (const digit of digits) tail += ALPHABET[digit];
+    return `${prefix}_${timePart}${tail}`;
+  };
+
+  const increment = (): void => {
+    for (let i = RANDOM_CHARS - 1; i >= 0; i--) {
+      if ((digits[i] as number) < 31) {
+        digits[i] = (digits[i] as number) + 1;
+        return;
+      }
+      digits[i] = 0;
+    }
+    // 2^79 ids in one millisecond: the time part moves on instead of repeating an id.
+    lastMs += 1;
+    timePart = encodeTime(lastMs);
+  };
+
+  const observe = (id: string): void => {
+    const ulid = id.slice(id.indexOf('_') + 1);
+    const ms = decodeTime(ulid);
+    if (ms < lastMs) return;
+    const tail = [...ulid.slice(TIME_CHARS)].map((char) => ALPHABET.indexOf(char));
+    if (ms === lastMs && !isAfter(tail, digits)) return;
+    lastMs = ms;
+    timePart = ulid.slice(0, TIME_CHARS);
+    digits.set(tail);
+  };
+
+  return Object.assign(next, { observe });
+}
+
+/** The creation time that an id carries, in milliseconds since the epoch. */
+export function timeOfId(id: string): number {
+  return decodeTime(id.slice(id.indexOf('_') + 1));
+}
+
+function encodeTime(ms: number): string {
+  if (!Number.isSafeInteger(ms) || ms < 0 || ms >= TIME_LIMIT_MS)
+    throw new RangeError('the clock is out of range');
+  let rest = ms;
+  let text = '';
+  for (let i = 0; i < TIME_CHARS; i++) {
+    text = ALPHABET[rest % 32] + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}
+
+function decodeTime(ulid: string): number {
+  let ms = 0;
+  for (let i = 0; i < TIME_CHARS; i++) ms = ms * 32 + ALPHABET.indexOf(ulid[i] ?? '');
+  return ms;
+}
+
+function isAfter(left: readonly number[], right: Uint8Array): boolean {
+  for (let i = 0; i < RANDOM_CHARS; i++) {
+    if (left[i] !== right[i]) return (left[i] as number) > (right[i] as number);
+  }
+  return false;
+}

@@ -1,0 +1,9 @@
+/** What every part of the platform agrees on. Start with `problems.ts`, `operations.ts` and `management.ts`. */
+export * from './canonical-json.ts';
+export * from './ids.ts';
+export * from './management.ts';
+export * from './manifest.ts';
+export * from './operations.ts';
+export * from './pages.ts';
+export * from './problems.ts';
+export * from './time.ts';

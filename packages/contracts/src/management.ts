@@ -1,0 +1,164 @@
+/**
+ * The management contract: what the control plane asks of a vertical under `/internal/*` (spec 4.4), as schemas
+ * that both sides share. Reads are GET with `tenantId` and `scopeId` in the query, everything else is POST with
+ * both in the body (design: vertical-host, "Wire of /internal/*").
+ */
+import { z } from 'zod';
+import { eventId, invocationId, principalId, scopeId, tenantId } from './ids.ts';
+import { permissionKey, roleKey } from './manifest.ts';
+import { entityRef } from './operations.ts';
+import { pageOf, pageQuery } from './pages.ts';
+import { timestamp } from './time.ts';
+
+/** The header that carries the platform secret (spec 5.6). */
+export const PLATFORM_SECRET_HEADER = 'x-platform-secret';
+
+/** Which scope of which tenant a management call is about. */
+export const scopeRef = z.object({ tenantId, scopeId });
+export type ScopeRef = z.infer<typeof scopeRef>;
+
+/** Settings to deliver; null removes a key. `platform:auth` is one of them. */
+export const configPatch = z.record(z.string().min(1).max(128), z.string().max(16_384).nullable());
+
+export const provisionRequest = z.strictObject({
+  ...scopeRef.shape,
+  name: z.string().min(1).max(200),
+  owner: z.strictObject({ email: z.email().optional(), name: z.string().max(200).optional() }).optional(),
+  config: configPatch.optional(),
+});
+export const provisionResponse = z.object({
+  scopeId,
+  /** `unchanged` when the scope was already there: provisioning twice is provisioning once. */
+  status: z.enum(['provisioned', 'unchanged']),
+  ownerSeat: z.enum(['pending', 'claimed']).nullable(),
+});
+
+export const configureRequest = z.strictObject({ ...scopeRef.shape, config: configPatch });
+export const configureResponse = z.object({ keys: z.array(z.string()) });
+
+/** Why a seat is pending (design: identity, "Owner seat"). */
+export const seatReason = z.enum(['never_opened', 'window_open', 'window_closed', 'claim_outstanding']);
+export const ownerSeatResponse = z
+  .object({
+    state: z.enum(['pending', 'claimed']),
+    /** Null exactly when the seat is claimed. */
+    reason: seatReason.nullable(),
+    windowEndsAt: timestamp.nullable(),
+    claimedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'OwnerSeat' });
+
+/** `hostname` is where the scope's application is reached; the link points there. */
+export const ownerClaimRequest = z.strictObject({ ...scopeRef.shape, origin: z.url() });
+export const ownerClaimResponse = z.object({ url: z.url(), expiresAt: timestamp }).meta({ id: 'OwnerClaim' });
+
+/** How much a payload says about a person. All but `none` are sealed under a key per subject. */
+export const piiClass = z.enum(['none', 'pseudonymous', 'direct']);
+
+export const eventRecord = z
+  .object({
+    id: eventId,
+    type: z.string(),
+    entity: entityRef.nullable(),
+    actor: z.string(),
+    operation: z.string(),
+    invocation: invocationId,
+    /** The event that set this one off, or null at the origin. */
+    cause: eventId.nullable(),
+    piiClass,
+    subject: z.string().nullable(),
+    payload: z.unknown(),
+    at: timestamp,
+  })
+  .meta({ id: 'Event' });
+export type EventRecord = z.infer<typeof eventRecord>;
+
+export const historyQuery = z.strictObject({
+  ...scopeRef.shape,
+  entityType: entityRef.shape.type,
+  entityId: entityRef.shape.id,
+  ...pageQuery,
+});
+export const historyResponse = pageOf(eventRecord);
+
+export const denialRecord = z
+  .object({
+    id: z.string(),
+    actor: z.string(),
+    permission: permissionKey,
+    entity: entityRef.nullable(),
+    /** Null when the refusal unwound no operation. */
+    operation: z.string().nullable(),
+    at: timestamp,
+  })
+  .meta({ id: 'Denial' });
+export type DenialRecord = z.infer<typeof denialRecord>;
+
+export const denialsQuery = z.strictObject({
+  ...scopeRef.shape,
+  actor: z.string().max(128).optional(),
+  permission: permissionKey.optional(),
+  ...pageQuery,
+});
+export const denialsResponse = pageOf(denialRecord);
+
+export const denialsSummaryQuery = z.strictObject({
+  ...scopeRef.shape,
+  groupBy: z.enum(['actor', 'operation']).default('actor'),
+});
+export const denialBucket = z.object({
+  actor: z.string().optional(),
+  permission: permissionKey.optional(),
+  operation: z.string().nullable().optional(),
+  count: z.int(),
+  lastAt: timestamp,
+});
+/** Buckets by (actor, permission), or by operation; `groupBy` echoes which (spec 4.3.7). */
+export const denialsSummaryResponse = z
+  .object({ groupBy: z.enum(['actor', 'operation']), total: z.int(), buckets: z.array(denialBucket) })
+  .meta({ id: 'DenialsSummary' });
+
+export const migrationRecord = z.object({
+  set: z.string(),
+  version: z.int(),
+  name: z.string(),
+  digest: z.string(),
+  appliedAt: timestamp,
+});
+export const migrationsResponse = z.object({ items: z.array(migrationRecord) });
+
+/** Roles that the platform adds to the manifest's own: key → permission keys. */
+export const projectedRoles = z.record(roleKey, z.array(permissionKey));
+
+export const eventRef = z.strictObject({ ...scopeRef.shape, event: eventId });
+/** A walk from one event; `truncated` says that it was cut at its bound. */
+export const walkResponse = z.object({ items: z.array(eventRecord), truncated: z.boolean() });
+
+export const assignmentRequest = z.strictObject({ ...scopeRef.shape, principal: principalId, role: roleKey });
+
+export type ProvisionRequest = z.infer<typeof provisionRequest>;
+export type ProvisionResponse = z.infer<typeof provisionResponse>;
+export type ConfigureRequest = z.infer<typeof configureRequest>;
+export type OwnerSeat = z.infer<typeof ownerSeatResponse>;
+export type OwnerClaim = z.infer<typeof ownerClaimResponse>;
+export type HistoryQuery = z.infer<typeof historyQuery>;
+export type DenialsQuery = z.infer<typeof denialsQuery>;
+export type DenialsSummaryQuery = z.infer<typeof denialsSummaryQuery>;
+export type DenialsSummary = z.infer<typeof denialsSummaryResponse>;
+export type MigrationRecord = z.infer<typeof migrationRecord>;
+export type EventWalk = z.infer<typeof walkResponse>;
+
+/**
+ * The scopes of one vertical as the platform works with them (spec 4.4). It grows with the routes: a host
+ * written against an older member list fails to compile (spec 9.3). Members reject with a `PlatformError`.
+ */
+export interface VerticalScopeHost {
+  provisionScopeLocal(scope: ScopeRef & { readonly name: string }): Promise<'provisioned' | 'unchanged'>;
+  projectRolesLocal(scope: ScopeRef, roles: Readonly<Record<string, readonly string[]>>): Promise<void>;
+  appliedMigrationsLocal(scope: ScopeRef): Promise<MigrationRecord[]>;
+  entityHistoryLocal(query: HistoryQuery): Promise<z.infer<typeof historyResponse>>;
+  eventCauseLocal(ref: z.infer<typeof eventRef>): Promise<EventWalk>;
+  eventEffectsLocal(ref: z.infer<typeof eventRef>): Promise<EventWalk>;
+  listDenialsLocal(query: DenialsQuery): Promise<z.infer<typeof denialsResponse>>;
+  summarizeDenialsLocal(query: DenialsSummaryQuery): Promise<DenialsSummary>;
+}

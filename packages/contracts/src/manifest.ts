@@ -1,0 +1,73 @@
+/** What a vertical says about itself: the declaration that the platform, the kernel and the staff read. */
+import { z } from 'zod';
+
+export const slug = z
+  .string()
+  .regex(
+    /^[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
+    'must be lower-case letters, digits and hyphens, beginning with a letter',
+  );
+
+/** `noun.verb`, or a deeper dotted path. */
+export const permissionKey = z
+  .string()
+  .regex(/^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)+$/)
+  .max(128);
+
+export const roleKey = z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/);
+
+/** One setting that a vertical reads. Precedence: delivered, then binding, then default (spec 2.3). */
+export const envEntry = z.strictObject({
+  summary: z.string(),
+  default: z.string().optional(),
+  secret: z.boolean().optional(),
+});
+
+export const envSpec = z.record(z.string().regex(/^[A-Z][A-Z0-9_]*$/), envEntry);
+export type EnvSpec = z.infer<typeof envSpec>;
+
+export const manifestSchema = z
+  .strictObject({
+    slug,
+    name: z.string().min(1).max(100),
+    version: z.string().regex(/^\d+\.\d+\.\d+(?:[-+].+)?$/),
+    /** Permission key → what it allows, in words. */
+    permissions: z.record(permissionKey, z.string()),
+    roles: z.record(roleKey, z.strictObject({ name: z.string(), permissions: z.array(permissionKey) })),
+    /** The role that the owner seat is granted. */
+    ownerRole: roleKey,
+    /** Entity type → its declaration. A grant on a parent covers its children, four levels deep at most. */
+    entities: z.record(z.string(), z.strictObject({ parent: z.string().optional() })),
+    env: envSpec,
+  })
+  .superRefine((manifest, issues) => {
+    if (!manifest.roles[manifest.ownerRole]) {
+      issues.addIssue({
+        code: 'custom',
+        path: ['ownerRole'],
+        message: `names no declared role: ${manifest.ownerRole}`,
+      });
+    }
+    for (const [key, role] of Object.entries(manifest.roles)) {
+      for (const permission of role.permissions) {
+        if (!(permission in manifest.permissions)) {
+          issues.addIssue({
+            code: 'custom',
+            path: ['roles', key],
+            message: `names an undeclared permission: ${permission}`,
+          });
+        }
+      }
+    }
+    for (const [type, entity] of Object.entries(manifest.entities)) {
+      if (entity.parent !== undefined && !manifest.entities[entity.parent]) {
+        issues.addIssue({
+          code: 'custom',
+          path: ['entities', type],
+          message: `names an undeclared parent: ${entity.parent}`,
+        });
+      }
+    }
+  });
+
+export type VerticalManifest = z.infer<typeof manifestSchema>;

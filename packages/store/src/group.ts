@@ -1,0 +1,234 @@
+/**
+ * Group commit, the same on every engine: calls that wait on one unit run one after the other in one outer
+ * transaction and are acknowledged after its single durable commit. A failing call rolls back its own savepoint
+ * and nothing else (design: architecture, "A request, end to end").
+ *
+ * Invariants:
+ * 1. Calls run in the order in which they were made.
+ * 2. No caller hears of success before the commit that holds its writes returned.
+ * 3. When the commit fails, every call of the group fails, and nothing of the group was kept.
+ */
+import { makeIdFactory, PlatformError } from '@freehold/contracts';
+import { failureOf, type IncidentSink, type Outcome, type UnitOptions, unknownUnit } from './engine.ts';
+import { migrate } from './migrations.ts';
+import type { GuardOptions, SqlDatabase } from './sql-database.ts';
+import { RollbackThen, type UnitContext, type UnitDefinition, type UnitMethods } from './unit.ts';
+
+/** How many calls share one commit at most, so that one busy unit cannot hold the others up for long. */
+const GROUP_CALLS_MAX = 256;
+
+/** Says that the outer transaction is gone (a full disk, an I/O error): a savepoint throws it, the group fails. */
+export class TransactionLost extends Error {
+  override readonly name = 'TransactionLost';
+}
+
+/** What an engine brings: a database, a durable transaction, and the world. */
+export interface UnitHost {
+  readonly key: string;
+  readonly db: SqlDatabase;
+  guarded(options: GuardOptions): SqlDatabase;
+  /** Runs `work` in one transaction and returns when it is durable; throws, with nothing kept, when it is not. */
+  transact(work: () => void): void;
+  /** Runs a task soon, after other callers had a chance to join the group. */
+  schedule(task: () => void): void;
+  now(): number;
+  random(bytes: number): Uint8Array;
+  readonly onIncident: IncidentSink;
+}
+
+/** An open unit. */
+export interface RunningUnit {
+  call(method: string, input: unknown): Promise<Outcome>;
+  /** Whether nothing waits. */
+  readonly idle: boolean;
+  /** Runs whatever waits, now. */
+  drain(): void;
+}
+
+interface PendingCall {
+  readonly method: string;
+  readonly input: unknown;
+  readonly settle: (outcome: Outcome) => void;
+}
+
+/**
+ * Opens a unit on a host: applies its migrations, then takes calls.
+ * @throws PlatformError `not_found` for a unit that was never created (unless `create`), and what {@link migrate} throws.
+ */
+export function openUnit<M extends UnitMethods>(
+  definition: UnitDefinition<M>,
+  host: UnitHost,
+  options: UnitOptions,
+): RunningUnit {
+  if (!options.create) requireCreated(definition.kind, host);
+  const rollbackTasks: (() => void)[] = [];
+  let commitTasks: (() => void)[] = [];
+
+  const context: UnitContext = {
+    key: host.key,
+    db: host.db,
+    guarded: (options) => host.guarded(options),
+    now: () => host.now(),
+    random: (bytes) => host.random(bytes),
+    newId: makeIdFactory(host),
+    afterCommit: (task) => commitTasks.push(task),
+    onRollback: (task) => rollbackTasks.push(task),
+  };
+  migrateAll(definition, host);
+  const methods = definition.open(context);
+  const queries = new Set<string>(definition.queries);
+
+  let waiting: PendingCall[] = [];
+  let scheduled = false;
+
+  const call = (method: string, input: unknown): Promise<Outcome> => {
+    // Between two groups nothing is uncommitted, so a read that has nobody to wait for needs no transaction.
+    if (waiting.length === 0 && queries.has(method))
+      return Promise.resolve(attempt(method, () => run(method, input)));
+    return new Promise((settle) => {
+      waiting.push({ method, input, settle });
+      if (!scheduled) {
+        scheduled = true;
+        host.schedule(flush);
+      }
+    });
+  };
+
+  const flush = (): void => {
+    scheduled = false;
+    if (waiting.length === 0) return;
+    const group = waiting.length > GROUP_CALLS_MAX ? waiting.splice(0, GROUP_CALLS_MAX) : waiting;
+    if (group === waiting) waiting = [];
+    else {
+      scheduled = true;
+      host.schedule(flush);
+    }
+    const outcomes = runGroup(group);
+    for (let i = 0; i < group.length; i++) (group[i] as PendingCall).settle(outcomes[i] as Outcome);
+  };
+
+  const runGroup = (group: readonly PendingCall[]): readonly Outcome[] => {
+    const outcomes: Outcome[] = [];
+    commitTasks = [];
+    try {
+      host.transact(() => {
+        for (const each of group) outcomes.push(runOne(each));
+      });
+    } catch (error) {
+      dropCaches();
+      report(error, group.map((each) => each.method).join(','));
+      return group.map(() => ({ ok: false, failure: failureOf(notKept(error)) }));
+    }
+    for (const task of commitTasks) attempt('afterCommit', task);
+    return outcomes;
+  };
+
+  const runOne = ({ method, input }: PendingCall): Outcome => {
+    if (queries.has(method)) return attempt(method, () => run(method, input));
+    const tasksBefore = commitTasks.length;
+    try {
+      return { ok: true, value: host.db.savepoint(() => run(method, input)) };
+    } catch (error) {
+      if (error instanceof TransactionLost) throw error;
+      dropCaches();
+      commitTasks.length = tasksBefore;
+      if (!(error instanceof RollbackThen)) return failed(method, error);
+      host.db.savepoint(error.write);
+      return failed(method, error.error);
+    }
+  };
+
+  const run = (method: string, input: unknown): unknown => {
+    const implementation = Object.hasOwn(methods, method) ? methods[method] : undefined;
+    if (!implementation)
+      throw new PlatformError('unsupported', `A ${definition.kind} has no method of this name.`, {
+        reason: 'unknown_method',
+      });
+    const value = implementation(input);
+    if (isThenable(value)) {
+      // A transaction cannot wait for the outside world: what a promise did after its first step would be lost.
+      Promise.resolve(value).catch(() => undefined);
+      throw new TypeError(
+        `${definition.kind}.${method} returned a promise; a unit's methods are synchronous`,
+      );
+    }
+    return value;
+  };
+
+  const attempt = (method: string, work: () => unknown): Outcome => {
+    try {
+      return { ok: true, value: work() };
+    } catch (error) {
+      return failed(method, error);
+    }
+  };
+
+  const failed = (method: string, error: unknown): Outcome => {
+    if (!(error instanceof PlatformError)) report(error, method);
+    return { ok: false, failure: failureOf(error) };
+  };
+
+  const dropCaches = (): void => {
+    for (const task of rollbackTasks) task();
+  };
+
+  const report = (error: unknown, method: string): void =>
+    host.onIncident(error, { kind: definition.kind, key: host.key, method });
+
+  return {
+    call,
+    get idle() {
+      return waiting.length === 0;
+    },
+    drain: () => {
+      while (waiting.length > 0) flush();
+    },
+  };
+}
+
+/** A unit exists from the commit of its first migration on; an empty file that a crash left behind is none. */
+function requireCreated(kind: string, host: UnitHost): void {
+  const journal = host.db.get(
+    "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '_spine_migrations'",
+  );
+  if (!journal) throw unknownUnit(kind);
+}
+
+function migrateAll<M extends UnitMethods>(definition: UnitDefinition<M>, host: UnitHost): void {
+  let failure: unknown;
+  host.transact(() => {
+    for (const set of definition.migrations) {
+      try {
+        const through = set.guarded
+          ? { through: host.guarded({ protectedPrefix: '_spine_', readOnly: false }) }
+          : {};
+        migrate(host.db, set, { nowMs: host.now(), ...through });
+      } catch (error) {
+        // What was applied before the failing one is good and stays; the unit is not opened.
+        if (error instanceof TransactionLost) throw error;
+        failure = error;
+        return;
+      }
+    }
+  });
+  if (failure !== undefined) throw failure;
+}
+
+function notKept(cause: unknown): PlatformError {
+  return new PlatformError(
+    'unavailable',
+    'This could not be stored, and nothing of it was kept. Try again.',
+    {
+      reason: 'commit_failed',
+      headers: { 'retry-after': '1' },
+      cause,
+    },
+  );
+}
+
+/** Whether a value is a promise or behaves like one. */
+export function isThenable(value: unknown): boolean {
+  return (
+    typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+  );
+}

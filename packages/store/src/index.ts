@@ -1,0 +1,6 @@
+/** Where the platform's memory meets its engines. Start with `unit.ts`, then `engine.ts`. */
+export * from './engine.ts';
+export * from './group.ts';
+export * from './migrations.ts';
+export * from './sql-database.ts';
+export * from './unit.ts';

@@ -1,0 +1,33 @@
+/**
+ * The port to one SQLite database: the few synchronous calls that a unit makes, the same on `node:sqlite` and in
+ * a Durable Object. Statements are prepared once and kept by the engine; values are bound, never spliced.
+ */
+
+/** What can be bound to a `?` and what a column can hold. Integers are safe integers. */
+export type SqlValue = null | number | string | Uint8Array;
+
+export type SqlRow = Readonly<Record<string, SqlValue>>;
+
+export interface SqlDatabase {
+  /** Runs one statement whose rows nobody needs. */
+  run(sql: string, ...params: readonly SqlValue[]): void;
+  /** The first row of one statement, or undefined. */
+  get<Row = SqlRow>(sql: string, ...params: readonly SqlValue[]): Row | undefined;
+  /** Every row of one statement. */
+  all<Row = SqlRow>(sql: string, ...params: readonly SqlValue[]): Row[];
+  /** Runs a script of several statements without parameters: for migrations. */
+  exec(script: string): void;
+  /**
+   * Runs `work` so that all it writes stays or, when it throws, none of it does. Nests. The error goes on to
+   * the caller.
+   */
+  savepoint<T>(work: () => T): T;
+}
+
+/** What the guarded view of a database refuses (design: architecture, "Spine tables"). */
+export interface GuardOptions {
+  /** Tables with this prefix may be read and never written, altered or dropped. */
+  readonly protectedPrefix: string;
+  /** True refuses every write. */
+  readonly readOnly: boolean;
+}

@@ -1,0 +1,68 @@
+/**
+ * A unit: a small class over one SQLite database with one writer. Everything the platform remembers lives in one
+ * (design: architecture, "The one idea"). Its methods are synchronous inside, take and return plain JSON values,
+ * and never call another unit. A unit cannot tell which engine it is on.
+ */
+import type { IdFactory } from '@freehold/contracts';
+import type { MigrationSet } from './migrations.ts';
+import type { GuardOptions, SqlDatabase } from './sql-database.ts';
+
+/** What an engine gives to a unit when it opens it. */
+export interface UnitContext {
+  /** The unit's own key, for example a scope id. */
+  readonly key: string;
+  readonly db: SqlDatabase;
+  /** A view of the database that refuses some writes: for statements that are not the unit's own. */
+  guarded(options: GuardOptions): SqlDatabase;
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** That many bytes from a cryptographic source. */
+  random(bytes: number): Uint8Array;
+  readonly newId: IdFactory;
+  /** Runs a task once the present call is durable, and never if it is rolled back. */
+  afterCommit(task: () => void): void;
+  /** Registers what to do when something was rolled back: drop whatever is cached from the database. */
+  onRollback(task: () => void): void;
+}
+
+/** A unit's methods: one JSON value in, one out. A thrown `PlatformError` rolls the call back and reaches the caller. */
+// biome-ignore lint/suspicious/noExplicitAny: each unit types its own methods; this is only their common shape.
+export type UnitMethods = Readonly<Record<string, (input: any) => unknown>>;
+
+export interface UnitDefinition<M extends UnitMethods = UnitMethods> {
+  /** Names the kind on disk and in the cluster: lower case, `scope-fieldwork`. */
+  readonly kind: string;
+  /** Applied in order when the unit is opened. */
+  readonly migrations: readonly MigrationSet[];
+  /** Methods that only read: they are not isolated from the rest of their group and must not write. */
+  readonly queries: readonly (keyof M & string)[];
+  /** Called when the unit is opened, after the migrations. Prepares state; writes nothing. */
+  readonly open: (context: UnitContext) => M;
+}
+
+/** Checks a definition and gives it its type. @throws TypeError on a bad kind. */
+export function defineUnit<M extends UnitMethods>(definition: UnitDefinition<M>): UnitDefinition<M> {
+  if (!/^[a-z][a-z0-9-]{0,62}$/.test(definition.kind))
+    throw new TypeError(`not a unit kind: ${definition.kind}`);
+  return definition;
+}
+
+/** A unit from the outside: the same methods, each answering a promise. Rejects with a `PlatformError`. */
+export type UnitStub<M extends UnitMethods> = {
+  readonly [K in keyof M]: (...input: Parameters<M[K]>) => Promise<Awaited<ReturnType<M[K]>>>;
+};
+
+/** Thrown by a method to roll its own writes back and then, in the same transaction, write something else. */
+export class RollbackThen extends Error {
+  override readonly name = 'RollbackThen';
+  /** What the caller gets. */
+  readonly error: Error;
+  /** Runs after the roll-back; what it writes is durable when the caller hears of the failure. */
+  readonly write: () => void;
+
+  constructor(error: Error, write: () => void) {
+    super(error.message);
+    this.error = error;
+    this.write = write;
+  }
+}
