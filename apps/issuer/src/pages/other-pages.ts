@@ -1,0 +1,68 @@
+/** The smaller pages: who is signed in, signing out, having signed out, and what went wrong. */
+import type { Person } from '../people.ts';
+import { type Html, html } from './html.ts';
+import { type Page, renderMessage, renderPage } from './page.ts';
+
+/** The issuer's front page. */
+export function renderHomePage(page: {
+  readonly signedIn: Person | undefined;
+  readonly signOutPath: string;
+}): Page {
+  const { signedIn } = page;
+  return renderPage({
+    title: 'Who is signed in',
+    card:
+      signedIn === undefined
+        ? html`<h1>Nobody is signed in</h1><p class="lead">Start from an application: it sends you here to sign in.</p>`
+        : html`<h1>You are ${signedIn.name}</h1>
+<p class="lead">Applications sign you in as ${signedIn.email} without asking. Sign out here to become somebody else.</p>
+<p class="actions"><a class="button" href="${page.signOutPath}">Sign out</a></p>`,
+  });
+}
+
+export interface SignOutPage {
+  readonly signedIn: Person | undefined;
+  readonly clientName: string | undefined;
+  /** oidc-provider's form, with its token against cross-site requests; its id is `op.logoutForm`. */
+  readonly form: Html;
+  readonly formsLeadTo: readonly string[];
+}
+
+/** Asks before signing out, when the application could not prove that it knows the session. */
+export function renderSignOutPage(page: SignOutPage): Page {
+  return renderPage({
+    title: 'Sign out',
+    formsLeadTo: page.formsLeadTo,
+    card: html`<h1>Sign out?</h1>
+<p class="lead">${page.clientName === undefined ? 'You are' : `${page.clientName} asks to sign you out. You are`} signed in as ${page.signedIn?.name ?? 'somebody'}. Signing out here lets you choose somebody else at the next sign-in.</p>
+${page.form}
+<p class="actions"><button class="button" form="op.logoutForm" name="logout" value="yes" autofocus>Sign out</button>
+<button class="button plain" form="op.logoutForm">Stay signed in</button></p>`,
+  });
+}
+
+export function renderSignedOutPage(clientName: string | undefined): Page {
+  return renderMessage({
+    title: clientName === undefined ? 'You are signed out' : `You left ${clientName}`,
+    paragraphs: [html`You can close this page, or go back to an application and sign in as somebody else.`],
+  });
+}
+
+/** An OAuth error that cannot be sent to the application, because the application is not sure. */
+export function renderErrorPage(error: {
+  readonly code: string;
+  readonly description: string | undefined;
+}): Page {
+  return renderMessage({
+    title: 'This sign-in cannot go on',
+    paragraphs: [html`${error.description ?? 'The request was refused.'}`, html`<code>${error.code}</code>`],
+  });
+}
+
+/** The sign-in was finished, cancelled or forgotten by a restart. */
+export function renderExpiredPage(): Page {
+  return renderMessage({
+    title: 'This sign-in has expired',
+    paragraphs: [html`Go back to the application and start again.`],
+  });
+}

@@ -1,0 +1,144 @@
+/** oidc-provider, configured as the development issuer: code flow with PKCE, made-up people, no consent page. */
+import type {
+  AdapterFactory,
+  Configuration,
+  KoaContextWithOIDC,
+  Provider as ProviderType,
+} from 'oidc-provider';
+import { base as basePolicy, Prompt } from 'oidc-provider/lib/helpers/interaction_policy/index.js';
+import { Provider } from 'oidc-provider/lib/provider.js';
+import type { IssuerKeys } from './keys.ts';
+import { renderErrorPage } from './pages/other-pages.ts';
+import { findPerson, type Person } from './people.ts';
+import { confirmSignOut, redirectWhenNobodyIsSignedIn, sendPage, showSignedOut } from './sign-out.ts';
+
+export interface ProviderOptions {
+  /** The exact issuer identifier. */
+  readonly issuer: string;
+  readonly people: readonly Person[];
+  readonly keys: IssuerKeys;
+  readonly cookieKeys: readonly string[];
+  readonly adapter: AdapterFactory;
+  /** Hears about faults of the issuer itself and failed back-channel calls; not about refused requests. */
+  readonly onError: (error: unknown) => void;
+}
+
+const minuteSeconds = 60;
+const hourSeconds = 60 * minuteSeconds;
+const daySeconds = 24 * hourSeconds;
+
+export function makeProvider(options: ProviderOptions): ProviderType {
+  const provider = new Provider(options.issuer, configure(options));
+  // The listener sets the forwarded headers itself, so that every URL is built from the issuer's own.
+  provider.proxy = true;
+  provider.use((ctx, next) => redirectWhenNobodyIsSignedIn(provider, ctx, next));
+  provider.on('server_error', (_ctx, error) => options.onError(error));
+  provider.on('backchannel.error', (_ctx, error) => options.onError(error));
+  // Koa's own handler prints to the console, also what a caller did wrong.
+  provider.onerror = (error) => {
+    if (!('expose' in error && error.expose === true)) options.onError(error);
+  };
+  return provider;
+}
+
+function configure(options: ProviderOptions): Configuration {
+  const { people } = options;
+  return {
+    adapter: options.adapter,
+    jwks: { keys: [...options.keys.keys] },
+    cookies: {
+      keys: [...options.cookieKeys],
+      // Browsers do not separate cookies by port: distinct names keep other local servers' out of the way.
+      names: {
+        session: 'freehold_issuer_session',
+        interaction: 'freehold_issuer_interaction',
+        resume: 'freehold_issuer_resume',
+      },
+    },
+    findAccount: (_ctx, subject) => {
+      const person = findPerson(people, subject);
+      return person && { accountId: person.login, claims: () => claimsOf(person) };
+    },
+    claims: { openid: ['sub'], profile: ['name', 'preferred_username'], email: ['email', 'email_verified'] },
+    scopes: ['openid', 'offline_access'],
+    responseTypes: ['code'],
+    subjectTypes: ['public'],
+    clientAuthMethods: ['client_secret_basic'],
+    enabledJWA: { idTokenSigningAlgValues: ['ES256', 'RS256'] },
+    pkce: { required: () => true },
+    allowOmittingSingleRegisteredRedirectUri: false,
+    clientBasedCORS: () => false,
+    interactions: {
+      policy: interactionPolicy(),
+      url: (_ctx, interaction) => `/interaction/${interaction.uid}`,
+    },
+    loadExistingGrant: grantWhatIsAsked,
+    renderError: (ctx, out) =>
+      sendPage(ctx, renderErrorPage({ code: out.error, description: out.error_description })),
+    // oidc-provider's own dispatcher refuses loopback addresses. Here the only fetches are logout tokens for
+    // registered clients, and those live on loopback.
+    fetch: (input, init) => fetch(input, withoutDispatcher(init)),
+    features: {
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      resourceIndicators: { enabled: false },
+      userinfo: { enabled: true },
+      revocation: {
+        enabled: true,
+        allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId,
+      },
+      backchannelLogout: { enabled: true },
+      rpInitiatedLogout: {
+        enabled: true,
+        logoutSource: (ctx, form) => confirmSignOut(ctx, form, options),
+        postLogoutSuccessSource: showSignedOut,
+      },
+    },
+    ttl: {
+      AuthorizationCode: minuteSeconds,
+      AccessToken: hourSeconds,
+      IdToken: hourSeconds,
+      Interaction: hourSeconds,
+      Session: 12 * hourSeconds,
+      RefreshToken: 14 * daySeconds,
+      Grant: 14 * daySeconds,
+    },
+  };
+}
+
+function claimsOf(person: Person) {
+  return {
+    sub: person.login,
+    name: person.name,
+    preferred_username: person.login,
+    email: person.email,
+    email_verified: person.emailVerified,
+  };
+}
+
+function interactionPolicy() {
+  const policy = basePolicy();
+  // `prompt=select_account` is for issuers where one can be several people, which is all this one is for.
+  policy.add(new Prompt({ name: 'select_account', requestable: true }), 0);
+  return policy;
+}
+
+/** Grants every registered client what it asks for, so that no consent page is ever needed. */
+async function grantWhatIsAsked(ctx: KoaContextWithOIDC) {
+  const { oidc } = ctx;
+  const accountId = oidc.session?.accountId;
+  const clientId = oidc.client?.clientId;
+  if (accountId === undefined || clientId === undefined) return undefined;
+  const grantId = oidc.session?.grantIdFor(clientId);
+  const existing = grantId === undefined ? undefined : await oidc.provider.Grant.find(grantId);
+  const grant =
+    existing?.accountId === accountId ? existing : new oidc.provider.Grant({ accountId, clientId });
+  grant.addOIDCScope([...oidc.requestParamOIDCScopes]);
+  await grant.save();
+  return grant;
+}
+
+function withoutDispatcher(init: RequestInit | undefined): RequestInit {
+  const { dispatcher: _dispatcher, ...rest } = (init ?? {}) as RequestInit & { dispatcher?: unknown };
+  return rest;
+}

@@ -1,0 +1,15 @@
+/** What one scope does. Start with `vertical.ts` (what a builder writes) and `scope-methods.ts` (what a scope answers). */
+export type { Proof } from './permissions/permissions.ts';
+export { makeScopeHost, type ScopeHost, type ScopeStub } from './scope-host.ts';
+export type { EventWalkResult, Holdings, RoleAssignment, RoleChange, ScopeMethods } from './scope-methods.ts';
+export { makeScopeUnit, type ScopeUnit } from './scope-unit.ts';
+export {
+  defineOperations,
+  defineVertical,
+  type GrantRequest,
+  type NewEvent,
+  type Operation,
+  type OperationContext,
+  operation,
+  type Vertical,
+} from './vertical.ts';

@@ -1,0 +1,72 @@
+/**
+ * The scopes of one vertical on one engine: the co-located host of the management contract (spec 4.4), and the
+ * way in for the vertical's own routes.
+ */
+import {
+  type OperationStub,
+  PlatformError,
+  type PrincipalId,
+  type ScopeRef,
+  type VerticalScopeHost,
+} from '@freehold/contracts';
+import type { Engine, UnitStub } from '@freehold/store';
+import type { ScopeMethods } from './scope-methods.ts';
+import type { ScopeUnit } from './scope-unit.ts';
+
+/** One scope, from outside. */
+export type ScopeStub = UnitStub<ScopeMethods>;
+
+export interface ScopeHost extends VerticalScopeHost {
+  /** The scope itself, for the vertical's own code, which knows whose it is. */
+  scope(scopeId: string): ScopeStub;
+  /** The scope as one caller sees it: what `mountOperations` needs. */
+  operations(scopeId: string, principal: PrincipalId): OperationStub;
+}
+
+/** Builds the host of a vertical's scopes. */
+export function makeScopeHost({
+  engine,
+  unit,
+}: {
+  readonly engine: Engine;
+  readonly unit: ScopeUnit;
+}): ScopeHost {
+  const scope = (scopeId: string): ScopeStub => engine.unit(unit, scopeId);
+
+  /** The scope of a management call, or `not_found` when it is another tenant's: the two must look alike. */
+  const owned = async (ref: ScopeRef): Promise<ScopeStub> => {
+    const stub = scope(ref.scopeId);
+    const { tenantId } = await stub.identify({});
+    if (tenantId !== ref.tenantId)
+      throw new PlatformError('not_found', 'There is no such scope.', { reason: 'unknown_scope' });
+    return stub;
+  };
+
+  return {
+    scope,
+    operations: (scopeId, principal) => {
+      const stub = scope(scopeId);
+      return { invoke: (request) => stub.invoke({ ...request, principal }) };
+    },
+    provisionScopeLocal: ({ scopeId, tenantId, name }) =>
+      engine.unit(unit, scopeId, { create: true }).provision({ tenantId, name }),
+    projectRolesLocal: async (ref, roles) => void (await (await owned(ref)).projectRoles({ roles })),
+    appliedMigrationsLocal: async (ref) => (await owned(ref)).appliedMigrations({}),
+    entityHistoryLocal: async ({ entityType, entityId, limit, cursor, ...ref }) =>
+      (await owned(ref)).history({
+        entity: { type: entityType, id: entityId },
+        limit,
+        ...(cursor === undefined ? {} : { cursor }),
+      }),
+    eventCauseLocal: async ({ event, ...ref }) => (await owned(ref)).cause({ event }),
+    eventEffectsLocal: async ({ event, ...ref }) => (await owned(ref)).effects({ event }),
+    listDenialsLocal: async ({ tenantId, scopeId, actor, permission, limit, cursor }) =>
+      (await owned({ tenantId, scopeId })).listDenials({
+        limit,
+        ...(actor === undefined ? {} : { actor }),
+        ...(permission === undefined ? {} : { permission }),
+        ...(cursor === undefined ? {} : { cursor }),
+      }),
+    summarizeDenialsLocal: async ({ groupBy, ...ref }) => (await owned(ref)).summarizeDenials({ groupBy }),
+  };
+}

@@ -1,0 +1,125 @@
+/** What a vertical's builder writes against: the context of an operation, and the declaration of a vertical. */
+import {
+  type EntityRef,
+  type EventId,
+  isReadOnly,
+  type JsonValue,
+  manifestSchema,
+  OPERATION_NAME,
+  type OperationDeclaration,
+  type OperationTable,
+  type PrincipalId,
+  type ScopeId,
+  type VerticalManifest,
+} from '@freehold/contracts';
+import type { Migration, SqlDatabase } from '@freehold/store';
+import type { z } from 'zod';
+import type { Proof } from './permissions/permissions.ts';
+
+/** Something that happened, to be remembered for good. */
+export interface NewEvent {
+  /** What happened, in the past tense: `order.completed`. */
+  readonly type: string;
+  /** The record it happened to. */
+  readonly entity: EntityRef;
+  /** The facts, small. No personal data. */
+  readonly payload?: JsonValue;
+}
+
+export interface GrantRequest {
+  readonly subject: PrincipalId;
+  readonly permission: string;
+  /** Narrows the grant to one record; without it the grant is for the whole scope. */
+  readonly entity?: EntityRef;
+  /** Milliseconds since the epoch; without it the grant does not expire. */
+  readonly expiresAtMs?: number;
+}
+
+/** What an operation's `run` is given (design: kernel, "Operations"). Everything in it is synchronous. */
+export interface OperationContext {
+  /** The vertical's own tables. Spine tables can be read and never written. Read only in a read-only operation. */
+  readonly sql: SqlDatabase;
+  readonly principal: PrincipalId;
+  readonly scope: ScopeId;
+  /** When the invocation began, in milliseconds since the epoch. */
+  readonly now: number;
+  /** A fresh sortable id with the prefix. */
+  newId(prefix: string): string;
+  /** Appends an event to the scope's history; it becomes the cause of whatever is invoked after it. */
+  emit(event: NewEvent): EventId;
+  /**
+   * Demands a permission. A refusal rolls the whole invocation back and writes one denial row, even when `run`
+   * catches the error.
+   * @throws PlatformError `permission_denied`
+   */
+  check(permission: string, entity?: EntityRef): Proof;
+  /** Whether the principal holds a permission. Refuses nothing. */
+  can(permission: string, entity?: EntityRef): boolean;
+  /** The records of a type for which the principal holds a permission: all of them, or these. */
+  reach(permission: string, entityType: string): 'all' | readonly string[];
+  /** Gives somebody a permission that the caller holds. Granting twice is granting once. */
+  grant(request: GrantRequest): void;
+  /** Takes a direct grant back. Nothing happens when there is none. */
+  revoke(request: Omit<GrantRequest, 'expiresAtMs'>): void;
+  /** Runs another operation of this vertical as the same principal, in the same transaction, caused by the last event. */
+  invoke(operation: string, input: unknown): unknown;
+}
+
+/** A vertical's operation: the common declaration with the kernel's context. */
+export type Operation<
+  I extends z.ZodType = z.ZodType,
+  O extends z.ZodType = z.ZodType,
+> = OperationDeclaration<OperationContext, I, O>;
+
+/** Gives one declaration its exact types, so that `run` knows its input. */
+export function operation<I extends z.ZodType, O extends z.ZodType>(
+  declaration: Operation<I, O>,
+): Operation<I, O> {
+  return declaration;
+}
+
+/**
+ * Checks a table of operations: names, and that every `run` is synchronous.
+ * @throws TypeError that names the operation at fault.
+ */
+export function defineOperations<T extends OperationTable>(table: T): T {
+  for (const [name, { run }] of Object.entries(table)) {
+    if (!OPERATION_NAME.test(name))
+      throw new TypeError(`operation ${name}: a name is noun/verb in lower case`);
+    if (run.constructor.name === 'AsyncFunction' || run.constructor.name.endsWith('GeneratorFunction')) {
+      throw new TypeError(
+        `operation ${name}: run must be synchronous; do outside work in a route or an executor`,
+      );
+    }
+  }
+  return table;
+}
+
+/** An application for one trade: what it declares, the shape of its data, and what can be done with it. */
+export interface Vertical {
+  readonly manifest: VerticalManifest;
+  /** Applied in order to every scope when it is opened. */
+  readonly migrations: readonly Migration[];
+  readonly operations: OperationTable;
+}
+
+/**
+ * Checks a vertical: the manifest, and that operations name declared permissions.
+ * @throws TypeError that names what is wrong.
+ */
+export function defineVertical(vertical: Vertical): Vertical {
+  const manifest = manifestSchema.safeParse(vertical.manifest);
+  if (!manifest.success) {
+    const first = manifest.error.issues[0];
+    throw new TypeError(`manifest of ${vertical.manifest.slug}: ${first?.path.join('.')} ${first?.message}`);
+  }
+  for (const [name, declared] of Object.entries(vertical.operations)) {
+    if (!Object.hasOwn(vertical.manifest.permissions, declared.permission)) {
+      throw new TypeError(`operation ${name}: names an undeclared permission: ${declared.permission}`);
+    }
+    if (declared.http?.method === 'GET' && !isReadOnly(declared)) {
+      throw new TypeError(`operation ${name}: a GET must be read only`);
+    }
+  }
+  return vertical;
+}
