@@ -1,14 +1,34 @@
 import { defineConfig } from 'vitest/config';
 
-/** Node packages in one project; the workerd engine brings its own (it runs inside workerd). */
+/** Node packages in one project; the workerd engine brings its own (it runs inside workerd); whole processes have theirs. */
 export default defineConfig({
   test: {
     projects: [
       {
         test: {
           name: 'node',
-          include: ['{packages,apps,examples}/*/{src,test}/**/*.test.ts', 'tests/{contract,http,property,tools}/**/*.test.ts'],
+          include: [
+            '{packages,apps,examples}/*/{src,test}/**/*.test.ts',
+            'tests/{http,property,tools}/**/*.test.ts',
+          ],
           exclude: ['packages/engine-workerd/**', '**/node_modules/**'],
+        },
+      },
+      {
+        test: {
+          name: 'crash',
+          include: ['tests/crash/**/*.test.ts'],
+          testTimeout: 600_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'e2e',
+          include: ['tests/e2e/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
         },
       },
       './packages/engine-workerd/vitest.config.ts',

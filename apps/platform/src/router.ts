@@ -1,0 +1,141 @@
+/**
+ * The router: which application answers for a host name. It keeps a copy of the directory's host names in memory
+ * and drops it when the directory says that something changed (design: architecture, "A request, end to end").
+ */
+import { PlatformError, problemDocument } from '@freehold/contracts';
+import type { HostRoute } from '@freehold/directory';
+
+/** What a vertical is told about the node it serves. Comes from the router, never from a header. */
+export interface NodeEnv {
+  readonly node: {
+    readonly tenant: string;
+    readonly scope: string;
+    readonly vertical: string;
+    readonly version: string;
+    readonly surface: string;
+    readonly origin: string;
+  } | null;
+}
+
+type Fetch = (request: Request) => Response | Promise<Response>;
+
+export interface RouterOptions {
+  /** The host name of the control plane: `api.localhost`. */
+  readonly apiHostname: string;
+  readonly controlPlane: Fetch;
+  /** Answers on `localhost` itself: readiness and a page that says where to go. */
+  readonly home: Fetch;
+  readonly homeHostnames: readonly string[];
+  /** A vertical that runs in this process, by slug. */
+  readonly vertical: (
+    slug: string,
+  ) => ((request: Request, env: NodeEnv) => Response | Promise<Response>) | null;
+  readonly routes: () => Promise<readonly HostRoute[]>;
+}
+
+export interface Router {
+  fetch(request: Request): Promise<Response>;
+  /** Forgets the host names; the next request reads them again. */
+  invalidate(): void;
+}
+
+export function makeRouter(options: RouterOptions): Router {
+  let routes: Promise<ReadonlyMap<string, HostRoute>> | null = null;
+
+  const load = (): Promise<ReadonlyMap<string, HostRoute>> => {
+    if (routes) return routes;
+    const loading = options.routes().then((all) => new Map(all.map((route) => [route.hostname, route])));
+    routes = loading;
+    // A failed read is not remembered: the next request tries again.
+    loading.catch(() => {
+      if (routes === loading) routes = null;
+    });
+    return loading;
+  };
+
+  const toVertical = async (request: Request, url: URL, route: HostRoute): Promise<Response> => {
+    if (!route.serving) {
+      return refuse(
+        request,
+        new PlatformError('unavailable', 'This application is suspended. Ask whoever runs it for you.', {
+          reason: 'suspended',
+        }),
+      );
+    }
+    // The management contract is between the platform and the vertical: it does not exist for the public.
+    if (/^\/internal(\/|$)/i.test(decodedPath(url))) return refuse(request, nothingHere());
+    const vertical = options.vertical(route.vertical);
+    if (!vertical) {
+      return refuse(
+        request,
+        new PlatformError('unavailable', 'This application is not running here at the moment.', {
+          reason: 'vertical_not_running',
+        }),
+      );
+    }
+    const { tenant, scope, version, surface } = route;
+    return vertical(request, {
+      node: { tenant, scope, vertical: route.vertical, version, surface, origin: url.origin },
+    });
+  };
+
+  return {
+    fetch: async (request) => {
+      const url = new URL(request.url);
+      const hostname = url.hostname.replace(/\.$/, '');
+      if (hostname === options.apiHostname) return options.controlPlane(request);
+      if (options.homeHostnames.includes(hostname)) return options.home(request);
+      try {
+        const route = (await load()).get(hostname);
+        return route ? await toVertical(request, url, route) : refuse(request, unknownHost());
+      } catch (error) {
+        if (error instanceof PlatformError) return refuse(request, error);
+        throw error;
+      }
+    },
+    invalidate: () => {
+      routes = null;
+    },
+  };
+}
+
+/** The path with its escapes undone, so that `%69nternal` is not another path than `internal`. */
+function decodedPath(url: URL): string {
+  try {
+    return decodeURIComponent(url.pathname);
+  } catch {
+    return url.pathname;
+  }
+}
+
+function unknownHost(): PlatformError {
+  return new PlatformError(
+    'not_found',
+    'No application answers at this address. Check the address, or bind it with the control plane.',
+    {
+      reason: 'unknown_host',
+    },
+  );
+}
+
+function nothingHere(): PlatformError {
+  return new PlatformError('not_found', 'There is nothing at this address.');
+}
+
+/** A problem for software; for somebody who navigates here, the same sentence as a page. */
+export function refuse(request: Request, error: PlatformError): Response {
+  if (!request.headers.get('accept')?.includes('text/html')) return problemDocument(error);
+  const sentence = error.message.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+  return new Response(
+    `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Freehold</title>
+<main><h1>${error.status}</h1><p>${sentence}</p></main></html>`,
+    {
+      status: error.status,
+      headers: {
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'no-store',
+        'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      },
+    },
+  );
+}

@@ -1,0 +1,63 @@
+/**
+ * Secrets that the platform makes for itself on its first start and keeps in the data directory, readable by its
+ * owner only.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { SettingsError } from './settings.ts';
+
+const stored = z.strictObject({
+  platformSecret: z.string().min(32),
+  issuerClientSecret: z.string().min(32),
+  /** The development issuer's signing keys, so that what it signed before a restart stays valid. */
+  issuerKeys: z.unknown(),
+});
+export type Secrets = z.infer<typeof stored>;
+
+/**
+ * The secrets of a data directory, made when the directory is new.
+ * @param makeIssuerKeys called once, on the first start.
+ * @throws SettingsError when the directory holds data and the secrets are gone or damaged.
+ */
+export async function loadSecrets(
+  dataDirectory: string,
+  makeIssuerKeys: () => Promise<unknown>,
+): Promise<Secrets> {
+  const path = join(dataDirectory, 'secrets.json');
+  if (existsSync(path)) return readSecrets(path);
+  if (existsSync(join(dataDirectory, 'directory', 'main.sqlite'))) {
+    throw new SettingsError(
+      `The secrets are missing: ${path} is gone although the directory holds data. Restore that file from your backup.`,
+    );
+  }
+  const secrets: Secrets = {
+    platformSecret: randomSecret(),
+    issuerClientSecret: randomSecret(),
+    issuerKeys: await makeIssuerKeys(),
+  };
+  writePrivately(path, `${JSON.stringify(secrets, null, 2)}\n`);
+  return secrets;
+}
+
+/** Writes a file that only its owner can read, whole or not at all. */
+export function writePrivately(path: string, text: string): void {
+  const draft = `${path}.${process.pid}.draft`;
+  writeFileSync(draft, text, { mode: 0o600, flush: true });
+  renameSync(draft, path);
+}
+
+function readSecrets(path: string): Secrets {
+  try {
+    return stored.parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch {
+    throw new SettingsError(
+      `The secrets cannot be read: ${path} is damaged. Restore that file from your backup.`,
+    );
+  }
+}
+
+function randomSecret(): string {
+  return randomBytes(32).toString('base64url');
+}

@@ -1,0 +1,64 @@
+/**
+ * `npm run spec`: which requirement ids of docs/spec/requirements.md no test cites, and which citations name no id.
+ * A citation is an id such as A-12 in a test file. Citations of unknown ids fail; with `--require A-23,A-24` or
+ * `--require A` so do the named ids (or areas) that nothing cites.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const ID = /\b[A-D]-\d{2}\b/g;
+const RANGE = /\b([A-D])-(\d{2})(?:\.\.|…|–| to )(?:\1-)?(\d{2})\b/g;
+
+const { values } = parseArgs({
+  options: { require: { type: 'string', default: '' }, json: { type: 'boolean', default: false } },
+});
+
+const known = new Map(
+  [...readFileSync(join(root, 'docs/spec/requirements.md'), 'utf8').matchAll(/^- ([A-D]-\d{2}) (.+)$/gm)].map(
+    ([, id, text]) => [id as string, text as string],
+  ),
+);
+const cited = new Map<string, string[]>();
+for (const file of globSync('{packages,apps,examples,tests}/**/*.{test.ts,e2e.ts}', {
+  cwd: root,
+  exclude: ['**/node_modules/**'],
+})) {
+  for (const id of idsOf(readFileSync(join(root, file), 'utf8')))
+    cited.set(id, [...(cited.get(id) ?? []), file]);
+}
+
+const uncited = [...known.keys()].filter((id) => !cited.has(id));
+const unknown = [...cited].filter(([id]) => !known.has(id));
+const required = values.require.split(',').filter(Boolean);
+const missing = uncited.filter((id) => required.some((each) => id === each || id.startsWith(`${each}-`)));
+
+if (values.json) {
+  console.log(
+    JSON.stringify({
+      known: known.size,
+      cited: known.size - uncited.length,
+      uncited,
+      unknown: unknown.map(([id]) => id),
+      missing,
+    }),
+  );
+} else {
+  console.log(`${known.size - uncited.length} of ${known.size} requirements are cited by a test.`);
+  for (const id of uncited) console.log(`  not cited: ${id} ${known.get(id)}`);
+  for (const [id, files] of unknown)
+    console.log(`  no such requirement: ${id}, cited in ${files.join(', ')}`);
+}
+for (const id of missing) console.error(`required and not cited: ${id} ${known.get(id)}`);
+process.exitCode = unknown.length > 0 || missing.length > 0 ? 1 : 0;
+
+/** Ids in a text, `A-23..A-26` counted as four. */
+function idsOf(text: string): Set<string> {
+  const ids = new Set(text.match(ID) ?? []);
+  for (const [, area, from, to] of text.matchAll(RANGE)) {
+    for (let n = Number(from); n <= Number(to); n++) ids.add(`${area}-${String(n).padStart(2, '0')}`);
+  }
+  return ids;
+}
