@@ -1,0 +1,60 @@
+/** What answers on `localhost` itself: health, readiness, and where to go from here. */
+import { PlatformError } from '@freehold/contracts';
+import type { HostRoute } from '@freehold/directory';
+import { Hono } from 'hono';
+import { refuse } from './router.ts';
+
+export interface HomeOptions {
+  /** Whether everything is up. */
+  readonly ready: () => boolean;
+  readonly routes: () => Promise<readonly HostRoute[]>;
+  /** The control plane's host name. */
+  readonly apiHostname: string;
+}
+
+export function makeHome({ ready, routes, apiHostname }: HomeOptions): Hono {
+  const app = new Hono();
+  app.get('/healthz', (c) => c.json({ status: 'ok' }));
+  app.get('/readyz', (c) => (ready() ? c.json({ status: 'ready' }) : c.json({ status: 'starting' }, 503)));
+  app.get('/', async (c) => {
+    const port = new URL(c.req.url).port;
+    const at = (hostname: string) => `http://${hostname}${port ? `:${port}` : ''}`;
+    const served = (await routes()).filter((route) => route.serving);
+    return c.html(
+      page({ applications: served.map((route) => at(route.hostname)), api: at(apiHostname) }),
+      200,
+      {
+        'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+      },
+    );
+  });
+  app.notFound((c) => refuse(c.req.raw, new PlatformError('not_found', 'There is nothing at this address.')));
+  return app;
+}
+
+function page({
+  applications,
+  api,
+}: {
+  readonly applications: readonly string[];
+  readonly api: string;
+}): string {
+  const links = applications.map((url) => `<li><a href="${url}">${url}</a></li>`).join('');
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Freehold</title>
+<style>
+  :root { color-scheme: light dark; font: 1.05rem/1.6 system-ui, sans-serif; }
+  main { max-width: 34rem; margin: 12vh auto; padding: 0 1.25rem; }
+</style>
+<main>
+  <h1>Freehold is running</h1>
+  <h2>Applications</h2>
+  ${links ? `<ul>${links}</ul>` : '<p>None yet. Provision a scope and bind a host name to it with the control plane.</p>'}
+  <h2>Control plane</h2>
+  <p><a href="${api}/openapi.json">${api}/openapi.json</a> describes every route.</p>
+</main>
+</html>`;
+}

@@ -1,0 +1,115 @@
+import type { HostRoute } from '@freehold/directory';
+import { expect, test } from 'vitest';
+import { makeRouter, type NodeEnv } from './router.ts';
+
+const route = (hostname: string, more: Partial<HostRoute> = {}): HostRoute => ({
+  hostname,
+  surface: 'app',
+  tenant: 'tnt_a',
+  scope: 'scp_a',
+  vertical: 'fieldwork',
+  version: '1.0.0',
+  serving: true,
+  ...more,
+});
+
+function open(routes: () => readonly HostRoute[]) {
+  const calls: NodeEnv[] = [];
+  let reads = 0;
+  const router = makeRouter({
+    apiHostname: 'api.localhost',
+    homeHostnames: ['localhost'],
+    controlPlane: () => new Response('control plane'),
+    home: () => new Response('home'),
+    vertical: (slug) =>
+      slug === 'fieldwork'
+        ? (_request, env) => {
+            calls.push(env);
+            return new Response('vertical');
+          }
+        : null,
+    routes: async () => {
+      reads += 1;
+      return routes();
+    },
+  });
+  const get = async (url: string, headers: Record<string, string> = {}) =>
+    router.fetch(new Request(url, { headers }));
+  return { router, calls, get, reads: () => reads };
+}
+
+test('each host name reaches its application, and the vertical is told whose it is', async () => {
+  const { get, calls } = open(() => [route('acme.localhost')]);
+  expect(await (await get('http://api.localhost:1/tenants')).text()).toBe('control plane');
+  expect(await (await get('http://localhost:1/')).text()).toBe('home');
+  expect(await (await get('http://acme.localhost:1/orders')).text()).toBe('vertical');
+  expect(calls[0]?.node).toEqual({
+    tenant: 'tnt_a',
+    scope: 'scp_a',
+    vertical: 'fieldwork',
+    version: '1.0.0',
+    surface: 'app',
+    origin: 'http://acme.localhost:1',
+  });
+});
+
+test.each([
+  'http://other.localhost:1/',
+  'http://acme.localhost.evil.test:1/',
+  'http://evil.test:1/',
+  'http://xacme.localhost:1/',
+])('the foreign host %s gets a problem, and a page where somebody navigates', async (url) => {
+  const { get, calls } = open(() => [route('acme.localhost')]);
+  const problem = await get(url);
+  expect(problem.status).toBe(404);
+  expect(problem.headers.get('content-type')).toBe('application/problem+json');
+  const page = await get(url, { accept: 'text/html,*/*' });
+  expect(page.status).toBe(404);
+  expect(await page.text()).toContain('No application answers at this address.');
+  expect(calls).toEqual([]);
+});
+
+// spec D-04, and design: the router refuses the management contract on public names as well.
+test.each([
+  '/internal/history',
+  '/internal',
+  '/INTERNAL/history',
+  '/%69nternal/history',
+  '/internal%2Fhistory',
+  '/./internal/x',
+])('the management contract does not exist for the public: %s', async (path) => {
+  const { get, calls } = open(() => [route('acme.localhost')]);
+  expect((await get(`http://acme.localhost:1${path}`)).status).toBe(404);
+  expect(calls).toEqual([]);
+});
+
+test('a suspended application answers 503 and is not called', async () => {
+  const { get, calls } = open(() => [route('acme.localhost', { serving: false })]);
+  const response = await get('http://acme.localhost:1/');
+  expect(response.status).toBe(503);
+  expect(await response.json()).toMatchObject({ code: 'unavailable', reason: 'suspended' });
+  expect(calls).toEqual([]);
+});
+
+test('host names are read once, and again after they changed', async () => {
+  let routes: HostRoute[] = [];
+  const { router, get, reads } = open(() => routes);
+  expect((await get('http://acme.localhost:1/')).status).toBe(404);
+  expect((await get('http://acme.localhost:1/')).status).toBe(404);
+  expect(reads()).toBe(1);
+  routes = [route('acme.localhost')];
+  router.invalidate();
+  expect((await get('http://acme.localhost:1/')).status).toBe(200);
+  expect(reads()).toBe(2);
+});
+
+test('a failed read of the host names lets nobody in and is tried again', async () => {
+  let broken = true;
+  const { get } = open(() => {
+    if (broken) throw new Error('the directory is away');
+    return [route('acme.localhost')];
+  });
+  await expect(get('http://acme.localhost:1/')).rejects.toThrow('the directory is away');
+  broken = false;
+  expect((await get('http://acme.localhost:1/')).status).toBe(200);
+});

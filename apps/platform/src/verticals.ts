@@ -1,0 +1,26 @@
+/** The verticals that run in this process. */
+
+import { makeFieldwork } from '@freehold/fieldwork';
+import type { Engine, IncidentSink } from '@freehold/store';
+import type { NodeEnv } from './router.ts';
+
+/** A vertical in this process: its manifest's version, and its worker. */
+export interface CoLocatedVertical {
+  readonly version: string;
+  readonly fetch: (request: Request, env: NodeEnv) => Response | Promise<Response>;
+}
+
+export interface VerticalsOptions {
+  readonly engine: Engine;
+  readonly platformSecret: string;
+  readonly now: () => number;
+  readonly random: (bytes: number) => Uint8Array;
+  readonly onIncident: IncidentSink;
+}
+
+/** Opens them, by slug. */
+export function openVerticals(options: VerticalsOptions): ReadonlyMap<string, CoLocatedVertical> {
+  const fieldwork = makeFieldwork({ ...options, fetch: (input, init) => fetch(input, init) });
+  const { slug, version } = fieldwork.manifest;
+  return new Map([[slug, { version, fetch: (request, env) => fieldwork.app.fetch(request, env) }]]);
+}

@@ -1,0 +1,95 @@
+/** Starting and stopping the platform as an operator does. */
+
+import { once } from 'node:events';
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Caller } from '../support/http.ts';
+import { failToStart, newPlace, type PlatformPlace, startPlatform } from '../support/platform.ts';
+
+let place: PlatformPlace;
+beforeEach(async () => {
+  place = await newPlace();
+});
+afterEach(() => place.remove());
+
+/** A start that failed must say one sentence and exit with a code that is not zero. */
+function expectOneSentence({ code, output }: { code: number | null; output: string }, words: RegExp): void {
+  expect(code).toBe(1);
+  expect(output.trim().split('\n')).toHaveLength(1);
+  expect(output).toMatch(words);
+}
+
+test('the first start provisions the demo tenant, and a later start finds everything as it was', async () => {
+  using caller = new Caller();
+  const first = await startPlatform(place);
+  expect((await caller.ask(`${place.url('localhost')}/readyz`)).status).toBe(200);
+  expect(statSync(join(place.dataDirectory, 'service-token')).mode & 0o777).toBe(0o600);
+  const authorization = { authorization: `Bearer ${first.serviceToken()}` };
+  const read = async () => ({
+    tenants: (await caller.ask(`${place.url('api.localhost')}/tenants`, { headers: authorization })).json<{
+      items: { id: string; slug: string }[];
+    }>().items,
+    log: (await caller.ask(`${place.url('api.localhost')}/admin-log`, { headers: authorization })).json<{
+      items: unknown[];
+    }>().items,
+  });
+  const before = await read();
+  expect(before.tenants.map((tenant) => tenant.slug)).toEqual(['acme']);
+  expect(await first.stop()).toBe(0);
+
+  const second = await startPlatform(place);
+  expect(second.serviceToken()).toBe(first.serviceToken());
+  expect(await read()).toEqual(before);
+  const verdict = await caller.ask(`${place.url('api.localhost')}/admin-log/verify`, {
+    headers: authorization,
+  });
+  expect(verdict.json()).toMatchObject({ status: 'ok' });
+  expect(await second.stop()).toBe(0);
+});
+
+test('a taken port is one clear sentence and a non-zero exit', async () => {
+  const other = createServer().listen(place.port, '127.0.0.1');
+  await once(other, 'listening');
+  expectOneSentence(await failToStart(place), new RegExp(`Port ${place.port} is taken`));
+  await once(other.close(), 'close');
+});
+
+test('a taken issuer port is one clear sentence and a non-zero exit', async () => {
+  const other = createServer().listen(place.issuerPort, '127.0.0.1');
+  await once(other, 'listening');
+  expectOneSentence(await failToStart(place), new RegExp(String(place.issuerPort)));
+  await once(other.close(), 'close');
+});
+
+test('an unwritable data directory is one clear sentence and a non-zero exit', async () => {
+  mkdirSync(dirname(place.dataDirectory), { recursive: true });
+  // Below a file nothing can be written, whoever asks.
+  writeFileSync(place.dataDirectory, '');
+  expectOneSentence(
+    await failToStart(place, { FREEHOLD_DATA: join(place.dataDirectory, 'below') }),
+    /data directory .* cannot be written/,
+  );
+});
+
+test('a data directory that another process uses is refused', async () => {
+  const running = await startPlatform(place);
+  const other = await newPlace();
+  expectOneSentence(
+    await failToStart(other, { FREEHOLD_DATA: place.dataDirectory }),
+    /in use by another process/,
+  );
+  expect(await running.stop()).toBe(0);
+  other.remove();
+});
+
+test('missing secrets beside existing data are one clear sentence, and nothing is made anew', async () => {
+  await (await startPlatform(place)).stop();
+  rmSync(join(place.dataDirectory, 'secrets.json'));
+  expectOneSentence(await failToStart(place), /secrets are missing/);
+});
+
+test('production without a platform secret is refused', async () => {
+  expectOneSentence(await failToStart(place, { NODE_ENV: 'production' }), /^PLATFORM_SECRET is missing/);
+});

@@ -1,0 +1,119 @@
+/** An HTTP client for tests: names any host on the loopback address, keeps cookies by host, follows nothing by itself. */
+import { Agent, request as httpRequest } from 'node:http';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  json<T = unknown>(): T;
+}
+
+export interface Ask {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** Sent as a form. */
+  readonly form?: Readonly<Record<string, string>>;
+}
+
+/** One browser-like caller. */
+export class Caller implements Disposable {
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  readonly #cookies = new Map<string, Map<string, { value: string; path: string }>>();
+
+  /** Asks an `http://` URL whose host may be any `*.localhost`; the connection goes to 127.0.0.1. */
+  ask(url: string, ask: Ask = {}): Promise<Answer> {
+    const target = new URL(url);
+    const body =
+      ask.json !== undefined
+        ? JSON.stringify(ask.json)
+        : ask.form
+          ? new URLSearchParams(ask.form).toString()
+          : undefined;
+    const headers: Record<string, string> = {
+      host: target.host,
+      ...(ask.json !== undefined ? { 'content-type': 'application/json' } : {}),
+      ...(ask.form ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
+      ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+      ...ask.headers,
+    };
+    const cookies = this.#cookieHeader(target);
+    if (cookies) headers.cookie = cookies;
+    return new Promise((resolve, reject) => {
+      const request = httpRequest(
+        {
+          agent: this.#agent,
+          host: '127.0.0.1',
+          port: target.port,
+          method: ask.method ?? (body === undefined ? 'GET' : 'POST'),
+          path: target.pathname + target.search,
+          headers,
+        },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          response.on('error', reject);
+          response.on('end', () => {
+            const text = Buffer.concat(chunks).toString('utf8');
+            this.#remember(target, response.headers['set-cookie'] ?? []);
+            const list = Object.entries(response.headers).flatMap(([name, value]) =>
+              [value ?? []].flat().map((one) => [name, one] as [string, string]),
+            );
+            resolve({
+              status: response.statusCode ?? 0,
+              headers: new Headers(list),
+              text,
+              json: <T>() => JSON.parse(text) as T,
+            });
+          });
+        },
+      );
+      request.on('error', reject);
+      request.end(body);
+    });
+  }
+
+  /** Asks and follows redirects by GET until something else answers. */
+  async navigate(url: string, ask: Ask = {}): Promise<{ url: string; answer: Answer }> {
+    let at = url;
+    let answer = await this.ask(at, { ...ask, headers: { accept: 'text/html', ...ask.headers } });
+    for (let hops = 0; answer.status >= 300 && answer.status < 400; hops++) {
+      if (hops > 20) throw new Error(`too many redirects, at ${at}`);
+      at = new URL(answer.headers.get('location') ?? '', at).href;
+      answer = await this.ask(at, { headers: { accept: 'text/html' } });
+    }
+    return { url: at, answer };
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+
+  #cookieHeader(url: URL): string {
+    const jar = this.#cookies.get(url.hostname);
+    return [...(jar ?? [])]
+      .filter(([, { path }]) => url.pathname.startsWith(path))
+      .map(([name, { value }]) => `${name}=${value}`)
+      .join('; ');
+  }
+
+  #remember(url: URL, lines: readonly string[]): void {
+    const jar = this.#cookies.get(url.hostname) ?? new Map();
+    this.#cookies.set(url.hostname, jar);
+    for (const line of lines) {
+      const [pair, ...attributes] = line.split(';').map((part) => part.trim());
+      const [name, value] = [
+        pair?.slice(0, pair.indexOf('=')) ?? '',
+        pair?.slice(pair.indexOf('=') + 1) ?? '',
+      ];
+      const attribute = (key: string) =>
+        attributes.find((each) => each.toLowerCase().startsWith(`${key}=`))?.slice(key.length + 1);
+      const gone =
+        attribute('max-age') === '0' ||
+        (attribute('expires') !== undefined && Date.parse(attribute('expires') as string) <= Date.now());
+      if (gone) jar.delete(name);
+      else jar.set(name, { value, path: attribute('path') ?? '/' });
+    }
+  }
+}
