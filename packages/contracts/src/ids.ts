@@ -78,9 +78,10 @@ export function makeIdFactory(sources: IdSources): IdFactory {
 
   const next = (prefix: string): string => {
     const ms = sources.now();
-    if (ms > lastMs) {
-      lastMs = ms;
+    // Not `ms > lastMs`: a clock that answers NaN must be refused, not taken for one that stands still.
+    if (!(ms <= lastMs)) {
       timePart = encodeTime(ms);
+      lastMs = ms;
       const random = sources.random(RANDOM_CHARS);
       for (let i = 0; i < RANDOM_CHARS; i++) digits[i] = (random[i] as number) & 31;
       // The top digit starts low, so that incrementing within one millisecond cannot run out.

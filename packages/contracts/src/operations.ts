@@ -25,7 +25,7 @@ export interface HttpBinding {
  * `run` is synchronous; a promise is refused.
  */
 export interface OperationDeclaration<
-  Ctx = never,
+  Ctx = unknown,
   I extends z.ZodType = z.ZodType,
   O extends z.ZodType = z.ZodType,
 > {

@@ -35,7 +35,7 @@ export function decodeCursor(cursor: string): string {
     const bytes = Uint8Array.from(atob(cursor.replaceAll('-', '+').replaceAll('_', '/')), (char) =>
       char.charCodeAt(0),
     );
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
     throw new PlatformError('validation_failed', 'The cursor is not one that this list gave out.', {
       errors: [{ path: 'cursor', message: 'is not one that this list gave out' }],

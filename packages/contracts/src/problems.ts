@@ -107,8 +107,9 @@ export function toFailure(error: PlatformError): Failure {
   };
 }
 
-/** The error that this value stands for. */
+/** The error that this value stands for. A code that is not on the list is a bug of whoever made it: `internal`. */
 export function fromFailure(failure: Failure): PlatformError {
+  if (!Object.hasOwn(PROBLEMS, failure.code)) return publicError(failure);
   return new PlatformError(failure.code, failure.detail, failure);
 }
 
@@ -117,7 +118,11 @@ export function fromFailure(failure: Failure): PlatformError {
  * and nothing at all when it is not. Never throws, whatever was thrown.
  */
 export function publicError(thrown: unknown): PlatformError {
-  if (thrown instanceof PlatformError) return thrown;
+  try {
+    if (thrown instanceof PlatformError) return thrown;
+  } catch {
+    // A proxy can throw even at being asked what it is.
+  }
   return new PlatformError('internal', 'Something went wrong on our side. It has been recorded.', {
     cause: thrown,
   });

@@ -1,0 +1,118 @@
+/**
+ * Values out of an address: path parameters and query fields arrive as text and leave as what their schema takes.
+ * Only the spelling is judged here; whether the value is a good one is for the schema itself.
+ */
+import { type FieldError, PlatformError } from '@freehold/contracts';
+import { alternatives, type InputShape, type JsonSchema } from './input-shape.ts';
+
+/** A JSON number (RFC 8259, section 6): no leading zero or plus, no hex, no white space. */
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** One field of an address: its name and each text that was given for it, in order. */
+export type AddressField = readonly [name: string, texts: readonly string[]];
+
+/** The fields of a query string. A repeated key is one field with several texts. */
+export function queryFields(url: URL): AddressField[] {
+  return [...new Set(url.searchParams.keys())].map((name) => [name, url.searchParams.getAll(name)]);
+}
+
+/**
+ * Reads the fields of an address by an input's shape. A field that the input does not have is passed on as text,
+ * for the schema to refuse by name.
+ * @throws PlatformError `validation_failed`, with one entry for each text that is not a value of its field.
+ */
+export function readAddress(fields: readonly AddressField[], shape: InputShape): Record<string, unknown> {
+  const faults: FieldError[] = [];
+  const values = fields.map(([name, texts]): [string, unknown] => {
+    const reading = readField(texts, shape.fields.get(name) ?? {}, shape.root);
+    if ('fault' in reading) {
+      faults.push({ path: [name, ...(reading.path ?? [])].join('.'), message: reading.fault });
+      return [name, undefined];
+    }
+    return [name, reading.value];
+  });
+  const first = faults[0];
+  if (first) {
+    throw new PlatformError(
+      'validation_failed',
+      `The address is not valid. ${first.path}: ${first.message}`,
+      {
+        errors: faults,
+      },
+    );
+  }
+  // fromEntries defines members and never calls a setter, so that a field named __proto__ is only a field.
+  return Object.fromEntries(values);
+}
+
+/** Whether a field can be said in an address at all: an object, or a list of objects, cannot. */
+export function fitsAnAddress(field: JsonSchema, root: JsonSchema): boolean {
+  return alternatives(field, root).some((each) => {
+    if (each.type === 'object') return false;
+    return each.type !== 'array' || alternatives(itemSchema(each, 0), root).some(isScalar);
+  });
+}
+
+type Reading = { readonly value: unknown } | { readonly fault: string; readonly path?: readonly string[] };
+
+function readField(texts: readonly string[], field: JsonSchema, root: JsonSchema): Reading {
+  const forms = alternatives(field, root);
+  const list = forms.find((each) => each.type === 'array');
+  const scalars = forms.filter(isScalar);
+  const [only] = texts;
+  if (only !== undefined && texts.length === 1 && scalars.length > 0) {
+    const reading = readScalar(only, scalars);
+    if (!list || 'value' in reading) return reading;
+  }
+  if (!list) return { fault: 'must be given once' };
+  const items: unknown[] = [];
+  for (const [index, text] of texts.entries()) {
+    const reading = readScalar(text, alternatives(itemSchema(list, index), root).filter(isScalar));
+    if ('fault' in reading) return { fault: reading.fault, path: [String(index)] };
+    items.push(reading.value);
+  }
+  return { value: items };
+}
+
+/**
+ * Reads one text. A literal wins over a type, and text over a number: a field that takes any string as well as
+ * numbers or null is given the string, so that no string becomes impossible to say.
+ */
+function readScalar(text: string, forms: readonly JsonSchema[]): Reading {
+  for (const literal of forms.flatMap(literals)) {
+    if (String(literal) === text) return { value: literal };
+  }
+  const open = forms.filter((each) => literals(each).length === 0);
+  if (open.some((each) => each.type === undefined || each.type === 'string')) return { value: text };
+  const types = new Set(open.map((each) => each.type));
+  if (types.has('null') && text === 'null') return { value: null };
+  if (types.has('boolean') && (text === 'true' || text === 'false')) return { value: text === 'true' };
+  const number = NUMBER.test(text) ? Number(text) : Number.NaN;
+  if (types.has('number') && Number.isFinite(number)) return { value: number };
+  if (types.has('integer') && Number.isSafeInteger(number)) return { value: number };
+  // None of the literals: the schema says best which ones there are.
+  if (open.length < forms.length || open.length === 0) return { value: text };
+  const wanted = SPELLINGS.filter(([type]) => types.has(type)).map(([, spelling]) => spelling);
+  return { fault: `must be ${wanted.join(' or ')}` };
+}
+
+const SPELLINGS: readonly (readonly [type: string, spelling: string])[] = [
+  ['integer', 'a whole number'],
+  ['number', 'a number'],
+  ['boolean', 'true or false'],
+  ['null', 'null'],
+];
+
+function literals(schema: JsonSchema): unknown[] {
+  if (Array.isArray(schema.enum)) return schema.enum;
+  return 'const' in schema ? [schema.const] : [];
+}
+
+function isScalar(schema: JsonSchema): boolean {
+  return schema.type !== 'array' && schema.type !== 'object';
+}
+
+function itemSchema(list: JsonSchema, index: number): JsonSchema {
+  const tuple = list.prefixItems as readonly JsonSchema[] | undefined;
+  return tuple?.[index] ?? (list.items as JsonSchema | undefined) ?? {};
+}

@@ -1,0 +1,97 @@
+/** One request to an operation: its input put together, the scope asked, the answer dressed as HTTP. */
+import {
+  type FieldError,
+  type InvokeRequest,
+  type InvokeResult,
+  type OperationStub,
+  PlatformError,
+} from '@freehold/contracts';
+import type { Context } from 'hono';
+import { type AddressField, queryFields, readAddress } from './address-fields.ts';
+import { readJsonObject } from './json-body.ts';
+import { jsonResponse, privateHeaders } from './json-response.ts';
+import type { OperationRoute } from './operation-routes.ts';
+import { entityTag, isUnchanged, parseIdempotencyKey, parseIfMatch } from './preconditions.ts';
+
+/**
+ * Reads the request into a call of its operation.
+ * @throws PlatformError for a request that does not have the form this operation takes.
+ */
+export async function readCall(
+  c: Context,
+  route: OperationRoute,
+  bodyLimitBytes: number,
+): Promise<InvokeRequest> {
+  const url = new URL(c.req.url);
+  const parameters = pathFields(url, route);
+  if (route.method === 'GET') {
+    const query = queryFields(url);
+    refuse(
+      query.filter(([name]) => parameters.some(([parameter]) => parameter === name)),
+      'is part of the path',
+    );
+    return { operation: route.name, input: readAddress([...parameters, ...query], route.input) };
+  }
+  refuse(queryFields(url), 'is not taken in the query: send it in the body');
+  const idempotencyKey = parseIdempotencyKey(c.req.header('idempotency-key'));
+  const ifMatch = parseIfMatch(c.req.header('if-match'));
+  const fromPath = readAddress(parameters, route.input);
+  const body = await readJsonObject(c, bodyLimitBytes);
+  refuse(
+    parameters.filter(([name]) => Object.hasOwn(body, name) && body[name] !== fromPath[name]),
+    'contradicts the path',
+  );
+  return {
+    operation: route.name,
+    // fromEntries defines members and never calls a setter, so that a field named __proto__ is only a field.
+    input: Object.fromEntries([...Object.entries(body), ...Object.entries(fromPath)]),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    ...(ifMatch === undefined ? {} : { ifMatch }),
+  };
+}
+
+/** Asks the scope and answers what it said. */
+export async function answerCall(c: Context, stub: OperationStub, call: InvokeRequest): Promise<Response> {
+  const result = await stub.invoke(call);
+  const headers = resultHeaders(c, result);
+  const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
+  if (isRead && isUnchanged(c.req.header('if-none-match'), result.version)) {
+    return new Response(null, { status: 304, headers });
+  }
+  return jsonResponse(c, result.output ?? null, 200, headers);
+}
+
+function resultHeaders(c: Context, result: InvokeResult): Record<string, string> {
+  return {
+    ...privateHeaders(c),
+    ...(result.version === null ? {} : { etag: entityTag(result.version) }),
+    ...(result.replayed ? { 'idempotency-replayed': 'true' } : {}),
+    ...(result.invocation === null ? {} : { 'x-invocation-id': result.invocation }),
+  };
+}
+
+/**
+ * The path parameters of a URL, decoded. They are counted from the end of the path, so that an app that is mounted
+ * under a prefix of another reads them alike.
+ */
+function pathFields(url: URL, route: OperationRoute): AddressField[] {
+  const given = url.pathname.split('/').slice(-route.segments.length);
+  return route.segments.flatMap((segment, index): AddressField[] => {
+    if (!('field' in segment)) return [];
+    try {
+      return [[segment.field, [decodeURIComponent(given[index] ?? '')]]];
+    } catch {
+      throw refusal([{ path: segment.field, message: 'is not percent-encoded UTF-8' }]);
+    }
+  });
+}
+
+function refuse(fields: readonly AddressField[], message: string): void {
+  if (fields.length > 0) throw refusal(fields.map(([path]) => ({ path, message })));
+}
+
+function refusal(errors: readonly FieldError[]): PlatformError {
+  const [first] = errors;
+  const detail = `The request is not valid. ${first?.path}: ${first?.message}`;
+  return new PlatformError('validation_failed', detail, { errors });
+}

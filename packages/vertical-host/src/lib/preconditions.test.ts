@@ -1,0 +1,100 @@
+import { PlatformError } from '@freehold/contracts';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isUnchanged, parseIdempotencyKey, parseIfMatch } from './preconditions.ts';
+
+describe('Idempotency-Key', () => {
+  test.each([
+    ['8e03978e', '8e03978e'],
+    ['"8e03978e"', '8e03978e'],
+    ['a,b;c=d', 'a,b;c=d'],
+    ['"a\\"b\\\\c"', 'a"b\\c'],
+    ['k'.repeat(255), 'k'.repeat(255)],
+    [`"${'k'.repeat(255)}"`, 'k'.repeat(255)],
+  ])('%s is a key', (header, key) => {
+    expect(parseIdempotencyKey(header)).toBe(key);
+  });
+
+  test.each([
+    [''],
+    ['""'],
+    ['a b'],
+    ['"a b"'],
+    ['"open'],
+    ['"'],
+    ['"a"b"'],
+    ['"a\\b"'],
+    ['"a";p=1'],
+    ['clé'],
+    ['a, b'],
+    ['k'.repeat(256)],
+  ])('%j is refused', (header) => {
+    expect(() => parseIdempotencyKey(header)).toThrow(expect.objectContaining({ code: 'validation_failed' }));
+  });
+
+  test('none is none', () => {
+    expect(parseIdempotencyKey(undefined)).toBeUndefined();
+  });
+
+  test('every visible key survives being quoted', () => {
+    const visible = fc.string({
+      unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+    });
+    fc.assert(
+      fc.property(visible, (key) => {
+        fc.pre(key.length > 0 && key.length <= 255);
+        expect(parseIdempotencyKey(`"${key.replaceAll(/["\\]/g, '\\$&')}"`)).toBe(key);
+      }),
+    );
+  });
+});
+
+describe('If-Match', () => {
+  test.each([
+    ['"evt_1"', 'evt_1'],
+    ['evt_1', 'evt_1'],
+    [' "evt_1" ', 'evt_1'],
+    ['W/"evt_0", "evt_1"', 'evt_1'],
+    ['"evt_1",,"evt_1"', 'evt_1'],
+    ['"a,b"', 'a,b'],
+    ['*', '*'],
+    [' * ', '*'],
+  ])('%s is the version %s', (header, version) => {
+    expect(parseIfMatch(header)).toBe(version);
+  });
+
+  test.each([['W/"evt_1"'], ['W/evt_1'], ['""'], ['W/"a", W/"b"']])('%s matches nothing', (header) => {
+    expect(() => parseIfMatch(header)).toThrow(expect.objectContaining({ code: 'precondition_failed' }));
+  });
+
+  test.each([[''], [','], ['"open'], ['a b'], ['"a" "b"'], ['*, "a"'], ['"a", "b"'], ['w/"a"']])(
+    '%j is refused',
+    (header) => {
+      expect(() => parseIfMatch(header)).toThrow(expect.objectContaining({ code: 'validation_failed' }));
+    },
+  );
+
+  test('none is none', () => {
+    expect(parseIfMatch(undefined)).toBeUndefined();
+  });
+});
+
+test('no header value breaks the readers', () => {
+  const header = fc.oneof(
+    fc.string(),
+    fc.string({ unit: fc.constantFrom('"', ',', 'W', '/', ' ', '*', 'a', '\\') }),
+  );
+  fc.assert(
+    fc.property(header, (value) => {
+      for (const read of [parseIdempotencyKey, parseIfMatch]) {
+        try {
+          read(value);
+        } catch (error) {
+          expect(error).toBeInstanceOf(PlatformError);
+        }
+      }
+      expect(isUnchanged(value, null)).toBe(false);
+      expect(isUnchanged(value, 'never sent')).toBe(value.trim() === '*');
+    }),
+  );
+});

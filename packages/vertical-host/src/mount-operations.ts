@@ -1,0 +1,119 @@
+/** One HTTP route for each declared operation of a vertical (spec 4.5), and the OpenAPI document of them. */
+import type { OperationStub, OperationTable } from '@freehold/contracts';
+import type { Context, Env, Hono } from 'hono';
+import { assertSameSite } from './lib/cross-site.ts';
+import { guarded } from './lib/failures.ts';
+import { BODY_LIMIT_BYTES } from './lib/json-body.ts';
+import { jsonResponse } from './lib/json-response.ts';
+import { answerOtherMethod } from './lib/methods.ts';
+import { type OpenApiInfo, openApiDocument } from './lib/openapi.ts';
+import { answerCall, readCall } from './lib/operation-call.ts';
+import {
+  type Addressed,
+  assertDistinct,
+  type OperationRoute,
+  operationRoutes,
+  parsePath,
+  routerPath,
+} from './lib/operation-routes.ts';
+import type { ProblemOptions } from './problem-response.ts';
+
+/**
+ * Settles who is calling and which scope they reach: the gate of every route of the mount.
+ * @throws PlatformError `unauthenticated` when nobody is signed in, and whatever else keeps the caller out.
+ */
+export type ResolveStub<E extends Env> = (c: Context<E>) => Promise<OperationStub> | OperationStub;
+
+export interface MountOperationsOptions<E extends Env = Env> extends ProblemOptions {
+  /** Where the mount's own documents are; operations are where their declarations say. Default: `/api`. */
+  readonly basePath?: string;
+  /** The largest body, in bytes. Default: 1 MiB. */
+  readonly bodyLimitBytes?: number;
+  /** False leaves out `GET {basePath}/openapi.json`. Default: served, titled `Operations`, version `0.0.0`. */
+  readonly openapi?: false | OpenApiInfo;
+  /**
+   * The origin that browsers see the app at, where it is not that of the request's URL (a proxy that ends TLS).
+   * Only browsers without `Sec-Fetch-Site` are measured by it.
+   */
+  readonly ownOrigin?: (c: Context<E>) => string;
+}
+
+/**
+ * Mounts one route for each operation, at its `http` binding or `POST /api/op/<name>`.
+ *
+ * Input is the path parameters with the query (GET) or the JSON body (every other method). Unsafe methods are
+ * refused from another site's page, and read `If-Match` and `Idempotency-Key`. The answer is the output as JSON
+ * with `ETag`, `Idempotency-Replayed` and `X-Invocation-Id` where they apply; a GET honours `If-None-Match`.
+ * A `PlatformError` is answered as its problem document, other errors as {@link guarded} says. A known path with
+ * another method is 405, and OPTIONS is answered.
+ *
+ * Mount it before a catch-all of the app, and after any route of the app that shares a path with an operation.
+ * @throws Error at once when two declarations would dispatch identically, naming both, and for a declaration that
+ * cannot be served (its input does not refuse unknown fields, its path names no field, it mutates on GET).
+ */
+export function mountOperations<E extends Env>(
+  app: Hono<E>,
+  operations: OperationTable,
+  resolveStub: ResolveStub<E>,
+  options: MountOperationsOptions<E> = {},
+): void {
+  const declared = operationRoutes(operations);
+  const routes = declared.map((route) => ({
+    ...route,
+    answer: async (c: Context<E>): Promise<Response> => {
+      // Who is asking comes before what they ask: nobody reads a stranger's body or tells them of our schemas.
+      if (route.method !== 'GET') assertSameSite(c.req.raw.headers, ownOrigin(c, options));
+      const stub = await resolveStub(c);
+      return answerCall(c, stub, await readCall(c, route, options.bodyLimitBytes ?? BODY_LIMIT_BYTES));
+    },
+  }));
+  const documents = options.openapi === false ? [] : [openApiRoute(declared, resolveStub, options)];
+  const all: Mounted<E>[] = [...routes, ...documents];
+  assertDistinct(all);
+  for (const { method, segments, answer } of all) {
+    app.on(method, routerPath(segments), guarded(app, options, answer));
+  }
+  // After all of the above: the router takes the first that fits, and these fit every method.
+  const shapes = new Map(all.map(({ segments }) => [routerPath(segments), segments.length]));
+  for (const [path, length] of shapes) {
+    const rivals = all.filter(({ segments }) => segments.length === length);
+    app.all(
+      path,
+      guarded(app, options, async (c) => answerOtherMethod(c.req.method, methodsAt(c.req.path, rivals))),
+    );
+  }
+}
+
+interface Mounted<E extends Env> extends Addressed {
+  readonly answer: (c: Context<E>) => Promise<Response>;
+}
+
+function openApiRoute<E extends Env>(
+  routes: readonly OperationRoute[],
+  resolveStub: ResolveStub<E>,
+  options: MountOperationsOptions<E>,
+): Mounted<E> {
+  const document = openApiDocument(routes, options.openapi || {});
+  const name = 'the OpenAPI document';
+  const segments = parsePath(`${options.basePath ?? '/api'}/openapi.json`);
+  const answer = async (c: Context<E>): Promise<Response> => {
+    await resolveStub(c);
+    return jsonResponse(c, document, 200);
+  };
+  return { name, method: 'GET', segments, answer };
+}
+
+function ownOrigin<E extends Env>(c: Context<E>, options: MountOperationsOptions<E>): string {
+  return options.ownOrigin?.(c) ?? new URL(c.req.url).origin;
+}
+
+/** Every method that this path has, over all the routes that fit it: `/orders/export` is also `/orders/:id`. */
+function methodsAt(path: string, routes: readonly Addressed[]): string[] {
+  const parts = path.split('/');
+  return routes
+    .filter(({ segments }) => {
+      const given = parts.slice(-segments.length);
+      return segments.every((each, index) => 'field' in each || each.text === given[index]);
+    })
+    .map(({ method }) => method);
+}

@@ -1,0 +1,65 @@
+/** The management contract of a vertical: what the platform asks of it under `/internal/*` (spec 4.4, 5.6 and 7). */
+import { PLATFORM_SECRET_HEADER, PlatformError, projectedRoles, roleKey } from '@freehold/contracts';
+import type { Context, Env, Hono } from 'hono';
+import { guarded, installProblemHandler } from './lib/failures.ts';
+import { delegationRoutes } from './lib/internal-delegations.ts';
+import { flavouredRoutes } from './lib/internal-flavoured.ts';
+import type { InternalRoute } from './lib/internal-route.ts';
+import { answerOtherMethod } from './lib/methods.ts';
+import { assertPlatform } from './lib/platform-secret.ts';
+import type { PlatformSurfaceDeps } from './platform-surface-deps.ts';
+
+/**
+ * Mounts `/internal/*`. One middleware in front of all of it, unknown addresses included, checks the platform
+ * secret; without a configured secret everything is 403. Every failure is a problem document.
+ *
+ * Call it last. It makes the app's error handler: a `PlatformError` from any route of the app is a problem
+ * document; everything else goes unchanged to the handler that the app had before, or, if it had none, is answered
+ * as {@link problemResponse} does. A handler that is set after the mount replaces that outside of `/internal/*`;
+ * inside, `PlatformError`s stay problem documents.
+ * @throws Error at once when the app has routes under `/internal` already, which the middleware would not cover,
+ * or when `roles` or `ownerRoleKey` are not well formed.
+ */
+export function mountPlatformSurface<E extends Env>(
+  app: Hono<E>,
+  deps: PlatformSurfaceDeps<E['Bindings']>,
+): void {
+  assertUncovered(app);
+  projectedRoles.parse(deps.roles);
+  roleKey.parse(deps.ownerRoleKey);
+  installProblemHandler(app, deps);
+
+  app.use(
+    '/internal/*',
+    guarded(app, deps, async (c, next) => {
+      assertPlatform(c.req.header(PLATFORM_SECRET_HEADER), deps.platformSecret(c.env));
+      await next();
+      return undefined;
+    }),
+  );
+
+  const routes: InternalRoute<E>[] = [...flavouredRoutes<E>(deps), ...delegationRoutes<E>(deps)];
+  for (const { method, path, answer } of routes) app.on(method, path, guarded(app, deps, answer));
+  for (const [path, at] of Map.groupBy(routes, (route) => route.path)) {
+    const methods = at.map(({ method }) => method);
+    app.all(
+      path,
+      guarded(app, deps, async (c) => answerOtherMethod(c.req.method, methods)),
+    );
+  }
+  app.all('/internal/*', guarded(app, deps, notFound));
+}
+
+async function notFound(c: Context): Promise<Response> {
+  throw new PlatformError('not_found', `The management contract has no ${c.req.path}.`);
+}
+
+/** A route that was there first answers before the middleware is asked: it would be open to everybody. */
+function assertUncovered<E extends Env>(app: Hono<E>): void {
+  const open = app.routes.find(({ path, method }) => {
+    const isMiddleware = method === 'ALL' && path === '/internal/*';
+    return /^\/internal(?:\/|$)/.test(path) && !isMiddleware;
+  });
+  if (open)
+    throw new Error(`${open.method} ${open.path} was mounted before mountPlatformSurface, which guards it`);
+}

@@ -1,0 +1,68 @@
+/** What a vertical supplies to its management contract (spec 4.4, "Deps" and hooks). */
+import type {
+  ConfigureRequest,
+  OwnerClaim,
+  OwnerSeat,
+  ownerClaimRequest,
+  ProvisionRequest,
+  ProvisionResponse,
+  ScopeRef,
+  VerticalScopeHost,
+} from '@freehold/contracts';
+import type { z } from 'zod';
+import type { PlatformSecret } from './lib/platform-secret.ts';
+import type { ProblemOptions } from './problem-response.ts';
+
+export type OwnerClaimRequest = z.infer<typeof ownerClaimRequest>;
+
+/** What every hook is given. */
+export interface PlatformCall<Bindings, Request> {
+  /** The worker's bindings, as the request brought them. */
+  readonly env: Bindings;
+  /** The parsed request. */
+  readonly request: Request;
+  /** The role that the owner seat is granted: `deps.ownerRoleKey`. */
+  readonly ownerRoleKey: string;
+}
+
+/** A hook. It may be called again with the same request, so it must do a thing twice as if once. */
+export type PlatformHook<Bindings, Request, Answer> = (
+  call: PlatformCall<Bindings, Request>,
+) => Promise<Answer>;
+
+/** Hooks throw a `PlatformError` to refuse; it is the answer of the route. */
+export interface PlatformSurfaceDeps<Bindings> extends ProblemOptions {
+  /** The secret of `/internal/*`, or a list while one is being replaced. Unset or empty: everything is 403. */
+  readonly platformSecret: (env: Bindings) => PlatformSecret;
+  /** The scopes of this vertical. Structural: anything with every member will do, and nothing without. */
+  readonly hostFor: (env: Bindings) => VerticalScopeHost | Promise<VerticalScopeHost>;
+  /** Role key → permission keys, projected into every scope when it is provisioned. */
+  readonly roles: Readonly<Record<string, readonly string[]>>;
+  readonly ownerRoleKey: string;
+
+  /**
+   * Provision, after the roles: records the pending owner seat in the tenant's identity directory and assigns
+   * {@link PlatformCall.ownerRoleKey} to its principal; answers the state of the seat, or null when this scope has
+   * none. Omitted: provision is 501.
+   */
+  readonly resolveOwner?: PlatformHook<
+    Bindings,
+    ProvisionRequest,
+    { readonly ownerSeat: ProvisionResponse['ownerSeat'] }
+  >;
+  /** Stores delivered settings; null removes a key. Omitted: configure, and provision with `config`, are 501. */
+  readonly onConfigure?: PlatformHook<Bindings, ConfigureRequest, void>;
+  /** Reports the owner seat. Omitted: owner-seat is 501, for the vertical keeps no seat. */
+  readonly ownerSeat?: PlatformHook<Bindings, ScopeRef, OwnerSeat>;
+  /** Makes a claim link to `request.origin`; it retires the earlier one. Omitted: owner-claim is 501. */
+  readonly mintOwnerClaim?: PlatformHook<Bindings, OwnerClaimRequest, OwnerClaim>;
+  /** Called at the end of every provision, the repeated ones too: seeds what the vertical needs. */
+  readonly onProvision?: PlatformHook<
+    Bindings,
+    ProvisionRequest & { readonly status: ProvisionResponse['status'] },
+    void
+  >;
+}
+
+/** The hooks whose omission makes their route answer 501 (spec 7.2). */
+export type RequiredHook = 'resolveOwner' | 'onConfigure' | 'ownerSeat' | 'mintOwnerClaim';

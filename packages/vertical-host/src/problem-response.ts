@@ -1,0 +1,107 @@
+/** Failures of a vertical's own routes, in the envelope of the platform (spec 4.4 and 7.1; RFC 9457). */
+import { PlatformError, PROBLEMS, problemDocument, publicError } from '@freehold/contracts';
+import type { Context } from 'hono';
+import { REQUEST_ID_HEADER, requestIdOf } from './lib/request-id.ts';
+
+/**
+ * Receives what nobody expected, with where it happened: the path is without its query, which may hold a token.
+ * `requestId` is the one that the caller was told.
+ */
+export type RequestIncidentSink = (
+  error: unknown,
+  where: { readonly requestId: string; readonly method: string; readonly path: string },
+) => void;
+
+export interface ProblemOptions {
+  /** Where errors that are our bug are recorded. Default: the console, so that none is ever lost. */
+  readonly onIncident?: RequestIncidentSink;
+  /** Names a request that brought no usable `x-request-id`. Default: a random UUID. */
+  readonly newRequestId?: () => string;
+}
+
+/**
+ * Answers whatever was thrown, and never throws itself:
+ * - a `PlatformError` is its problem document, with its status, headers and request id;
+ * - an error that carries its own response (hono's `HTTPException`, anything with `getResponse()`) is that
+ *   response, untouched: redirects and authenticate challenges survive;
+ * - anything else is 500 `internal` without a word about the cause, which goes to `onIncident`.
+ *
+ * For use in an error handler: `app.onError((err, c) => problemResponse(c, err, { onIncident }))`.
+ */
+export function problemResponse(c: Context, err: unknown, options: ProblemOptions = {}): Response {
+  const own = ownResponse(err);
+  if (own) return own;
+  const requestId = requestIdOf(c, options.newRequestId);
+  const rendered = render(err, requestId);
+  if (rendered.incident) recordIncident(c, err, requestId, options.onIncident);
+  return rendered.response;
+}
+
+interface Rendered {
+  readonly response: Response;
+  readonly incident: boolean;
+}
+
+/** The document of an error. An error whose own members throw, or make no response, is rendered as `internal`. */
+function render(err: unknown, requestId: string): Rendered {
+  try {
+    const shown = publicError(err);
+    // A code that came over a wire may be one we do not know: it has no status, and must not pass for a success.
+    if (!Object.hasOwn(PROBLEMS, shown.code)) throw new Error('the error has no known code', { cause: err });
+    // An `internal` without a cause was recorded where it was made; with one, this is the first to see it.
+    const incident = shown.code === 'internal' && (shown !== err || shown.cause !== undefined);
+    return { response: withRequestId(problemDocument(shown, requestId), requestId), incident };
+  } catch {
+    const plain = problemDocument(publicError(undefined), requestId);
+    return { response: withRequestId(plain, requestId), incident: true };
+  }
+}
+
+function withRequestId(response: Response, requestId: string): Response {
+  response.headers.set(REQUEST_ID_HEADER, requestId);
+  return response;
+}
+
+/** The response that an error brings along. Asking it may throw, for what was thrown may be anything. */
+function ownResponse(err: unknown): Response | undefined {
+  try {
+    if (typeof err !== 'object' || err === null || err instanceof PlatformError) return undefined;
+    if (!('getResponse' in err) || typeof err.getResponse !== 'function') return undefined;
+    const response: unknown = err.getResponse();
+    return response instanceof Response ? response : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function recordIncident(
+  c: Context,
+  error: unknown,
+  requestId: string,
+  sink: RequestIncidentSink = recordOnConsole,
+): void {
+  // As it was sent: a decoded path could hold a line break and forge a line of the log.
+  const where = { requestId, method: c.req.method, path: new URL(c.req.url).pathname };
+  try {
+    sink(error, where);
+  } catch (failure) {
+    // The recorder is broken. Neither its error nor the one it was given may vanish with it.
+    recordOnConsole(failure, where);
+    if (sink !== recordOnConsole) recordOnConsole(error, where);
+  }
+}
+
+function recordOnConsole(error: unknown, where: Parameters<RequestIncidentSink>[1]): void {
+  const line = `${where.method} ${where.path} failed (request ${where.requestId}): ${describe(error)}`;
+  // biome-ignore lint/suspicious/noConsole: without a sink this is the last place where an error can be seen.
+  console.error(line);
+}
+
+/** An error in words. Even asking for them may throw. */
+function describe(error: unknown): string {
+  try {
+    return error instanceof Error ? (error.stack ?? String(error)) : String(error);
+  } catch {
+    return 'a value that cannot be printed was thrown';
+  }
+}
