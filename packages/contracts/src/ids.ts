@@ -72,7 +72,7 @@ export interface IdFactory {
 
 /** Builds an {@link IdFactory}. Two ids of one millisecond differ by one in their random part (ULID, monotonic). */
 export function makeIdFactory(sources: IdSources): IdFactory {
-  let lastMs = -1;
+  let lastMs = Number.NEGATIVE_INFINITY;
   let timePart = '';
   const digits = new Uint8Array(RANDOM_CHARS);
 

@@ -49,7 +49,10 @@ export const ownerSeatResponse = z
   .meta({ id: 'OwnerSeat' });
 
 /** `hostname` is where the scope's application is reached; the link points there. */
-export const ownerClaimRequest = z.strictObject({ ...scopeRef.shape, origin: z.url({ protocol: /^https?$/ }) });
+export const ownerClaimRequest = z.strictObject({
+  ...scopeRef.shape,
+  origin: z.url({ protocol: /^https?$/ }),
+});
 export const ownerClaimResponse = z.object({ url: z.url(), expiresAt: timestamp }).meta({ id: 'OwnerClaim' });
 
 /** How much a payload says about a person. All but `none` are sealed under a key per subject. */

@@ -1,0 +1,150 @@
+/**
+ * The control plane's HTTP API (spec 1.C and 4.3): a transport over the host administration. It knows who calls and
+ * whether the request has its declared form; what may be done and what is written down is decided behind it.
+ */
+import { type HttpMethod, PlatformError, problemDocument, publicError } from '@freehold/contracts';
+import type { Actor, HostAdmin } from '@freehold/directory';
+import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
+import { type Context, Hono } from 'hono';
+import { type AdminOperationTable, addressesOf } from './declared/operations.ts';
+import { answer, type ItemAddress, itemAddressOf, locationOf } from './http/answer.ts';
+import { authenticate } from './http/authenticate.ts';
+import { type CallReader, callReader } from './http/call.ts';
+import { refuseMethod } from './http/methods.ts';
+import { REQUEST_ID_HEADER, requestIdOf } from './http/request-id.ts';
+import { mountServiceRoutes } from './http/service-routes.ts';
+import { openApiDocument } from './openapi/document.ts';
+
+export interface ControlPlaneOptions {
+  readonly hostAdmin: Pick<HostAdmin, 'authenticate' | 'perform'>;
+  /** What is served. Default: every admin operation. */
+  readonly operations?: AdminOperationTable;
+  /** Receives what nobody expected: whatever was thrown and is not a `PlatformError`. It must not throw. */
+  readonly onIncident: (error: unknown, where: IncidentPlace) => void;
+  /** Receives one line a request, after its response was made. It must not throw. Default: nobody. */
+  readonly onRequest?: (line: RequestLine) => void;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly newRequestId: () => string;
+  /** The member of staff behind a session cookie, or null. Default: tokens only. */
+  readonly staffSession?: (request: Request) => Promise<Actor | null>;
+  /** What `/readyz` asks; a throw counts as false. Default: always ready. */
+  readonly ready?: () => Promise<boolean>;
+}
+
+/** Where an incident happened. */
+export interface IncidentPlace {
+  readonly requestId: string;
+  /** The operation's name; null outside of the operations. */
+  readonly operation: string | null;
+}
+
+/** One request, for the log. Holds nothing that the caller sent but its request id. */
+export interface RequestLine extends IncidentPlace {
+  readonly method: string;
+  readonly status: number;
+  readonly durationMs: number;
+  /** Who called, once that is known. */
+  readonly actor: Actor | null;
+}
+
+interface Variables {
+  requestId: string;
+  operation: string | null;
+  actor: Actor | null;
+}
+
+/** What hono carries through one request. */
+export interface ControlPlaneEnv {
+  readonly Variables: Variables;
+}
+
+/** An operation with everything that is computed from its declaration once. */
+interface Route {
+  readonly operation: AdminOperation;
+  readonly reader: CallReader;
+  readonly item: ItemAddress | null;
+}
+
+/**
+ * Builds the API. Serve it with `app.fetch`.
+ * @throws TypeError when the table of operations cannot be served; it names the declarations at fault.
+ */
+export function controlPlaneApp(options: ControlPlaneOptions): Hono<ControlPlaneEnv> {
+  const operations: AdminOperationTable = options.operations ?? adminOperations;
+  const app = new Hono<ControlPlaneEnv>();
+  app.use(async (c, next) => {
+    const startedAtMs = options.now();
+    c.set('requestId', requestIdOf(c.req.raw.headers, options.newRequestId));
+    c.set('operation', null);
+    c.set('actor', null);
+    // hono hands an Error to onError, and throws anything else on.
+    await next().catch((thrown: unknown) => {
+      c.res = failed(thrown, c, options);
+    });
+    c.res.headers.set(REQUEST_ID_HEADER, c.var.requestId);
+    options.onRequest?.({
+      ...c.var,
+      method: c.req.raw.method,
+      status: c.res.status,
+      durationMs: options.now() - startedAtMs,
+    });
+  });
+
+  let openApi: string | undefined;
+  mountServiceRoutes(app, {
+    openApi: () => {
+      openApi ??= JSON.stringify(openApiDocument(operations));
+      return openApi;
+    },
+    ready: options.ready ?? (async () => true),
+  });
+  for (const address of addressesOf(operations)) {
+    const routes = new Map(
+      [...address.operations].map(([method, operation]) => [method, routeOf(operation, operations)]),
+    );
+    app.all(address.path, (c) => {
+      const route = routes.get((c.req.raw.method === 'HEAD' ? 'GET' : c.req.raw.method) as HttpMethod);
+      return route ? serve(c, route, options) : refuseMethod(c.req.raw.method, [...routes.keys()]);
+    });
+  }
+
+  app.notFound((c) => problemDocument(unknownAddress(), c.var.requestId));
+  app.onError((error, c) => failed(error, c, options));
+  return app;
+}
+
+/** The problem document of whatever was thrown. */
+function failed(thrown: unknown, c: Context<ControlPlaneEnv>, { onIncident }: ControlPlaneOptions): Response {
+  const { requestId, operation } = c.var;
+  if (!(thrown instanceof PlatformError)) onIncident(thrown, { requestId, operation });
+  return problemDocument(publicError(thrown), requestId);
+}
+
+function unknownAddress(): PlatformError {
+  return new PlatformError('not_found', 'There is nothing at this address.', { reason: 'unknown_address' });
+}
+
+/** One call, from the request to the response. Who calls is settled first, so that a stranger learns nothing. */
+async function serve(
+  c: Context<ControlPlaneEnv>,
+  { operation, reader, item }: Route,
+  options: ControlPlaneOptions,
+): Promise<Response> {
+  const request = c.req.raw;
+  c.set('operation', operation.name);
+  const actor = await authenticate(request, options);
+  c.set('actor', actor);
+  const input = await reader.read(request, c.req.param());
+  const result = await options.hostAdmin.perform({
+    ...input,
+    operation: operation.name,
+    actor,
+    requestId: c.var.requestId,
+  });
+  return answer(operation, result, request, locationOf(request, item, result.value));
+}
+
+function routeOf(operation: AdminOperation, operations: AdminOperationTable): Route {
+  return { operation, reader: callReader(operation), item: itemAddressOf(operation, operations) };
+}

@@ -1,0 +1,221 @@
+/** One call over HTTP: the request that a declaration asks for, sent until it is answered, and its answer judged. */
+import { type Problem, problemSchema } from '@freehold/contracts';
+import type { AdminOperation } from '@freehold/directory/declarations';
+import { isUnsafe } from '../declared/operations.ts';
+import { fillPath } from '../declared/path.ts';
+import { ControlPlaneError } from './error.ts';
+import { backoffMs, retryDelayMs } from './retry.ts';
+
+export interface ClientOptions {
+  /** The control plane's base address, with or without a path. */
+  readonly baseUrl: string | URL;
+  /** The bearer token, or where to get it before every attempt. */
+  readonly token: string | (() => string | Promise<string>);
+  /** Default: the global one. */
+  readonly fetch?: (request: Request) => Promise<Response>;
+  /** How many attempts after the first, at most. Default 2. */
+  readonly retriesMax?: number;
+  /** Waits that many milliseconds; rejects when the signal aborts. Default: a timer. */
+  readonly sleep?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
+  /** A number from 0 up to 1, for the jitter. Default: the platform's cryptographic source. */
+  readonly random?: () => number;
+  /** Milliseconds since the epoch, for a `Retry-After` that is a date. Default: the system's clock. */
+  readonly now?: () => number;
+  /** A fresh idempotency key. Default: a random UUID. */
+  readonly newIdempotencyKey?: () => string;
+}
+
+export interface CallOptions {
+  /** Default: a new one for every unsafe call, the same for all its attempts. Give your own to repeat a call later. */
+  readonly idempotencyKey?: string;
+  /** The etag that you have seen, without quotes, or `*`. */
+  readonly ifMatch?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** The parts of an input, without their types. */
+export interface RawInput {
+  readonly params?: Readonly<Record<string, unknown>> | undefined;
+  readonly query?: Readonly<Record<string, unknown>> | undefined;
+  readonly body?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** An answer with what its headers say. */
+export interface ClientResponse<T> {
+  readonly value: T;
+  readonly status: number;
+  readonly requestId: string | null;
+  /** The version of the resource, without quotes. */
+  readonly etag: string | null;
+  /** True when this is the stored answer of an earlier call with the same idempotency key. */
+  readonly replayed: boolean;
+  /** The head of the admin log after a mutation. Keep it: it proves what the log held. */
+  readonly head: { readonly sequence: number; readonly hash: string } | null;
+}
+
+/** Makes calls by declaration, without types: for what is derived from the table, such as a command line. */
+export type Caller = (
+  operation: AdminOperation,
+  input: RawInput,
+  options?: CallOptions,
+) => Promise<ClientResponse<unknown>>;
+
+const RETRIES_DEFAULT = 2;
+
+/**
+ * Builds a {@link Caller}. It rejects with a {@link ControlPlaneError}, with `fetch`'s TypeError when nothing could be
+ * reached, with the signal's reason, and with a TypeError for an input that has no address.
+ */
+export function makeCaller(options: ClientOptions): Caller {
+  const { retriesMax = RETRIES_DEFAULT, now = Date.now, random = secureRandom, sleep = sleepFor } = options;
+  const send = options.fetch ?? ((request: Request) => fetch(request));
+  const newKey = options.newIdempotencyKey ?? (() => crypto.randomUUID());
+
+  return async (operation, input, callOptions = {}) => {
+    const url = addressOf(options.baseUrl, operation, input);
+    // One key for all attempts is what makes it safe to try an unsafe call again.
+    const key = isUnsafe(operation.method) ? (callOptions.idempotencyKey ?? newKey()) : undefined;
+    const { signal } = callOptions;
+    for (let attempt = 1; ; attempt++) {
+      const headers = headersOf(await tokenOf(options.token), key, callOptions.ifMatch);
+      const request = requestOf(operation, url, headers, input.body, signal);
+      const answer = await attemptOnce(send, request, signal);
+      const waitMs =
+        answer instanceof TypeError
+          ? backoffMs(attempt, { random })
+          : retryDelayMs(answer, attempt, { random, now });
+      if (waitMs === null || attempt > retriesMax) {
+        if (answer instanceof TypeError) throw answer;
+        return processAnswer(operation, answer);
+      }
+      await sleep(waitMs, signal);
+    }
+  };
+}
+
+/** A response that arrived whole. */
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** An answer, or the TypeError of a network that failed. An abort, and any other error, goes on to the caller. */
+async function attemptOnce(
+  send: (request: Request) => Promise<Response>,
+  request: Request,
+  signal: AbortSignal | undefined,
+): Promise<Answer | TypeError> {
+  try {
+    const response = await send(request);
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  } catch (error) {
+    if (error instanceof TypeError && !signal?.aborted) return error;
+    throw error;
+  }
+}
+
+function addressOf(baseUrl: string | URL, operation: AdminOperation, input: RawInput): string {
+  const url = new URL(baseUrl);
+  url.pathname = `${url.pathname.replace(/\/$/, '')}${fillPath(operation.path, input.params ?? {})}`;
+  url.search = '';
+  for (const [name, value] of Object.entries(input.query ?? {})) {
+    for (const each of [value].flat()) if (each !== undefined) url.searchParams.append(name, String(each));
+  }
+  return url.href;
+}
+
+async function tokenOf(token: ClientOptions['token']): Promise<string> {
+  return typeof token === 'string' ? token : token();
+}
+
+function headersOf(token: string, key: string | undefined, ifMatch: string | undefined): Headers {
+  const headers = new Headers({ accept: 'application/json', authorization: `Bearer ${token}` });
+  if (key !== undefined) headers.set('idempotency-key', `"${key.replaceAll(/["\\]/g, '\\$&')}"`);
+  if (ifMatch !== undefined) headers.set('if-match', ifMatch === '*' ? '*' : `"${ifMatch}"`);
+  return headers;
+}
+
+function requestOf(
+  operation: AdminOperation,
+  url: string,
+  headers: Headers,
+  body: RawInput['body'],
+  signal: AbortSignal | undefined,
+): Request {
+  if (body !== undefined) headers.set('content-type', 'application/json');
+  return new Request(url, {
+    method: operation.method,
+    headers,
+    // The control plane never redirects; whoever does is not it, and gets no second request with our token.
+    redirect: 'manual',
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+function processAnswer(
+  operation: AdminOperation,
+  { status, headers, text }: Answer,
+): ClientResponse<unknown> {
+  const requestId = headers.get('x-request-id');
+  if (status < 200 || status > 299) {
+    const problem = problemOf(headers, text);
+    const message =
+      problem?.detail ?? `The control plane answered with status ${status} and no problem document.`;
+    throw new ControlPlaneError(message, { status, problem, requestId });
+  }
+  const parsed = operation.output.safeParse(status === 204 ? null : parseJson(text));
+  if (!parsed.success)
+    throw new ControlPlaneError(`The answer to ${operation.name} does not have its declared form.`, {
+      status,
+      problem: null,
+      requestId,
+    });
+  return {
+    value: parsed.data,
+    status,
+    requestId,
+    etag: /^(?:W\/)?"(.*)"$/.exec(headers.get('etag') ?? '')?.[1] ?? null,
+    replayed: headers.get('idempotency-replayed') === 'true',
+    head: headOf(headers.get('x-admin-log-head')),
+  };
+}
+
+function problemOf(headers: Headers, text: string): Problem | null {
+  if (!headers.get('content-type')?.startsWith('application/problem+json')) return null;
+  return problemSchema.safeParse(parseJson(text)).data ?? null;
+}
+
+/** The value, or undefined, which no declared form accepts. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function headOf(header: string | null): ClientResponse<unknown>['head'] {
+  const parts = /^(\d+):(.+)$/.exec(header ?? '');
+  return parts ? { sequence: Number(parts[1]), hash: parts[2] as string } : null;
+}
+
+function secureRandom(): number {
+  return (crypto.getRandomValues(new Uint32Array(1))[0] as number) / 2 ** 32;
+}
+
+function sleepFor(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}

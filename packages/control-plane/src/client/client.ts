@@ -1,0 +1,66 @@
+/** Builds a client from a table: the object whose type is in `types.ts`. */
+import type { AdminOperation } from '@freehold/directory/declarations';
+import { type AdminOperationTable, isPaged } from '../declared/operations.ts';
+import { type Caller, type CallOptions, type ClientOptions, makeCaller, type RawInput } from './call.ts';
+import type { ClientOf } from './types.ts';
+
+/** A client for any table of operations. See {@link makeCaller} for what its methods reject with. */
+export function makeClient<const Table extends AdminOperationTable>(
+  operations: Table,
+  options: ClientOptions,
+): ClientOf<Table> {
+  return methodsOf(operations, makeCaller(options)) as ClientOf<Table>;
+}
+
+/** What a method looks like from here, where its types are not known. */
+interface RawMethod {
+  (input?: RawInput, options?: CallOptions): Promise<unknown>;
+  response: (input?: RawInput, options?: CallOptions) => Promise<unknown>;
+  iterate?: (input?: RawInput, options?: CallOptions) => AsyncGenerator<unknown, void, undefined>;
+}
+
+/** The methods of a table by family, each name in camel case, nothing of it changeable. */
+export function methodsOf(
+  operations: AdminOperationTable,
+  call: Caller,
+): Readonly<Record<string, Readonly<Record<string, RawMethod>>>> {
+  const families: Record<string, Record<string, RawMethod>> = {};
+  for (const [name, operation] of Object.entries(operations)) {
+    const [family, verb] = name.split('.').map(camelCase) as [string, string];
+    families[family] ??= {};
+    (families[family] as Record<string, RawMethod>)[verb] = Object.freeze(methodOf(operation, call));
+  }
+  for (const family of Object.values(families)) Object.freeze(family);
+  return Object.freeze(families);
+}
+
+function methodOf(operation: AdminOperation, call: Caller): RawMethod {
+  const response: RawMethod['response'] = (input = {}, options) => call(operation, input, options);
+  const method = async (input: RawInput = {}, options?: CallOptions): Promise<unknown> =>
+    (await call(operation, input, options)).value;
+  if (!isPaged(operation)) return Object.assign(method, { response });
+  return Object.assign(method, {
+    response,
+    iterate: (input: RawInput = {}, options?: CallOptions) => itemsOf(operation, call, input, options),
+  });
+}
+
+async function* itemsOf(
+  operation: AdminOperation,
+  call: Caller,
+  input: RawInput,
+  options: CallOptions | undefined,
+): AsyncGenerator<unknown, void, undefined> {
+  let query = input.query;
+  for (;;) {
+    const { value } = await call(operation, { ...input, query }, options);
+    const { items, nextCursor } = value as { items: unknown[]; nextCursor: string | null };
+    yield* items;
+    if (nextCursor === null) return;
+    query = { ...query, cursor: nextCursor };
+  }
+}
+
+function camelCase(name: string): string {
+  return name.replaceAll(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,38 @@
+/**
+ * The typed clients of the control plane (spec 1.C and 4.3), derived from the admin operations: a staff or service
+ * client with all of them, and a narrowed one for one tenant. Runs wherever there is `fetch`.
+ */
+import type { TenantId } from '@freehold/contracts';
+import { adminOperations } from '@freehold/directory/declarations';
+import type { ClientOptions } from './call.ts';
+import { makeClient } from './client.ts';
+import { makeTenantClientOf } from './tenant-client.ts';
+import type { BuilderTable, ClientOf } from './types.ts';
+
+export {
+  type Caller,
+  type CallOptions,
+  type ClientOptions,
+  type ClientResponse,
+  makeCaller,
+  type RawInput,
+} from './call.ts';
+export { makeClient } from './client.ts';
+export { ControlPlaneError } from './error.ts';
+export type { CallInput, ClientOf } from './types.ts';
+
+/** `client.tenants.create({ body: { slug, name } })`, and so on for every admin operation. */
+export type ControlPlaneClient = ClientOf<typeof adminOperations>;
+
+/** The operations that are open to a builder, with the tenant filled in. */
+export type TenantClient = ClientOf<BuilderTable<typeof adminOperations>, 'tenant'>;
+
+/** The client of staff, services and the command line. */
+export function makeControlPlaneClient(options: ClientOptions): ControlPlaneClient {
+  return makeClient(adminOperations, options);
+}
+
+/** The client of one tenant's builder (see {@link makeTenantClientOf}). */
+export function makeTenantClient(options: ClientOptions, tenant: TenantId): TenantClient {
+  return makeTenantClientOf(adminOperations, options, tenant);
+}

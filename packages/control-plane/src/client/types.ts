@@ -1,0 +1,72 @@
+/** The shape of a client, computed from a table of declarations: nothing about an operation is written here. */
+import type { AdminOperation } from '@freehold/directory/declarations';
+import type { z } from 'zod';
+import type { AdminOperationTable } from '../declared/operations.ts';
+import type { CallOptions, ClientResponse } from './call.ts';
+
+/** `set-status` → `setStatus`. */
+export type CamelCase<Text extends string> = Text extends `${infer Head}-${infer Rest}`
+  ? `${Head}${Capitalize<CamelCase<Rest>>}`
+  : Text;
+
+/** `tenants.set-status` becomes `client.tenants.setStatus`. */
+export type ClientOf<Table extends AdminOperationTable, Filled extends string = never> = {
+  readonly [Family in FamilyOf<keyof Table> as CamelCase<Family>]: {
+    readonly [Verb in VerbOf<keyof Table, Family> as CamelCase<Verb>]: Method<
+      Table[`${Family}.${Verb}` & keyof Table],
+      Filled
+    >;
+  };
+};
+
+/** The operations of a table that a builder may call. */
+export type BuilderTable<Table extends AdminOperationTable> = {
+  readonly [Name in keyof Table as 'own-tenant' extends Table[Name]['builder'] ? Name : never]: Table[Name];
+};
+
+/** One operation as a method; `Filled` names the fields that the client fills in by itself. */
+export type Method<Op extends AdminOperation, Filled extends string = never> = CallMethod<Op, Filled> &
+  (Op['output'] extends z.ZodType<infer Out>
+    ? Out extends { readonly items: readonly (infer Item)[]; readonly nextCursor: string | null }
+      ? IterateMethod<Op, Filled, Item>
+      : unknown
+    : unknown);
+
+interface CallMethod<Op extends AdminOperation, Filled extends string> {
+  /** Calls the operation and answers its value. */
+  (...args: CallArguments<Op, Filled>): Promise<z.output<Op['output']>>;
+  /** The same, with status, etag, request id and the head of the admin log. */
+  response(...args: CallArguments<Op, Filled>): Promise<ClientResponse<z.output<Op['output']>>>;
+}
+
+interface IterateMethod<Op extends AdminOperation, Filled extends string, Item> {
+  /** Every item of every page from here on, fetched as they are asked for; `limit` is the size of a page. */
+  iterate(...args: CallArguments<Op, Filled>): AsyncGenerator<Item, void, undefined>;
+}
+
+/** The input may be left out where nothing in it is required. */
+export type CallArguments<Op extends AdminOperation, Filled extends string = never> =
+  Record<never, never> extends CallInput<Op, Filled>
+    ? [input?: CallInput<Op, Filled>, options?: CallOptions]
+    : [input: CallInput<Op, Filled>, options?: CallOptions];
+
+/** `{ params, query, body }`, each where it is declared, and required where something in it is. */
+export type CallInput<Op extends AdminOperation, Filled extends string = never> = Part<
+  'params',
+  Op['input']['params'],
+  Filled
+> &
+  Part<'query', Op['input']['query'], Filled> &
+  Part<'body', Op['input']['body'], Filled>;
+
+type Part<Name extends string, Schema, Filled extends string> = Schema extends z.ZodObject
+  ? Fields<Name, Omit<z.input<Schema>, Filled>>
+  : { readonly [N in Name]?: undefined };
+
+type Fields<Name extends string, Value> =
+  Record<never, never> extends Value
+    ? { readonly [N in Name]?: Readonly<Value> }
+    : { readonly [N in Name]: Readonly<Value> };
+
+type FamilyOf<Name> = Name extends `${infer Family}.${string}` ? Family : never;
+type VerbOf<Name, Family extends string> = Name extends `${Family}.${infer Verb}` ? Verb : never;

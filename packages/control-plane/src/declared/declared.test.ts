@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { sampleOperations } from '../../test/support/sample-operations.ts';
+import { textReader } from './input.ts';
+import { addressesOf } from './operations.ts';
+import { bySpecificity, fillPath, openApiPath, pathParams, pathShape } from './path.ts';
+import { problemCodes, successStatuses } from './statuses.ts';
+
+describe('a path template', () => {
+  test('names its parameters, its shape and its OpenAPI form', () => {
+    const path = '/tenants/:tenant/scopes/:scope/cause/:event';
+    expect(pathParams(path)).toEqual(['tenant', 'scope', 'event']);
+    expect(pathShape(path)).toBe('/tenants/:/scopes/:/cause/:');
+    expect(openApiPath(path)).toBe('/tenants/{tenant}/scopes/{scope}/cause/{event}');
+  });
+
+  test('is tried after every template that is literal where it is not', () => {
+    const paths = ['/a/:x', '/:y', '/a/b', '/a/:x/c', '/a/b/:z', '/a'];
+    expect(paths.sort(bySpecificity)).toEqual(['/a', '/a/b', '/a/b/:z', '/a/:x', '/a/:x/c', '/:y']);
+  });
+
+  test('is filled in so that a value stays within its segment', () => {
+    expect(fillPath('/a/:x/b', { x: '1/2?#%' })).toBe('/a/1%2F2%3F%23%25/b');
+    for (const x of ['', '.', '..', undefined, null, {}])
+      expect(() => fillPath('/a/:x/b', { x })).toThrow(TypeError);
+  });
+});
+
+describe('a table that cannot be served is refused, with the names at fault', () => {
+  const list = sampleOperations['things.list'];
+  const get = sampleOperations['things.get'];
+  test.each([
+    [
+      'two that dispatch alike',
+      { a: 'things.list', b: 'x.list' },
+      { 'x.list': { ...list, name: 'x.list' } },
+      /things.list and x.list/,
+    ],
+    ['another key than the name', {}, { 'y.list': list }, /things.list is in the table under y.list/],
+    ['a name of another form', {}, { List: { ...list, name: 'List' } }, /family.verb/],
+    ['parameters that differ', {}, { 'z.get': { ...get, name: 'z.get', path: '/z/:id' } }, /z.get/],
+    [
+      'one path with two namings',
+      {},
+      {
+        'q.put': {
+          ...get,
+          name: 'q.put',
+          method: 'PUT',
+          path: '/things/:id',
+          input: { params: z.object({ id: z.string() }) },
+        },
+      },
+      /q.put and things.get/,
+    ],
+    [
+      'a GET with a body',
+      {},
+      { 'b.get': { ...list, name: 'b.get', path: '/b', input: { body: z.object({}) } } },
+      /b.get/,
+    ],
+  ] as const)('%s', (_, _names, added, message) => {
+    expect(() => addressesOf({ ...sampleOperations, ...added })).toThrow(message);
+  });
+});
+
+test('a query field that text cannot express is refused when the table is read', () => {
+  expect(() => textReader('The query', z.object({ deep: z.object({ a: z.string() }) }))).toThrow(/deep/);
+});
+
+test('text is read through unions, names and wrappers', () => {
+  const named = z.int().meta({ id: 'SampleCount' });
+  const reader = textReader(
+    'The query',
+    z.strictObject({
+      a: z.nullable(named).optional(),
+      b: z.union([z.boolean(), z.int()]).optional(),
+      c: z.union([z.string(), z.int()]).optional(),
+      d: z.array(named).max(2).optional(),
+      e: z.literal([1, 'one']).optional(),
+    }),
+  );
+  expect(
+    reader.read([
+      ['a', '1'],
+      ['b', 'true'],
+      ['c', '1'],
+      ['d', '7'],
+    ]),
+  ).toEqual({ a: 1, b: true, c: '1', d: [7] });
+  expect(reader.read([['b', '12']])).toEqual({ b: 12 });
+  expect(() =>
+    reader.read([
+      ['d', '1'],
+      ['d', '2'],
+      ['d', '3'],
+    ]),
+  ).toThrow(/The query is not valid/);
+});
+
+test('the statuses of an operation follow from its declaration', () => {
+  const { 'things.get': get, 'things.create': create, 'things.delete': remove } = sampleOperations;
+  expect(successStatuses(get)).toEqual([200, 304]);
+  expect(successStatuses(create)).toEqual([200, 201]);
+  expect(successStatuses(remove)).toEqual([204]);
+  expect(problemCodes(get)).toEqual([
+    'validation_failed',
+    'unauthenticated',
+    'not_found',
+    'internal',
+    'unavailable',
+  ]);
+  expect(problemCodes(create)).toContain('precondition_failed');
+  expect(problemCodes(remove)).toEqual([
+    'validation_failed',
+    'unauthenticated',
+    'forbidden',
+    'not_found',
+    'conflict',
+    'payload_too_large',
+    'unsupported_media_type',
+    'internal',
+    'unavailable',
+  ]);
+});

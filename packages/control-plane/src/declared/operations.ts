@@ -1,0 +1,69 @@
+/** The table of declarations as the transport sees it, and the rules that a table must keep to be served at all. */
+import type { HttpMethod } from '@freehold/contracts';
+import type { AdminOperation } from '@freehold/directory/declarations';
+import { z } from 'zod';
+import { bySpecificity, pathParams, pathShape } from './path.ts';
+
+/** Declarations by name: `tenants.create`. */
+export type AdminOperationTable = Readonly<Record<string, AdminOperation>>;
+
+/** `family.verb`, each in kebab case. */
+const OPERATION_NAME = /^[a-z][a-z0-9-]*\.[a-z][a-z0-9-]*$/;
+
+/** Methods that may change something (RFC 9110, section 9.2.1): they take an idempotency key and a condition. */
+export function isUnsafe(method: HttpMethod): boolean {
+  return method !== 'GET';
+}
+
+/** The operations at one address, in the order in which addresses must be tried. */
+export interface Address {
+  readonly path: string;
+  readonly operations: ReadonlyMap<HttpMethod, AdminOperation>;
+}
+
+/**
+ * Groups a table by address.
+ * @throws TypeError naming the declarations at fault: a name that is not its key or not `family.verb`, two that
+ * would dispatch alike, path parameters that differ from the schema's, a body on a GET.
+ */
+export function addressesOf(table: AdminOperationTable): Address[] {
+  const addresses = new Map<string, { path: string; operations: Map<HttpMethod, AdminOperation> }>();
+  for (const [key, operation] of Object.entries(table)) {
+    assertDeclared(key, operation);
+    const shape = pathShape(operation.path);
+    const address = addresses.get(shape) ?? { path: operation.path, operations: new Map() };
+    addresses.set(shape, address);
+    const rival = address.operations.get(operation.method);
+    if (rival) throw new TypeError(`${rival.name} and ${operation.name} would dispatch alike`);
+    if (address.path !== operation.path)
+      throw new TypeError(
+        `${operation.name} and ${[...address.operations.values()][0]?.name} name the parameters of one path differently`,
+      );
+    address.operations.set(operation.method, operation);
+  }
+  return [...addresses.values()].sort((left, right) => bySpecificity(left.path, right.path));
+}
+
+function assertDeclared(key: string, operation: AdminOperation): void {
+  const { name, path, method, input } = operation;
+  if (key !== name) throw new TypeError(`${name} is in the table under ${key}`);
+  if (!OPERATION_NAME.test(name)) throw new TypeError(`not a name of the form family.verb: ${name}`);
+  const inPath = pathParams(path).sort().join(', ');
+  const inSchema = Object.keys(input.params?.shape ?? {})
+    .sort()
+    .join(', ');
+  if (inPath !== inSchema)
+    throw new TypeError(`${name}: the path has the parameters [${inPath}], the schema has [${inSchema}]`);
+  if (method === 'GET' && input.body) throw new TypeError(`${name}: a GET has no body`);
+}
+
+/** Whether an operation answers pages: it takes a cursor and answers `{ items, nextCursor }`. */
+export function isPaged(operation: AdminOperation): boolean {
+  const { output, input } = operation;
+  return (
+    output instanceof z.ZodObject &&
+    'items' in output.shape &&
+    'nextCursor' in output.shape &&
+    'cursor' in (input.query?.shape ?? {})
+  );
+}

@@ -1,0 +1,63 @@
+/** Who calls (spec 5.5): a bearer token, or a staff session where the wiring brings one. */
+import { PlatformError } from '@freehold/contracts';
+import type { Actor, HostAdmin } from '@freehold/directory';
+
+export interface Authentication {
+  readonly hostAdmin: Pick<HostAdmin, 'authenticate'>;
+  /** The member of staff behind a request's session cookie, or null. */
+  readonly staffSession?: ((request: Request) => Promise<Actor | null>) | undefined;
+}
+
+/** RFC 6750, section 2.1: the scheme in any case, then a b64token. No token of ours is longer than this. */
+const BEARER = /^bearer +([A-Za-z0-9\-._~+/]{1,512}=*)$/i;
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * The actor of a request. A request that brings an `Authorization` header is judged by it alone: a token that was
+ * revoked must not fall back to whatever session the browser happens to hold.
+ * @throws PlatformError `unauthenticated`, reason `token_missing` or `token_invalid`; `forbidden`, reason
+ * `cross_site`, for a session on an unsafe method that does not come from our own origin.
+ */
+export async function authenticate(request: Request, through: Authentication): Promise<Actor> {
+  const authorization = request.headers.get('authorization');
+  if (authorization !== null) {
+    const token = BEARER.exec(authorization.trim())?.[1];
+    const actor = token === undefined ? null : await through.hostAdmin.authenticate(token);
+    if (actor) return actor;
+    throw unauthenticated(
+      'token_invalid',
+      'The token is not one that is accepted here.',
+      ', error="invalid_token"',
+    );
+  }
+  const actor = (await through.staffSession?.(request)) ?? null;
+  if (!actor) throw unauthenticated('token_missing', 'Send a token: Authorization: Bearer ….', '');
+  if (!SAFE_METHODS.has(request.method)) requireSameOrigin(request);
+  return actor;
+}
+
+/**
+ * A cookie is sent along whoever made the browser send the request, so a session alone proves no intent.
+ * Browsers say where a request comes from in `Sec-Fetch-Site`, older ones in `Origin`; saying nothing is refused.
+ */
+function requireSameOrigin(request: Request): void {
+  const site = request.headers.get('sec-fetch-site');
+  const sameOrigin =
+    site === null ? request.headers.get('origin') === new URL(request.url).origin : site === 'same-origin';
+  if (!sameOrigin)
+    throw new PlatformError(
+      'forbidden',
+      'A session may change something only from the platform’s own pages.',
+      {
+        reason: 'cross_site',
+      },
+    );
+}
+
+function unauthenticated(reason: string, detail: string, parameters: string): PlatformError {
+  return new PlatformError('unauthenticated', detail, {
+    reason,
+    headers: { 'www-authenticate': `Bearer realm="control plane"${parameters}` },
+  });
+}

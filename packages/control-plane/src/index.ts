@@ -1,0 +1,15 @@
+/** Component C: the control plane's HTTP API and its description. Start with `app.ts`; the client is `./client`. */
+export {
+  type ControlPlaneEnv,
+  type ControlPlaneOptions,
+  controlPlaneApp,
+  type IncidentPlace,
+  type RequestLine,
+} from './app.ts';
+export type { AdminOperationTable } from './declared/operations.ts';
+export {
+  CONTROL_PLANE_INFO,
+  type OpenApiDocument,
+  type OpenApiInfo,
+  openApiDocument,
+} from './openapi/document.ts';

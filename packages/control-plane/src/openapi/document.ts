@@ -1,0 +1,216 @@
+/**
+ * The OpenAPI 3.1 document of the control plane, made from the declarations (spec 4.3 and 9.4): it publishes the exact
+ * schemas, and every status that an operation can answer.
+ */
+import { problemSchema } from '@freehold/contracts';
+import type { AdminOperation } from '@freehold/directory/declarations';
+import type { z } from 'zod';
+import { strictInput } from '../declared/input.ts';
+import { type AdminOperationTable, addressesOf, isUnsafe } from '../declared/operations.ts';
+import { openApiPath } from '../declared/path.ts';
+import { problemStatuses, successStatuses } from '../declared/statuses.ts';
+import { itemAddressOf } from '../http/answer.ts';
+import { headerComponents, parameterComponents, sharedResponses } from './components.ts';
+import { pruneComponents } from './prune.ts';
+import { type JsonSchema, makeSchemaCollector, type SchemaCollector } from './schemas.ts';
+import { servicePaths } from './service-paths.ts';
+import { TAG_DESCRIPTIONS } from './tags.ts';
+import { mergeTwins } from './twins.ts';
+
+/** What the document says about the service as a whole. */
+export interface OpenApiInfo {
+  readonly title: string;
+  readonly version: string;
+  readonly description: string;
+  /** The base address. A path is relative to where the document is served. Default: `/`. */
+  readonly serverUrl?: string;
+}
+
+/** A JSON object of the document whose members nobody here looks into again. */
+export type Part = Readonly<Record<string, unknown>>;
+
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: Part;
+  readonly servers: readonly Part[];
+  readonly security: readonly Part[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  /** Path → method in lower case → operation. */
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Part>>>>;
+  readonly components: {
+    readonly schemas: Record<string, JsonSchema>;
+    readonly responses: Part;
+    readonly parameters: Part;
+    readonly headers: Part;
+    readonly securitySchemes: Part;
+  };
+}
+
+export const CONTROL_PLANE_INFO: OpenApiInfo = {
+  title: 'Freehold control plane',
+  version: '0.1.0',
+  description:
+    'The HTTP API over the platform’s administration. Every list takes `limit` and `cursor` and answers `items` and `nextCursor`; every failure is an RFC 9457 document with a `code` from a closed list; every unsafe operation takes an `Idempotency-Key`. Pre-release: it changes without notice until 1.0.',
+};
+
+/**
+ * Makes the document.
+ * @throws TypeError when the table cannot be served, when a schema has no JSON form, when two different schemas have
+ * one name, or when a tag has no description.
+ */
+export function openApiDocument(
+  operations: AdminOperationTable,
+  info: OpenApiInfo = CONTROL_PLANE_INFO,
+): OpenApiDocument {
+  const schemas = makeSchemaCollector();
+  schemas.output(problemSchema);
+  const { serverUrl = '/', ...about } = info;
+  const paths: Record<string, Record<string, Part>> = {};
+  for (const address of addressesOf(operations)) {
+    const methods: Record<string, Part> = {};
+    for (const [method, operation] of address.operations)
+      methods[method.toLowerCase()] = operationObject(operation, operations, schemas);
+    paths[openApiPath(address.path)] = methods;
+  }
+  const document: OpenApiDocument = {
+    openapi: '3.1.0',
+    info: { ...about, license: { name: 'AGPL-3.0-only', identifier: 'AGPL-3.0-only' } },
+    servers: [{ url: serverUrl }],
+    security: [{ bearer: [] }],
+    tags: tagsOf(operations),
+    paths: { ...paths, ...servicePaths() },
+    components: {
+      schemas: schemas.components(),
+      responses: sharedResponses(),
+      parameters: parameterComponents(),
+      headers: headerComponents(),
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'A service token or a push token.' },
+      },
+    },
+  };
+  return pruneComponents(mergeTwins(document));
+}
+
+function operationObject(
+  operation: AdminOperation,
+  operations: AdminOperationTable,
+  schemas: SchemaCollector,
+): Part {
+  const input = strictInput(operation);
+  return {
+    operationId: operation.name,
+    summary: operation.summary,
+    description: descriptionOf(operation),
+    tags: [operation.tag],
+    parameters: [
+      ...fieldParameters('path', input.params, schemas),
+      ...fieldParameters('query', input.query, schemas),
+      ...headerParameters(operation),
+    ],
+    ...(operation.input.body ? { requestBody: requestBody(operation.input.body, input.body, schemas) } : {}),
+    responses: { ...successResponses(operation, operations, schemas), ...problemResponses(operation) },
+  };
+}
+
+function descriptionOf(operation: AdminOperation): string {
+  const who = {
+    none: 'For staff and service tokens.',
+    'own-tenant': 'For staff, service tokens, and builders within their own tenant.',
+  }[operation.builder];
+  const log = {
+    audit: ' Writes one row of the admin log.',
+    access: ' A read by staff writes one row of the access log.',
+    none: '',
+  }[operation.audit];
+  return `${operation.description ?? `${operation.summary}.`}\n\n${who}${log}`;
+}
+
+function fieldParameters(place: 'path' | 'query', schema: z.ZodObject, schemas: SchemaCollector): Part[] {
+  const { properties = {}, required = [] } = schemas.input(schema);
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...rest } = property as JsonSchema;
+    return {
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+    };
+  });
+}
+
+function headerParameters(operation: AdminOperation): Part[] {
+  if (!isUnsafe(operation.method))
+    return operation.etag ? [{ $ref: '#/components/parameters/IfNoneMatch' }] : [];
+  return [
+    { $ref: '#/components/parameters/IdempotencyKey' },
+    ...(operation.etag ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
+  ];
+}
+
+function requestBody(declared: z.ZodObject, strict: z.ZodObject, schemas: SchemaCollector): Part {
+  return {
+    // An empty body stands for an empty object, so one is required exactly where an empty object is refused.
+    required: !declared.safeParse({}).success,
+    content: { 'application/json': { schema: schemas.input(strict) } },
+  };
+}
+
+function successResponses(
+  operation: AdminOperation,
+  operations: AdminOperationTable,
+  schemas: SchemaCollector,
+): Part {
+  const responses = successStatuses(operation).map((status) => [
+    status,
+    {
+      description: SUCCESS[status],
+      headers: responseHeaders(operation, status, operations),
+      ...(status === 204 || status === 304
+        ? {}
+        : { content: { 'application/json': { schema: schemas.output(operation.output) } } }),
+    },
+  ]);
+  return Object.fromEntries(responses);
+}
+
+const SUCCESS: Readonly<Record<number, string>> = {
+  200: 'Done.',
+  201: 'Created.',
+  204: 'Done; there is nothing to show.',
+  304: 'Unchanged since the version in If-None-Match.',
+};
+
+function responseHeaders(operation: AdminOperation, status: number, operations: AdminOperationTable): Part {
+  const unsafe = isUnsafe(operation.method);
+  const names = [
+    ['X-Request-Id', true],
+    ['ETag', operation.etag === true && status !== 204],
+    ['Location', status === 201 && itemAddressOf(operation, operations) !== null],
+    ['Idempotency-Replayed', unsafe],
+    ['X-Admin-Log-Head', operation.audit === 'audit'],
+  ] as const;
+  return Object.fromEntries(
+    names.flatMap(([name, present]) => (present ? [[name, { $ref: `#/components/headers/${name}` }]] : [])),
+  );
+}
+
+/** A reference per status. The shared response lists every code of its status; most operations have fewer. */
+function problemResponses(operation: AdminOperation): Part {
+  return Object.fromEntries(
+    [...problemStatuses(operation).keys()].map((status) => [
+      status,
+      { $ref: `#/components/responses/Problem${status}` },
+    ]),
+  );
+}
+
+function tagsOf(operations: AdminOperationTable): { name: string; description: string }[] {
+  const names = new Set([...Object.values(operations).map(({ tag }) => tag), 'Service']);
+  return [...names].map((name) => {
+    const description = TAG_DESCRIPTIONS[name];
+    if (description === undefined) throw new TypeError(`the tag ${name} has no description`);
+    return { name, description };
+  });
+}

@@ -1,0 +1,255 @@
+import { readFileSync } from 'node:fs';
+import { PROBLEMS } from '@freehold/contracts';
+import { adminOperations } from '@freehold/directory/declarations';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { sampleOperations } from '../../test/support/sample-operations.ts';
+import { openApiPath } from '../declared/path.ts';
+import { type OpenApiDocument, openApiDocument, type Part } from './document.ts';
+import { makeSchemaCollector } from './schemas.ts';
+import { openApiText } from './text.ts';
+import { mergeTwins } from './twins.ts';
+
+const sample = openApiDocument(sampleOperations);
+
+/** An operation of a document, its parts open for looking into. */
+interface OperationObject {
+  readonly operationId: string;
+  readonly tags: string[];
+  readonly parameters?: readonly {
+    name: string;
+    in: string;
+    required: boolean;
+    schema: Part;
+    $ref?: string;
+  }[];
+  readonly requestBody?: { required: boolean; content: Record<string, { schema: Part }> };
+  readonly responses: Record<string, { description?: string; headers?: Part; content?: Part; $ref?: string }>;
+}
+
+function operationsOf(
+  document: OpenApiDocument,
+): [path: string, method: string, operation: OperationObject][] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(
+      ([method, operation]) =>
+        [path, method, operation as unknown as OperationObject] as [string, string, OperationObject],
+    ),
+  );
+}
+
+function operation(id: string): OperationObject {
+  const found = operationsOf(sample).find(([, , each]) => each.operationId === id);
+  if (!found) throw new Error(`no operation ${id}`);
+  return found[2];
+}
+
+test('the checked-in document is the one that the declarations make (C-32)', () => {
+  const checkedIn = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8');
+  expect(checkedIn).toBe(openApiText(openApiDocument(adminOperations)));
+});
+
+describe.each([
+  ['the sample table', sampleOperations, sample],
+  ['the real table', adminOperations, openApiDocument(adminOperations)],
+])('the document of %s (C-32)', (_, table, document) => {
+  test('has every operation at its address, once', () => {
+    const declared = Object.values(table).map(
+      ({ name, method, path }) => `${method.toLowerCase()} ${openApiPath(path)} ${name}`,
+    );
+    const described = operationsOf(document).map(
+      ([path, method, { operationId }]) => `${method} ${path} ${operationId}`,
+    );
+    expect(described.filter((line) => !line.includes(' service.')).sort()).toEqual(declared.sort());
+    expect(new Set(described.map((line) => line.split(' ')[2])).size).toBe(described.length);
+  });
+
+  test('points only at what is there, and has nothing that nobody points at', () => {
+    const pointers = new Set<string>();
+    JSON.stringify(document, (key, value) => {
+      if (key === '$ref') pointers.add(value);
+      return value;
+    });
+    const targets = Object.entries(document.components).flatMap(([kind, members]) =>
+      kind === 'securitySchemes' ? [] : Object.keys(members).map((name) => `#/components/${kind}/${name}`),
+    );
+    expect([...pointers].filter((pointer) => !targets.includes(pointer))).toEqual([]);
+    expect(targets.filter((target) => !pointers.has(target))).toEqual([]);
+    expect(JSON.stringify(document)).not.toContain('$defs');
+  });
+
+  test('names in each path exactly the parameters that it declares, and describes each field', () => {
+    for (const [path, , { parameters = [] }] of operationsOf(document)) {
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort();
+      const declared = parameters.filter((each) => each.in === 'path');
+      expect(declared.map(({ name }) => name).sort()).toEqual(inPath);
+      expect(declared.every(({ required }) => required)).toBe(true);
+      const keys = parameters.map((each) => each.$ref ?? `${each.in} ${each.name}`);
+      expect(new Set(keys).size).toBe(keys.length);
+    }
+  });
+
+  test('has tags that are described, and a response of each kind for every operation', () => {
+    const tags = document.tags.map(({ name }) => name);
+    for (const [path, , { operationId, tags: used, responses }] of operationsOf(document)) {
+      expect(used.every((tag) => tags.includes(tag))).toBe(true);
+      const statuses = Object.keys(responses);
+      expect(
+        statuses.some((status) => status.startsWith('2')),
+        operationId,
+      ).toBe(true);
+      expect(statuses, operationId).toContain('500');
+      if (path.includes('{')) expect(statuses, operationId).toContain('404');
+      for (const [status, response] of Object.entries(responses)) {
+        const hasBody = response.content !== undefined || response.$ref !== undefined;
+        expect(hasBody, `${operationId} ${status}`).toBe(status !== '204' && status !== '304');
+      }
+    }
+  });
+
+  test('has a schema that is JSON Schema 2020-12 in every place: zod reads each one back', () => {
+    const schemas = {
+      $defs: JSON.parse(
+        JSON.stringify(document.components.schemas).replaceAll('#/components/schemas/', '#/$defs/'),
+      ),
+    };
+    for (const name of Object.keys(document.components.schemas)) {
+      const root = { ...schemas, $ref: `#/$defs/${name}` };
+      expect(() => z.fromJSONSchema(root as Parameters<typeof z.fromJSONSchema>[0]), name).not.toThrow();
+    }
+  });
+});
+
+describe('an operation in the document', () => {
+  test('lists the statuses that it can answer, and no other', () => {
+    expect(Object.keys(operation('things.get').responses)).toEqual([
+      '200',
+      '304',
+      '400',
+      '401',
+      '404',
+      '500',
+      '503',
+    ]);
+    expect(Object.keys(operation('things.rename').responses)).toEqual([
+      ...['200', '400', '401', '403', '404', '409', '412', '413', '415', '500', '503'],
+    ]);
+    expect(Object.keys(operation('things.delete').responses)).toContain('204');
+    expect(Object.keys(operation('things.delete').responses)).not.toContain('412');
+  });
+
+  test('takes its fields as parameters, with their types and whether they are required', () => {
+    const { parameters = [] } = operation('things.list');
+    expect(parameters.find(({ name }) => name === 'limit')).toMatchObject({
+      in: 'query',
+      required: false,
+      schema: { type: 'integer', minimum: 1, maximum: 200, default: 20 },
+    });
+    expect(operation('things.get').parameters?.[0]).toMatchObject({
+      name: 'thing',
+      in: 'path',
+      required: true,
+    });
+  });
+
+  test('takes the headers that it honours', () => {
+    const headers = (id: string) =>
+      operation(id).parameters?.flatMap(({ $ref }) => $ref?.split('/').at(-1) ?? []);
+    expect(headers('things.list')).toEqual([]);
+    expect(headers('things.get')).toEqual(['IfNoneMatch']);
+    expect(headers('things.rename')).toEqual(['IdempotencyKey', 'IfMatch']);
+    expect(headers('things.delete')).toEqual(['IdempotencyKey']);
+  });
+
+  test('refuses unknown fields of a body, and requires a body exactly where an empty object is refused', () => {
+    const create = operation('things.create').requestBody;
+    expect(create?.required).toBe(true);
+    expect(create?.content['application/json']?.schema).toMatchObject({
+      additionalProperties: false,
+      required: ['tenant', 'name'],
+    });
+    expect(operation('things.rename').requestBody?.required).toBe(false);
+    expect(operation('things.delete').requestBody).toBeUndefined();
+  });
+
+  test('leaves its answers open for fields to come', () => {
+    expect(JSON.stringify(operation('things.list').responses)).not.toContain('additionalProperties');
+    expect(sample.components.schemas.SampleThing).not.toHaveProperty('additionalProperties');
+  });
+
+  test('lists the headers of its answers', () => {
+    const headers = (id: string, status: number) =>
+      Object.keys(operation(id).responses[status]?.headers ?? {});
+    expect(headers('things.create', 201)).toEqual([
+      ...['X-Request-Id', 'ETag', 'Location', 'Idempotency-Replayed', 'X-Admin-Log-Head'],
+    ]);
+    expect(headers('things.create', 200)).not.toContain('Location');
+    expect(headers('things.list', 200)).toEqual(['X-Request-Id']);
+  });
+
+  test('shares one problem response a status, which lists its codes', () => {
+    const { responses } = sample.components;
+    for (const [code, { status }] of Object.entries(PROBLEMS)) {
+      const response = responses[`Problem${status}`];
+      if (response) expect(JSON.stringify(response)).toContain(`\`${code}\``);
+    }
+    expect(Object.keys(responses)).toContain('Problem409');
+    expect(Object.keys(responses)).not.toContain('Problem502');
+    expect(JSON.stringify(responses.Problem401)).toContain('WWW-Authenticate');
+  });
+});
+
+describe('named schemas', () => {
+  test('have a second name for the request form exactly where it differs', () => {
+    expect(sample.components.schemas.SampleLabel?.required).toEqual(['text', 'lang']);
+    expect(sample.components.schemas.SampleLabelInput?.required).toEqual(['text']);
+    const body = operation('things.create').requestBody?.content['application/json']?.schema;
+    expect(JSON.stringify(body)).toContain('#/components/schemas/SampleLabelInput');
+    expect(JSON.stringify(operation('things.get'))).not.toContain('Input');
+  });
+
+  const document = (input: z.ZodType, output: z.ZodType) => {
+    const collector = makeSchemaCollector();
+    const part = { sent: collector.input(input), answered: collector.output(output) };
+    return mergeTwins({ part, components: { schemas: collector.components() } });
+  };
+
+  test('that are alike in both forms have one name, even when they name themselves', () => {
+    interface Tree {
+      leaves: Tree[];
+    }
+    const tree: z.ZodType<Tree> = z
+      .object({
+        get leaves() {
+          return z.array(tree);
+        },
+      })
+      .meta({ id: 'SampleTree' });
+    const { part, components } = document(z.object({ tree }), tree);
+    expect(Object.keys(components.schemas)).toEqual(['SampleTree']);
+    expect(part.answered).toEqual({ $ref: '#/components/schemas/SampleTree' });
+  });
+
+  test('that differ only through one they refer to keep both names', () => {
+    const inner = z.object({ a: z.string().default('x') }).meta({ id: 'SampleInner' });
+    const outer = z.object({ inner }).meta({ id: 'SampleOuter' });
+    const { components } = document(outer, outer);
+    expect(Object.keys(components.schemas)).toEqual([
+      'SampleInner',
+      'SampleInnerInput',
+      'SampleOuter',
+      'SampleOuterInput',
+    ]);
+    expect(JSON.stringify(components.schemas.SampleOuterInput)).toContain('SampleInnerInput');
+  });
+
+  test('that are only sent have the plain name', () => {
+    const sent = z.object({ a: z.string().default('x') }).meta({ id: 'SampleSent' });
+    expect(Object.keys(document(sent, z.null()).components.schemas)).toEqual(['SampleSent']);
+  });
+});
+
+test('a tag without a description is refused', () => {
+  const get = { ...sampleOperations['things.get'], tag: 'Unheard of' };
+  expect(() => openApiDocument({ 'things.get': get })).toThrow(/Unheard of/);
+});

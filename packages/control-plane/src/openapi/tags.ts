@@ -1,0 +1,14 @@
+/** What the groups of the documentation are about. */
+
+/** Tag → one sentence. A test holds that no tag of the table is missing. */
+export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  Tenants: 'A tenant is a customer of the platform.',
+  Scopes: 'A scope is one instance of a vertical for one tenant, with a database of its own.',
+  'Scope data': 'Reads of what a scope holds. Reads by staff are written to the access log.',
+  'Owner seat': 'Who owns a scope’s application, and the link with which the owner claims it.',
+  Hostnames: 'Host names, and the scopes they lead to.',
+  Roles: 'Roles that the platform adds to those that verticals declare.',
+  Logs: 'The admin log, which is append-only and hash-chained, and the access log.',
+  'Push tokens': 'Tokens with which a tenant’s builder works.',
+  Service: 'Health, and what this API says about itself. Open to anybody.',
+};

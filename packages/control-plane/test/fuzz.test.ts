@@ -1,0 +1,136 @@
+/** Property tests over every declared schema: what is valid gets through, what is not is refused as documented. */
+import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { controlPlaneApp } from '../src/app.ts';
+import { addressesOf, isUnsafe } from '../src/declared/operations.ts';
+import { expectDocumented } from './support/conformance.ts';
+import { valuesOf } from './support/from-schema.ts';
+import { hostAdminDouble, TOKEN } from './support/host-admin-double.ts';
+import { hostileParts, partsOf, requestOf, validInputs } from './support/requests.ts';
+
+const table: Readonly<Record<string, AdminOperation>> = adminOperations;
+const operations = Object.values(table);
+
+/** An app over a double that answers every call with a value of the declared form. */
+function setUp() {
+  const answers = new Map(
+    operations.map((operation) => [
+      operation.name,
+      fc.sample(valuesOf(operation.output, 'output'), { numRuns: 1, seed: 1 })[0],
+    ]),
+  );
+  const admin = hostAdminDouble(({ operation }) => ({
+    status: table[operation]?.success ?? 200,
+    value: answers.get(operation),
+    ...(table[operation]?.etag ? { etag: '7' } : {}),
+  }));
+  const incidents: unknown[] = [];
+  let reached: string | null = null;
+  const app = controlPlaneApp({
+    hostAdmin: admin,
+    onIncident: (error) => incidents.push(error),
+    onRequest: (line) => {
+      reached = line.operation;
+    },
+    now: () => 0,
+    newRequestId: () => 'req_new',
+  });
+  /** The response, and the operation that the address led to: a hostile path can lead anywhere, or nowhere. */
+  const send = async (request: Request) => {
+    admin.performed.length = 0;
+    const response = await app.fetch(request);
+    return { response, operation: reached === null ? null : (table[reached] ?? null) };
+  };
+  return { admin, incidents, send };
+}
+
+/** One for all: it keeps nothing from one request to the next. */
+const { admin, incidents, send } = setUp();
+
+describe.each(operations.map((operation) => [operation.name, operation] as const))('%s', (_, operation) => {
+  test('takes every valid input, and hands it on as its schemas read it (C-32)', async () => {
+    await fc.assert(
+      fc.asyncProperty(validInputs(operation), async (input) => {
+        const { response } = await send(requestOf(operation.method, partsOf(operation, input), TOKEN));
+        expect(await expectDocumented(operation, response)).toBe(true);
+        expect(admin.performed).toHaveLength(1);
+        const [call] = admin.performed;
+        expect(call?.operation).toBe(operation.name);
+        expect(call?.query).toEqual((operation.input.query?.parse(input.query) ?? {}) as object);
+        expect(call?.body).toEqual((operation.input.body?.parse(input.body) ?? {}) as object);
+      }),
+      { numRuns: 25 },
+    );
+    expect(incidents).toEqual([]);
+  });
+
+  test('answers anything at all as documented, never with a server error, and performs nothing that it refuses', async () => {
+    await fc.assert(
+      fc.asyncProperty(hostileParts(operation), async (parts) => {
+        const { response, operation: met } = await send(requestOf(operation.method, parts, TOKEN));
+        const succeeded = met ? await expectDocumented(met, response) : false;
+        if (!met) expect([404, 405]).toContain(response.status);
+        expect(response.status).toBeLessThan(500);
+        expect(admin.performed).toHaveLength(succeeded ? 1 : 0);
+      }),
+      { numRuns: 60 },
+    );
+    expect(incidents).toEqual([]);
+  });
+
+  test('refuses a field that nobody declared, wherever it is', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        validInputs(operation),
+        fc.constantFrom('zz', '__proto__', 'constructor'),
+        async (input, name) => {
+          const parts = partsOf(operation, input);
+          const query = { ...parts, query: [...parts.query, [name, 'x'] as const] };
+          expect((await send(requestOf(operation.method, query, TOKEN))).response.status).toBe(400);
+          expect(admin.performed).toEqual([]);
+          if (!isUnsafe(operation.method)) return;
+          const body = `{"${name}":1${Object.entries(input.body ?? {})
+            .map(([key, value]) => `,${JSON.stringify(key)}:${JSON.stringify(value)}`)
+            .join('')}}`;
+          const withBody = { ...parts, headers: [['content-type', 'application/json'] as const], body };
+          expect((await send(requestOf(operation.method, withBody, TOKEN))).response.status).toBe(400);
+          expect(admin.performed).toEqual([]);
+        },
+      ),
+      { numRuns: 10 },
+    );
+  });
+
+  test('answers a stranger 401, valid input or not (C-01)', async () => {
+    await fc.assert(
+      fc.asyncProperty(hostileParts(operation), async (parts) => {
+        const { response, operation: met } = await send(
+          requestOf(operation.method, parts, 'fh_svc_stranger'),
+        );
+        expect(met ? [401] : [404, 405]).toContain(response.status);
+        if (met) await expectDocumented(met, response);
+        expect(admin.performed).toEqual([]);
+      }),
+      { numRuns: 10 },
+    );
+  });
+});
+
+test('every address names its methods to OPTIONS, and refuses every other one with the same list', async () => {
+  for (const { path, operations: byMethod } of addressesOf(table)) {
+    const url = `https://control.example${path.replaceAll(/:\w+/g, 'x')}`;
+    const allowed = [...byMethod.keys(), ...(byMethod.has('GET') ? ['HEAD'] : []), 'OPTIONS'];
+    const { response: options } = await send(new Request(url, { method: 'OPTIONS' }));
+    expect([path, options.status, options.headers.get('allow')]).toEqual([path, 204, allowed.join(', ')]);
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND']) {
+      if (allowed.includes(method)) continue;
+      const { response } = await send(
+        new Request(url, { method, headers: { authorization: `Bearer ${TOKEN}` } }),
+      );
+      expect([path, method, response.status]).toEqual([path, method, 405]);
+      expect(response.headers.get('allow')).toBe(allowed.join(', '));
+      expect(admin.performed).toEqual([]);
+    }
+  }
+});

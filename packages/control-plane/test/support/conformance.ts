@@ -1,0 +1,32 @@
+/** What a response must keep to be the one that the OpenAPI document promises. */
+import { problemSchema } from '@freehold/contracts';
+import type { AdminOperation } from '@freehold/directory/declarations';
+import { expect } from 'vitest';
+import { problemStatuses, successStatuses } from '../../src/declared/statuses.ts';
+
+/** Asserts that status, media type, headers and body are documented ones. Answers whether the call succeeded. */
+export async function expectDocumented(operation: AdminOperation, response: Response): Promise<boolean> {
+  const body = await response.text();
+  const seen = `${operation.name} ${response.status} ${body.slice(0, 300)}`;
+  expect(response.headers.get('x-request-id'), seen).toMatch(/^[A-Za-z0-9]/);
+  expect(response.headers.get('cache-control'), seen).toBe('no-store');
+  if (response.status >= 400) {
+    const codes = problemStatuses(operation).get(response.status);
+    expect(codes, seen).toBeDefined();
+    expect(response.headers.get('content-type'), seen).toBe('application/problem+json');
+    const problem = problemSchema.strict().parse(JSON.parse(body));
+    expect(codes, seen).toContain(problem.code);
+    expect(problem.status, seen).toBe(response.status);
+    expect(problem.requestId, seen).toBe(response.headers.get('x-request-id'));
+    if (response.status === 401) expect(response.headers.has('www-authenticate'), seen).toBe(true);
+    return false;
+  }
+  expect(successStatuses(operation), seen).toContain(response.status);
+  if (response.status === 204 || response.status === 304) {
+    expect(body).toBe('');
+    return true;
+  }
+  expect(response.headers.get('content-type'), seen).toBe('application/json');
+  expect(operation.output.safeParse(JSON.parse(body)).success, seen).toBe(true);
+  return true;
+}

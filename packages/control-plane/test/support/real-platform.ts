@@ -1,0 +1,61 @@
+/** The API over the real host administration on the embedded engine, in a directory of its own. */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PlatformError, type VerticalScopeHost } from '@freehold/contracts';
+import { makeHostAdmin } from '@freehold/directory';
+import { openNodeEngine } from '../../../engine-node/src/index.ts';
+import { controlPlaneApp } from '../../src/app.ts';
+import type { ClientOptions } from '../../src/client/index.ts';
+
+const NOW_MS = Date.parse('2026-11-21T08:00:00.000Z');
+
+/** A co-located vertical with nothing in it. */
+const emptyVertical: VerticalScopeHost = {
+  provisionScopeLocal: async () => 'provisioned',
+  projectRolesLocal: async () => undefined,
+  appliedMigrationsLocal: async () => [],
+  entityHistoryLocal: async () => ({ items: [], nextCursor: null }),
+  eventCauseLocal: () => Promise.reject(new PlatformError('not_found', 'There is no such event.')),
+  eventEffectsLocal: () => Promise.reject(new PlatformError('not_found', 'There is no such event.')),
+  listDenialsLocal: async () => ({ items: [], nextCursor: null }),
+  summarizeDenialsLocal: async ({ groupBy }) => ({ groupBy, total: 0, buckets: [] }),
+};
+
+/** Opens it. `await using` closes it. */
+export async function openRealPlatform() {
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-control-plane-'));
+  const incidents: unknown[] = [];
+  const world = {
+    now: () => NOW_MS,
+    random: randomBytes,
+    onIncident: (error: unknown) => void incidents.push(error),
+  };
+  const engine = openNodeEngine({ dataDirectory, ...world });
+  const gateway = {
+    bound: () => null,
+    local: (vertical: string) => (vertical === 'fieldwork' ? emptyVertical : null),
+  };
+  const hostAdmin = makeHostAdmin({ engine, gateway, ...world });
+  const { secret } = await hostAdmin.mintServiceToken({ name: 'tests' });
+  let requests = 0;
+  const app = controlPlaneApp({ hostAdmin, ...world, newRequestId: () => `req_${++requests}` });
+  const send = async (request: Request): Promise<Response> => app.fetch(request);
+  return {
+    incidents,
+    /** A service token. */
+    secret,
+    send,
+    /** Options for a client that calls this platform with a token. */
+    clientOptions: (token = secret): ClientOptions => ({
+      baseUrl: 'https://control.example',
+      token,
+      fetch: send,
+    }),
+    [Symbol.asyncDispose]: async () => {
+      await engine.close();
+      rmSync(dataDirectory, { recursive: true, force: true });
+    },
+  };
+}
