@@ -1,0 +1,63 @@
+/**
+ * Which Domain the session cookie of an application gets, when it is served under several host names
+ * (spec 5.4; RFC 6265, section 5.1.3; the Public Suffix List with its private part).
+ */
+import { parse } from 'tldts';
+
+export interface CookieDomainInput {
+  /** The host of the request, with or without a port. */
+  readonly host: string;
+  /** The host of every surface of this installation, the request's own among them or not. */
+  readonly surfaces: readonly string[];
+  /**
+   * Domains under which the platform gives names to different tenants. A cookie that reaches one of them would
+   * reach a neighbour. Default: none.
+   */
+  readonly sharedDomains?: readonly string[];
+}
+
+/**
+ * The narrowest domain that covers every surface, or undefined for a host-only cookie. It is undefined unless all
+ * of this holds: there is more than one host; none is an IP address or malformed; what they share has more than
+ * one label, ends in a listed suffix and is not a public suffix itself; and it is not shared between tenants.
+ */
+export function resolveCookieDomain(input: CookieDomainInput): string | undefined {
+  const hosts = [input.host, ...input.surfaces].map(canonicalHost);
+  if (!hosts.every((host) => host !== null)) return undefined;
+  // One host needs no Domain, and without one no sibling host receives the cookie.
+  if (new Set(hosts).size < 2) return undefined;
+  const domain = commonParent(hosts);
+  if (!isRegistrable(domain)) return undefined;
+  const shared = (input.sharedDomains ?? []).map(canonicalHost);
+  // A shared domain that cannot be read is one we cannot keep clear of.
+  if (shared.some((each) => each === null || isUnder(each, domain))) return undefined;
+  return domain;
+}
+
+/** The host in one spelling: lower case, punycode, no port and no root dot; null when it is no host name. */
+function canonicalHost(host: string): string | null {
+  if (!URL.canParse(`http://${host}`)) return null;
+  const url = new URL(`http://${host}`);
+  // Anything but a host and a port means that the text was not a host.
+  if (url.username || url.password || url.pathname !== '/' || url.search || url.hash) return null;
+  const name = url.hostname.replace(/\.$/, '');
+  return name === '' || name.includes('..') ? null : name;
+}
+
+/** The labels that all hosts end in. */
+function commonParent(hosts: readonly string[]): string {
+  const [first = [], ...rest] = hosts.map((host) => host.split('.').reverse());
+  let length = 0;
+  while (length < first.length && rest.every((labels) => labels[length] === first[length])) length += 1;
+  return first.slice(0, length).reverse().join('.');
+}
+
+/** Whether a domain lies below a suffix that the Public Suffix List names, its private part included. */
+function isRegistrable(domain: string): boolean {
+  const { isIp, isIcann, isPrivate, domain: registrable } = parse(domain, { allowPrivateDomains: true });
+  return isIp === false && (isIcann === true || isPrivate === true) && registrable !== null;
+}
+
+function isUnder(host: string, domain: string): boolean {
+  return host === domain || host.endsWith(`.${domain}`);
+}

@@ -1,0 +1,116 @@
+/** Identity events: written in the transaction of what they tell about, read by the tenant's admin. */
+import {
+  cutPage,
+  decodeCursor,
+  LIMIT_DEFAULT,
+  LIMIT_MAX,
+  type Page,
+  PlatformError,
+} from '@freehold/contracts';
+import type { UnitContext } from '@freehold/store';
+import type { IssuedSubject } from '../subject.ts';
+import { type EventRow, loadEvents, saveEvent } from './store.ts';
+
+/** The closed list of what can have happened. */
+export type IdentityEventType =
+  | 'seat_opened'
+  | 'seat_claimed'
+  | 'claim_minted'
+  | 'claim_refused'
+  | 'invite_created'
+  | 'invite_accepted'
+  | 'invite_refused'
+  | 'invite_revoked'
+  | 'member_removed'
+  | 'profile_changed'
+  | 'signed_in'
+  | 'session_ended'
+  | 'all_sessions_ended'
+  | 'config_changed'
+  | 'session_secret_minted';
+
+/** One thing that happened. It never holds a token, a setting's value or a cookie. */
+export interface IdentityEvent {
+  readonly id: string;
+  readonly type: IdentityEventType;
+  /** Null when it concerns the whole tenant. */
+  readonly scopeId: string | null;
+  /** The person it happened to, as their issuer names them. */
+  readonly subject: { readonly issuer: string; readonly sub: string } | null;
+  /** The principal it happened to. */
+  readonly principal: string | null;
+  /** The principal who did it; null for the person themself and for the platform. */
+  readonly actor: string | null;
+  readonly detail: Readonly<Record<string, string | readonly string[]>>;
+  readonly atMs: number;
+}
+
+/** What is told about one event; the id and the time are the directory's. */
+export interface EventNote {
+  readonly scopeId?: string | undefined;
+  readonly subject?: Pick<IssuedSubject, 'issuer' | 'sub'> | undefined;
+  readonly principal?: string | undefined;
+  readonly actor?: string | undefined;
+  readonly detail?: IdentityEvent['detail'];
+}
+
+/** Writes one event and answers its id. Called inside the transaction of the change it tells about. */
+export function recordEvent(unit: UnitContext, type: IdentityEventType, note: EventNote): string {
+  const id = unit.newId('evt');
+  saveEvent(unit.db, {
+    id,
+    type,
+    scopeId: note.scopeId ?? null,
+    issuer: note.subject?.issuer ?? null,
+    sub: note.subject?.sub ?? null,
+    principal: note.principal ?? null,
+    actor: note.actor ?? null,
+    detail: JSON.stringify(note.detail ?? {}),
+    at: unit.now(),
+  });
+  return id;
+}
+
+export interface ListIdentityEventsInput {
+  /** Absent: those of the whole tenant. */
+  readonly scopeId?: string;
+  /** 1 to 200; default 20. */
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/** The events feature of the identity directory. */
+export function makeEventOperations(unit: UnitContext) {
+  return {
+    /** Events, newest first. @throws PlatformError `validation_failed` on a foreign cursor or a limit out of range. */
+    listIdentityEvents(input: ListIdentityEventsInput): Page<IdentityEvent> {
+      const limit = requireLimit(input.limit);
+      const before = input.cursor === undefined ? undefined : decodeCursor(input.cursor);
+      const rows = loadEvents(unit.db, { scopeId: input.scopeId, before, limit: limit + 1 });
+      return cutPage(rows, limit, (row) => row.id, toEvent);
+    },
+  };
+}
+
+/** The page size asked for, or the default. @throws PlatformError `validation_failed`. */
+export function requireLimit(limit: number | undefined): number {
+  if (limit === undefined) return LIMIT_DEFAULT;
+  if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX)
+    throw new PlatformError('validation_failed', `A page has between 1 and ${LIMIT_MAX} items.`, {
+      errors: [{ path: 'limit', message: `must be a whole number from 1 to ${LIMIT_MAX}` }],
+    });
+  return limit;
+}
+
+function toEvent(row: EventRow): IdentityEvent {
+  return {
+    id: row.id,
+    type: row.type as IdentityEventType,
+    scopeId: row.scopeId,
+    subject: row.issuer === null || row.sub === null ? null : { issuer: row.issuer, sub: row.sub },
+    principal: row.principal,
+    actor: row.actor,
+    detail: JSON.parse(row.detail),
+    atMs: row.at,
+  };
+}

@@ -1,0 +1,63 @@
+/** The SQL of identity events. */
+import type { SqlDatabase } from '@freehold/store';
+
+export interface EventRow {
+  readonly id: string;
+  readonly type: string;
+  readonly scopeId: string | null;
+  readonly issuer: string | null;
+  readonly sub: string | null;
+  readonly principal: string | null;
+  readonly actor: string | null;
+  /** JSON. */
+  readonly detail: string;
+  readonly at: number;
+}
+
+const COLUMNS = 'id, type, scope_id AS scopeId, issuer, sub, principal, actor, detail, at';
+
+export function saveEvent(db: SqlDatabase, row: EventRow): void {
+  db.run(
+    `INSERT INTO identity_events (id, type, scope_id, issuer, sub, principal, actor, detail, at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    row.id,
+    row.type,
+    row.scopeId,
+    row.issuer,
+    row.sub,
+    row.principal,
+    row.actor,
+    row.detail,
+    row.at,
+  );
+}
+
+/** The id of the newest event, or undefined before the first. */
+export function newestEventId(db: SqlDatabase): string | undefined {
+  return db.get<{ id: string }>('SELECT id FROM identity_events ORDER BY id DESC LIMIT 1')?.id;
+}
+
+/** Newest first, older than `before`; of one scope, or of the whole tenant. */
+export function loadEvents(
+  db: SqlDatabase,
+  options: {
+    readonly scopeId: string | undefined;
+    readonly before: string | undefined;
+    readonly limit: number;
+  },
+): EventRow[] {
+  // Every id is smaller than a tilde, which therefore stands for "from the newest".
+  const before = options.before ?? '~';
+  if (options.scopeId === undefined)
+    return db.all<EventRow>(
+      `SELECT ${COLUMNS} FROM identity_events WHERE id < ? ORDER BY id DESC LIMIT ?`,
+      before,
+      options.limit,
+    );
+  return db.all<EventRow>(
+    `SELECT ${COLUMNS} FROM identity_events WHERE scope_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
+    options.scopeId,
+    before,
+    options.limit,
+  );
+}

@@ -1,0 +1,30 @@
+/** The delivered choice of how an instance signs people in: the setting `platform:auth` (spec 2.3). */
+import { z } from 'zod';
+
+/** The key under which the choice is delivered. */
+export const IDENTITY_CHOICE_KEY = 'platform:auth';
+
+const identityChoice = z.object({
+  mode: z.literal('oidc'),
+  issuer: z.string().min(1).max(2_048),
+  clientId: z.string().min(1).max(1_024),
+});
+
+/** Sign-in by code flow at one issuer. */
+export type IdentityChoice = Readonly<z.infer<typeof identityChoice>>;
+
+/** The choice in a delivered map, or null when none was delivered that could be used. */
+export function parseIdentityChoice(config: Readonly<Record<string, string>>): IdentityChoice | null {
+  const text = Object.hasOwn(config, IDENTITY_CHOICE_KEY) ? config[IDENTITY_CHOICE_KEY] : undefined;
+  if (text === undefined) return null;
+  const parsed = identityChoice.safeParse(parseJson(text));
+  return parsed.success ? parsed.data : null;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,22 @@
+/** Who is there, and who they are to a tenant. Start with `identity-directory/unit.ts` and `instance-auth.ts`. */
+export type { InstanceConfig } from './config/operations.ts';
+export { type CookieDomainInput, resolveCookieDomain } from './cookie-domain.ts';
+export { AuthConfigError } from './errors.ts';
+export type { IdentityEvent, IdentityEventType } from './events/operations.ts';
+export { IDENTITY_CHOICE_KEY, type IdentityChoice } from './identity-choice.ts';
+export { resolvePrincipal } from './identity-directory/resolve-principal.ts';
+export { type IdentityDirectory, identityDirectory } from './identity-directory/unit.ts';
+export { type InstanceAuth, type InstanceAuthInput, instanceAuthFor } from './instance-auth.ts';
+export {
+  type InstanceAuthCache,
+  type InstanceAuthCacheOptions,
+  makeInstanceAuthCache,
+} from './instance-auth-cache.ts';
+export type { AcceptedInvite, EmailMatch, Invite, InvitePreview, InviteState } from './invites/operations.ts';
+export type { Member, ResolvedPrincipal, ResolvePrincipalInput } from './people/operations.ts';
+export type { AuthProvider, VerifyingAuthProvider } from './provider.ts';
+export { type OidcAuthProviderOptions, oidcAuthProvider } from './providers/oidc-auth-provider.ts';
+export { type OidcRpAuthProviderOptions, oidcRpAuthProvider } from './providers/oidc-rp-auth-provider.ts';
+export type { AuthRuntime } from './runtime.ts';
+export type { OwnerClaim, OwnerClaimLink, PendingOwner } from './seats/operations.ts';
+export type { AuthSubject, IssuedSubject, SubjectSession, VerifiedSubject } from './subject.ts';

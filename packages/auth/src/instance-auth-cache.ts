@@ -1,0 +1,65 @@
+/** Keeps the authentication of instances between requests, for as long as what was delivered to them stands. */
+import type { EnvSpec } from '@freehold/contracts';
+import type { Issuer } from '@freehold/oidc-rp';
+import type { IdentityDirectory } from './identity-directory/unit.ts';
+import { buildInstanceAuth, type InstanceAuth } from './instance-auth.ts';
+import { makeLruMap } from './lib/lru-map.ts';
+import { type AuthRuntime, type CompleteRuntime, completeRuntime, issuerAt } from './runtime.ts';
+
+/** One instance costs a few kilobytes: its settings and three derived keys. */
+const INSTANCES_MAX_DEFAULT = 1_000;
+/** Most instances share a handful of issuers; each keeps its metadata and keys. */
+const ISSUERS_MAX = 200;
+
+export interface InstanceAuthCacheOptions {
+  readonly envSpec: EnvSpec;
+  readonly env: Readonly<Record<string, unknown>>;
+  readonly runtime?: AuthRuntime;
+  /** How many instances are kept; the least recently used goes first. Default 1,000. */
+  readonly instancesMax?: number;
+}
+
+/** Answers an instance's authentication. One small read a call while nothing changed. */
+export type InstanceAuthCache = (instance: {
+  readonly directory: IdentityDirectory;
+  readonly scopeId: string;
+}) => Promise<InstanceAuth>;
+
+/**
+ * Makes a cache for all instances of one vertical. Every call asks the directory for the version of the
+ * configuration, so that a change takes effect with the next request and without a restart.
+ */
+export function makeInstanceAuthCache(options: InstanceAuthCacheOptions): InstanceAuthCache {
+  const { envSpec, env, instancesMax = INSTANCES_MAX_DEFAULT } = options;
+  const runtime = withSharedIssuers(completeRuntime(options.runtime));
+  const kept = makeLruMap<{ readonly version: string; readonly auth: InstanceAuth }>(instancesMax);
+
+  return async ({ directory, scopeId }) => {
+    const known = kept.get(scopeId);
+    const read = await directory.readInstanceConfig({
+      scopeId,
+      ...(known === undefined ? {} : { knownVersion: known.version }),
+    });
+    if (known !== undefined && !read.changed) return known.auth;
+    if (!read.changed) throw new TypeError('the directory left out what was asked for');
+    const auth = await buildInstanceAuth({ directory, scopeId, envSpec, env }, read, runtime);
+    kept.set(scopeId, { version: read.version, auth });
+    return auth;
+  };
+}
+
+/** Fetches an issuer's metadata and keys once for all instances that use it. */
+function withSharedIssuers(runtime: CompleteRuntime): CompleteRuntime {
+  if (runtime.issuer) return runtime;
+  const issuers = makeLruMap<Issuer>(ISSUERS_MAX);
+  return {
+    ...runtime,
+    issuer: (url) => {
+      const known = issuers.get(url);
+      if (known) return known;
+      const issuer = issuerAt(url, runtime);
+      issuers.set(url, issuer);
+      return issuer;
+    },
+  };
+}

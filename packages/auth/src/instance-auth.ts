@@ -1,0 +1,80 @@
+/** Turns what was delivered to one instance into its way of signing people in (spec 2.3 and 5.2). */
+import type { EnvSpec } from '@freehold/contracts';
+import type { InstanceConfig } from './config/operations.ts';
+import { type IdentityChoice, parseIdentityChoice } from './identity-choice.ts';
+import type { IdentityDirectory } from './identity-directory/unit.ts';
+import type { VerifyingAuthProvider } from './provider.ts';
+import { type AuthRuntime, type CompleteRuntime, completeRuntime } from './runtime.ts';
+import { selectProvider } from './select-provider.ts';
+import { resolveSettings, type SettingSources } from './settings.ts';
+
+export interface InstanceAuthInput {
+  /** The tenant's identity directory. */
+  readonly directory: IdentityDirectory;
+  readonly scopeId: string;
+  /** The settings that the vertical declares in its manifest. */
+  readonly envSpec: EnvSpec;
+  /** The worker's bindings. They are shared by every instance of the worker. */
+  readonly env: Readonly<Record<string, unknown>>;
+  /** Default: the system's clock and network, host-only cookies. */
+  readonly runtime?: AuthRuntime;
+}
+
+/** How one instance authenticates (spec 2.3). */
+export interface InstanceAuth {
+  /** The delivered `platform:auth` choice, or null when nothing usable was delivered. */
+  readonly identity: IdentityChoice | null;
+  /** The tenant's own session-signing secret. */
+  readonly sessionSecret: string;
+  /** The declared settings that have a value: delivered, then binding, then manifest default. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Everything that was delivered, undeclared keys included. */
+  readonly config: Readonly<Record<string, string>>;
+  /**
+   * The provider that this configuration selects; the same one on every call.
+   * @throws AuthConfigError 503 when nothing usable is configured; 500 for AUTH_PROVIDER `oidc` without OIDC_ISSUER.
+   */
+  provider(): VerifyingAuthProvider;
+}
+
+/**
+ * Reads an instance's configuration and answers its authentication. Each call reads and derives anew; an
+ * application that answers requests keeps one {@link makeInstanceAuthCache} instead.
+ * @throws PlatformError as the directory does.
+ */
+export async function instanceAuthFor(input: InstanceAuthInput): Promise<InstanceAuth> {
+  const read = await input.directory.readInstanceConfig({ scopeId: input.scopeId });
+  // Without a known version the directory always answers in full.
+  if (!read.changed) throw new TypeError('the directory left out what was asked for');
+  return buildInstanceAuth(input, read, completeRuntime(input.runtime));
+}
+
+/** Builds the answer from a full reading. The tenant's secret is minted when this is its first use. */
+export async function buildInstanceAuth(
+  input: Omit<InstanceAuthInput, 'runtime'>,
+  read: Extract<InstanceConfig, { changed: true }>,
+  runtime: CompleteRuntime,
+): Promise<InstanceAuth> {
+  const { directory, scopeId, envSpec, env } = input;
+  const sources: SettingSources = { config: read.config, env, envSpec };
+  const identity = parseIdentityChoice(read.config);
+  const sessionSecret = read.sessionSecret ?? (await directory.sessionSecret());
+  let selected: VerifyingAuthProvider | undefined;
+  return {
+    identity,
+    sessionSecret,
+    settings: resolveSettings(sources),
+    config: Object.freeze({ ...read.config }),
+    provider: () => {
+      selected ??= selectProvider({
+        instance: { tenantId: read.tenantId, scopeId },
+        identity,
+        sessionSecret,
+        sources,
+        directory,
+        runtime,
+      });
+      return selected;
+    },
+  };
+}

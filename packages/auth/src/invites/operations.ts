@@ -1,0 +1,266 @@
+/** Member invites: a principal minted ahead of the person, and the link that binds whoever accepts it (spec 3.2). */
+import { cutPage, decodeCursor, type Page, PlatformError, type PrincipalId } from '@freehold/contracts';
+import { RollbackThen, type UnitContext } from '@freehold/store';
+import { recordEvent, requireLimit } from '../events/operations.ts';
+import { hashToken, mintToken } from '../lib/token.ts';
+import { requireTtl } from '../lib/ttl.ts';
+import { requireSubject, savePerson } from '../people/person.ts';
+import { loadBinding, loadBoundPerson, saveBinding } from '../people/store.ts';
+import type { IssuedSubject } from '../subject.ts';
+import { judgeInviteEmail } from './email.ts';
+import {
+  type InviteRow,
+  insertInvite,
+  isPrincipalTaken,
+  loadInvite,
+  loadInviteByHash,
+  loadInvites,
+  markInviteAccepted,
+  markInviteRevoked,
+} from './store.ts';
+
+/** Long enough for a holiday week. */
+export const INVITE_TTL_DEFAULT_MS = 7 * 24 * 3_600_000;
+/** RFC 5321, section 4.5.3.1: 64 octets, the at sign, 255 octets. */
+const EMAIL_LENGTH_MAX = 320;
+/** Greater than every id: a list starts before it. */
+const AFTER_EVERY_ID = '~';
+
+export type InviteState = 'pending' | 'accepted' | 'revoked' | 'expired';
+
+/**
+ * What an invite's e-mail address means: `verified` demands that whoever accepts has it, verified by their issuer;
+ * `label` only says for whom the invite was meant. The choice is the inviting vertical's (spec 2.1, rule 2).
+ */
+export type EmailMatch = 'verified' | 'label';
+
+export interface Invite {
+  readonly principal: PrincipalId;
+  readonly scopeId: string;
+  readonly role: string;
+  readonly state: InviteState;
+  readonly email: string | null;
+  readonly emailMatch: EmailMatch;
+  readonly name: string | null;
+  readonly createdBy: string;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+  readonly acceptedAtMs: number | null;
+  readonly revokedAtMs: number | null;
+}
+
+export interface CreateInviteInput {
+  readonly scopeId: string;
+  /** A principal that stands for nobody yet (`newPrincipal`); its role was granted before. */
+  readonly principal: string;
+  readonly role: string;
+  /** The inviter's principal. */
+  readonly createdBy: string;
+  readonly email?: string;
+  /** Default `verified`. Without an e-mail there is nothing to match. */
+  readonly emailMatch?: EmailMatch;
+  readonly name?: string;
+  /** Default 7 days, at most 30. */
+  readonly ttlMs?: number;
+}
+
+/** What the holder of a link may see before accepting. */
+export interface InvitePreview {
+  readonly role: string;
+  readonly state: InviteState;
+  readonly email: string | null;
+  readonly name: string | null;
+  /** The inviter's display name, when they have one. */
+  readonly invitedBy: string | null;
+  readonly expiresAtMs: number;
+}
+
+export interface ClaimInviteInput {
+  /** When given, an invite of another scope is as unknown as none. */
+  readonly scopeId?: string;
+  readonly token: string;
+  readonly subject: IssuedSubject;
+}
+
+/** The membership that an accepted invite made. */
+export interface AcceptedInvite {
+  readonly principal: PrincipalId;
+  readonly scopeId: string;
+  readonly role: string;
+}
+
+/** The invites feature of the identity directory. */
+export function makeInviteOperations(unit: UnitContext) {
+  return {
+    /**
+     * Stores an invite for a principal and answers its token, once.
+     * @throws PlatformError `conflict`, reason `principal_taken`; `validation_failed`.
+     */
+    createInvite(input: CreateInviteInput): { invite: Invite; token: string } {
+      const { scopeId, principal, role, createdBy } = input;
+      if (isPrincipalTaken(unit.db, scopeId, principal))
+        throw new PlatformError('conflict', 'This principal stands for somebody already.', {
+          reason: 'principal_taken',
+        });
+      const createdAtMs = unit.now();
+      const row: InviteRow = {
+        principal,
+        scopeId,
+        role,
+        email: input.email === undefined ? null : requireEmail(input.email),
+        emailMatch: input.emailMatch ?? 'verified',
+        name: input.name ?? null,
+        createdBy,
+        createdAtMs,
+        expiresAtMs: createdAtMs + requireTtl(input.ttlMs, INVITE_TTL_DEFAULT_MS),
+        acceptedAtMs: null,
+        acceptedBy: null,
+        revokedAtMs: null,
+      };
+      const { token, hash } = mintToken(unit.random);
+      insertInvite(unit.db, row, hash);
+      recordEvent(unit, 'invite_created', { scopeId, principal, actor: createdBy, detail: { role } });
+      return { invite: toInvite(row, createdAtMs), token };
+    },
+
+    /** Invites of a scope, newest first. */
+    listInvites(input: { scopeId: string; limit?: number; cursor?: string }): Page<Invite> {
+      const limit = requireLimit(input.limit);
+      const before = input.cursor === undefined ? AFTER_EVERY_ID : decodeCursor(input.cursor);
+      const rows = loadInvites(unit.db, { scopeId: input.scopeId, before, limit: limit + 1 });
+      const nowMs = unit.now();
+      return cutPage(
+        rows,
+        limit,
+        (row) => row.principal,
+        (row) => toInvite(row, nowMs),
+      );
+    },
+
+    /**
+     * What an invite says, to whoever holds its token. Changes nothing, so that a mail scanner that follows the
+     * link does no harm. @throws PlatformError `not_found`, reason `invite_invalid`.
+     */
+    showInvite(input: { token: string; scopeId?: string }): InvitePreview {
+      const row = requireInvite(unit, input);
+      return {
+        role: row.role,
+        state: stateOf(row, unit.now()),
+        email: row.email,
+        name: row.name,
+        invitedBy: loadBoundPerson(unit.db, row.scopeId, row.createdBy)?.name ?? null,
+        expiresAtMs: row.expiresAtMs,
+      };
+    },
+
+    /**
+     * Invalidates an invite that nobody accepted. Revoking it again changes nothing and succeeds, so that the
+     * caller can repeat what comes after: taking the grant back.
+     * @throws PlatformError `not_found`, reason `invite_unknown`; `invalid_transition`, reason `invite_accepted`.
+     */
+    revokeInvite(input: { scopeId: string; principal: string; by: string }): { invite: Invite } {
+      const { scopeId, principal, by } = input;
+      const row = loadInvite(unit.db, scopeId, principal);
+      if (!row)
+        throw new PlatformError('not_found', 'There is no such invite.', { reason: 'invite_unknown' });
+      const atMs = unit.now();
+      if (row.acceptedAtMs !== null)
+        throw new PlatformError(
+          'invalid_transition',
+          'This invite was accepted. Remove the member instead.',
+          {
+            reason: 'invite_accepted',
+          },
+        );
+      if (row.revokedAtMs !== null) return { invite: toInvite(row, atMs) };
+      markInviteRevoked(unit.db, { principal, atMs });
+      recordEvent(unit, 'invite_revoked', { scopeId, principal, actor: by });
+      return { invite: toInvite({ ...row, revokedAtMs: atMs }, atMs) };
+    },
+
+    /**
+     * Binds a subject to the invite's principal. The same person accepting again gets the same membership.
+     * @throws PlatformError `not_found`, reason `invite_invalid`; `invalid_transition`, reason `invite_revoked` or
+     * `invite_expired`; `conflict`, reason `invite_used` or `already_member`; `forbidden`, reason
+     * `invite_email_mismatch` or `invite_email_unverified`.
+     */
+    claimInvite(input: ClaimInviteInput): AcceptedInvite {
+      const { subject } = input;
+      requireSubject(subject);
+      const row = requireInvite(unit, input);
+      const { scopeId, role } = row;
+      const principal = row.principal as PrincipalId;
+      const personId = savePerson(unit, { subject }, scopeId);
+      const bound = loadBinding(unit.db, scopeId, personId);
+      const accepted: AcceptedInvite = { principal, scopeId, role };
+      if (row.acceptedBy === personId && bound === principal) return accepted;
+
+      const refusal = judgeAcceptance({ row, subject, bound: bound !== undefined, nowMs: unit.now() });
+      if (refusal)
+        throw new RollbackThen(refusal, () => {
+          const detail = { reason: refusal.reason ?? refusal.code };
+          recordEvent(unit, 'invite_refused', { scopeId, subject, principal, detail });
+        });
+      const atMs = unit.now();
+      saveBinding(unit.db, { scopeId, personId, principal, sinceMs: atMs });
+      markInviteAccepted(unit.db, { principal, personId, atMs });
+      recordEvent(unit, 'invite_accepted', { scopeId, subject, principal, detail: { role } });
+      return accepted;
+    },
+  };
+}
+
+/** Why a subject cannot take an invite, or null when it can. */
+function judgeAcceptance(attempt: {
+  row: InviteRow;
+  subject: IssuedSubject;
+  /** Whether the person is somebody in the scope already. */
+  bound: boolean;
+  nowMs: number;
+}): PlatformError | null {
+  const { row, subject, bound, nowMs } = attempt;
+  const state = stateOf(row, nowMs);
+  if (state === 'accepted')
+    return new PlatformError('conflict', 'This invite was accepted already.', { reason: 'invite_used' });
+  if (state === 'revoked')
+    return new PlatformError('invalid_transition', 'This invite was taken back.', {
+      reason: 'invite_revoked',
+    });
+  if (state === 'expired')
+    return new PlatformError('invalid_transition', 'This invite has expired. Ask for a new one.', {
+      reason: 'invite_expired',
+    });
+  if (bound)
+    return new PlatformError('conflict', 'You are a member here already.', { reason: 'already_member' });
+  const demandsEmail = row.email !== null && row.emailMatch === 'verified';
+  return demandsEmail ? judgeInviteEmail(row.email, subject) : null;
+}
+
+function requireInvite(unit: UnitContext, input: { token: string; scopeId?: string }): InviteRow {
+  const row = loadInviteByHash(unit.db, hashToken(input.token));
+  if (!row || (input.scopeId !== undefined && row.scopeId !== input.scopeId))
+    throw new PlatformError('not_found', 'This invite link is not valid. Ask for a new one.', {
+      reason: 'invite_invalid',
+    });
+  return row;
+}
+
+function requireEmail(email: string): string {
+  const trimmed = email.trim();
+  if (!/^[^\s@]+@[^\s@]+$/.test(trimmed) || trimmed.length > EMAIL_LENGTH_MAX)
+    throw new PlatformError('validation_failed', 'This is not an e-mail address.', {
+      errors: [{ path: 'email', message: 'must be an e-mail address' }],
+    });
+  return trimmed;
+}
+
+function stateOf(row: InviteRow, nowMs: number): InviteState {
+  if (row.revokedAtMs !== null) return 'revoked';
+  if (row.acceptedAtMs !== null) return 'accepted';
+  return nowMs >= row.expiresAtMs ? 'expired' : 'pending';
+}
+
+function toInvite(row: InviteRow, nowMs: number): Invite {
+  const { acceptedBy: _person, principal, ...shown } = row;
+  return { ...shown, principal: principal as PrincipalId, state: stateOf(row, nowMs) };
+}

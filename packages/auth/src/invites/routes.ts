@@ -1,0 +1,243 @@
+/**
+ * The invite routes of an application (spec 4.2): list, create, revoke, accept. The application says what a
+ * scope, an admin and an invitable role are; this file puts the steps into the right order.
+ */
+import {
+  type FieldError,
+  PlatformError,
+  type PrincipalId,
+  parseInput,
+  principalId,
+  type ScopeRef,
+} from '@freehold/contracts';
+import type { Context, Env, Hono, MiddlewareHandler } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import type { z } from 'zod';
+import type { IdentityDirectory } from '../identity-directory/unit.ts';
+import { httpProblem } from '../lib/http-problem.ts';
+import { requireSameOrigin } from '../lib/same-origin.ts';
+import type { VerifyingAuthProvider } from '../provider.ts';
+import type { EmailMatch } from './operations.ts';
+import {
+  acceptInviteBody,
+  createInviteBody,
+  listInvitesQuery,
+  revokeInviteBody,
+  showInviteQuery,
+  toInviteRecord,
+  toPreviewRecord,
+} from './wire.ts';
+
+/** An invite's body is a few words. */
+const BODY_BYTES_MAX = 16 * 1_024;
+
+/** A role that a principal gets, or loses, at the level of a scope. */
+export interface ScopeRoleAssignment extends ScopeRef {
+  readonly principal: PrincipalId;
+  readonly role: string;
+}
+
+/** The directory's part in this: a tenant's identity directory, or anything that answers like one. */
+export type InviteDirectory = Pick<
+  IdentityDirectory,
+  'newPrincipal' | 'createInvite' | 'listInvites' | 'showInvite' | 'revokeInvite' | 'claimInvite'
+>;
+
+/** What the application supplies. Whatever these throw reaches the application's error handler untouched. */
+export interface InviteRouteDeps<E extends Env = Env> {
+  /** The tenant and the scope that a request is for. */
+  scope(c: Context<E>): ScopeRef | Promise<ScopeRef>;
+  /** The acting admin's principal. Throws when the caller is none. */
+  requireAdmin(c: Context<E>, scope: ScopeRef): PrincipalId | Promise<PrincipalId>;
+  /** The roles that somebody may be invited at. */
+  readonly roles: readonly string[];
+  /** Whether a role is at most the inviter's own. */
+  mayInvite(c: Context<E>, inviter: PrincipalId, role: string): boolean | Promise<boolean>;
+  directory(c: Context<E>): InviteDirectory | Promise<InviteDirectory>;
+  provider(
+    c: Context<E>,
+  ): Pick<VerifyingAuthProvider, 'resolve'> | Promise<Pick<VerifyingAuthProvider, 'resolve'>>;
+  /** The host's: grants the role. `by` is the acting admin. */
+  assignScopeRole(c: Context<E>, assignment: ScopeRoleAssignment, by: PrincipalId): unknown;
+  /** The host's: takes the role back. Taking back what is not there succeeds. */
+  revokeScopeRole(c: Context<E>, assignment: ScopeRoleAssignment, by: PrincipalId): unknown;
+  /** The origin at which browsers reach the application. Default: the request's own. */
+  origin?(c: Context<E>): string;
+  /** What an invite's e-mail address means to this application. Default `verified`. */
+  readonly emailMatch?: EmailMatch;
+}
+
+/**
+ * Mounts the four routes. The mount's own refusals are HTTP exceptions with a problem document.
+ *
+ * - `GET /api/invites` lists a page for an admin; with `?token=` it tells the holder of a link what it says, and
+ *   changes nothing, because mail scanners follow links.
+ * - `POST /api/invites` `{role, email?, name?, ttlSeconds?}` answers 201 `{invite, url}`; the link is shown once.
+ * - `POST /api/invites/:principal/revoke` answers `{invite}`; it can be repeated.
+ * - `POST /api/accept-invite` `{token}` answers `{principal, role}` for the signed-in caller.
+ */
+export function mountInviteRoutes<E extends Env>(app: Hono<E>, deps: InviteRouteDeps<E>): void {
+  const guard: MiddlewareHandler<E> = async (c, next) => {
+    c.header('cache-control', 'no-store');
+    if (c.req.method === 'POST') own(() => requireSameOrigin(c.req.raw.headers, originOf(c, deps)));
+    await next();
+  };
+  const limit = bodyLimit({
+    maxSize: BODY_BYTES_MAX,
+    onError: () => {
+      throw httpProblem(new PlatformError('payload_too_large', 'The body of an invite request is short.'));
+    },
+  });
+  app.get('/api/invites', guard, (c: Context<E>) =>
+    c.req.query('token') === undefined ? listInvites(c, deps) : showInvite(c, deps),
+  );
+  app.post('/api/invites', guard, limit, (c: Context<E>) => createInvite(c, deps));
+  app.post('/api/invites/:principal/revoke', guard, limit, (c: Context<E>) => revokeInvite(c, deps));
+  app.post('/api/accept-invite', guard, limit, (c: Context<E>) => acceptInvite(c, deps));
+}
+
+async function listInvites<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): Promise<Response> {
+  const scope = await deps.scope(c);
+  await deps.requireAdmin(c, scope);
+  const { limit, cursor } = ownParse('The query', listInvitesQuery, c.req.query());
+  const directory = await deps.directory(c);
+  const page = await directory.listInvites({
+    scopeId: scope.scopeId,
+    limit,
+    ...(cursor === undefined ? {} : { cursor }),
+  });
+  return c.json({ items: page.items.map(toInviteRecord), nextCursor: page.nextCursor });
+}
+
+async function showInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): Promise<Response> {
+  const { scopeId } = await deps.scope(c);
+  const { token } = ownParse('The query', showInviteQuery, c.req.query());
+  // The address of this very page holds the token: no link on it may pass it on.
+  c.header('referrer-policy', 'no-referrer');
+  const directory = await deps.directory(c);
+  return c.json(toPreviewRecord(await directory.showInvite({ token, scopeId })));
+}
+
+async function createInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): Promise<Response> {
+  const { tenantId, scopeId } = await deps.scope(c);
+  const by = await deps.requireAdmin(c, { tenantId, scopeId });
+  const body = ownParse('The body', createInviteBody, await readJson(c));
+  if (!deps.roles.includes(body.role)) throw httpProblem(roleNotOffered(deps.roles));
+  if (!(await deps.mayInvite(c, by, body.role))) throw httpProblem(roleAboveOwn());
+
+  const directory = await deps.directory(c);
+  const principal = await directory.newPrincipal();
+  const assignment: ScopeRoleAssignment = { tenantId, scopeId, principal, role: body.role };
+  // The grant comes first: an invite that was sent out must not turn out to be worth nothing.
+  await deps.assignScopeRole(c, assignment, by);
+  const { email, name, ttlSeconds } = body;
+  const { invite, token } = await directory
+    .createInvite({
+      scopeId,
+      principal,
+      role: body.role,
+      createdBy: by,
+      ...(email === undefined ? {} : { email, emailMatch: deps.emailMatch ?? 'verified' }),
+      ...(name === undefined ? {} : { name }),
+      ...(ttlSeconds === undefined ? {} : { ttlMs: ttlSeconds * 1_000 }),
+    })
+    .catch((failure: unknown) => takeGrantBack(c, deps, { assignment, by, failure }));
+  return c.json({ invite: toInviteRecord(invite), url: `${originOf(c, deps)}/?invite=${token}` }, 201);
+}
+
+async function revokeInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): Promise<Response> {
+  const { tenantId, scopeId } = await deps.scope(c);
+  const by = await deps.requireAdmin(c, { tenantId, scopeId });
+  const principal = ownParse('The address', principalId, c.req.param('principal'));
+  ownParse('The body', revokeInviteBody, await readJson(c, {}));
+  const directory = await deps.directory(c);
+  // The invite first, so that nobody accepts it in between; a grant that stayed behind is taken back by a retry.
+  const { invite } = await directory.revokeInvite({ scopeId, principal, by });
+  await deps.revokeScopeRole(c, { tenantId, scopeId, principal, role: invite.role }, by);
+  return c.json({ invite: toInviteRecord(invite) });
+}
+
+async function acceptInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): Promise<Response> {
+  const { scopeId } = await deps.scope(c);
+  const { token } = ownParse('The body', acceptInviteBody, await readJson(c));
+  const provider = await deps.provider(c);
+  const subject = await provider.resolve(c.req.raw.headers);
+  if (!subject) throw httpProblem(new PlatformError('unauthenticated', 'Sign in to accept the invite.'));
+  const directory = await deps.directory(c);
+  const { principal, role } = await directory.claimInvite({ scopeId, token, subject });
+  return c.json({ principal, role });
+}
+
+/**
+ * Undoes the grant of an invite that could not be stored, then lets that failure go on. When the grant cannot be
+ * taken back either, the failure says so and holds both causes.
+ */
+async function takeGrantBack<E extends Env>(
+  c: Context<E>,
+  deps: InviteRouteDeps<E>,
+  attempt: { assignment: ScopeRoleAssignment; by: PrincipalId; failure: unknown },
+): Promise<never> {
+  const { assignment, by, failure } = attempt;
+  try {
+    await deps.revokeScopeRole(c, assignment, by);
+  } catch (second) {
+    throw httpProblem(
+      new PlatformError(
+        'internal',
+        `The invite could not be stored, and the role of ${assignment.principal} could not be taken back.`,
+        { reason: 'grant_left_behind', cause: new AggregateError([failure, second]) },
+      ),
+    );
+  }
+  throw failure;
+}
+
+/** Parses with a schema; the refusal is this mount's own, and therefore an HTTP exception. */
+function ownParse<S extends z.ZodType>(subject: string, schema: S, value: unknown): z.output<S> {
+  return own(() => parseInput(subject, schema, value));
+}
+
+/** The origin at which browsers reach the application. */
+function originOf<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): string {
+  return deps.origin?.(c) ?? new URL(c.req.url).origin;
+}
+
+/** The body as JSON. `empty` is what no body at all stands for; without it an empty body is refused. */
+async function readJson<E extends Env>(c: Context<E>, empty?: object): Promise<unknown> {
+  const text = await c.req.text();
+  if (text === '' && empty !== undefined) return empty;
+  const type = c.req.header('content-type') ?? '';
+  if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type))
+    throw httpProblem(notJson('The body must be JSON, with the content type application/json.'));
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw httpProblem(notJson('The body is not valid JSON.'));
+  }
+}
+
+function own<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof PlatformError) throw httpProblem(error);
+    throw error;
+  }
+}
+
+function notJson(detail: string): PlatformError {
+  return new PlatformError('validation_failed', detail, { reason: 'body_not_json' });
+}
+
+function roleNotOffered(roles: readonly string[]): PlatformError {
+  const errors: FieldError[] = [{ path: 'role', message: `must be one of: ${roles.join(', ')}` }];
+  return new PlatformError('validation_failed', `The body is not valid. role: ${errors[0]?.message}`, {
+    errors,
+  });
+}
+
+function roleAboveOwn(): PlatformError {
+  return new PlatformError('forbidden', 'You can invite somebody at your own role at most.', {
+    reason: 'role_above_own',
+  });
+}

@@ -1,0 +1,92 @@
+/** The bodies and answers of the invite routes. */
+import {
+  LIMIT_DEFAULT,
+  LIMIT_MAX,
+  pageQuery,
+  principalId,
+  roleKey,
+  timestamp,
+  toTimestamp,
+} from '@freehold/contracts';
+import { z } from 'zod';
+import type { Invite, InvitePreview } from './operations.ts';
+
+const DAY_SECONDS = 24 * 3_600;
+/** A token has 22 characters; the room is for links that a mail program wrapped in something. */
+const TOKEN_LENGTH_MAX = 128;
+
+const inviteState = z.enum(['pending', 'accepted', 'revoked', 'expired']);
+
+/** What an admin sends to invite somebody. The role must be one that the vertical offers. */
+export const createInviteBody = z.strictObject({
+  role: roleKey,
+  email: z.email().max(320).optional(),
+  name: z.string().min(1).max(200).optional(),
+  ttlSeconds: z
+    .int()
+    .min(60)
+    .max(30 * DAY_SECONDS)
+    .optional(),
+});
+
+export const acceptInviteBody = z.strictObject({ token: z.string().min(1).max(TOKEN_LENGTH_MAX) });
+
+/** Revoking takes no arguments; a body, if there is one, is empty. */
+export const revokeInviteBody = z.strictObject({});
+
+/** What the holder of a link asks: what does it say? */
+export const showInviteQuery = z.strictObject({ token: acceptInviteBody.shape.token });
+
+/** What an admin asks: a page of the list. */
+export const listInvitesQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(LIMIT_MAX).default(LIMIT_DEFAULT),
+  cursor: pageQuery.cursor,
+});
+
+/** An invite on the wire. It never holds its token. */
+export const inviteRecord = z
+  .object({
+    principal: principalId,
+    role: roleKey,
+    state: inviteState,
+    email: z.string().nullable(),
+    name: z.string().nullable(),
+    createdBy: z.string(),
+    createdAt: timestamp,
+    expiresAt: timestamp,
+    acceptedAt: timestamp.nullable(),
+    revokedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'Invite' });
+export type InviteRecord = z.infer<typeof inviteRecord>;
+
+export const invitePreviewRecord = z
+  .object({
+    role: roleKey,
+    state: inviteState,
+    email: z.string().nullable(),
+    name: z.string().nullable(),
+    invitedBy: z.string().nullable(),
+    expiresAt: timestamp,
+  })
+  .meta({ id: 'InvitePreview' });
+
+export function toInviteRecord(invite: Invite): InviteRecord {
+  return {
+    principal: invite.principal,
+    role: invite.role,
+    state: invite.state,
+    email: invite.email,
+    name: invite.name,
+    createdBy: invite.createdBy,
+    createdAt: toTimestamp(invite.createdAtMs),
+    expiresAt: toTimestamp(invite.expiresAtMs),
+    acceptedAt: invite.acceptedAtMs === null ? null : toTimestamp(invite.acceptedAtMs),
+    revokedAt: invite.revokedAtMs === null ? null : toTimestamp(invite.revokedAtMs),
+  };
+}
+
+export function toPreviewRecord(preview: InvitePreview): z.infer<typeof invitePreviewRecord> {
+  const { expiresAtMs, ...shown } = preview;
+  return { ...shown, expiresAt: toTimestamp(expiresAtMs) };
+}

@@ -1,0 +1,18 @@
+/** The one interface that an application codes against (spec 2.2). */
+import type { AuthSubject, VerifiedSubject } from './subject.ts';
+
+/** Proves who a caller is, and nothing else: roles, grants and tenancy are decided elsewhere (spec 1). */
+export interface AuthProvider {
+  /** Serves `/api/auth/*`: login, logout, callbacks. */
+  handle(request: Request): Promise<Response>;
+  /**
+   * The verified subject behind a request, or null for nobody. Rejects when it cannot tell (an issuer or a
+   * directory that fails): an error never becomes somebody, and never becomes nobody either.
+   */
+  resolve(headers: Headers): Promise<AuthSubject | null>;
+}
+
+/** A provider whose subjects name their issuer and session: what the identity directory takes. */
+export interface VerifyingAuthProvider extends AuthProvider {
+  resolve(headers: Headers): Promise<VerifiedSubject | null>;
+}

@@ -1,0 +1,233 @@
+/** The hosted provider, from the first redirect to the sign-out. */
+import { PlatformError } from '@freehold/contracts';
+import { describe, expect, test } from 'vitest';
+import { makeBrowser } from '../../test/browser.ts';
+import { makeFakeIssuer } from '../../test/fake-issuer.ts';
+import { describeAuthProvider } from '../../test/provider-suite.ts';
+import { DAY_MS, ISSUER, OTHER_SCOPE, openPlatform, SCOPE, TENANT_A, TENANT_B } from '../../test/support.ts';
+import type { IdentityDirectory } from '../identity-directory/unit.ts';
+import { type OidcRpAuthProviderOptions, oidcRpAuthProvider } from './oidc-rp-auth-provider.ts';
+
+const ORIGIN = 'https://app.example';
+
+async function open(more: Partial<OidcRpAuthProviderOptions> = {}) {
+  const platform = await openPlatform();
+  const { clock, directory } = platform;
+  const issuer = await makeFakeIssuer(clock);
+  const failing = { directory: false };
+  const watched = breakable(directory, failing);
+  const make = async (over: Partial<OidcRpAuthProviderOptions> = {}) =>
+    oidcRpAuthProvider({
+      tenantId: TENANT_A,
+      scopeId: SCOPE,
+      issuer: ISSUER,
+      clientId: 'app',
+      sessionSecret: await directory.sessionSecret(),
+      directory: watched,
+      runtime: { fetch: issuer.fetch, now: () => clock.nowMs },
+      ...more,
+      ...over,
+    });
+  const provider = await make();
+  const browserOf = (one = provider) => makeBrowser(ORIGIN, (request) => one.handle(request));
+  return { ...platform, issuer, provider, failing, make, browserOf };
+}
+
+type Opened = Awaited<ReturnType<typeof open>>;
+
+/** Signs in as whoever the issuer says it is. */
+async function signIn({ issuer, provider, browserOf }: Opened, browser = browserOf(provider)) {
+  const login = await browser.get('/api/auth/login?returnTo=/orders');
+  const callback = await browser.get(issuer.authorize(login.headers.get('location') ?? ''));
+  expect([callback.status, callback.headers.get('location')]).toEqual([302, '/orders']);
+  return browser;
+}
+
+describeAuthProvider('oidcRpAuthProvider', async () => {
+  const opened = await open();
+  const { provider, issuer, clock, failing, make } = opened;
+  const headersOf = async (claims: object, one = provider) => {
+    issuer.claims = { ...claims };
+    const browser = await signIn({ ...opened, provider: one });
+    return browser.headersFor('/');
+  };
+  return {
+    provider,
+    issuer: ISSUER,
+    headersOf,
+    foreignHeaders: async () => headersOf({ sub: 'ada' }, await make({ tenantId: TENANT_B })),
+    credential: (value) => new Headers({ cookie: `sb_session=${value}` }),
+    breakDependency: () => {
+      failing.directory = true;
+    },
+    passTime: () => {
+      clock.nowMs += 7 * DAY_MS;
+    },
+  };
+});
+
+describe('A-21: signing in on the server', () => {
+  test('redirects to the issuer with PKCE, exchanges the code there, and hands the browser a session only', async () => {
+    const opened = await open();
+    const login = await opened.browserOf().get('/api/auth/login');
+    const query = new URL(login.headers.get('location') ?? '').searchParams;
+    expect(query.get('code_challenge_method')).toBe('S256');
+    expect(query.get('redirect_uri')).toBe(`${ORIGIN}/api/auth/callback`);
+    const browser = await signIn(opened);
+    expect([...browser.cookies.keys()].sort()).toEqual(['sb_auth_idt', 'sb_session']);
+    expect(opened.issuer.requests.at(-2)?.url).toBe(`${ISSUER}/token`);
+    const session = atob(browser.cookies.get('sb_session')?.value.split('.')[1] ?? '');
+    expect(session).not.toContain('id_token');
+  });
+
+  test('a client secret is shown to the token endpoint; without one the client is public', async () => {
+    const hidden = await open({ clientSecret: 'hush' });
+    await signIn(hidden);
+    const used = hidden.issuer.requests.find((request) => request.url.endsWith('/token'));
+    expect(used?.authorization).toBe(`Basic ${btoa('app:hush')}`);
+    const open_ = await open();
+    await signIn(open_);
+    const bare = open_.issuer.requests.find((request) => request.url.endsWith('/token'));
+    expect([bare?.authorization, bare?.body.get('client_id')]).toEqual([null, 'app']);
+  });
+
+  test('a sign-in is an event, and a second one ends the session that it replaces', async () => {
+    const opened = await open();
+    const browser = await signIn(opened);
+    const before = browser.headersFor('/');
+    opened.clock.nowMs += 1;
+    await signIn(opened, browser);
+    expect(await opened.provider.resolve(before)).toBeNull();
+    expect(await opened.provider.resolve(browser.headersFor('/'))).toMatchObject({ sub: 'ada' });
+    const events = (await opened.directory.listIdentityEvents({ scopeId: SCOPE })).items.map(
+      (each) => each.type,
+    );
+    expect(events).toEqual(['session_ended', 'signed_in', 'signed_in']);
+  });
+
+  test('nobody is signed in when the directory cannot be told', async () => {
+    const opened = await open();
+    const browser = opened.browserOf();
+    const login = await browser.get('/api/auth/login');
+    opened.failing.directory = true;
+    const back = opened.issuer.authorize(login.headers.get('location') ?? '');
+    await expect(browser.get(back)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(browser.cookies.has('sb_session')).toBe(false);
+  });
+
+  test('an issuer that is down is 503 at the login, and people who are signed in stay so', async () => {
+    const opened = await open();
+    const browser = await signIn(opened);
+    opened.issuer.down = true;
+    opened.clock.nowMs += 2 * DAY_MS;
+    expect((await browser.get('/api/auth/login')).status).toBe(503);
+    expect(await opened.provider.resolve(browser.headersFor('/'))).toMatchObject({ sub: 'ada' });
+  });
+
+  test('an address that is none of the three is a 404 problem', async () => {
+    const { provider } = await open();
+    const response = await provider.handle(new Request(`${ORIGIN}/api/auth/other`));
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ code: 'not_found' });
+  });
+});
+
+describe('A-22: sessions of other instances', () => {
+  test('one of another scope of the same tenant, signed with the same secret, is nobody’s', async () => {
+    const opened = await open();
+    const headers = (await signIn(opened)).headersFor('/');
+    const elsewhere = await opened.make({ scopeId: OTHER_SCOPE });
+    expect(await elsewhere.resolve(headers)).toBeNull();
+    expect(await opened.provider.resolve(headers)).not.toBeNull();
+  });
+
+  test('one from before the issuer was changed is nobody’s', async () => {
+    const opened = await open();
+    const headers = (await signIn(opened)).headersFor('/');
+    const moved = await opened.make({ issuer: 'https://other.example' });
+    expect(await moved.resolve(headers)).toBeNull();
+  });
+});
+
+describe('signing out', () => {
+  test('takes effect on the next request with the old cookie, wherever it was copied to', async () => {
+    const opened = await open();
+    const browser = await signIn(opened);
+    const stolen = browser.headersFor('/');
+    const response = await browser.get('/api/auth/logout?returnTo=/bye');
+    expect([response.status, response.headers.get('location')]).toEqual([302, '/bye']);
+    expect(browser.cookies.size).toBe(0);
+    expect(await opened.provider.resolve(stolen)).toBeNull();
+  });
+
+  test('everywhere takes effect on the next request of every browser', async () => {
+    const opened = await open();
+    const browsers = [await signIn(opened), await signIn(opened)];
+    opened.clock.nowMs += 1;
+    await opened.directory.endAllSessions({ issuer: ISSUER, sub: 'ada', nowMs: opened.clock.nowMs });
+    for (const browser of browsers) expect(await opened.provider.resolve(browser.headersFor('/'))).toBeNull();
+    opened.clock.nowMs += 1;
+    const again = await signIn(opened);
+    expect(await opened.provider.resolve(again.headersFor('/'))).not.toBeNull();
+  });
+
+  test('clears the cookies and says so when the directory cannot be told', async () => {
+    const opened = await open();
+    const browser = await signIn(opened);
+    opened.failing.directory = true;
+    const response = await browser.get('/api/auth/logout');
+    expect(response.status).toBe(503);
+    expect(browser.cookies.size).toBe(0);
+  });
+
+  test('A-39: keeps the hint in its own cookie, for the logout path and this site only', async () => {
+    const browser = await signIn(await open());
+    expect(browser.cookies.has('sb_oidc_idt')).toBe(false);
+    expect(browser.cookies.get('sb_auth_idt')).toMatchObject({
+      path: '/api/auth/logout',
+      attributes: expect.arrayContaining(['samesite=strict', 'httponly', 'secure']),
+    });
+  });
+
+  test('A-39: hands the hint back exactly once', async () => {
+    const opened = await open();
+    const browser = await signIn(opened);
+    const logout = async () =>
+      new URL(
+        (await browser.get('/api/auth/logout?federated&returnTo=/bye')).headers.get('location') ?? '',
+        ORIGIN,
+      );
+    const first = await logout();
+    expect(first.origin + first.pathname).toBe(`${ISSUER}/end`);
+    expect(first.searchParams.get('post_logout_redirect_uri')).toBe(`${ORIGIN}/bye`);
+    const hint = first.searchParams.get('id_token_hint')?.split('.')[1] ?? '';
+    expect(JSON.parse(atob(hint.replaceAll('-', '+').replaceAll('_', '/')))).toMatchObject({
+      sub: 'ada',
+      aud: 'app',
+    });
+    expect((await logout()).searchParams.has('id_token_hint')).toBe(false);
+  });
+
+  test('A-39: a plain sign-out uses the hint up as well', async () => {
+    const opened = await open();
+    const browser = await signIn(opened);
+    await browser.get('/api/auth/logout');
+    const location = (await browser.get('/api/auth/logout?federated')).headers.get('location') ?? '';
+    expect(new URL(location).searchParams.has('id_token_hint')).toBe(false);
+  });
+});
+
+/** The directory, until it fails like one whose disk is gone. */
+function breakable(directory: IdentityDirectory, failing: { directory: boolean }) {
+  const guard =
+    <A extends unknown[], R>(method: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      if (failing.directory) throw new PlatformError('unavailable', 'The directory does not answer.');
+      return method(...args);
+    };
+  return {
+    sessionState: guard(directory.sessionState),
+    endSession: guard(directory.endSession),
+    recordSignIn: guard(directory.recordSignIn),
+  };
+}

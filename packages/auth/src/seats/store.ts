@@ -1,0 +1,60 @@
+/** The SQL of owner seats. */
+import type { SqlDatabase } from '@freehold/store';
+
+export interface SeatRow {
+  readonly scopeId: string;
+  readonly principal: string;
+  readonly state: 'pending' | 'claimed';
+  readonly windowEndsAtMs: number;
+  readonly claimHash: string | null;
+  readonly claimExpiresAtMs: number | null;
+  readonly claimedAtMs: number | null;
+}
+
+export function loadSeat(db: SqlDatabase, scopeId: string): SeatRow | undefined {
+  return db.get<SeatRow>(
+    `SELECT scope_id AS scopeId, principal, state, window_ends_at AS windowEndsAtMs, claim_hash AS claimHash,
+       claim_expires_at AS claimExpiresAtMs, claimed_at AS claimedAtMs
+     FROM seats WHERE scope_id = ?`,
+    scopeId,
+  );
+}
+
+export function insertPendingSeat(
+  db: SqlDatabase,
+  seat: { scopeId: string; principal: string; openedAtMs: number; windowEndsAtMs: number },
+): void {
+  db.run(
+    `INSERT INTO seats (scope_id, principal, state, opened_at, window_ends_at) VALUES (?, ?, 'pending', ?, ?)`,
+    seat.scopeId,
+    seat.principal,
+    seat.openedAtMs,
+    seat.windowEndsAtMs,
+  );
+}
+
+/** Replaces the outstanding claim, so that an earlier link stops working. */
+export function saveClaimHash(
+  db: SqlDatabase,
+  claim: { scopeId: string; hash: string; expiresAtMs: number },
+): void {
+  db.run(
+    'UPDATE seats SET claim_hash = ?, claim_expires_at = ? WHERE scope_id = ?',
+    claim.hash,
+    claim.expiresAtMs,
+    claim.scopeId,
+  );
+}
+
+export function markSeatClaimed(
+  db: SqlDatabase,
+  claim: { scopeId: string; personId: string; atMs: number },
+): void {
+  db.run(
+    `UPDATE seats SET state = 'claimed', claimed_at = ?, claimed_by = ?, claim_hash = NULL, claim_expires_at = NULL
+     WHERE scope_id = ? AND state = 'pending'`,
+    claim.atMs,
+    claim.personId,
+    claim.scopeId,
+  );
+}

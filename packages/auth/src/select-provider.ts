@@ -1,0 +1,65 @@
+/** The table of spec 5.2: which provider a configuration selects. */
+import { OidcConfigError } from '@freehold/oidc-rp';
+import { AuthConfigError } from './errors.ts';
+import type { IdentityChoice } from './identity-choice.ts';
+import type { IdentityDirectory } from './identity-directory/unit.ts';
+import type { VerifyingAuthProvider } from './provider.ts';
+import { oidcAuthProvider } from './providers/oidc-auth-provider.ts';
+import { oidcRpAuthProvider } from './providers/oidc-rp-auth-provider.ts';
+import type { CompleteRuntime } from './runtime.ts';
+import { readSetting, type SettingSources } from './settings.ts';
+
+export interface ProviderSelection {
+  readonly instance: { readonly tenantId: string; readonly scopeId: string };
+  readonly identity: IdentityChoice | null;
+  readonly sessionSecret: string;
+  readonly sources: SettingSources;
+  readonly directory: IdentityDirectory;
+  readonly runtime: CompleteRuntime;
+}
+
+/** Makes the selected provider. @throws AuthConfigError with the status of the condition that failed. */
+export function selectProvider(selection: ProviderSelection): VerifyingAuthProvider {
+  const { identity, sources } = selection;
+  if (identity) return rpProvider(selection, identity);
+  if (readSetting(sources, 'AUTH_PROVIDER') !== 'oidc')
+    throw new AuthConfigError(503, 'Sign-in is not set up for this instance yet.');
+  const issuer = readSetting(sources, 'OIDC_ISSUER');
+  if (!issuer) throw new AuthConfigError(500, 'AUTH_PROVIDER is oidc, and OIDC_ISSUER is not set.');
+  return bearerProvider(selection, issuer);
+}
+
+function rpProvider(selection: ProviderSelection, identity: IdentityChoice): VerifyingAuthProvider {
+  const { instance, sources, sessionSecret, directory, runtime } = selection;
+  const clientSecret = readSetting(sources, 'OIDC_CLIENT_SECRET');
+  const baseUrl = readSetting(sources, 'BASE_URL');
+  return orConfigError(503, () =>
+    oidcRpAuthProvider({
+      ...instance,
+      issuer: identity.issuer,
+      clientId: identity.clientId,
+      ...(clientSecret ? { clientSecret } : {}),
+      ...(baseUrl ? { baseUrl } : {}),
+      sessionSecret,
+      directory,
+      runtime,
+    }),
+  );
+}
+
+/** The audience is this instance's own unless told otherwise, so that no other resource's token opens it. */
+function bearerProvider(selection: ProviderSelection, issuer: string): VerifyingAuthProvider {
+  const { instance, sources, runtime } = selection;
+  const audience = readSetting(sources, 'OIDC_AUDIENCE') || instance.scopeId;
+  return orConfigError(500, () => oidcAuthProvider({ issuer, audience, runtime }));
+}
+
+/** A setting that is there and cannot be used, with the status of whoever has to repair it. */
+function orConfigError<T>(status: 500 | 503, make: () => T): T {
+  try {
+    return make();
+  } catch (cause) {
+    if (!(cause instanceof OidcConfigError)) throw cause;
+    throw new AuthConfigError(status, `Sign-in is not set up correctly. ${cause.message}`, { cause });
+  }
+}

@@ -1,0 +1,125 @@
+/** What every `AuthProvider` must do, whatever it is made of. Each implementation runs this whole suite. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { AuthSubject, VerifyingAuthProvider } from '../src/index.ts';
+
+/** Claims as an issuer, or a directory of users, holds them. */
+export interface SuiteClaims {
+  readonly sub: string;
+  readonly email?: string;
+  readonly name?: string;
+  readonly email_verified?: boolean;
+}
+
+/** One provider, with ways to bring it a caller and to break what it stands on. */
+export interface ProviderUnderTest {
+  readonly provider: VerifyingAuthProvider;
+  /** The issuer that its subjects name. */
+  readonly issuer: string;
+  /** The headers of a request by somebody who has proved to be this person. */
+  headersOf(claims: SuiteClaims): Promise<Headers>;
+  /** Headers that are as good as those of {@link headersOf}, and made for another tenant's instance. */
+  foreignHeaders(): Promise<Headers>;
+  /** The header that carries a credential, with a value put in. */
+  readonly credential: (value: string) => Headers;
+  /** Makes that fail which `resolve` depends on. */
+  breakDependency(): void;
+  /** Lets the longest life of a credential pass. */
+  passTime(): void;
+}
+
+/** Runs the suite. `make` is called anew for every test. */
+export function describeAuthProvider(name: string, make: () => Promise<ProviderUnderTest>): void {
+  describe(`AuthProvider suite: ${name}`, () => {
+    test('A-01: nobody is null', async () => {
+      const { provider } = await make();
+      expect(await provider.resolve(new Headers())).toBeNull();
+    });
+
+    test('A-01, A-05: somebody is a subject with sub, email and name, and names the issuer', async () => {
+      const { provider, headersOf, issuer } = await make();
+      const headers = await headersOf({ sub: 'ada', email: 'ada@example.com', name: 'Ada' });
+      const { session: _, ...subject } = (await provider.resolve(headers)) ?? {};
+      expect(subject).toEqual({ issuer, sub: 'ada', email: 'ada@example.com', name: 'Ada' });
+    });
+
+    test('A-05: what the issuer does not say is null', async () => {
+      const { provider, headersOf } = await make();
+      const subject = await provider.resolve(await headersOf({ sub: 'ada' }));
+      expect(subject).toMatchObject({ sub: 'ada', email: null, name: null });
+    });
+
+    test.each([true, false])(
+      'A-06, A-07: email_verified %s passes through, and lets nobody in or out',
+      async (flag) => {
+        const { provider, headersOf } = await make();
+        const headers = await headersOf({ sub: 'ada', email: 'ada@example.com', email_verified: flag });
+        expect((await provider.resolve(headers))?.emailVerified).toBe(flag);
+      },
+    );
+
+    test('A-06, A-08: an absent email_verified stays absent, for the life of the credential', async () => {
+      const { provider, headersOf } = await make();
+      const headers = await headersOf({ sub: 'ada', email: 'ada@example.com' });
+      for (let i = 0; i < 2; i++) {
+        const subject: AuthSubject | null = await provider.resolve(headers);
+        expect(subject).not.toBeNull();
+        expect(subject).not.toHaveProperty('emailVerified');
+      }
+    });
+
+    test('A-03: a subject holds no role, no grant, no principal and no tenant', async () => {
+      const { provider, headersOf } = await make();
+      const headers = await headersOf({ sub: 'ada', roles: ['admin'], tenant: 't' } as SuiteClaims);
+      const subject = (await provider.resolve(headers)) ?? {};
+      const known = ['issuer', 'sub', 'email', 'name', 'emailVerified', 'session'];
+      expect(Object.keys(subject).filter((key) => !known.includes(key))).toEqual([]);
+    });
+
+    test('A-22: a credential of another tenant’s instance is nobody’s here', async () => {
+      const { provider, foreignHeaders } = await make();
+      expect(await provider.resolve(await foreignHeaders())).toBeNull();
+    });
+
+    test('a credential that outlived its time is nobody’s', async () => {
+      const { provider, headersOf, passTime } = await make();
+      const headers = await headersOf({ sub: 'ada' });
+      passTime();
+      expect(await provider.resolve(headers)).toBeNull();
+    });
+
+    test('a malformed credential is nobody’s, and never an exception', async () => {
+      const { provider, credential } = await make();
+      const part = fc
+        .string({ unit: 'grapheme-ascii', maxLength: 30 })
+        .map((text) => text.replace(/[\r\n]/g, ''));
+      await fc.assert(
+        fc.asyncProperty(fc.array(part, { maxLength: 5 }), async (parts) => {
+          expect(await provider.resolve(credential(parts.join('.')))).toBeNull();
+        }),
+        { numRuns: 100 },
+      );
+    });
+
+    test('a broken dependency is an error: neither somebody nor nobody', async () => {
+      const { provider, headersOf, breakDependency } = await make();
+      const headers = await headersOf({ sub: 'ada' });
+      breakDependency();
+      await expect(provider.resolve(headers)).rejects.toMatchObject({
+        name: 'PlatformError',
+        code: 'unavailable',
+      });
+      // Nobody asked for anything, so nothing is needed to say that it is nobody.
+      expect(await provider.resolve(new Headers())).toBeNull();
+    });
+
+    test('A-01: handle answers every address with a response that no cache keeps', async () => {
+      const { provider } = await make();
+      for (const path of ['login', 'logout', 'callback', 'unknown', 'login/x', '']) {
+        const response = await provider.handle(new Request(`https://app.example/api/auth/${path}`));
+        expect(response.headers.get('cache-control')).toBe('no-store');
+        expect(response.status).toBeGreaterThanOrEqual(300);
+      }
+    });
+  });
+}

@@ -1,0 +1,217 @@
+/** The second half of a sign-in: from the issuer's answer to a session (RFC 6749 section 4.1.2 and following). */
+import {
+  AuthorizationResponseError,
+  authorizationCodeGrantRequest,
+  processAuthorizationCodeResponse,
+  validateAuthResponse,
+} from 'oauth4webapi';
+import { chooseClientAuth, oauthClient } from './client-auth.ts';
+import type { OidcContext } from './context.ts';
+import { clearCookie, cookieName, fitsInCookie, setCookie } from './cookies.ts';
+import type { IssuerMetadata } from './discovery.ts';
+import { OidcError, type OidcErrorCode } from './errors.ts';
+import { type Flow, flowCookiesWithout, isExpired, readFlows } from './flow.ts';
+import { sealHint } from './hint.ts';
+import { type IdTokenClaims, verifyIdToken } from './id-token.ts';
+import { oauthHttp } from './lib/oauth-http.ts';
+import { isRecord } from './lib/record.ts';
+import type { IncomingRequest } from './login.ts';
+import { resolveOrigin } from './origin.ts';
+import { mintSession, type SessionUser, type VerifiedSession, verifySession } from './session.ts';
+import { loadUser } from './userinfo.ts';
+
+export interface CompletedLogin {
+  readonly user: SessionUser;
+  /** The session JWT. */
+  readonly session: string;
+  /** What the session JWT says. */
+  readonly verified: VerifiedSession;
+  readonly returnTo?: string;
+  readonly idToken: string;
+  /** `Set-Cookie` values: the session, the logout hint (or its removal), and the flows that are left. */
+  readonly setCookies: readonly string[];
+}
+
+/**
+ * Completes the flow that the callback's `state` names. The code is redeemed only after state, flow age and the
+ * RFC 9207 issuer have been judged. Throws `OidcError`; the flow is spent then too (see `flowCookiesWithout`).
+ */
+export async function completeLogin(env: OidcContext, request: IncomingRequest): Promise<CompletedLogin> {
+  const parameters = new URL(request.url).searchParams;
+  const flow = requireFlow(env, request.headers, parameters);
+  const metadata = await env.issuer.metadata();
+  const answer = judgeAnswer(env, metadata, parameters, flow.state);
+  const { idToken, claims, accessToken } = await redeemCode(env, metadata, flow, answer);
+  const user = await loadUser(env, metadata, { claims, accessToken });
+  const session = mintSession(
+    env,
+    user,
+    claims.auth_time === undefined ? {} : { authTimeMs: claims.auth_time * 1000 },
+  );
+  const verified = verifySession(env, session);
+  if (verified === null) throw new Error('A session that was just minted does not verify.');
+
+  const origin = resolveOrigin(env, request);
+  return {
+    user,
+    session,
+    verified,
+    ...(flow.returnTo === undefined ? {} : { returnTo: flow.returnTo }),
+    idToken,
+    setCookies: [
+      ...setCookie(env, 'session', origin, session),
+      ...hintCookies(env, origin, idToken),
+      ...flowCookiesWithout(env, request.headers, origin, flow.state),
+    ],
+  };
+}
+
+/** The one flow that the callback belongs to. Throws `OidcError` `flow_expired` or `state_mismatch`. */
+function requireFlow(env: OidcContext, headers: Headers, parameters: URLSearchParams): Flow {
+  const flows = readFlows(env, headers);
+  const flow = flows.find((candidate) => candidate.state === parameters.get('state'));
+  if (flow === undefined) {
+    throw flows.some((candidate) => !isExpired(env, candidate))
+      ? new OidcError('state_mismatch', 'The state is none of those that this browser was given.')
+      : new OidcError('flow_expired', 'The browser brought no sign-in that is under way.');
+  }
+  if (isExpired(env, flow)) throw new OidcError('flow_expired', 'The sign-in is older than ten minutes.');
+  return flow;
+}
+
+/**
+ * Judges the authorization response, and answers it in the form that oauth4webapi redeems. The issuer comes first
+ * (RFC 9207 section 2.4): an error that another issuer sent is not shown as if it were ours.
+ */
+function judgeAnswer(
+  env: OidcContext,
+  metadata: IssuerMetadata,
+  parameters: URLSearchParams,
+  state: string,
+): URLSearchParams {
+  const issuers = parameters.getAll('iss');
+  if (issuers.some((issuer) => issuer !== metadata.issuer)) {
+    throw new OidcError('issuer_mismatch', 'The authorization response names another issuer.');
+  }
+  if (issuers.length === 0 && metadata.sendsIssInResponse) {
+    throw new OidcError(
+      'issuer_mismatch',
+      'The authorization response lacks the issuer that is always sent.',
+    );
+  }
+  try {
+    const answer = validateAuthResponse(metadata.server, oauthClient(env), parameters, state);
+    if (!answer.get('code'))
+      throw new OidcError('response_invalid', 'The authorization response has no code.');
+    return answer;
+  } catch (cause) {
+    if (cause instanceof OidcError) throw cause;
+    if (cause instanceof AuthorizationResponseError) {
+      throw new OidcError(
+        codeForAnswer(cause.error),
+        'The issuer answered the authorization request with an error.',
+      );
+    }
+    throw new OidcError('response_invalid', 'The authorization response does not conform.', { cause });
+  }
+}
+
+/** RFC 6749 section 4.1.2.1 and OpenID Connect Core section 3.1.2.6, in our closed list. */
+function codeForAnswer(error: string): OidcErrorCode {
+  switch (error) {
+    case 'access_denied':
+      return 'access_denied';
+    case 'login_required':
+    case 'interaction_required':
+    case 'consent_required':
+    case 'account_selection_required':
+      return 'login_required';
+    case 'server_error':
+    case 'temporarily_unavailable':
+      return 'issuer_unavailable';
+    default:
+      return 'authorization_failed';
+  }
+}
+
+interface Redeemed {
+  readonly idToken: string;
+  readonly claims: IdTokenClaims;
+  readonly accessToken: string;
+}
+
+async function redeemCode(
+  env: OidcContext,
+  metadata: IssuerMetadata,
+  flow: Flow,
+  answer: URLSearchParams,
+): Promise<Redeemed> {
+  const client = oauthClient(env);
+  const clientAuth = chooseClientAuth(env, metadata);
+  try {
+    const response = await authorizationCodeGrantRequest(
+      metadata.server,
+      client,
+      clientAuth,
+      answer,
+      flow.redirectUri,
+      flow.verifier,
+      oauthHttp(env.peerFetch),
+    );
+    // Ours is the full judgement, signature and injected clock included, so it comes first and names the failure;
+    // oauth4webapi then judges the rest of the token response, and the claims once more.
+    const idToken = await readIdToken(response);
+    const claims =
+      idToken === undefined
+        ? undefined
+        : await verifyIdToken(env.issuer, idToken, {
+            clientId: env.env.clientId,
+            nowMs: env.now(),
+            nonce: flow.nonce,
+            ...(flow.maxAgeS === undefined ? {} : { maxAgeS: flow.maxAgeS }),
+            ...(flow.acrValues === undefined ? {} : { acrValues: flow.acrValues }),
+          });
+    const tokens = await processAuthorizationCodeResponse(metadata.server, client, response, {
+      expectedNonce: flow.nonce,
+      requireIdToken: true,
+    });
+    if (idToken === undefined || claims === undefined) {
+      throw new Error('A token response without a readable ID token was accepted.');
+    }
+    return { idToken, claims, accessToken: tokens.access_token };
+  } catch (cause) {
+    if (cause instanceof OidcError) throw cause;
+    throw new OidcError(
+      'exchange_failed',
+      'The token endpoint refused the code, or its answer does not conform.',
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/**
+ * The ID token of a successful token response. Undefined leaves a response that is none to oauth4webapi, which
+ * throws; a successful one without an ID token is refused here.
+ */
+async function readIdToken(response: Response): Promise<string | undefined> {
+  if (response.status !== 200) return undefined;
+  const body: unknown = await response
+    .clone()
+    .json()
+    .catch(() => undefined);
+  if (!isRecord(body)) return undefined;
+  if (typeof body.id_token !== 'string') {
+    throw new OidcError('id_token_invalid', 'The token response has no ID token.');
+  }
+  return body.id_token;
+}
+
+/** A hint that no browser would keep is left out, and an older user's removed: signing in matters more. */
+function hintCookies(env: OidcContext, origin: string, idToken: string): readonly string[] {
+  const sealed = sealHint(env, idToken);
+  return fitsInCookie(cookieName(env, 'hint'), sealed)
+    ? setCookie(env, 'hint', origin, sealed)
+    : clearCookie(env, 'hint', origin);
+}

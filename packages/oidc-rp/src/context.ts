@@ -1,0 +1,91 @@
+/** The dependency record that every function of this package takes first, and how it is made. */
+
+import type { CookieRules } from './cookies.ts';
+import { checkOidcEnv, type OidcEnv } from './env.ts';
+import { type Issuer, makeIssuer } from './issuer.ts';
+import { type Deadline, type FetchLike, makePeerFetch } from './lib/peer-fetch.ts';
+import { makeTokenSigner, type TokenSigner } from './lib/signed-token.ts';
+import type { OriginRules } from './origin.ts';
+
+/** How long the token, userinfo and pushed-authorization endpoints may take. */
+export const EXCHANGE_TIMEOUT_MS = 10_000;
+
+/** Spec 2.5: the hint cookie of the relying party itself. */
+export const HINT_COOKIE_NAME = 'sb_oidc_idt';
+
+/** How the client authenticates at the token endpoint (OpenID Connect Core section 9). */
+export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post';
+
+export interface OidcContextOptions {
+  readonly env: OidcEnv;
+  readonly fetch: FetchLike;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Default `crypto.getRandomValues`. */
+  readonly random?: (bytes: number) => Uint8Array;
+  /**
+   * Which tenant or instance the cookies are for: what is signed for one audience is nothing at another. Default:
+   * BASE_URL's origin, or without BASE_URL the client id at its issuer.
+   */
+  readonly audience?: string;
+  /** Domain of all cookies, already checked against the Public Suffix List. Default: host-only. */
+  readonly cookieDomain?: string;
+  /** Believe `X-Forwarded-Proto` and `X-Forwarded-Host`. Default false. */
+  readonly trustForwarded?: boolean;
+  /** Default `sb_oidc_idt`. */
+  readonly hintCookieName?: string;
+  /** Default `openid email profile`. Must contain `openid`. */
+  readonly scope?: string;
+  /** Overrides the choice from the issuer's metadata, for issuers that advertise what they do not do. */
+  readonly clientAuthMethod?: ClientAuthMethod;
+  /** Share one issuer (and its caches) among several relying parties of the same issuer. */
+  readonly issuer?: Issuer;
+  /** Default `AbortSignal.timeout`. */
+  readonly deadline?: Deadline;
+}
+
+/** Made once per configuration by `makeRelyingParty`, and kept: it holds the derived keys and the issuer's caches. */
+export interface OidcContext extends OriginRules, CookieRules {
+  readonly env: OidcEnv;
+  readonly audience: string;
+  readonly issuer: Issuer;
+  readonly scope: string;
+  readonly clientAuthMethod: ClientAuthMethod | undefined;
+  readonly now: () => number;
+  readonly random: (bytes: number) => Uint8Array;
+  /** Time- and size-limited; for the endpoints that the metadata names. */
+  readonly peerFetch: FetchLike;
+  readonly signers: { readonly flow: TokenSigner; readonly session: TokenSigner; readonly hint: TokenSigner };
+}
+
+/** Throws `OidcConfigError` for an `env` that cannot be used, `TypeError` for other wrong options. */
+export function makeContext(options: OidcContextOptions): OidcContext {
+  const env = checkOidcEnv(options.env);
+  const audience = options.audience ?? env.baseUrl ?? `${env.clientId}@${env.issuer}`;
+  const deadline = options.deadline ?? AbortSignal.timeout.bind(AbortSignal);
+  const scope = options.scope ?? 'openid email profile';
+  if (!scope.split(' ').includes('openid')) throw new TypeError('The scope must contain openid.');
+  if (options.issuer !== undefined && options.issuer.url !== env.issuer) {
+    throw new TypeError('A shared issuer must be the one that OIDC_ISSUER names.');
+  }
+  const { fetch, now } = options;
+  const signer = (purpose: 'flow' | 'session' | 'hint'): TokenSigner =>
+    makeTokenSigner({ secrets: env.sessionSecrets, purpose, audience });
+
+  return {
+    env,
+    audience,
+    now,
+    scope,
+    random: options.random ?? ((bytes) => crypto.getRandomValues(new Uint8Array(bytes))),
+    clientAuthMethod: options.clientAuthMethod,
+    trustForwarded: options.trustForwarded === true,
+    cookieDomain: options.cookieDomain,
+    hintCookieName: options.hintCookieName ?? HINT_COOKIE_NAME,
+    issuer:
+      options.issuer ??
+      makeIssuer({ url: env.issuer, fetch, now, deadline, allowInsecure: env.allowInsecureIssuer === true }),
+    peerFetch: makePeerFetch({ fetch, deadline, timeoutMs: EXCHANGE_TIMEOUT_MS }),
+    signers: { flow: signer('flow'), session: signer('session'), hint: signer('hint') },
+  };
+}

@@ -1,0 +1,183 @@
+/** The issuer's description of itself (OpenID Connect Discovery 1.0), checked before anything in it is used. */
+import {
+  type AuthorizationServer,
+  discoveryRequest,
+  JSON_ATTRIBUTE_COMPARISON,
+  OperationProcessingError,
+  processDiscoveryResponse,
+} from 'oauth4webapi';
+import { z } from 'zod';
+import { isConfidentialUrl } from './env.ts';
+import { OidcError } from './errors.ts';
+import { oauthHttp } from './lib/oauth-http.ts';
+import type { FetchLike } from './lib/peer-fetch.ts';
+
+/** Signature algorithms that are believed from anybody: asymmetric ones only, never `none` and never HS*. */
+const ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+] as const;
+
+export type SigningAlgorithm = (typeof ALGORITHMS)[number];
+
+/** What the relying party uses of an issuer's metadata; everything else is left out. */
+export interface IssuerMetadata {
+  readonly issuer: string;
+  readonly authorizationEndpoint: string;
+  readonly tokenEndpoint: string;
+  readonly jwksUri: string;
+  readonly userinfoEndpoint: string | undefined;
+  readonly endSessionEndpoint: string | undefined;
+  readonly pushedAuthorizationRequired: boolean;
+  /** RFC 9207: the issuer promises `iss` in every authorization response. */
+  readonly sendsIssInResponse: boolean;
+  /** What the issuer signs ID tokens with, less what is never believed. Not empty. */
+  readonly idTokenAlgorithms: readonly SigningAlgorithm[];
+  /** RFC 8414 section 2: `client_secret_basic` when the issuer says nothing. */
+  readonly clientAuthMethods: readonly string[];
+  /** The same, as oauth4webapi wants it. */
+  readonly server: AuthorizationServer;
+}
+
+export interface DiscoveryOptions {
+  readonly issuer: string;
+  readonly allowInsecure: boolean;
+  readonly fetch: FetchLike;
+}
+
+const metadataSchema = z.object({
+  issuer: z.string(),
+  authorization_endpoint: z.string(),
+  token_endpoint: z.string(),
+  jwks_uri: z.string(),
+  userinfo_endpoint: z.string().optional(),
+  end_session_endpoint: z.string().optional().catch(undefined),
+  pushed_authorization_request_endpoint: z.string().optional(),
+  require_pushed_authorization_requests: z.boolean().default(false),
+  authorization_response_iss_parameter_supported: z.boolean().default(false),
+  id_token_signing_alg_values_supported: z.array(z.string()).default(['RS256']),
+  token_endpoint_auth_methods_supported: z.array(z.string()).default(['client_secret_basic']),
+});
+
+/**
+ * Fetches and checks the metadata. Throws `OidcError`: `issuer_unavailable` when it cannot be had,
+ * `issuer_misconfigured` when it names another issuer, lacks what sign-in needs, or points to an endpoint that
+ * secrets must not be sent to.
+ */
+export async function discoverIssuer({
+  issuer,
+  allowInsecure,
+  fetch,
+}: DiscoveryOptions): Promise<IssuerMetadata> {
+  const url = new URL(issuer);
+  const response = await discoveryRequest(url, oauthHttp(fetch));
+  const document = await processDiscoveryResponse(url, response).catch((cause: unknown) => {
+    const isOtherIssuer =
+      cause instanceof OperationProcessingError && cause.code === JSON_ATTRIBUTE_COMPARISON;
+    throw isOtherIssuer
+      ? otherIssuer()
+      : new OidcError('issuer_misconfigured', 'The discovery document is not a conforming one.', { cause });
+  });
+  return judgeMetadata(document, { issuer, allowInsecure });
+}
+
+/** Judges a discovery document that was already fetched. Throws `OidcError` `issuer_misconfigured`. */
+export function judgeMetadata(
+  document: unknown,
+  { issuer, allowInsecure }: Pick<DiscoveryOptions, 'issuer' | 'allowInsecure'>,
+): IssuerMetadata {
+  const parsed = metadataSchema.safeParse(document);
+  if (!parsed.success) {
+    const fields = parsed.error.issues.map((issue) => issue.path.join('.')).join(', ');
+    throw new OidcError('issuer_misconfigured', `The discovery document lacks or misstates: ${fields}.`);
+  }
+  const found = parsed.data;
+  // Discovery section 4.3: identical, not merely equivalent. A trailing slash makes another issuer.
+  if (found.issuer !== issuer) throw otherIssuer();
+  const endpoints = [
+    found.authorization_endpoint,
+    found.token_endpoint,
+    found.jwks_uri,
+    found.userinfo_endpoint,
+    found.pushed_authorization_request_endpoint,
+  ];
+  if (
+    !endpoints.every(
+      (endpoint) => endpoint === undefined || isUsableEndpoint(endpoint, { issuer, allowInsecure }),
+    )
+  ) {
+    throw new OidcError(
+      'issuer_misconfigured',
+      'The discovery document names an endpoint that is not https.',
+    );
+  }
+  const idTokenAlgorithms = ALGORITHMS.filter((algorithm) =>
+    found.id_token_signing_alg_values_supported.includes(algorithm),
+  );
+  if (idTokenAlgorithms.length === 0) {
+    throw new OidcError('issuer_misconfigured', 'The issuer offers no asymmetric signature algorithm.');
+  }
+  return {
+    issuer,
+    authorizationEndpoint: found.authorization_endpoint,
+    tokenEndpoint: found.token_endpoint,
+    jwksUri: found.jwks_uri,
+    userinfoEndpoint: found.userinfo_endpoint,
+    endSessionEndpoint: found.end_session_endpoint,
+    pushedAuthorizationRequired: found.require_pushed_authorization_requests,
+    sendsIssInResponse: found.authorization_response_iss_parameter_supported,
+    idTokenAlgorithms,
+    clientAuthMethods: found.token_endpoint_auth_methods_supported,
+    server: asServer(found, idTokenAlgorithms),
+  };
+}
+
+function otherIssuer(): OidcError {
+  return new OidcError(
+    'issuer_misconfigured',
+    'The issuer names itself otherwise than OIDC_ISSUER does; both must be equal character for character, ' +
+      'a trailing slash included.',
+  );
+}
+
+/** Only an issuer that is itself plain http, which was decided on, may have plain-http endpoints. */
+function isUsableEndpoint(
+  endpoint: string,
+  { issuer, allowInsecure }: Pick<DiscoveryOptions, 'issuer' | 'allowInsecure'>,
+): boolean {
+  if (!URL.canParse(endpoint)) return false;
+  const url = new URL(endpoint);
+  if (url.protocol === 'https:') return true;
+  return (
+    new URL(issuer).protocol === 'http:' &&
+    url.protocol === 'http:' &&
+    (allowInsecure || isConfidentialUrl(url))
+  );
+}
+
+function asServer(
+  found: z.infer<typeof metadataSchema>,
+  idTokenAlgorithms: readonly SigningAlgorithm[],
+): AuthorizationServer {
+  return {
+    issuer: found.issuer,
+    authorization_endpoint: found.authorization_endpoint,
+    token_endpoint: found.token_endpoint,
+    jwks_uri: found.jwks_uri,
+    ...(found.userinfo_endpoint === undefined ? {} : { userinfo_endpoint: found.userinfo_endpoint }),
+    ...(found.pushed_authorization_request_endpoint === undefined
+      ? {}
+      : { pushed_authorization_request_endpoint: found.pushed_authorization_request_endpoint }),
+    authorization_response_iss_parameter_supported: found.authorization_response_iss_parameter_supported,
+    id_token_signing_alg_values_supported: [...idTokenAlgorithms],
+  };
+}

@@ -1,0 +1,116 @@
+/** Every way a sign-in can fail, as a closed list of codes that is safe to show in a URL. */
+
+interface OidcFailure {
+  readonly status: 400 | 403 | 405 | 502 | 503;
+  /** Whether the same attempt can succeed later without anybody changing a setting. */
+  readonly retryable: boolean;
+  /** One sentence for the person signing in. */
+  readonly message: string;
+}
+
+const FAILURES = {
+  flow_expired: { status: 400, retryable: true, message: 'This sign-in took too long or was already used.' },
+  state_mismatch: { status: 400, retryable: true, message: 'This sign-in was not started in this browser.' },
+  issuer_mismatch: {
+    status: 400,
+    retryable: false,
+    message: 'The answer came from another identity provider than the one that was asked.',
+  },
+  response_invalid: {
+    status: 400,
+    retryable: false,
+    message: 'The identity provider sent an answer that cannot be read.',
+  },
+  access_denied: { status: 403, retryable: true, message: 'The sign-in was declined.' },
+  login_required: {
+    status: 403,
+    retryable: true,
+    message: 'The identity provider needs you to sign in again.',
+  },
+  authorization_failed: {
+    status: 502,
+    retryable: false,
+    message: 'The identity provider refused this application.',
+  },
+  issuer_unavailable: {
+    status: 503,
+    retryable: true,
+    message: 'The identity provider cannot be reached right now.',
+  },
+  issuer_misconfigured: {
+    status: 502,
+    retryable: false,
+    message: 'The identity provider describes itself in a way that this application cannot use.',
+  },
+  exchange_failed: {
+    status: 502,
+    retryable: true,
+    message: 'The identity provider did not accept the sign-in code.',
+  },
+  id_token_invalid: {
+    status: 502,
+    retryable: false,
+    message: 'The identity provider sent an ID token that does not verify.',
+  },
+  userinfo_invalid: {
+    status: 502,
+    retryable: false,
+    message: 'The identity provider sent user information that cannot be trusted.',
+  },
+  cookie_too_large: {
+    status: 502,
+    retryable: false,
+    message: 'The session does not fit in a cookie, so a browser would drop it.',
+  },
+  sign_in_refused: { status: 403, retryable: false, message: 'This application does not let this user in.' },
+  sign_out_incomplete: {
+    status: 503,
+    retryable: false,
+    message: 'You are signed out in this browser, but the session could not be ended everywhere.',
+  },
+  prefetch_refused: {
+    status: 503,
+    retryable: true,
+    message: 'This address is only for a person who follows the link.',
+  },
+  method_not_allowed: { status: 405, retryable: false, message: 'This address answers only GET.' },
+} as const satisfies Record<string, OidcFailure>;
+
+/** The closed list of codes. `onError` receives one of them as `?error=`. */
+export type OidcErrorCode = keyof typeof FAILURES;
+
+/** Every code, for those who must answer each of them. */
+export const OIDC_ERROR_CODES = Object.keys(FAILURES) as readonly OidcErrorCode[];
+
+/**
+ * A sign-in or sign-out that failed, by the caller's fault or the world's. `status` is the HTTP status to answer
+ * with: a broken issuer is 502 or 503 and never 401, because nobody's credentials were judged. `detail` and
+ * `cause` are for operators; the public `message` and `code` hold nothing that a peer or a caller wrote.
+ */
+export class OidcError extends Error {
+  readonly code: OidcErrorCode;
+  readonly status: OidcFailure['status'];
+  readonly retryable: boolean;
+  /** What went wrong, for the operator's log; never a token, a cookie or a payload. */
+  readonly detail: string;
+
+  constructor(code: OidcErrorCode, detail: string, options?: { cause?: unknown }) {
+    super(FAILURES[code].message, options);
+    this.name = 'OidcError';
+    this.code = code;
+    this.status = FAILURES[code].status;
+    this.retryable = FAILURES[code].retryable;
+    this.detail = detail;
+  }
+}
+
+/** A setting that cannot be used. `variable` names it, the message says what it must be; no value is repeated. */
+export class OidcConfigError extends Error {
+  readonly variable: string;
+
+  constructor(variable: string, sentence: string) {
+    super(sentence);
+    this.name = 'OidcConfigError';
+    this.variable = variable;
+  }
+}

@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest';
+import { FLOW_TTL_MS } from './cookies.ts';
+import { readFlows } from './flow.ts';
+import { ALICE, APP, makeFixture } from './testing/fixture.ts';
+
+const flowCount = (fixture: Awaited<ReturnType<typeof makeFixture>>): number =>
+  readFlows(fixture.rp, fixture.browser.request(`${APP}/api/auth/callback`).headers).length;
+
+test('B-04: the flow cookie holds the signed verifier, state and nonce of the redirect', async () => {
+  const fixture = await makeFixture();
+  const response = await fixture.visit('/api/auth/login');
+  const asked = new URL(response.headers.get('location') ?? '').searchParams;
+  const [flow] = readFlows(fixture.rp, fixture.browser.request(`${APP}/api/auth/callback`).headers);
+  expect(flow).toMatchObject({ state: asked.get('state'), nonce: asked.get('nonce') });
+  expect(flow?.verifier).toMatch(/^[\w-]{43}$/);
+  const [value = ''] = fixture.browser.values('sb_oidc_flow');
+  expect(fixture.rp.signers.flow.verify(value)).not.toBeNull();
+});
+
+describe('B-04: a flow lasts ten minutes', () => {
+  test('one millisecond before, it completes', async () => {
+    const fixture = await makeFixture();
+    const callback = await fixture.approve();
+    fixture.clock.nowMs += FLOW_TTL_MS - 1;
+    expect((await fixture.visit(callback)).headers.get('location')).toBe('/');
+  });
+
+  test('at ten minutes it has expired, even if the browser kept the cookie', async () => {
+    const fixture = await makeFixture();
+    const callback = await fixture.approve();
+    const kept = fixture.browser.request(callback);
+    fixture.clock.nowMs += FLOW_TTL_MS;
+    await expect(fixture.rp.completeLogin(kept)).rejects.toMatchObject({ code: 'flow_expired' });
+    expect(fixture.issuer.count('/token')).toBe(0);
+  });
+
+  test('each flow has its own ten minutes', async () => {
+    const fixture = await makeFixture();
+    const early = await fixture.approve();
+    fixture.clock.nowMs += FLOW_TTL_MS / 2;
+    const late = await fixture.approve();
+    fixture.clock.nowMs += FLOW_TTL_MS / 2;
+    expect((await fixture.visit(early)).status).toBe(400);
+    expect((await fixture.visit(late)).headers.get('location')).toBe('/');
+  });
+});
+
+describe('parallel tabs', () => {
+  test('both finish, each at its own returnTo', async () => {
+    const fixture = await makeFixture();
+    const first = await fixture.approve({ returnTo: '/one' });
+    const second = await fixture.approve({ returnTo: '/two' });
+    expect((await fixture.visit(first)).headers.get('location')).toBe('/one');
+    expect(flowCount(fixture)).toBe(1);
+    expect((await fixture.visit(second)).headers.get('location')).toBe('/two');
+    expect(fixture.browser.values('sb_oidc_flow')).toEqual([]);
+  });
+
+  test('a fifth drops the oldest', async () => {
+    const fixture = await makeFixture();
+    const callbacks: string[] = [];
+    for (let tab = 0; tab < 5; tab += 1) {
+      fixture.clock.nowMs += 1000;
+      callbacks.push(await fixture.approve());
+    }
+    expect(flowCount(fixture)).toBe(4);
+    const [oldest = '', ...rest] = callbacks;
+    expect((await fixture.visit(oldest)).status).toBe(400);
+    for (const callback of rest) expect((await fixture.visit(callback)).headers.get('location')).toBe('/');
+  });
+
+  test('a wrong state spends nobody’s flow', async () => {
+    const fixture = await makeFixture();
+    const callback = await fixture.approve();
+    const wrong = new URL(callback);
+    wrong.searchParams.set('state', 'invented');
+    expect((await fixture.visit(wrong.href)).status).toBe(400);
+    expect((await fixture.visit(callback)).headers.get('location')).toBe('/');
+  });
+
+  test('four with the longest returnTo fit one cookie, and what does not fit drops the oldest', async () => {
+    const fixture = await makeFixture();
+    for (let tab = 0; tab < 6; tab += 1) {
+      fixture.clock.nowMs += 1000;
+      await fixture.approve({ returnTo: `/${String(tab).repeat(511)}` });
+    }
+    expect(flowCount(fixture)).toBe(4);
+    const [value = ''] = fixture.browser.values('sb_oidc_flow');
+    expect(`sb_oidc_flow=${value}`.length).toBeLessThanOrEqual(4096);
+  });
+
+  test('a long issuer leaves room for fewer, never for an oversized cookie', async () => {
+    const fixture = await makeFixture({ issuerUrl: `https://issuer.example/${'r'.repeat(300)}` });
+    for (let tab = 0; tab < 6; tab += 1) {
+      fixture.clock.nowMs += 1000;
+      await fixture.approve({ returnTo: `/${String(tab).repeat(511)}` });
+    }
+    const [value = ''] = fixture.browser.values('sb_oidc_flow');
+    expect(`sb_oidc_flow=${value}`.length).toBeLessThanOrEqual(4096);
+    expect(flowCount(fixture)).toBeLessThan(4);
+    expect(flowCount(fixture)).toBeGreaterThan(0);
+  });
+});
+
+test('returnTo is kept up to 512 bytes and left out beyond', async () => {
+  const fixture = await makeFixture();
+  const path = `/${'a'.repeat(511)}`;
+  expect((await fixture.signIn({ returnTo: path })).headers.get('location')).toBe(path);
+  expect((await fixture.signIn({ returnTo: `${path}a` })).headers.get('location')).toBe('/');
+});
+
+describe('a flow is worth nothing', () => {
+  test('in another browser: state alone does not sign in (login CSRF)', async () => {
+    const attacker = await makeFixture();
+    const callback = await attacker.approve();
+    const victim = await makeFixture();
+    await expect(attacker.rp.completeLogin(victim.browser.request(callback))).rejects.toMatchObject({
+      code: 'flow_expired',
+    });
+    expect(attacker.issuer.count('/token')).toBe(0);
+  });
+
+  test('with one changed byte', async () => {
+    const fixture = await makeFixture();
+    const callback = await fixture.approve();
+    const cookie = (fixture.browser.request(callback).headers.get('cookie') ?? '').replace(/.$/, '');
+    const request = new Request(callback, { headers: { cookie: `${cookie}x` } });
+    await expect(fixture.rp.completeLogin(request)).rejects.toMatchObject({ code: 'flow_expired' });
+  });
+
+  test('at another tenant of the same secret', async () => {
+    const fixture = await makeFixture();
+    const request = fixture.browser.request(await fixture.approve());
+    const tenantB = fixture.other({ audience: 'tenant-b' });
+    await expect(tenantB.completeLogin(request)).rejects.toMatchObject({ code: 'flow_expired' });
+  });
+
+  test.each(['issuer', 'clientId'] as const)(
+    'after the %s was replaced between redirect and callback',
+    async (member) => {
+      const fixture = await makeFixture({ relyingParty: { audience: 'tenant-a' } });
+      const request = fixture.browser.request(await fixture.approve());
+      const changed = fixture.other({ env: { ...fixture.rp.env, [member]: 'https://other.example' } });
+      await expect(changed.completeLogin(request)).rejects.toMatchObject({ code: 'flow_expired' });
+      await expect(fixture.rp.completeLogin(request)).resolves.toMatchObject({ user: { id: ALICE.sub } });
+    },
+  );
+
+  test('when a second valid flow cookie was planted beside it', async () => {
+    const attacker = await makeFixture();
+    await attacker.visit('/api/auth/login');
+    const fixture = await makeFixture();
+    const callback = await fixture.approve();
+    fixture.browser.plant({ name: 'sb_oidc_flow', value: attacker.browser.values('sb_oidc_flow')[0] ?? '' });
+    await expect(fixture.rp.completeLogin(fixture.browser.request(callback))).rejects.toMatchObject({
+      code: 'flow_expired',
+    });
+  });
+});
+
+test('a flow signed by a secret that is being rotated out still completes', async () => {
+  const fixture = await makeFixture();
+  const request = fixture.browser.request(await fixture.approve());
+  const rotated = fixture.other({
+    env: {
+      ...fixture.rp.env,
+      sessionSecrets: ['the next session secret, also long enough', ...fixture.rp.env.sessionSecrets],
+    },
+  });
+  await expect(rotated.completeLogin(request)).resolves.toMatchObject({ user: { id: ALICE.sub } });
+});

@@ -1,0 +1,41 @@
+/** The relying party: sign-in by authorization code at one OpenID Connect issuer, sessions in signed cookies. */
+export { type CompletedLogin, completeLogin } from './callback.ts';
+export type { ClientAuthMethod, OidcContext } from './context.ts';
+export {
+  AUTH_PATH,
+  CALLBACK_PATH,
+  COOKIE_BYTES_MAX,
+  FLOW_TTL_MS,
+  LOGIN_PATH,
+  LOGOUT_PATH,
+  SESSION_TTL_MS,
+} from './cookies.ts';
+export type { IssuerMetadata, SigningAlgorithm } from './discovery.ts';
+export { checkOidcEnv, isConfidentialUrl, isLoopbackHost, type OidcEnv, parseOidcEnv } from './env.ts';
+export { OIDC_ERROR_CODES, OidcConfigError, OidcError, type OidcErrorCode } from './errors.ts';
+export { hintFromHeaders } from './hint.ts';
+export { type Issuer, type IssuerOptions, type JwtExpectations, makeIssuer } from './issuer.ts';
+export { deriveKey, type KeyPurpose } from './keys.ts';
+export type { Deadline, FetchLike } from './lib/peer-fetch.ts';
+export {
+  type BeginLoginOptions,
+  type BegunLogin,
+  beginLogin,
+  type IncomingRequest,
+  isPrefetch,
+} from './login.ts';
+export { federatedLogoutUrl } from './logout.ts';
+export { type MountOidcOptions, mountOidcRoutes } from './mount.ts';
+export { resolveOrigin } from './origin.ts';
+export { makeRelyingParty, type RelyingParty, type RelyingPartyOptions } from './relying-party.ts';
+export { type AuthRoutesOptions, handleAuthRequest, type SignedIn, type SignedOut } from './routes.ts';
+export { landingPath, safePath } from './safe-path.ts';
+export {
+  type MintOptions,
+  mintSession,
+  type SessionUser,
+  sessionFromHeaders,
+  type VerifiedSession,
+  verifiedSessionFromHeaders,
+  verifySession,
+} from './session.ts';

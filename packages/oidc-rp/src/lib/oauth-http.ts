@@ -1,0 +1,23 @@
+/** Lends oauth4webapi our limited fetch. */
+import { allowInsecureRequests, customFetch } from 'oauth4webapi';
+import type { FetchLike } from './peer-fetch.ts';
+
+interface OAuthRequestInit {
+  readonly method: string;
+  readonly headers: Record<string, string>;
+  readonly body?: URLSearchParams | undefined;
+}
+
+/** The request options for every oauth4webapi call. */
+export function oauthHttp(fetch: FetchLike): {
+  [customFetch]: (url: string, init: OAuthRequestInit) => Promise<Response>;
+  [allowInsecureRequests]: true;
+} {
+  return {
+    [customFetch]: (url, { method, headers, body }) =>
+      fetch(url, body === undefined ? { method, headers } : { method, headers, body }),
+    // Which plain-http addresses are acceptable is decided by `parseOidcEnv` and `judgeMetadata`, which know
+    // loopback; oauth4webapi only knows all or none.
+    [allowInsecureRequests]: true,
+  };
+}

@@ -1,0 +1,99 @@
+/** How every request to an issuer is made: with a deadline, a size limit, and no redirect followed. */
+import { OidcError } from '../errors.ts';
+
+/** The part of `fetch` that is used. An SSRF guard is put in by passing a guarded one. */
+export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;
+
+/** A signal that aborts after so many milliseconds; `AbortSignal.timeout` outside of tests. */
+export type Deadline = (ms: number) => AbortSignal;
+
+/** The largest answer that is read from an issuer, in bytes. */
+export const RESPONSE_BYTES_MAX = 1024 * 1024;
+
+export interface PeerFetchOptions {
+  readonly fetch: FetchLike;
+  readonly deadline: Deadline;
+  readonly timeoutMs: number;
+}
+
+/**
+ * A `fetch` that answers a fully read response, or throws `OidcError` `issuer_unavailable`: on a network failure, a
+ * deadline that passes (also while the body is arriving), more than 1 MB (declared or not), or a server error.
+ */
+export function makePeerFetch({ fetch, deadline, timeoutMs }: PeerFetchOptions): FetchLike {
+  return async (url, init) => {
+    const signal = deadline(timeoutMs);
+    try {
+      const response = await withDeadline(fetch(url, { ...init, redirect: 'manual', signal }), signal);
+      if (isOutage(response.status)) {
+        await response.body?.cancel();
+        throw new OidcError('issuer_unavailable', `The issuer answered with status ${response.status}.`);
+      }
+      const body = await withDeadline(readLimited(response), signal);
+      return new Response(body.byteLength === 0 ? null : body, {
+        status: response.status,
+        headers: keptHeaders(response.headers),
+      });
+    } catch (cause) {
+      if (cause instanceof OidcError) throw cause;
+      throw new OidcError('issuer_unavailable', 'The request to the issuer failed or took too long.', {
+        cause,
+      });
+    }
+  };
+}
+
+/** Settles as the work does, or rejects when the signal aborts first. */
+export function withDeadline<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+/** A redirect that is not followed can be reported as status 0, which no response can be built from again. */
+function isOutage(status: number): boolean {
+  return status < 200 || status >= 500 || status === 408 || status === 429;
+}
+
+async function readLimited(response: Response): Promise<Uint8Array<ArrayBuffer>> {
+  const declared = Number(response.headers.get('content-length') ?? 0);
+  if (declared > RESPONSE_BYTES_MAX) {
+    await response.body?.cancel();
+    throw tooLarge();
+  }
+  if (response.body === null) return new Uint8Array();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body) {
+    size += chunk.byteLength;
+    // Leaving the loop cancels the stream, so nothing more is received.
+    if (size > RESPONSE_BYTES_MAX) throw tooLarge();
+    chunks.push(chunk);
+  }
+  const body = new Uint8Array(size);
+  let offset = 0;
+  for (const chunk of chunks) {
+    body.set(chunk, offset);
+    offset += chunk.byteLength;
+  }
+  return body;
+}
+
+function tooLarge(): OidcError {
+  return new OidcError(
+    'issuer_unavailable',
+    `The issuer answered with more than ${RESPONSE_BYTES_MAX} bytes.`,
+  );
+}
+
+function keptHeaders(headers: Headers): Headers {
+  const kept = new Headers();
+  for (const name of ['content-type', 'www-authenticate']) {
+    const value = headers.get(name);
+    if (value !== null) kept.set(name, value);
+  }
+  return kept;
+}

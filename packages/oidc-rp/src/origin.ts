@@ -1,0 +1,25 @@
+/** Which origin this application has, as its users see it. */
+import type { OidcEnv } from './env.ts';
+
+/** What deciding an origin needs. */
+export interface OriginRules {
+  readonly env: Pick<OidcEnv, 'baseUrl'>;
+  /** Believe `X-Forwarded-Proto` and `X-Forwarded-Host`. Only behind a proxy that overwrites both. */
+  readonly trustForwarded: boolean;
+}
+
+/**
+ * BASE_URL's origin; else, if forwarded headers are trusted, theirs; else the request's own. A forwarded header that
+ * is not exactly one well-formed value is not believed, since its extra values were written by somebody unknown.
+ */
+export function resolveOrigin(rules: OriginRules, request: { url: string; headers: Headers }): string {
+  if (rules.env.baseUrl !== undefined) return rules.env.baseUrl;
+  const own = new URL(request.url);
+  if (!rules.trustForwarded) return own.origin;
+
+  const scheme = request.headers.get('x-forwarded-proto') ?? own.protocol.slice(0, -1);
+  const host = request.headers.get('x-forwarded-host') ?? own.host;
+  if ((scheme !== 'https' && scheme !== 'http') || !/^[a-z0-9.:[\]-]+$/i.test(host)) return own.origin;
+  const candidate = `${scheme}://${host}`;
+  return URL.canParse(candidate) ? new URL(candidate).origin : own.origin;
+}

@@ -1,0 +1,171 @@
+/** The three sign-in routes over Web Requests (spec 4.1): the one implementation behind every mount of them. */
+import { completeLogin } from './callback.ts';
+import type { OidcContext } from './context.ts';
+import { CALLBACK_PATH, clearCookie, LOGIN_PATH, LOGOUT_PATH } from './cookies.ts';
+import { OidcError } from './errors.ts';
+import { failureResponse } from './failure-page.ts';
+import { flowCookiesWithout, readFlows } from './flow.ts';
+import { hintFromHeaders } from './hint.ts';
+import { beginLogin, isPrefetch } from './login.ts';
+import { federatedLogoutUrl } from './logout.ts';
+import { resolveOrigin } from './origin.ts';
+import { landingPath } from './safe-path.ts';
+import { type VerifiedSession, verifiedSessionFromHeaders } from './session.ts';
+
+/** Somebody has signed in; the cookies are about to be set. */
+export interface SignedIn {
+  readonly session: VerifiedSession;
+  /** Who was signed in in this browser until now. Their session is replaced and should be ended. */
+  readonly previous: VerifiedSession | null;
+  readonly idToken: string;
+  readonly request: Request;
+}
+
+/** Somebody has signed out in this browser. */
+export interface SignedOut {
+  readonly session: VerifiedSession;
+  readonly request: Request;
+}
+
+export interface AuthRoutesOptions {
+  /** Where a sign-in without `returnTo` ends. A same-origin path. Default `/`. */
+  readonly onSuccess?: string;
+  /** Where a failed sign-in ends, with `?error=<code>`. A same-origin path. Default: a plain page of our own. */
+  readonly onError?: string;
+  /** Awaited before the session cookie leaves. Throw `OidcError` `sign_in_refused` to refuse the user. */
+  readonly onSignedIn?: (event: SignedIn) => void | Promise<void>;
+  /** Awaited after the cookies are gone from the response; a throw is reported to the user as incomplete. */
+  readonly onSignedOut?: (event: SignedOut) => void | Promise<void>;
+  /** Told of every failure, for the operator's log. */
+  readonly onFailure?: (error: OidcError) => void;
+}
+
+/** Throws `TypeError` when `onSuccess` or `onError` is not a same-origin path; call it when mounting. */
+export function checkAuthRoutesOptions(options: AuthRoutesOptions): void {
+  for (const name of ['onSuccess', 'onError'] as const) {
+    if (options[name] !== undefined && landingPath(options[name]) === null) {
+      throw new TypeError(`${name} must be a same-origin absolute path outside the sign-in routes.`);
+    }
+  }
+}
+
+/**
+ * Answers GET `/api/auth/login`, `/api/auth/callback` and `/api/auth/logout`; 404 for any other path, 405 for any
+ * other method. Every answer is `Cache-Control: no-store`. Rejects only for what a hook throws that is no
+ * `OidcError`, and for our own bugs.
+ */
+export async function handleAuthRequest(
+  env: OidcContext,
+  request: Request,
+  options: AuthRoutesOptions = {},
+): Promise<Response> {
+  const route = ROUTES[new URL(request.url).pathname];
+  if (route === undefined)
+    return new Response(null, { status: 404, headers: { 'cache-control': 'no-store' } });
+  // A HEAD is refused too: link checkers send it, and these addresses change something.
+  if (request.method !== 'GET') {
+    const response = failureResponse(new OidcError('method_not_allowed', 'The method is not GET.'));
+    response.headers.set('allow', 'GET');
+    return response;
+  }
+  if (isPrefetch(request.headers)) {
+    return failureResponse(new OidcError('prefetch_refused', 'The browser asked on a guess.'));
+  }
+  return route(env, request, options);
+}
+
+type Route = (env: OidcContext, request: Request, options: AuthRoutesOptions) => Promise<Response>;
+
+const ROUTES: Readonly<Record<string, Route>> = {
+  [LOGIN_PATH]: handleLogin,
+  [CALLBACK_PATH]: handleCallback,
+  [LOGOUT_PATH]: handleLogout,
+};
+
+async function handleLogin(
+  env: OidcContext,
+  request: Request,
+  options: AuthRoutesOptions,
+): Promise<Response> {
+  const returnTo = new URL(request.url).searchParams.get('returnTo');
+  try {
+    const { redirectTo, setCookies } = await beginLogin(env, request, { returnTo });
+    return redirect(redirectTo, setCookies);
+  } catch (error) {
+    return fail(error, [], options);
+  }
+}
+
+async function handleCallback(
+  env: OidcContext,
+  request: Request,
+  options: AuthRoutesOptions,
+): Promise<Response> {
+  const origin = resolveOrigin(env, request);
+  const state = new URL(request.url).searchParams.get('state') ?? '';
+  const previous = verifiedSessionFromHeaders(env, request.headers);
+  try {
+    const login = await completeLogin(env, request);
+    await options.onSignedIn?.({ session: login.verified, previous, idToken: login.idToken, request });
+    return redirect(landingPath(login.returnTo) ?? options.onSuccess ?? '/', login.setCookies);
+  } catch (error) {
+    const isStale =
+      error instanceof OidcError && (error.code === 'flow_expired' || error.code === 'state_mismatch');
+    if (isStale && previous !== null) {
+      // A reloaded or late callback of somebody who is signed in: nothing was lost, so nothing is reported.
+      const flow = readFlows(env, request.headers).find((candidate) => candidate.state === state);
+      return redirect(landingPath(flow?.returnTo) ?? options.onSuccess ?? '/', []);
+    }
+    return fail(error, flowCookiesWithout(env, request.headers, origin, state), options);
+  }
+}
+
+async function handleLogout(
+  env: OidcContext,
+  request: Request,
+  options: AuthRoutesOptions,
+): Promise<Response> {
+  const query = new URL(request.url).searchParams;
+  const origin = resolveOrigin(env, request);
+  const session = verifiedSessionFromHeaders(env, request.headers);
+  const hint = hintFromHeaders(env, request.headers);
+  const returnTo = landingPath(query.get('returnTo')) ?? '/';
+  // Before anything that can fail (B-14). The hint has its single use here; a sign-in that another tab has under way
+  // must not undo this.
+  const cleared = [
+    ...clearCookie(env, 'session', origin),
+    ...clearCookie(env, 'hint', origin),
+    ...clearCookie(env, 'flow', origin),
+  ];
+  try {
+    if (session !== null) await options.onSignedOut?.({ session, request });
+  } catch (cause) {
+    return fail(
+      new OidcError('sign_out_incomplete', 'The session could not be ended on the server.', { cause }),
+      cleared,
+      options,
+    );
+  }
+  const atIssuer = query.has('federated') ? await federatedLogoutUrl(env, origin, returnTo, hint) : null;
+  return redirect(atIssuer ?? returnTo, cleared);
+}
+
+function fail(error: unknown, setCookies: readonly string[], options: AuthRoutesOptions): Response {
+  if (!(error instanceof OidcError)) throw error;
+  options.onFailure?.(error);
+  if (options.onError === undefined) return withCookies(failureResponse(error), setCookies);
+  // Only the closed code travels: a description that somebody else wrote is never shown as ours.
+  const url = new URL(options.onError, 'https://path.invalid');
+  url.searchParams.set('error', error.code);
+  return redirect(`${url.pathname}${url.search}${url.hash}`, setCookies);
+}
+
+function redirect(location: string, setCookies: readonly string[]): Response {
+  const headers = new Headers({ location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
+  return withCookies(new Response(null, { status: 302, headers }), setCookies);
+}
+
+function withCookies(response: Response, setCookies: readonly string[]): Response {
+  for (const cookie of setCookies) response.headers.append('set-cookie', cookie);
+  return response;
+}

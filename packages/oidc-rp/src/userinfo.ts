@@ -1,0 +1,68 @@
+/** Claims about the user that the issuer keeps out of the ID token (OpenID Connect Core section 5.3). */
+import { processUserInfoResponse, userInfoRequest } from 'oauth4webapi';
+import { oauthClient } from './client-auth.ts';
+import type { OidcContext } from './context.ts';
+import type { IssuerMetadata } from './discovery.ts';
+import { OidcError } from './errors.ts';
+import type { IdTokenClaims } from './id-token.ts';
+import { oauthHttp } from './lib/oauth-http.ts';
+import { textOrUndefined } from './lib/record.ts';
+import { type SessionUser, userFromClaims } from './session.ts';
+
+/**
+ * The user, from the ID token where it says enough, else with the userinfo endpoint's help. Throws `OidcError`
+ * `userinfo_invalid` when that answers for another subject or not at all sensibly, `issuer_unavailable` when it
+ * does not answer.
+ */
+export async function loadUser(
+  env: OidcContext,
+  metadata: IssuerMetadata,
+  signIn: { readonly claims: IdTokenClaims; readonly accessToken: string },
+): Promise<SessionUser> {
+  const { claims } = signIn;
+  if (!isUserinfoNeeded(env.scope, claims) || metadata.userinfoEndpoint === undefined) {
+    return userFromClaims(claims.sub, claims);
+  }
+  const info = await fetchUserinfo(env, metadata, signIn.accessToken, claims.sub);
+  return mergeUser(claims, info);
+}
+
+/** The ID token's word counts first. An address and its verification flag always come from one source. */
+export function mergeUser(claims: IdTokenClaims, info: Readonly<Record<string, unknown>>): SessionUser {
+  const speaksOfEmail = textOrUndefined(claims.email) !== undefined;
+  const isSameEmail = claims.email === info.email;
+  const email = speaksOfEmail ? claims : info;
+  return userFromClaims(claims.sub, {
+    email: email.email,
+    email_verified: email.email_verified ?? (isSameEmail ? info.email_verified : undefined),
+    name: textOrUndefined(claims.name) ?? info.name,
+  });
+}
+
+function isUserinfoNeeded(scope: string, claims: IdTokenClaims): boolean {
+  const asked = scope.split(' ');
+  return (
+    (asked.includes('email') && textOrUndefined(claims.email) === undefined) ||
+    (asked.includes('profile') && textOrUndefined(claims.name) === undefined)
+  );
+}
+
+async function fetchUserinfo(
+  env: OidcContext,
+  metadata: IssuerMetadata,
+  accessToken: string,
+  subject: string,
+): Promise<Readonly<Record<string, unknown>>> {
+  const client = oauthClient(env);
+  try {
+    const response = await userInfoRequest(metadata.server, client, accessToken, oauthHttp(env.peerFetch));
+    // A signed answer was never asked for, and oauth4webapi would read it without looking at the signature.
+    if (response.headers.get('content-type')?.startsWith('application/jwt')) {
+      throw new OidcError('userinfo_invalid', 'The userinfo endpoint answered with a JWT; JSON is expected.');
+    }
+    return await processUserInfoResponse(metadata.server, client, subject, response);
+  } catch (cause) {
+    if (cause instanceof OidcError) throw cause;
+    throw new OidcError('userinfo_invalid', 'The userinfo answer is not one for this subject.', { cause });
+  }
+}
