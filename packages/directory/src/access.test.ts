@@ -1,0 +1,221 @@
+/** The access matrix: every declared operation × every kind of actor × own, other and no tenant. */
+import { describe, expect, test } from 'vitest';
+import { openPlatform, type Platform, refusal, SERVICE, STAFF } from '../test/platform.ts';
+import { EVENT } from '../test/vertical-double.ts';
+import {
+  type AdminOperationName,
+  adminOperations,
+  type BuilderAccess,
+  type ScopeRecord,
+  type TenantRecord,
+} from './declarations/index.ts';
+
+interface House {
+  readonly tenant: TenantRecord;
+  readonly scope: ScopeRecord;
+  readonly hostname: string;
+  readonly token: string;
+}
+
+/** Two tenants with everything a tenant can have, so that there is always something of B to be leaked to A. */
+async function openStreet(): Promise<{ platform: Platform; ours: House; theirs: House }> {
+  const platform = await openPlatform();
+  const house = async (slug: string): Promise<House> => {
+    const tenant = await platform.tenant(slug);
+    const scope = await platform.scope(tenant.id);
+    const { hostname } = await platform.hostname(scope, `${slug}.localhost`);
+    const { token } = await platform.value<{ token: { id: string } }>('push-tokens.create', {
+      body: { name: 'ci', tenant: tenant.id },
+    });
+    return { tenant, scope, hostname, token: token.id };
+  };
+  return { platform, ours: await house('ours'), theirs: await house('theirs') };
+}
+
+type Parts = {
+  params?: Record<string, unknown>;
+  query?: Record<string, unknown>;
+  body?: Record<string, unknown>;
+};
+
+/** A good call of each operation about one house. An operation without a line here fails the test below. */
+const CALLS: Readonly<Record<AdminOperationName, (house: House) => Parts>> = {
+  'tenants.list': () => ({}),
+  'tenants.create': () => ({ body: { slug: 'fresh', name: 'Fresh' } }),
+  'tenants.get': ({ tenant }) => ({ params: { tenant: tenant.id } }),
+  'tenants.set-status': ({ tenant }) => ({ params: { tenant: tenant.id }, body: { status: 'suspended' } }),
+  'scopes.fleet': () => ({}),
+  'scopes.list': ({ tenant }) => ({ params: { tenant: tenant.id } }),
+  'scopes.provision': ({ tenant }) => ({
+    params: { tenant: tenant.id },
+    body: { slug: 'second', name: 'Second', vertical: 'fieldwork' },
+  }),
+  'scopes.get': inScope,
+  'scopes.configure': (house) => ({ ...inScope(house), body: { config: { COLOUR: 'red' } } }),
+  'migrations.get': inScope,
+  'owner-seat.get': inScope,
+  'owner-claim.mint': inScope,
+  'history.get': (house) => ({ ...inScope(house), query: { entityType: 'order', entityId: 'ord_1' } }),
+  'cause.get': (house) => ({ params: { ...inScope(house).params, event: EVENT } }),
+  'effects.get': (house) => ({ params: { ...inScope(house).params, event: EVENT } }),
+  'denials.list': inScope,
+  'denials.summary': inScope,
+  'hostnames.list': ({ tenant }) => ({ query: { tenant: tenant.id } }),
+  'hostnames.bind': ({ tenant, scope }) => ({
+    body: { hostname: `new-${tenant.slug}.localhost`, tenant: tenant.id, scope: scope.id },
+  }),
+  'hostnames.set-status': ({ hostname }) => ({ body: { hostname, status: 'disabled' } }),
+  'roles.list': () => ({}),
+  'roles.put': () => ({ params: { key: 'support' }, body: { name: 'Support', permissions: ['order.read'] } }),
+  'roles.delete': () => ({ params: { key: 'support' } }),
+  'admin-log.list': () => ({}),
+  'admin-log.verify': () => ({}),
+  'access-log.list': () => ({}),
+  'push-tokens.list': ({ tenant }) => ({ query: { tenant: tenant.id } }),
+  'push-tokens.create': ({ tenant }) => ({ body: { name: 'second', tenant: tenant.id } }),
+  'push-tokens.revoke': ({ token }) => ({ params: { token } }),
+};
+
+function inScope({ tenant, scope }: House) {
+  return { params: { tenant: tenant.id, scope: scope.id } };
+}
+
+function withoutTenant({ tenant: _, ...rest }: Record<string, unknown>) {
+  return rest;
+}
+
+/** What a builder may call, said a second time and by hand: the declarations must agree with it. */
+const BUILDER: Readonly<Record<AdminOperationName, BuilderAccess>> = {
+  'tenants.list': 'own-tenant',
+  'tenants.create': 'none',
+  'tenants.get': 'own-tenant',
+  'tenants.set-status': 'none',
+  'scopes.fleet': 'none',
+  'scopes.list': 'own-tenant',
+  'scopes.provision': 'own-tenant',
+  'scopes.get': 'own-tenant',
+  'scopes.configure': 'own-tenant',
+  'migrations.get': 'own-tenant',
+  'owner-seat.get': 'own-tenant',
+  'owner-claim.mint': 'own-tenant',
+  'history.get': 'own-tenant',
+  'cause.get': 'own-tenant',
+  'effects.get': 'own-tenant',
+  'denials.list': 'own-tenant',
+  'denials.summary': 'own-tenant',
+  'hostnames.list': 'own-tenant',
+  'hostnames.bind': 'own-tenant',
+  'hostnames.set-status': 'own-tenant',
+  'roles.list': 'none',
+  'roles.put': 'none',
+  'roles.delete': 'none',
+  'admin-log.list': 'none',
+  'admin-log.verify': 'none',
+  'access-log.list': 'none',
+  'push-tokens.list': 'own-tenant',
+  'push-tokens.create': 'none',
+  'push-tokens.revoke': 'own-tenant',
+};
+
+/** Operations in which no field can name another tenant: what belongs to others is left out instead. */
+const NAMES_NOBODY: readonly AdminOperationName[] = ['tenants.list'];
+
+const NAMES = Object.keys(adminOperations) as AdminOperationName[];
+
+describe.each(NAMES)('spec C-01: %s', (name) => {
+  test('the declaration says what a builder may do', () => {
+    expect(adminOperations[name].builder).toBe(BUILDER[name]);
+    expect(adminOperations[name].name).toBe(name);
+  });
+
+  for (const [kind, actor] of [
+    ['staff', STAFF],
+    ['service', SERVICE],
+  ] as const) {
+    test(`${kind} may, about any tenant, and it is written down as declared`, async () => {
+      const { platform, theirs } = await openStreet();
+      if (name === 'roles.delete') await platform.call('roles.put', CALLS['roles.put'](theirs));
+      const before = await platform.adminLog();
+      const { status, value } = await platform.call(name, { ...CALLS[name](theirs), as: actor });
+      expect(status).toBe(adminOperations[name].success);
+      expect(adminOperations[name].output.safeParse(value).error).toBeUndefined();
+      // spec C-30: a change is one admin-log row (and one for its intent, if it has one), a read of tenant data
+      // one access-log row, and neither is both.
+      const rows = (await platform.adminLog()).slice(before.length);
+      const reads = await platform.accessLog();
+      const { audit } = adminOperations[name];
+      expect(rows.filter(({ outcome }) => outcome !== 'intent')).toHaveLength(audit === 'audit' ? 1 : 0);
+      for (const row of rows) expect(row).toMatchObject({ action: name, actor: { id: actor.id } });
+      expect(reads.map(({ operation }) => operation)).toEqual(audit === 'access' ? [name] : []);
+    });
+  }
+
+  if (BUILDER[name] === 'none') {
+    test('a builder may not, and nothing happens', async () => {
+      const { platform, ours } = await openStreet();
+      const before = await platform.adminLog();
+      const call = platform.call(name, { ...CALLS[name](ours), as: platform.builder(ours.tenant.id) });
+      expect(await refusal(call)).toMatchObject({ status: 403, code: 'forbidden', reason: 'staff_only' });
+      expect(await platform.adminLog()).toEqual(before);
+    });
+    return;
+  }
+
+  test('a builder may, about its own tenant, and sees nothing of another', async () => {
+    const { platform, ours, theirs } = await openStreet();
+    const { status, value } = await platform.call(name, {
+      ...CALLS[name](ours),
+      as: platform.builder(ours.tenant.id),
+    });
+    expect(status).toBe(adminOperations[name].success);
+    expect(JSON.stringify(value)).not.toContain(theirs.tenant.id);
+  });
+
+  test('a builder that leaves the tenant out gets its own', async () => {
+    const { platform, ours, theirs } = await openStreet();
+    const { params = {}, query = {}, body = {} } = CALLS[name](ours);
+    const { status, value } = await platform.call(name, {
+      params,
+      query: withoutTenant(query),
+      body: withoutTenant(body),
+      as: platform.builder(ours.tenant.id),
+    });
+    expect(status).toBe(adminOperations[name].success);
+    expect(JSON.stringify(value)).not.toContain(theirs.tenant.id);
+  });
+
+  if (!NAMES_NOBODY.includes(name)) {
+    test("another tenant's is not there for a builder: 404, and nothing happens", async () => {
+      const { platform, ours, theirs } = await openStreet();
+      const before = await platform.adminLog();
+      const call = platform.call(name, { ...CALLS[name](theirs), as: platform.builder(ours.tenant.id) });
+      expect(await refusal(call)).toMatchObject({ status: 404, code: 'not_found' });
+      expect(await platform.adminLog()).toEqual(before);
+      expect(await platform.accessLog()).toEqual([]);
+    });
+  }
+
+  test('a builder of a tenant that is not active may not', async () => {
+    const { platform, ours } = await openStreet();
+    await platform.call('tenants.set-status', CALLS['tenants.set-status'](ours));
+    const call = platform.call(name, { ...CALLS[name](ours), as: platform.builder(ours.tenant.id) });
+    expect(await refusal(call)).toMatchObject({ status: 403, reason: 'tenant_not_active' });
+  });
+});
+
+test("another tenant's scope under the builder's own tenant is not there either", async () => {
+  const { platform, ours, theirs } = await openStreet();
+  const params = { tenant: ours.tenant.id, scope: theirs.scope.id };
+  for (const as of [STAFF, platform.builder(ours.tenant.id)]) {
+    expect(await refusal(platform.call('scopes.get', { params, as }))).toMatchObject({ status: 404 });
+    expect(await refusal(platform.call('denials.list', { params, as }))).toMatchObject({ status: 404 });
+    const bind = { hostname: 'x.localhost', tenant: ours.tenant.id, scope: theirs.scope.id };
+    expect(await refusal(platform.call('hostnames.bind', { body: bind, as }))).toMatchObject({ status: 404 });
+  }
+});
+
+test('an actor of a kind that nobody knows may do nothing', async () => {
+  const { platform, ours } = await openStreet();
+  const as = { kind: 'root', id: 'x', name: 'x', tenant: ours.tenant.id } as never;
+  expect(await refusal(platform.call('tenants.list', { as }))).toMatchObject({ status: 403 });
+});

@@ -1,0 +1,142 @@
+/** What is written down: a change exactly once, a refused one never, a read of tenant data with what it showed. */
+import { describe, expect, test } from 'vitest';
+import { openPlatform, refusal, SERVICE, STAFF } from '../../test/platform.ts';
+import type { AccessLogEntry, AdminLogEntry } from '../declarations/index.ts';
+
+describe('spec C-01, C-02, C-30: the admin log', () => {
+  test('names who, with which token, in which request, did what', async () => {
+    const platform = await openPlatform();
+    const tenant = await platform.tenant('acme');
+    const builder = platform.builder(tenant.id);
+    await platform.call('tenants.create', { body: { slug: 'beta', name: 'Beta' }, as: SERVICE });
+    await platform.call('scopes.provision', {
+      params: { tenant: tenant.id },
+      body: { slug: 'main', name: 'Main', vertical: 'fieldwork' },
+      as: builder,
+    });
+    const rows = await platform.adminLog();
+    expect(rows.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4]);
+    expect(rows[0]).toMatchObject({
+      actor: STAFF,
+      token: null,
+      requestId: 'req-1',
+      action: 'tenants.create',
+    });
+    expect(rows[1]).toMatchObject({ actor: SERVICE, token: SERVICE.id, requestId: 'req-2' });
+    const { tenant: _, ...named } = builder as typeof builder & { tenant: string };
+    for (const row of rows.slice(2))
+      expect(row).toMatchObject({ actor: named, token: builder.id, requestId: 'req-3' });
+  });
+
+  test('a refused change leaves no row, whoever refused it', async () => {
+    const platform = await openPlatform();
+    const tenant = await platform.tenant('acme');
+    const rows = await platform.adminLog();
+    const params = { tenant: tenant.id };
+    for (const call of [
+      platform.call('tenants.create', { body: { slug: 'acme', name: 'Other' } }),
+      platform.call('tenants.set-status', { params, body: { status: 'active' } }),
+      platform.call('tenants.set-status', { params, body: { status: 'suspended' }, ifMatch: '"9"' }),
+      platform.call('hostnames.bind', {
+        body: { hostname: '1.2.3.4', tenant: tenant.id, scope: 'scp_01jd0000000000000000000001' },
+      }),
+      platform.call('roles.delete', { params: { key: 'nobody' } }),
+      platform.call('push-tokens.revoke', { params: { token: 'tok_01jd0000000000000000000009' } }),
+      platform.call('scopes.provision', { params, body: { slug: 's', name: 'S', vertical: 'ghost' } }),
+    ])
+      await refusal(call);
+    expect(await platform.adminLog()).toEqual(rows);
+  });
+
+  test('a change that could not be written down did not happen', async () => {
+    const platform = await openPlatform();
+    expect(await platform.adminLog()).toEqual([]);
+    await platform.tamper((database) =>
+      database.exec(
+        "CREATE TRIGGER full BEFORE INSERT ON admin_log BEGIN SELECT RAISE(ABORT, 'the disk is full'); END",
+      ),
+    );
+    expect(await refusal(platform.tenant('acme'))).toMatchObject({ status: 500, code: 'internal' });
+    expect(await platform.value('tenants.list')).toMatchObject({ items: [] });
+    expect(platform.incidents).not.toEqual([]);
+  });
+
+  test('is filtered and paged, newest first', async () => {
+    const platform = await openPlatform();
+    const tenant = await platform.tenant('acme');
+    const scope = await platform.scope(tenant.id);
+    await platform.call('roles.put', {
+      params: { key: 'r' },
+      body: { name: 'R', permissions: [] },
+      as: SERVICE,
+    });
+    const sequences = async (query: Record<string, unknown>) =>
+      (await platform.adminLog(query)).map(({ sequence }) => sequence);
+    expect(await sequences({ tenant: tenant.id })).toEqual([1, 2, 3]);
+    expect(await sequences({ scope: scope.id })).toEqual([2, 3]);
+    expect(await sequences({ actor: SERVICE.id })).toEqual([4]);
+    expect(await sequences({ action: 'scopes.provision', outcome: 'intent' })).toEqual([2]);
+    expect(await sequences({ outcome: 'unsettled' })).toEqual([]);
+    const first = await platform.value<{ items: AdminLogEntry[]; nextCursor: string }>('admin-log.list', {
+      query: { limit: 3 },
+    });
+    await platform.tenant('late');
+    const rest = await platform.value<{ items: AdminLogEntry[] }>('admin-log.list', {
+      query: { limit: 3, cursor: first.nextCursor },
+    });
+    expect([...first.items, ...rest.items].map(({ sequence }) => sequence)).toEqual([4, 3, 2, 1]);
+  });
+});
+
+describe('spec C-30: the access log', () => {
+  const readLog = async (platform: Awaited<ReturnType<typeof openPlatform>>, query = {}) =>
+    (await platform.value<{ items: AccessLogEntry[] }>('access-log.list', { query })).items;
+
+  test('reading it is itself logged, with how much it showed', async () => {
+    const platform = await openPlatform();
+    expect(await readLog(platform)).toEqual([]);
+    const second = await readLog(platform);
+    expect(second).toMatchObject([{ operation: 'access-log.list', items: 0, actor: STAFF, token: null }]);
+    expect(await readLog(platform)).toMatchObject([{ items: 1 }, { items: 0 }]);
+    expect(await platform.adminLog()).toEqual([]);
+  });
+
+  test('is filtered by tenant, scope, actor and operation', async () => {
+    const platform = await openPlatform();
+    const scope = await platform.scope((await platform.tenant('acme')).id);
+    const params = { tenant: scope.tenant, scope: scope.id };
+    await platform.call('denials.list', { params });
+    await platform.call('denials.summary', { params, as: SERVICE });
+    expect(await readLog(platform, { tenant: scope.tenant })).toHaveLength(2);
+    expect(await readLog(platform, { scope: scope.id, actor: 'ada' })).toMatchObject([
+      { operation: 'denials.list' },
+    ]);
+    expect(await readLog(platform, { operation: 'denials.summary' })).toMatchObject([{ actor: SERVICE }]);
+  });
+
+  test('a read that could not be logged shows nothing', async () => {
+    const platform = await openPlatform();
+    const scope = await platform.scope((await platform.tenant('acme')).id);
+    await platform.tamper((database) =>
+      database.exec(
+        "CREATE TRIGGER full BEFORE INSERT ON access_log BEGIN SELECT RAISE(ABORT, 'the disk is full'); END",
+      ),
+    );
+    const params = { tenant: scope.tenant, scope: scope.id };
+    expect(await refusal(platform.call('denials.list', { params }))).toMatchObject({ status: 500 });
+    expect(await refusal(platform.call('access-log.list'))).toMatchObject({ status: 500 });
+  });
+});
+
+test('an operation that nobody declared is not there', async () => {
+  const platform = await openPlatform();
+  const call = platform.admin.perform({
+    operation: 'constructor',
+    params: {},
+    query: {},
+    body: {},
+    actor: STAFF,
+    requestId: 'r',
+  });
+  expect(await refusal(call)).toMatchObject({ status: 404, reason: 'unknown_operation' });
+});

@@ -1,0 +1,74 @@
+/**
+ * An admin operation, declared once: its route, validation, OpenAPI entry, client method, CLI command and staff
+ * tool are derived from this (design: control-plane-routes). Data only, so that a client can import it.
+ */
+import type { HttpMethod, ProblemCode } from '@freehold/contracts';
+import type { z } from 'zod';
+
+/** Who may call, beside staff sessions and service tokens, which may call everything. */
+export type BuilderAccess =
+  /** Nobody else. */
+  | 'none'
+  /** A builder, for its own tenant; every other tenant reads as `not_found`, and an omitted one is filled in. */
+  | 'own-tenant';
+
+/** What is written down about a call. */
+export type AuditRule =
+  /** A mutation: one admin-log row in the mutation's own transaction. */
+  | 'audit'
+  /** A read of tenant data by staff: one access-log row with the number of items. */
+  | 'access'
+  /** A read of the platform's own data. */
+  | 'none';
+
+/** The schemas of a call. Unknown fields are refused. */
+export interface AdminInput {
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodObject;
+}
+
+export interface AdminOperation<I extends AdminInput = AdminInput, O extends z.ZodType = z.ZodType> {
+  /** `family.verb`: the client's method and the CLI's command. */
+  readonly name: string;
+  /** One line for people. */
+  readonly summary: string;
+  /** More, where one line is not enough. */
+  readonly description?: string;
+  /** The group in the documentation: `Tenants`. */
+  readonly tag: string;
+  readonly method: HttpMethod;
+  /** `/tenants/:tenant/scopes/:scope`. */
+  readonly path: string;
+  readonly input: I;
+  readonly output: O;
+  /** The status of success; an idempotent create answers 200 instead of 201 when the thing was there already. */
+  readonly success: 200 | 201 | 204;
+  readonly builder: BuilderAccess;
+  readonly audit: AuditRule;
+  /** Whether the answer carries an ETag, and `If-Match` is honoured. */
+  readonly etag?: boolean;
+  /** What can go wrong beyond the codes that every operation shares. */
+  readonly problems?: readonly ProblemCode[];
+}
+
+/** Gives a declaration its exact type. */
+export function adminOperation<const I extends AdminInput, O extends z.ZodType>(
+  operation: AdminOperation<I, O>,
+): AdminOperation<I, O> {
+  return operation;
+}
+
+/** What a caller passes: the fields of params, query and body, each before defaults are filled in. */
+export type AdminCallInput<Op extends AdminOperation> = (Op['input']['params'] extends z.ZodObject
+  ? { readonly params: z.input<Op['input']['params']> }
+  : { readonly params?: undefined }) &
+  (Op['input']['query'] extends z.ZodObject
+    ? { readonly query?: z.input<Op['input']['query']> }
+    : { readonly query?: undefined }) &
+  (Op['input']['body'] extends z.ZodObject
+    ? { readonly body: z.input<Op['input']['body']> }
+    : { readonly body?: undefined });
+
+/** What a caller gets. */
+export type AdminCallOutput<Op extends AdminOperation> = z.output<Op['output']>;

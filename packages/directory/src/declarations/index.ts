@@ -1,0 +1,61 @@
+/** Every admin operation there is, by name. Data only: a client imports this without the directory behind it. */
+import type { AdminOperation } from './admin-operation.ts';
+import { hostnamesBind, hostnamesList, hostnamesSetStatus } from './hostnames.ts';
+import { accessLogList, adminLogList, adminLogVerify } from './logs.ts';
+import { ownerClaimMint, ownerSeatGet } from './owner-seat.ts';
+import { pushTokensCreate, pushTokensList, pushTokensRevoke } from './push-tokens.ts';
+import { rolesDelete, rolesList, rolesPut } from './roles.ts';
+import { causeGet, denialsList, denialsSummary, effectsGet, historyGet } from './scope-data.ts';
+import {
+  migrationsGet,
+  scopesConfigure,
+  scopesFleet,
+  scopesGet,
+  scopesList,
+  scopesProvision,
+} from './scopes.ts';
+import { tenantsCreate, tenantsGet, tenantsList, tenantsSetStatus } from './tenants.ts';
+
+export * from './admin-operation.ts';
+export { PUSH_TOKEN_DAYS_DEFAULT, TOKEN_DAYS_MAX } from './push-tokens.ts';
+export * from './records.ts';
+
+/** The whole table, keyed by operation name, in the order in which the documentation shows it. */
+export const adminOperations = {
+  'tenants.list': tenantsList,
+  'tenants.create': tenantsCreate,
+  'tenants.get': tenantsGet,
+  'tenants.set-status': tenantsSetStatus,
+  'scopes.fleet': scopesFleet,
+  'scopes.list': scopesList,
+  'scopes.provision': scopesProvision,
+  'scopes.get': scopesGet,
+  'scopes.configure': scopesConfigure,
+  'migrations.get': migrationsGet,
+  'owner-seat.get': ownerSeatGet,
+  'owner-claim.mint': ownerClaimMint,
+  'history.get': historyGet,
+  'cause.get': causeGet,
+  'effects.get': effectsGet,
+  'denials.list': denialsList,
+  'denials.summary': denialsSummary,
+  'hostnames.list': hostnamesList,
+  'hostnames.bind': hostnamesBind,
+  'hostnames.set-status': hostnamesSetStatus,
+  'roles.list': rolesList,
+  'roles.put': rolesPut,
+  'roles.delete': rolesDelete,
+  'admin-log.list': adminLogList,
+  'admin-log.verify': adminLogVerify,
+  'access-log.list': accessLogList,
+  'push-tokens.list': pushTokensList,
+  'push-tokens.create': pushTokensCreate,
+  'push-tokens.revoke': pushTokensRevoke,
+} as const satisfies Readonly<Record<string, AdminOperation>>;
+
+export type AdminOperationName = keyof typeof adminOperations;
+
+/** The declaration with this name, or undefined. */
+export function findAdminOperation(name: string): AdminOperation | undefined {
+  return Object.hasOwn(adminOperations, name) ? adminOperations[name as AdminOperationName] : undefined;
+}

@@ -1,0 +1,150 @@
+/** The scopes' operations (spec 4.3; design: control-plane-routes, "Scopes"). */
+import {
+  configPatch,
+  migrationsResponse,
+  pageOf,
+  pageQuery,
+  scopeId,
+  slug,
+  tenantId,
+} from '@freehold/contracts';
+import { z } from 'zod';
+import { adminOperation } from './admin-operation.ts';
+import { scopeKind, scopeRecord, scopeStatus } from './records.ts';
+
+const tag = 'Scopes';
+const params = z.strictObject({ tenant: tenantId, scope: scopeId });
+const filters = {
+  vertical: slug.optional().describe('Only scopes of this vertical'),
+  status: scopeStatus.optional().describe('Only scopes in this state'),
+};
+
+export const scopesFleet = adminOperation({
+  name: 'scopes.fleet',
+  summary: 'List the scopes of every tenant',
+  tag,
+  method: 'GET',
+  path: '/scopes',
+  input: {
+    query: z.strictObject({
+      tenant: tenantId.optional().describe('Only scopes of this tenant'),
+      ...filters,
+      ...pageQuery,
+    }),
+  },
+  output: pageOf(scopeRecord),
+  success: 200,
+  builder: 'none',
+  audit: 'none',
+});
+
+export const scopesList = adminOperation({
+  name: 'scopes.list',
+  summary: "List a tenant's scopes",
+  tag,
+  method: 'GET',
+  path: '/tenants/:tenant/scopes',
+  input: {
+    params: z.strictObject({ tenant: tenantId }),
+    query: z.strictObject({ ...filters, ...pageQuery }),
+  },
+  output: pageOf(scopeRecord),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+  problems: ['not_found'],
+});
+
+export const scopesProvision = adminOperation({
+  name: 'scopes.provision',
+  summary: 'Provision a scope',
+  description:
+    'Idempotent by slug within the tenant: the same name, vertical and kind answer the scope that is there (200), anything else is a conflict. A provisioning that was interrupted is taken up again by the same call. The vertical must be known to this platform (reason unknown_vertical).',
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/scopes',
+  input: {
+    params: z.strictObject({ tenant: tenantId }),
+    body: z.strictObject({
+      slug,
+      name: z.string().min(1).max(200),
+      vertical: slug,
+      owner: z
+        .strictObject({ email: z.email().optional(), name: z.string().max(200).optional() })
+        .optional()
+        .describe('Whom the owner seat is meant for'),
+      config: configPatch.optional().describe('Settings to deliver to the vertical'),
+      kind: scopeKind.default('live'),
+    }),
+  },
+  output: scopeRecord,
+  success: 201,
+  builder: 'own-tenant',
+  audit: 'audit',
+  etag: true,
+  problems: [
+    'not_found',
+    'conflict',
+    'invalid_transition',
+    'precondition_failed',
+    'unsupported',
+    'runtime_fault',
+    'unavailable',
+  ],
+});
+
+export const scopesGet = adminOperation({
+  name: 'scopes.get',
+  summary: 'Get one scope',
+  tag,
+  method: 'GET',
+  path: '/tenants/:tenant/scopes/:scope',
+  input: { params },
+  output: scopeRecord,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+  etag: true,
+  problems: ['not_found'],
+});
+
+export const scopesConfigure = adminOperation({
+  name: 'scopes.configure',
+  summary: "Deliver settings to a scope's vertical",
+  description:
+    'Keys that are not named stay as they are; null removes one. The log keeps the names of the keys and never a value.',
+  tag,
+  method: 'PUT',
+  path: '/tenants/:tenant/scopes/:scope/configure',
+  input: { params, body: z.strictObject({ config: configPatch }) },
+  output: z
+    .object({ keys: z.array(z.string()).describe('Every key that is now delivered') })
+    .meta({ id: 'DeliveredConfig' }),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'audit',
+  etag: true,
+  problems: [
+    'not_found',
+    'conflict',
+    'invalid_transition',
+    'precondition_failed',
+    'unsupported',
+    'runtime_fault',
+    'unavailable',
+  ],
+});
+
+export const migrationsGet = adminOperation({
+  name: 'migrations.get',
+  summary: 'List the migrations that a scope has applied',
+  tag,
+  method: 'GET',
+  path: '/tenants/:tenant/scopes/:scope/migrations',
+  input: { params },
+  output: migrationsResponse.meta({ id: 'AppliedMigrations' }),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+  problems: ['not_found', 'unsupported', 'runtime_fault'],
+});

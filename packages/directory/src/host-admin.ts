@@ -1,0 +1,28 @@
+/**
+ * The host administration: one method behind every admin operation. It decides access, does the work, and writes
+ * the audit row in the same transaction (spec 1.C and 4.3; design: control-plane).
+ */
+import type { Actor, AdminCall, AdminResult } from './actors.ts';
+
+export interface HostAdmin {
+  /** The actor that a bearer token stands for, or null for one that is unknown, expired or revoked. */
+  authenticate(token: string): Promise<Actor | null>;
+  /** Performs one call. Rejects with a `PlatformError`. */
+  perform(call: AdminCall): Promise<AdminResult>;
+  /** Which scope a host name leads to; null for a name that is not active. For the router's map. */
+  routes(): Promise<readonly HostRoute[]>;
+  /** Registers what to do when the host names or what they lead to have changed. */
+  onRoutesChanged(listener: () => void): void;
+}
+
+/** Where one host name leads. */
+export interface HostRoute {
+  readonly hostname: string;
+  readonly surface: string;
+  readonly tenant: string;
+  readonly scope: string;
+  readonly vertical: string;
+  readonly version: string;
+  /** False when tenant or scope is suspended or archived: the router answers for it. */
+  readonly serving: boolean;
+}

@@ -1,0 +1,47 @@
+/** One spelling for a host name, and whose it is to give out. */
+import { PlatformError } from '@freehold/contracts';
+
+/** The longest name that DNS carries, in characters (RFC 1035, section 2.3.4). */
+const NAME_CHARS_MAX = 253;
+const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+/** What would make a URL parser see more, or other, than a host name. */
+const NOT_IN_A_NAME = /[\s/\\:@?#[\]%*<>^|]/;
+
+/**
+ * The ASCII form of a host name: lower case, international labels in Punycode, no trailing dot.
+ * @throws PlatformError `validation_failed` on anything that is not a full host name: an IP address in any
+ * notation, a port, a wildcard, a single label other than `localhost`.
+ */
+export function parseHostname(text: string): string {
+  if (NOT_IN_A_NAME.test(text)) throw refused('must be a host name, without a scheme, port or path');
+  const name = asciiForm(text.replace(/\.$/, ''));
+  const labels = name.split('.');
+  if (name.length > NAME_CHARS_MAX) throw refused('must not be longer than 253 characters');
+  if (!labels.every((label) => LABEL.test(label)))
+    throw refused('must consist of labels of letters, digits and inner hyphens');
+  // The URL parser turns every notation of an IPv4 address, 0x7f.1 among them, into four numbers.
+  if (/^\d+$/.test(labels.at(-1) as string)) throw refused('must not be an IP address');
+  if (labels.length === 1 && name !== 'localhost') throw refused('must be a full host name with a dot');
+  return name;
+}
+
+/** Whether a name is served without proof that it belongs to the tenant: the platform itself gives it out. */
+export function isPlatformGiven(name: string, baseDomains: readonly string[]): boolean {
+  if (name === 'localhost' || name.endsWith('.localhost')) return true;
+  return baseDomains.some((domain) => name.endsWith(`.${domain.toLowerCase()}`));
+}
+
+function asciiForm(text: string): string {
+  try {
+    return new URL(`http://${text}/`).hostname;
+  } catch (cause) {
+    throw refused('must be a host name', cause);
+  }
+}
+
+function refused(message: string, cause?: unknown): PlatformError {
+  return new PlatformError('validation_failed', `The body is not valid. hostname: ${message}`, {
+    errors: [{ path: 'hostname', message }],
+    cause,
+  });
+}

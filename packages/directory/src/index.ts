@@ -1,0 +1,14 @@
+/** What the platform knows, and the host administration over it. Start with `host-admin.ts`, then `unit.ts`. */
+export * from './actors.ts';
+export type { LogAnchor } from './audit/host-admin-anchor.ts';
+export * from './gateway.ts';
+export * from './host-admin.ts';
+export {
+  type DirectoryHostAdmin,
+  type HostAdminOptions,
+  makeHostAdmin,
+  type ServiceTokenRequest,
+} from './make-host-admin.ts';
+export type { ServiceToken } from './tokens/service-tokens.ts';
+export { type AccessInput, DIRECTORY_KEY, type DirectoryMethods, directoryUnit } from './unit.ts';
+export type { Deadline } from './verticals/client.ts';

@@ -1,0 +1,30 @@
+/** The half of an operation that happens outside the directory: what the host administration does in between. */
+import type { AdminCall } from '../actors.ts';
+import type { VerticalGateway } from '../gateway.ts';
+import type { ScopeTarget } from '../scopes/target.ts';
+import type { Deadline } from '../verticals/client.ts';
+
+/** What an effect works with. */
+export interface EffectDeps {
+  readonly gateway: VerticalGateway;
+  readonly deadline: Deadline;
+  /** Where a host name is reached: `https://acme.example.com`. */
+  readonly originOf: (hostname: string) => string;
+  /** The scope that a call's path names. Rejects with `not_found`. */
+  readonly target: (call: AdminCall) => Promise<ScopeTarget>;
+}
+
+export interface EffectOutcome {
+  /** What the directory is to write down. Never a secret. */
+  readonly facts: unknown;
+  /** The answer, where it holds what the directory must not see. Default: what the directory answers. */
+  readonly reply?: unknown;
+}
+
+/** One operation's effect. */
+export interface Effect<Prepared = unknown> {
+  /** Refuses what cannot succeed before an intent is written down. */
+  check(deps: EffectDeps, call: AdminCall): Promise<void>;
+  /** Does it. It may be done again after a failure, so it must be safe to repeat. */
+  run(deps: EffectDeps, call: AdminCall, prepared: Prepared): Promise<EffectOutcome>;
+}

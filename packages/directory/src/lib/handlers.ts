@@ -1,0 +1,108 @@
+/**
+ * The shapes that every family of operations fills in: a read, a change, and a change whose effect lies in a
+ * vertical. Handlers are synchronous and run inside the directory's transaction.
+ */
+import type { UnitContext } from '@freehold/store';
+import type { z } from 'zod';
+import type { AdminCall } from '../actors.ts';
+import type { AdminOperation } from '../declarations/admin-operation.ts';
+import type { LogTarget } from '../declarations/records.ts';
+
+type Fields<S> = S extends z.ZodObject ? z.output<S> : Readonly<Record<string, never>>;
+
+/** A call of one operation, with the fields that its declaration gives it. */
+export type CallOf<Op extends AdminOperation> = Omit<AdminCall, 'params' | 'query' | 'body'> & {
+  readonly params: Fields<Op['input']['params']>;
+  readonly query: Fields<Op['input']['query']>;
+  readonly body: Fields<Op['input']['body']>;
+};
+
+/** What only the wiring knows, handed into the transaction beside the call. Plain JSON. */
+export interface WiringFacts {
+  /** Every name below one of these is the platform's to give out. */
+  readonly baseDomains: readonly string[];
+  /** Names that the platform uses itself. */
+  readonly reservedHostnames: readonly string[];
+  /** Whether the vertical that the body names is known here. */
+  readonly verticalKnown: boolean;
+}
+
+/** What a read answers. */
+export interface Answer<T> {
+  readonly value: T;
+  readonly etag?: string;
+}
+
+/** The part of an admin-log row that a family decides: fields named one by one, never a whole record. */
+export interface AuditEntry {
+  readonly target: LogTarget;
+  readonly before: Readonly<Record<string, unknown>> | null;
+  readonly after: Readonly<Record<string, unknown>> | null;
+}
+
+/** What a change did and answers. */
+export interface Change<T = unknown> {
+  readonly status: 200 | 201 | 204;
+  readonly value: T;
+  readonly etag?: string;
+  /** Null exactly when nothing was changed: then no row is written. */
+  readonly audit: AuditEntry | null;
+  /** True when host names, or what they lead to, are different now. */
+  readonly rerouted?: boolean;
+  /** The answer holds a secret and is not kept for a replay; this sentence is what a replay is told. */
+  readonly shownOnce?: string;
+}
+
+/** The transaction of a change. */
+export interface ChangeContext extends UnitContext {
+  /** The sequence that the change's admin-log row will have; it becomes the ETag of what is changed. */
+  readonly revision: number;
+  readonly facts: WiringFacts;
+}
+
+/** Begins an effect elsewhere: either nothing is left to do, or an intent is written and the effect follows. */
+export type Beginning<T, Prepared> =
+  | { readonly change: Change<T> }
+  | { readonly intent: AuditEntry; readonly prepared: Prepared };
+
+export interface DelegatedHandlers<Op extends AdminOperation, Prepared, Facts> {
+  begin(context: ChangeContext, call: CallOf<Op>): Beginning<z.input<Op['output']>, Prepared>;
+  /** Writes down that the effect happened. `facts` are what the vertical answered, without any secret. */
+  settle(context: ChangeContext, call: CallOf<Op>, facts: Facts): Change;
+}
+
+/** The handlers with their types erased, as the unit keeps them by name. */
+export type ReadHandler = (context: UnitContext, call: AdminCall) => Answer<unknown>;
+export type ChangeHandler = (context: ChangeContext, call: AdminCall) => Change;
+export interface DelegatedHandler {
+  begin(context: ChangeContext, call: AdminCall): Beginning<unknown, unknown>;
+  settle(context: ChangeContext, call: AdminCall, facts: unknown): Change;
+}
+
+/** Ties a read to its declaration. */
+export function read<Op extends AdminOperation>(
+  _operation: Op,
+  handler: (context: UnitContext, call: CallOf<Op>) => Answer<z.input<Op['output']>>,
+): ReadHandler {
+  // The transport parsed the call with this very declaration, so its fields are what the types say.
+  return (context, call) => handler(context, call as unknown as CallOf<Op>);
+}
+
+/** Ties a change to its declaration. */
+export function change<Op extends AdminOperation>(
+  _operation: Op,
+  handler: (context: ChangeContext, call: CallOf<Op>) => Change<z.input<Op['output']>>,
+): ChangeHandler {
+  return (context, call) => handler(context, call as unknown as CallOf<Op>);
+}
+
+/** Ties a change with an effect elsewhere to its declaration. */
+export function delegated<Op extends AdminOperation, Prepared, Facts>(
+  _operation: Op,
+  handlers: DelegatedHandlers<Op, Prepared, Facts>,
+): DelegatedHandler {
+  return {
+    begin: (context, call) => handlers.begin(context, call as unknown as CallOf<Op>),
+    settle: (context, call, facts) => handlers.settle(context, call as unknown as CallOf<Op>, facts as Facts),
+  };
+}

@@ -1,0 +1,69 @@
+/** Keyset pages in SQL: the filters that were given, then the key, so that an index can serve both. */
+import { decodeCursor, PlatformError } from '@freehold/contracts';
+import type { SqlValue } from '@freehold/store';
+
+/** One statement with what is bound to it. */
+export interface Statement {
+  readonly sql: string;
+  readonly params: readonly SqlValue[];
+}
+
+export interface PageRequest {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+export interface PageShape {
+  /** `SELECT … FROM …`, without a WHERE. */
+  readonly select: string;
+  /** Column → what it must equal. An undefined value is no filter. */
+  readonly where: Readonly<Record<string, SqlValue | undefined>>;
+  /** Further conditions. */
+  readonly and?: readonly Statement[];
+  /** The unique column that orders the list. */
+  readonly key: string;
+  /** Whether the key is a number. Default: text. */
+  readonly numeric?: boolean;
+  readonly order: 'ASC' | 'DESC';
+}
+
+/** The statement of one page. It asks for one row more than the limit, for `cutPage`. */
+export function pageStatement(shape: PageShape, page: PageRequest): Statement {
+  const conditions: string[] = [];
+  const params: SqlValue[] = [];
+  for (const [column, value] of Object.entries(shape.where)) {
+    if (value === undefined) continue;
+    conditions.push(`${column} = ?`);
+    params.push(value);
+  }
+  for (const { sql, params: bound } of shape.and ?? []) {
+    conditions.push(sql);
+    params.push(...bound);
+  }
+  if (page.cursor !== undefined) {
+    conditions.push(`${shape.key} ${shape.order === 'ASC' ? '>' : '<'} ?`);
+    params.push(shape.numeric ? numericCursor(page.cursor) : decodeCursor(page.cursor));
+  }
+  const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
+  return {
+    sql: `${shape.select}${where} ORDER BY ${shape.key} ${shape.order} LIMIT ?`,
+    params: [...params, page.limit + 1],
+  };
+}
+
+/** A condition: the column begins with the text. A range, because LIKE would not use the index. */
+export function beginsWith(column: string, prefix: string): Statement {
+  return {
+    sql: `${column} >= ? AND ${column} < ?`,
+    // The greatest code point there is: nothing that begins with the prefix sorts behind it.
+    params: [prefix, `${prefix}\u{10ffff}`],
+  };
+}
+
+function numericCursor(cursor: string): number {
+  const key = Number(decodeCursor(cursor));
+  if (Number.isSafeInteger(key) && key >= 0) return key;
+  throw new PlatformError('validation_failed', 'The cursor is not one that this list gave out.', {
+    errors: [{ path: 'cursor', message: 'is not one that this list gave out' }],
+  });
+}

@@ -1,0 +1,220 @@
+/**
+ * Builds the host administration over an engine and the verticals: access, then the directory's own transaction,
+ * then whatever happens elsewhere, then the evidence (spec 1.C and 4.3; design: control-plane).
+ */
+import { ID_PREFIXES, makeIdFactory, PlatformError, publicError } from '@freehold/contracts';
+import type { Engine, IncidentSink } from '@freehold/store';
+import { admitCall } from './access.ts';
+import type { AdminCall, AdminResult } from './actors.ts';
+import { type LogAnchor, makeAnchoring } from './audit/host-admin-anchor.ts';
+import { verifyAdminLog } from './audit/host-admin-verify.ts';
+import { findAdminOperation } from './declarations/index.ts';
+import { TOKEN_DAYS_MAX } from './declarations/push-tokens.ts';
+import type { VerticalGateway } from './gateway.ts';
+import type { HostAdmin } from './host-admin.ts';
+import type { ChangeOutcome } from './lib/changes.ts';
+import type { Effect, EffectDeps } from './lib/effects.ts';
+import type { WiringFacts } from './lib/handlers.ts';
+import { ownerClaimEffect, readOwnerSeat } from './owner-seat/host-admin-owner-seat.ts';
+import { isScopeRead, readScopeData } from './scope-data/host-admin-scope-data.ts';
+import { configureEffect, provisionEffect } from './scopes/host-admin-scopes.ts';
+import { makeAuthenticate } from './tokens/host-admin-authenticate.ts';
+import type { ServiceToken } from './tokens/service-tokens.ts';
+import { type AccessInput, DIRECTORY_KEY, directoryUnit } from './unit.ts';
+import type { Deadline } from './verticals/client.ts';
+import { isKnownVertical } from './verticals/reach.ts';
+
+export interface HostAdminOptions {
+  readonly engine: Engine;
+  readonly gateway: VerticalGateway;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** That many bytes from a cryptographic source. */
+  readonly random: (bytes: number) => Uint8Array;
+  /** Receives errors that nobody expected. It must not throw. */
+  readonly onIncident: IncidentSink;
+  /** Where a host name is reached. Default: `https://` and the name. */
+  readonly originOf?: (hostname: string) => string;
+  /** The version of a vertical that serves, for the router's map. Default: `unversioned`. */
+  readonly versionOf?: (vertical: string) => string;
+  /** Names below these are active as soon as they are bound. Default: none but `localhost`. */
+  readonly baseDomains?: readonly string[];
+  /** Names that nobody may bind, because the platform itself is reached there. Default: none. */
+  readonly reservedHostnames?: readonly string[];
+  /** Where the head of the admin log is kept outside. Default: nowhere, and verification answers `unanchored`. */
+  readonly anchor?: LogAnchor;
+  /** Bounds how long a vertical may take. Default: `AbortSignal.timeout`. */
+  readonly deadline?: Deadline;
+}
+
+/** What the operator's own wiring asks for when it makes a service token. */
+export interface ServiceTokenRequest {
+  readonly name: string;
+  /** Default and most: 365. */
+  readonly expiresInDays?: number;
+}
+
+/** The host administration with what only the platform's own wiring may use: no route leads to these. */
+export interface DirectoryHostAdmin extends HostAdmin {
+  /**
+   * Writes the access-log row of a read whose bytes a vertical supplied (spec 4.3.1). Both branches of the read
+   * ladder write it through this, so that the row is the same on either.
+   */
+  recordDelegatedRead(read: AccessInput): Promise<void>;
+  /** Makes a service token. One of the same name goes on working: a rotation with an overlap. */
+  mintServiceToken(request: ServiceTokenRequest): Promise<ServiceToken & { readonly secret: string }>;
+  /** Makes a service token unless one of this name works; `secret` is null when there was one. */
+  ensureServiceToken(request: ServiceTokenRequest): Promise<ServiceToken>;
+  /** Revokes a service token. It stops working at once. */
+  revokeServiceToken(id: string): Promise<void>;
+}
+
+/** Operations whose effect lies in a vertical. */
+const EFFECTS: Readonly<Record<string, Effect>> = {
+  'scopes.provision': provisionEffect as Effect,
+  'scopes.configure': configureEffect as Effect,
+  'owner-claim.mint': ownerClaimEffect as Effect,
+};
+
+export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
+  const { engine, gateway, onIncident, anchor } = options;
+  const directory = engine.unit(directoryUnit, DIRECTORY_KEY, { create: true });
+  const newId = makeIdFactory(options);
+  const listeners: (() => void)[] = [];
+  const incident = (method: string) => (error: unknown) =>
+    onIncident(error, { kind: directoryUnit.kind, key: DIRECTORY_KEY, method });
+
+  const publish = makeAnchoring({
+    anchor,
+    hashAt: (sequence) => directory.logHashAt(sequence),
+    onIncident: incident('anchor'),
+  });
+
+  const deps: EffectDeps = {
+    gateway,
+    deadline: options.deadline ?? ((timeoutMs) => AbortSignal.timeout(timeoutMs)),
+    originOf: options.originOf ?? ((hostname) => `https://${hostname}`),
+    target: ({ actor, params }) =>
+      directory.scopeTarget({ actor, tenant: String(params.tenant), scope: String(params.scope) }),
+  };
+
+  const factsOf = ({ body }: AdminCall): WiringFacts => ({
+    baseDomains: options.baseDomains ?? [],
+    reservedHostnames: options.reservedHostnames ?? [],
+    verticalKnown: typeof body.vertical === 'string' && isKnownVertical(gateway, body.vertical),
+  });
+
+  /** The change is durable. What follows is evidence and news, and cannot undo it. */
+  const conclude = async ({ result, rerouted }: ChangeOutcome): Promise<AdminResult> => {
+    if (rerouted) for (const listener of listeners) attempt(listener, incident('onRoutesChanged'));
+    if (result.head) await publish(result.head);
+    return result;
+  };
+
+  const performEffect = async (effect: Effect, call: AdminCall): Promise<AdminResult> => {
+    await effect.check(deps, call);
+    const facts = factsOf(call);
+    const beginning = await directory.begin({ call, facts });
+    if ('outcome' in beginning) return conclude(beginning.outcome);
+    const intent = beginning.intent.sequence;
+    await publish(beginning.intent);
+    const { facts: answer, reply } = await effect
+      .run(deps, call, beginning.prepared)
+      .catch((error: unknown) => recordFailure(call, intent, error));
+    const result = await conclude(await directory.settle({ call, facts, intent, answer }));
+    return reply === undefined ? result : { ...result, value: reply };
+  };
+
+  /** Only an effect that failed is written down as failed: one that cannot be settled stays an open intent. */
+  const recordFailure = async (call: AdminCall, intent: number, error: unknown): Promise<never> => {
+    try {
+      await publish(await directory.fail({ call, intent, code: publicError(error).code }));
+    } catch (unrecorded) {
+      incident('fail')(unrecorded);
+    }
+    throw error;
+  };
+
+  const performScopeRead = async (call: AdminCall, logged: boolean): Promise<AdminResult> => {
+    const { value, target, items } = await readScopeData(deps, call);
+    // Nobody is shown what could not be logged.
+    if (logged) await recordDelegatedRead({ call, target, items });
+    return found(value);
+  };
+
+  const recordDelegatedRead = async (read: AccessInput): Promise<void> => {
+    await directory.recordAccess(read);
+  };
+
+  const order = async (
+    { name, expiresInDays = TOKEN_DAYS_MAX }: ServiceTokenRequest,
+    another: boolean,
+  ): Promise<ServiceToken> => {
+    if (!Number.isInteger(expiresInDays) || expiresInDays < 1 || expiresInDays > TOKEN_DAYS_MAX)
+      throw new RangeError(`a service token works for 1 to ${TOKEN_DAYS_MAX} days`);
+    const requestId = newId(ID_PREFIXES.request);
+    const token = await directory.orderServiceToken({ name, days: expiresInDays, requestId, another });
+    if (token.head) await publish(token.head);
+    return token;
+  };
+
+  return {
+    authenticate: makeAuthenticate({ directory, now: options.now, onIncident: incident('touchToken') }),
+
+    perform: async (received) => {
+      const operation = findAdminOperation(received.operation);
+      if (!operation)
+        throw new PlatformError('not_found', 'There is no such operation.', { reason: 'unknown_operation' });
+      const call = admitCall(operation, received);
+      const { name, audit } = operation;
+      const effect = Object.hasOwn(EFFECTS, name) ? EFFECTS[name] : undefined;
+      if (effect) return performEffect(effect, call);
+      if (isScopeRead(name)) return performScopeRead(call, audit === 'access');
+      if (name === 'owner-seat.get') return found(await readOwnerSeat(deps, call));
+      if (name === 'admin-log.verify')
+        return found(
+          await verifyAdminLog({
+            anchor,
+            head: () => directory.logHead(),
+            slice: (range) => directory.logSlice(range),
+          }),
+        );
+      if (audit === 'audit') return conclude(await directory.change({ call, facts: factsOf(call) }));
+      return audit === 'access' ? directory.readLogged({ call }) : directory.read({ call });
+    },
+
+    routes: async () => {
+      const versionOf = options.versionOf ?? (() => 'unversioned');
+      return (await directory.routes()).map((route) => ({ ...route, version: versionOf(route.vertical) }));
+    },
+
+    onRoutesChanged: (listener) => void listeners.push(listener),
+
+    recordDelegatedRead,
+
+    mintServiceToken: async (request) => {
+      const token = await order(request, true);
+      if (token.secret === null) throw new TypeError('a new service token came without its secret');
+      return { ...token, secret: token.secret };
+    },
+
+    ensureServiceToken: (request) => order(request, false),
+
+    revokeServiceToken: async (id) => {
+      const { head } = await directory.revokeServiceToken({ id, requestId: newId(ID_PREFIXES.request) });
+      if (head) await publish(head);
+    },
+  };
+}
+
+function found(value: unknown): AdminResult {
+  return { status: 200, value, replayed: false };
+}
+
+function attempt(task: () => void, onError: (error: unknown) => void): void {
+  try {
+    task();
+  } catch (error) {
+    onError(error);
+  }
+}

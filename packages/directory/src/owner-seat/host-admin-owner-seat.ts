@@ -1,0 +1,52 @@
+/** The owner seat, asked of the scope's vertical at its bound application host name (spec 4.3.4). */
+import { type OwnerSeat, ownerClaimResponse, ownerSeatResponse } from '@freehold/contracts';
+import type { AdminCall } from '../actors.ts';
+import type { Effect, EffectDeps } from '../lib/effects.ts';
+import { scopeRefOf } from '../scopes/target.ts';
+import { askVertical } from '../verticals/client.ts';
+import { requireBound } from '../verticals/reach.ts';
+import type { ClaimTarget } from './operations.ts';
+
+const NO_SEAT = 'keeps no owner seat';
+
+/** Reports the seat. Without a host name the vertical is asked all the same: a seat exists before its address. */
+export async function readOwnerSeat(
+  { gateway, deadline, originOf, target }: EffectDeps,
+  call: AdminCall,
+): Promise<OwnerSeat> {
+  const { scope, hostname } = await target(call);
+  return askVertical(
+    requireBound(gateway, scope.vertical, NO_SEAT),
+    {
+      path: 'owner-seat',
+      scope: scopeRefOf(scope),
+      ...(hostname === null ? {} : { origin: originOf(hostname) }),
+      forward: true,
+      answer: ownerSeatResponse,
+    },
+    deadline,
+  );
+}
+
+export const ownerClaimEffect: Effect<ClaimTarget> = {
+  check: async ({ gateway, target }, call) => {
+    const { scope } = await target(call);
+    requireBound(gateway, scope.vertical, NO_SEAT);
+  },
+  run: async ({ gateway, deadline, originOf }, _call, { scope, hostname }) => {
+    const origin = originOf(hostname);
+    const claim = await askVertical(
+      requireBound(gateway, scope.vertical, NO_SEAT),
+      {
+        origin,
+        path: 'owner-claim',
+        scope: scopeRefOf(scope),
+        body: { origin },
+        forward: true,
+        answer: ownerClaimResponse,
+      },
+      deadline,
+    );
+    return { facts: { expiresAt: claim.expiresAt }, reply: claim };
+  },
+};

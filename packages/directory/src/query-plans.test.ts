@@ -1,0 +1,95 @@
+/** Every hot statement is served by an index: its cost follows the size of the answer, not of the table. */
+
+import { DatabaseSync } from 'node:sqlite';
+import { beforeAll, expect, test } from 'vitest';
+import { accessLogPage } from './audit/access-log.ts';
+import { adminLogPage } from './audit/admin-log.ts';
+import { hostnamesPage } from './hostnames/store.ts';
+import type { Statement } from './lib/pages.ts';
+import { rolesPage } from './roles/store.ts';
+import { scopesPage } from './scopes/store.ts';
+import { tenantsPage } from './tenants/store.ts';
+import { pushTokensPage } from './tokens/store.ts';
+import { directoryUnit } from './unit.ts';
+
+const database = new DatabaseSync(':memory:');
+beforeAll(() => {
+  for (const { migrations } of directoryUnit.migrations) for (const { sql } of migrations) database.exec(sql);
+});
+
+const planOf = ({ sql, params }: Statement): string[] =>
+  database
+    .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+    .all(...params)
+    .map(({ detail }) => String(detail));
+
+const page = { limit: 20 };
+/** Pages of text keys and of numbers. */
+const cursor = btoa('12');
+
+const FILTERED: [string, Statement][] = [
+  ['tenants by status', tenantsPage({ ...page, status: 'active' })],
+  ['tenants by status, second page', tenantsPage({ ...page, status: 'active', cursor })],
+  ['tenants by q', tenantsPage({ ...page, q: 'ac' })],
+  ['tenants by q and status', tenantsPage({ ...page, q: 'ac', status: 'active', cursor })],
+  ["a builder's tenant", tenantsPage({ ...page, only: 'tnt_1' })],
+  ['scopes by tenant', scopesPage({ ...page, tenant: 'tnt_1', cursor })],
+  ['scopes by vertical', scopesPage({ ...page, vertical: 'fieldwork', cursor })],
+  ['scopes by status', scopesPage({ ...page, status: 'active', cursor })],
+  ['scopes by all', scopesPage({ ...page, tenant: 'tnt_1', vertical: 'fieldwork', status: 'active' })],
+  ['host names by tenant', hostnamesPage({ ...page, tenant: 'tnt_1', cursor })],
+  ['host names by scope', hostnamesPage({ ...page, scope: 'scp_1', cursor })],
+  ['host names by status', hostnamesPage({ ...page, status: 'active', cursor })],
+  ['push tokens', pushTokensPage({ ...page, cursor })],
+  ['push tokens by tenant', pushTokensPage({ ...page, tenant: 'tnt_1', cursor })],
+  ['admin log by tenant', adminLogPage({ ...page, tenant: 'tnt_1', cursor })],
+  ['admin log by scope', adminLogPage({ ...page, scope: 'scp_1', cursor })],
+  ['admin log by actor', adminLogPage({ ...page, actor: 'ada', cursor })],
+  ['admin log by action', adminLogPage({ ...page, action: 'roles.put', cursor })],
+  ['admin log by outcome', adminLogPage({ ...page, outcome: 'failed', cursor })],
+  ['access log by tenant', accessLogPage({ ...page, tenant: 'tnt_1', cursor })],
+  ['access log by scope', accessLogPage({ ...page, scope: 'scp_1', cursor })],
+  ['access log by actor', accessLogPage({ ...page, actor: 'ada', cursor })],
+  ['access log by operation', accessLogPage({ ...page, operation: 'denials.list', cursor })],
+];
+
+test.each(FILTERED)('%s: a search, no scan, no sort', (_, statement) => {
+  const plan = planOf(statement).join('\n');
+  expect(plan).toMatch(/SEARCH/);
+  expect(plan).not.toMatch(/SCAN/);
+  expect(plan).not.toMatch(/TEMP B-TREE FOR ORDER BY/);
+});
+
+const UNFILTERED: [string, Statement][] = [
+  ['tenants', tenantsPage({ ...page, cursor })],
+  ['scopes', scopesPage({ ...page, cursor })],
+  ['host names', hostnamesPage({ ...page, cursor })],
+  ['roles', rolesPage({ ...page, cursor })],
+  ['admin log', adminLogPage({ ...page, cursor })],
+  ['access log', accessLogPage({ ...page, cursor })],
+];
+
+test.each(UNFILTERED)('%s, all of them: a walk along the key, which the limit ends', (_, statement) => {
+  const plan = planOf(statement);
+  expect(plan).toHaveLength(1);
+  expect(plan[0]).toMatch(/^SEARCH \w+ USING (INTEGER )?PRIMARY KEY/);
+});
+
+test('unsettled intents are found from their own small table', () => {
+  const plan = planOf(adminLogPage({ ...page, outcome: 'unsettled' })).join('\n');
+  expect(plan).toMatch(/SEARCH admin_log USING INTEGER PRIMARY KEY \(rowid=\?\)/);
+  expect(plan).not.toMatch(/SCAN admin_log/);
+});
+
+test.each([
+  'SELECT id FROM tokens WHERE hash = ?',
+  "SELECT id FROM tokens WHERE kind = 'service' AND name = ? AND revoked_at IS NULL AND expires_at > ?",
+  'SELECT id FROM scopes WHERE tenant = ? AND slug = ?',
+  'SELECT id FROM tenants WHERE slug = ?',
+  "SELECT hostname FROM hostnames WHERE scope = ? AND surface = 'app' AND status = 'active'",
+  'SELECT rowid FROM idempotency_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ?',
+  'SELECT answer FROM idempotency_keys WHERE actor = ? AND operation = ? AND key = ?',
+])('%s: a search', (sql) => {
+  const params = Array.from(sql.matchAll(/\?/g), () => 'x');
+  expect(planOf({ sql, params }).join('\n')).toMatch(/^SEARCH \w+ USING/);
+});

@@ -1,0 +1,73 @@
+/** What provisioning and configuring do in the vertical. */
+import {
+  configureResponse,
+  PlatformError,
+  type ProvisionRequest,
+  provisionResponse,
+} from '@freehold/contracts';
+import type { ScopeRecord } from '../declarations/records.ts';
+import type { scopesConfigure, scopesProvision } from '../declarations/scopes.ts';
+import type { Effect, EffectDeps } from '../lib/effects.ts';
+import type { CallOf } from '../lib/handlers.ts';
+import { askVertical } from '../verticals/client.ts';
+import { noVertical, requireBound } from '../verticals/reach.ts';
+import { scopeRefOf } from './target.ts';
+
+export const provisionEffect: Effect<ScopeRecord> = {
+  check: async ({ gateway }, call) => {
+    const { vertical, owner, config } = call.body as CallOf<typeof scopesProvision>['body'];
+    // Dropping what cannot be delivered would leave an instance that looks right and is not.
+    if (gateway.local(vertical) && (owner !== undefined || config !== undefined))
+      requireBound(gateway, vertical, 'takes neither an owner nor settings');
+  },
+  run: async (deps, call, scope) => {
+    const { owner, config } = call.body as CallOf<typeof scopesProvision>['body'];
+    await provisionIn(deps, scope, { owner, config });
+    return { facts: { scope: scope.id } };
+  },
+};
+
+export const configureEffect: Effect<ScopeRecord> = {
+  check: async ({ gateway, target }, call) => {
+    const { scope } = await target(call);
+    requireBound(gateway, scope.vertical, 'takes no settings');
+  },
+  run: async ({ gateway, deadline }, call, scope) => {
+    const { config } = call.body as CallOf<typeof scopesConfigure>['body'];
+    const { keys } = await askVertical(
+      requireBound(gateway, scope.vertical, 'takes no settings'),
+      { path: 'configure', scope: scopeRefOf(scope), body: { config }, answer: configureResponse },
+      deadline,
+    );
+    return { facts: { keys } };
+  },
+};
+
+async function provisionIn(
+  { gateway, deadline }: EffectDeps,
+  scope: ScopeRecord,
+  { owner, config }: Pick<CallOf<typeof scopesProvision>['body'], 'owner' | 'config'>,
+): Promise<void> {
+  const ref = scopeRefOf(scope);
+  const bound = gateway.bound(scope.vertical);
+  if (!bound) {
+    const local = gateway.local(scope.vertical);
+    if (!local) throw noVertical(scope.vertical);
+    await local.provisionScopeLocal({ ...ref, name: scope.name });
+    return;
+  }
+  const body: Omit<ProvisionRequest, 'tenantId' | 'scopeId'> = {
+    name: scope.name,
+    ...(owner === undefined ? {} : { owner }),
+    ...(config === undefined ? {} : { config }),
+  };
+  const answer = await askVertical(
+    bound,
+    { path: 'provision', scope: ref, body, answer: provisionResponse },
+    deadline,
+  );
+  if (answer.scopeId !== scope.id)
+    throw new PlatformError('runtime_fault', 'The application answered for another scope.', {
+      reason: 'vertical_answer',
+    });
+}

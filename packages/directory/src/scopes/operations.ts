@@ -1,0 +1,157 @@
+/** What can be done with scopes, as far as the directory is concerned. Their effects: `host-admin-scopes.ts`. */
+import { ID_PREFIXES, PlatformError, type ScopeId } from '@freehold/contracts';
+import type { ScopeRecord } from '../declarations/records.ts';
+import {
+  scopesConfigure,
+  scopesFleet,
+  scopesGet,
+  scopesList,
+  scopesProvision,
+} from '../declarations/scopes.ts';
+import { type AuditEntry, type CallOf, delegated, read } from '../lib/handlers.ts';
+import { requireMatch } from '../lib/preconditions.ts';
+import { requireActiveTenant, requireTenant } from '../tenants/store.ts';
+import {
+  insertScope,
+  listScopes,
+  loadScopeBySlug,
+  requireActiveScope,
+  requireScope,
+  type ScopeRow,
+  scopeOfRow,
+  updateScopeStatus,
+} from './store.ts';
+
+export const readFleet = read(scopesFleet, ({ db }, { query }) => ({ value: listScopes(db, query) }));
+
+export const readScopes = read(scopesList, ({ db }, { params, query }) => {
+  requireTenant(db, params.tenant);
+  return { value: listScopes(db, { ...query, tenant: params.tenant }) };
+});
+
+export const readScope = read(scopesGet, ({ db }, { params }) => {
+  const scope = scopeOfRow(requireScope(db, params));
+  return { value: scope, etag: scope.etag };
+});
+
+/**
+ * Provisioning is journaled: the scope is written down as `provisioning` before its vertical hears of it, and
+ * becomes `active` when the vertical has answered. Whatever happens in between, the same call takes it up again
+ * with the same scope id, and to a vertical provisioning twice is provisioning once.
+ */
+export const provisionScope = delegated<typeof scopesProvision, ScopeRecord, { scope: string }>(
+  scopesProvision,
+  {
+    begin: (context, call) => {
+      const { db, facts } = context;
+      const { params, body, ifMatch } = call;
+      const tenant = requireTenant(db, params.tenant);
+      const found = loadScopeBySlug(db, tenant.id, body.slug);
+      requireMatch(ifMatch, found ? String(found.revision) : null);
+      if (found) requireSameScope(found, call);
+      if (found && found.status !== 'provisioning') {
+        const value = scopeOfRow(found);
+        return { change: { status: 200, value, etag: value.etag, audit: null } };
+      }
+      requireActiveTenant(db, tenant.id);
+      if (!facts.verticalKnown)
+        throw new PlatformError('not_found', `This platform has no vertical called ${body.vertical}.`, {
+          reason: 'unknown_vertical',
+          errors: [{ path: 'vertical', message: 'names no vertical of this platform' }],
+        });
+      const row = found ?? newScope(context, call);
+      if (!found) insertScope(db, row);
+      const intent: AuditEntry = {
+        target: targetOf(row),
+        before: found ? auditFields(found) : null,
+        after: { ...auditFields(row), configKeys: Object.keys(body.config ?? {}).sort() },
+      };
+      return { intent, prepared: scopeOfRow(row) };
+    },
+    settle: (context, { params }, { scope }) => {
+      const before = requireScope(context.db, { tenant: params.tenant, scope });
+      const after: ScopeRow = {
+        ...before,
+        // Two calls may have provisioned the same scope side by side: the second finds it active already.
+        status: before.status === 'provisioning' ? 'active' : before.status,
+        revision: context.revision,
+        updatedAtMs: context.now(),
+      };
+      updateScopeStatus(context.db, after);
+      const value = scopeOfRow(after);
+      const audit = { target: targetOf(after), before: auditFields(before), after: auditFields(after) };
+      return { status: 201, value, etag: value.etag, audit, rerouted: true };
+    },
+  },
+);
+
+/** Settings pass through to the vertical; the directory keeps the names of the keys in its log, and no value. */
+export const configureScope = delegated<typeof scopesConfigure, ScopeRecord, { keys: string[] }>(
+  scopesConfigure,
+  {
+    begin: (context, { params, body, ifMatch }) => {
+      const row = requireScope(context.db, params);
+      requireMatch(ifMatch, String(row.revision));
+      requireActiveScope(context.db, params);
+      return {
+        intent: { target: targetOf(row), before: null, after: keysOf(body.config) },
+        prepared: scopeOfRow(row),
+      };
+    },
+    settle: (context, { params, body }, { keys }) => {
+      const row = requireScope(context.db, params);
+      updateScopeStatus(context.db, { ...row, revision: context.revision, updatedAtMs: context.now() });
+      return {
+        status: 200,
+        value: { keys },
+        etag: String(context.revision),
+        audit: { target: targetOf(row), before: null, after: keysOf(body.config) },
+      };
+    },
+  },
+);
+
+/** What a log row about this scope is about. */
+export function targetOf(row: Pick<ScopeRow, 'id' | 'tenant' | 'vertical'>): AuditEntry['target'] {
+  return { tenant: row.tenant, scope: row.id, vertical: row.vertical, other: null };
+}
+
+function requireSameScope(found: ScopeRow, { body }: CallOf<typeof scopesProvision>): void {
+  if (found.name === body.name && found.vertical === body.vertical && found.kind === body.kind) return;
+  throw new PlatformError(
+    'conflict',
+    'This tenant has a scope with this slug and another name, vertical or kind.',
+    { reason: 'slug_taken' },
+  );
+}
+
+function newScope(
+  context: { now(): number; newId(prefix: string): string; readonly revision: number },
+  { params, body }: CallOf<typeof scopesProvision>,
+): ScopeRow {
+  const nowMs = context.now();
+  return {
+    id: context.newId(ID_PREFIXES.scope) as ScopeId,
+    tenant: params.tenant,
+    slug: body.slug,
+    name: body.name,
+    vertical: body.vertical,
+    kind: body.kind,
+    status: 'provisioning',
+    revision: context.revision,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  };
+}
+
+function auditFields({ slug, name, kind, status }: ScopeRow): NonNullable<AuditEntry['after']> {
+  return { slug, name, kind, status };
+}
+
+function keysOf(config: Readonly<Record<string, string | null>>): AuditEntry['after'] {
+  const keys = Object.keys(config).sort();
+  return {
+    set: keys.filter((key) => config[key] !== null),
+    removed: keys.filter((key) => config[key] === null),
+  };
+}

@@ -1,0 +1,153 @@
+/** The scopes in SQL: which instance of which vertical belongs to whom. */
+import {
+  cutPage,
+  type Page,
+  PlatformError,
+  type ScopeId,
+  type TenantId,
+  toTimestamp,
+} from '@freehold/contracts';
+import type { Migration, SqlDatabase } from '@freehold/store';
+import type { ScopeRecord } from '../declarations/records.ts';
+import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+
+export const scopesMigration: Migration = {
+  version: 2,
+  name: 'scopes',
+  sql: `
+    CREATE TABLE scopes (
+      id TEXT PRIMARY KEY,
+      tenant TEXT NOT NULL REFERENCES tenants (id),
+      slug TEXT NOT NULL,
+      name TEXT NOT NULL,
+      vertical TEXT NOT NULL,
+      kind TEXT NOT NULL,
+      status TEXT NOT NULL,
+      revision INTEGER NOT NULL,
+      created_at INTEGER NOT NULL,
+      updated_at INTEGER NOT NULL,
+      UNIQUE (tenant, slug)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX scopes_tenant ON scopes (tenant, id);
+    CREATE INDEX scopes_vertical ON scopes (vertical);
+    CREATE INDEX scopes_status ON scopes (status);
+  `,
+};
+
+const COLUMNS =
+  'id, tenant, slug, name, vertical, kind, status, revision, created_at AS createdAtMs, updated_at AS updatedAtMs';
+
+export interface ScopeRow {
+  readonly id: ScopeId;
+  readonly tenant: TenantId;
+  readonly slug: string;
+  readonly name: string;
+  readonly vertical: string;
+  readonly kind: ScopeRecord['kind'];
+  readonly status: ScopeRecord['status'];
+  readonly revision: number;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+}
+
+/** A scope is looked up with its tenant, always: another tenant's scope is not there. */
+export function loadScope(
+  db: SqlDatabase,
+  { tenant, scope }: { readonly tenant: string; readonly scope: string },
+): ScopeRow | undefined {
+  return db.get<ScopeRow>(`SELECT ${COLUMNS} FROM scopes WHERE id = ? AND tenant = ?`, scope, tenant);
+}
+
+export function loadScopeBySlug(db: SqlDatabase, tenant: string, slug: string): ScopeRow | undefined {
+  return db.get<ScopeRow>(`SELECT ${COLUMNS} FROM scopes WHERE tenant = ? AND slug = ?`, tenant, slug);
+}
+
+export function insertScope(db: SqlDatabase, row: ScopeRow): void {
+  db.run(
+    `INSERT INTO scopes (id, tenant, slug, name, vertical, kind, status, revision, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    row.id,
+    row.tenant,
+    row.slug,
+    row.name,
+    row.vertical,
+    row.kind,
+    row.status,
+    row.revision,
+    row.createdAtMs,
+    row.updatedAtMs,
+  );
+}
+
+export function updateScopeStatus(db: SqlDatabase, row: ScopeRow): void {
+  db.run(
+    'UPDATE scopes SET status = ?, revision = ?, updated_at = ? WHERE id = ?',
+    row.status,
+    row.revision,
+    row.updatedAtMs,
+    row.id,
+  );
+}
+
+export interface ScopeFilter extends PageRequest {
+  readonly tenant?: string | undefined;
+  readonly vertical?: string | undefined;
+  readonly status?: string | undefined;
+}
+
+export function scopesPage(filter: ScopeFilter): Statement {
+  const { tenant, vertical, status } = filter;
+  return pageStatement(
+    {
+      select: `SELECT ${COLUMNS} FROM scopes`,
+      where: { tenant, vertical, status },
+      key: 'id',
+      order: 'ASC',
+    },
+    filter,
+  );
+}
+
+export function listScopes(db: SqlDatabase, filter: ScopeFilter): Page<ScopeRecord> {
+  const { sql, params } = scopesPage(filter);
+  return cutPage(db.all<ScopeRow>(sql, ...params), filter.limit, (row) => row.id, scopeOfRow);
+}
+
+export function scopeOfRow(row: ScopeRow): ScopeRecord {
+  return {
+    id: row.id,
+    tenant: row.tenant,
+    slug: row.slug,
+    name: row.name,
+    vertical: row.vertical,
+    kind: row.kind,
+    status: row.status,
+    createdAt: toTimestamp(row.createdAtMs),
+    updatedAt: toTimestamp(row.updatedAtMs),
+    etag: String(row.revision),
+  };
+}
+
+/** @throws PlatformError `not_found`, also for a scope of another tenant. */
+export function requireScope(
+  db: SqlDatabase,
+  ref: { readonly tenant: string; readonly scope: string },
+): ScopeRow {
+  const row = loadScope(db, ref);
+  if (!row)
+    throw new PlatformError('not_found', 'This tenant has no such scope.', { reason: 'unknown_scope' });
+  return row;
+}
+
+/** @throws PlatformError `not_found`, or `invalid_transition` while the scope is anything but active. */
+export function requireActiveScope(
+  db: SqlDatabase,
+  ref: { readonly tenant: string; readonly scope: string },
+): ScopeRow {
+  const row = requireScope(db, ref);
+  if (row.status !== 'active')
+    throw new PlatformError('invalid_transition', `This scope is ${row.status}.`, {
+      reason: 'scope_not_active',
+    });
+  return row;
+}

@@ -1,0 +1,31 @@
+/** A scope as the host administration sees it when it turns to its vertical. */
+import type { ScopeRef } from '@freehold/contracts';
+import type { SqlDatabase } from '@freehold/store';
+import type { LogTarget, ScopeRecord } from '../declarations/records.ts';
+import { loadAppHostname } from '../hostnames/store.ts';
+import { requireScope, scopeOfRow } from './store.ts';
+
+export interface ScopeTarget {
+  readonly scope: ScopeRecord;
+  /** Where its application is reached, or null when no active `app` host name is bound. */
+  readonly hostname: string | null;
+}
+
+/** @throws PlatformError `not_found`. */
+export function loadScopeTarget(
+  db: SqlDatabase,
+  ref: { readonly tenant: string; readonly scope: string },
+): ScopeTarget {
+  const scope = scopeOfRow(requireScope(db, ref));
+  return { scope, hostname: loadAppHostname(db, scope.id) };
+}
+
+/** How a vertical is told which scope is meant. */
+export function scopeRefOf(scope: ScopeRecord): ScopeRef {
+  return { tenantId: scope.tenant, scopeId: scope.id };
+}
+
+/** What a log row about this scope is about. */
+export function logTargetOf(scope: ScopeRecord, other: string | null = null): LogTarget {
+  return { tenant: scope.tenant, scope: scope.id, vertical: scope.vertical, other };
+}

@@ -1,0 +1,147 @@
+/** Push tokens and service tokens in SQL. Of a secret only its hash and its two ends are kept. */
+import { cutPage, type Page, type TenantId, type TokenId, toTimestamp } from '@freehold/contracts';
+import type { Migration, SqlDatabase } from '@freehold/store';
+import type { PushTokenRecord } from '../declarations/records.ts';
+import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { TOKEN_PREFIXES, type TokenKind } from './secret.ts';
+
+export const tokensMigration: Migration = {
+  version: 5,
+  name: 'tokens',
+  sql: `
+    CREATE TABLE tokens (
+      id TEXT PRIMARY KEY,
+      kind TEXT NOT NULL,
+      name TEXT NOT NULL,
+      tenant TEXT REFERENCES tenants (id),
+      hash TEXT NOT NULL UNIQUE,
+      last4 TEXT NOT NULL,
+      created_by TEXT NOT NULL,
+      created_at INTEGER NOT NULL,
+      expires_at INTEGER NOT NULL,
+      last_used_at INTEGER,
+      revoked_at INTEGER,
+      revision INTEGER NOT NULL,
+      CHECK ((kind = 'push') = (tenant IS NOT NULL))
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX tokens_kind ON tokens (kind);
+    CREATE INDEX tokens_tenant ON tokens (tenant, kind);
+    CREATE INDEX tokens_name ON tokens (kind, name);
+  `,
+};
+
+const COLUMNS = `id, kind, name, tenant, last4, created_by AS createdBy, created_at AS createdAtMs,
+  expires_at AS expiresAtMs, last_used_at AS lastUsedAtMs, revoked_at AS revokedAtMs, revision`;
+
+/** How exact the time of last use is: one write a minute at most, however busy the token. */
+export const LAST_USE_STEP_MS = 60_000;
+
+export interface TokenRow {
+  readonly id: TokenId;
+  readonly kind: TokenKind;
+  readonly name: string;
+  /** Null exactly for a service token. */
+  readonly tenant: TenantId | null;
+  readonly last4: string;
+  readonly createdBy: string;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+  readonly lastUsedAtMs: number | null;
+  readonly revokedAtMs: number | null;
+  readonly revision: number;
+}
+
+export function loadToken(db: SqlDatabase, id: string): TokenRow | undefined {
+  return db.get<TokenRow>(`SELECT ${COLUMNS} FROM tokens WHERE id = ?`, id);
+}
+
+export function loadTokenByHash(db: SqlDatabase, hash: string): TokenRow | undefined {
+  return db.get<TokenRow>(`SELECT ${COLUMNS} FROM tokens WHERE hash = ?`, hash);
+}
+
+/** The service token of this name that works the longest, or undefined when none works. */
+export function loadWorkingServiceToken(db: SqlDatabase, name: string, nowMs: number): TokenRow | undefined {
+  return db.get<TokenRow>(
+    `SELECT ${COLUMNS} FROM tokens WHERE kind = 'service' AND name = ? AND revoked_at IS NULL AND expires_at > ?
+     ORDER BY expires_at DESC LIMIT 1`,
+    name,
+    nowMs,
+  );
+}
+
+export function insertToken(db: SqlDatabase, row: TokenRow, hash: string): void {
+  db.run(
+    `INSERT INTO tokens (id, kind, name, tenant, hash, last4, created_by, created_at, expires_at, last_used_at, revoked_at, revision)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    row.id,
+    row.kind,
+    row.name,
+    row.tenant,
+    hash,
+    row.last4,
+    row.createdBy,
+    row.createdAtMs,
+    row.expiresAtMs,
+    row.lastUsedAtMs,
+    row.revokedAtMs,
+    row.revision,
+  );
+}
+
+export function revokeTokenRow(db: SqlDatabase, row: TokenRow): void {
+  db.run(
+    'UPDATE tokens SET revoked_at = ?, revision = ? WHERE id = ?',
+    row.revokedAtMs,
+    row.revision,
+    row.id,
+  );
+}
+
+/** Notes that a token was used, unless that was noted less than a minute ago. */
+export function touchTokenRow(db: SqlDatabase, id: string, atMs: number): void {
+  db.run(
+    'UPDATE tokens SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)',
+    atMs,
+    id,
+    atMs - LAST_USE_STEP_MS,
+  );
+}
+
+export interface PushTokenFilter extends PageRequest {
+  readonly tenant?: string | undefined;
+}
+
+export function pushTokensPage(filter: PushTokenFilter): Statement {
+  return pageStatement(
+    {
+      select: `SELECT ${COLUMNS} FROM tokens`,
+      where: { kind: 'push', tenant: filter.tenant },
+      key: 'id',
+      order: 'ASC',
+    },
+    filter,
+  );
+}
+
+export function listPushTokens(db: SqlDatabase, filter: PushTokenFilter): Page<PushTokenRecord> {
+  const { sql, params } = pushTokensPage(filter);
+  return cutPage(db.all<TokenRow>(sql, ...params), filter.limit, (row) => row.id, pushTokenOfRow);
+}
+
+/** @throws TypeError for a service token, which has no tenant to show. */
+export function pushTokenOfRow(row: TokenRow): PushTokenRecord {
+  if (row.tenant === null) throw new TypeError('a service token is not a push token');
+  return {
+    id: row.id,
+    name: row.name,
+    tenant: row.tenant,
+    prefix: TOKEN_PREFIXES[row.kind],
+    last4: row.last4,
+    createdAt: toTimestamp(row.createdAtMs),
+    createdBy: row.createdBy,
+    expiresAt: toTimestamp(row.expiresAtMs),
+    lastUsedAt: row.lastUsedAtMs === null ? null : toTimestamp(row.lastUsedAtMs),
+    revokedAt: row.revokedAtMs === null ? null : toTimestamp(row.revokedAtMs),
+    etag: String(row.revision),
+  };
+}

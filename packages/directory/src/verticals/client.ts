@@ -1,0 +1,183 @@
+/** Asks a bound vertical something under `/internal/*` and judges what it answers (spec 4.4; design: vertical-host). */
+import {
+  type FailureOptions,
+  PLATFORM_SECRET_HEADER,
+  PlatformError,
+  PROBLEMS,
+  type ProblemCode,
+  problemSchema,
+  type ScopeRef,
+} from '@freehold/contracts';
+import type { z } from 'zod';
+import type { BoundVertical } from '../gateway.ts';
+
+/** Where a request goes that is about no host name in particular; only its path matters to a vertical. */
+export const INTERNAL_ORIGIN = 'http://vertical.internal';
+/** How much of an answer is read: a page of 200 large events fits, a runaway stream does not. */
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+/** How long a vertical may take: provisioning runs every migration of a new database. */
+export const VERTICAL_TIMEOUT_MS = 30_000;
+
+export interface VerticalQuestion<S extends z.ZodType> {
+  /** Default `http://vertical.internal`. */
+  readonly origin?: string;
+  /** Below `/internal/`. */
+  readonly path: string;
+  readonly scope: ScopeRef;
+  /** GET: further query fields. Undefined ones are left out. */
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  /** Present makes it a POST: further body fields. */
+  readonly body?: Readonly<Record<string, unknown>>;
+  /** True passes the status of a refusal on even when it explains nothing (spec 7.5). Default: that is a fault. */
+  readonly forward?: boolean;
+  /** What a good answer looks like. */
+  readonly answer: S;
+}
+
+/** A timer for one request, so that a vertical that never answers holds nobody up. */
+export type Deadline = (timeoutMs: number) => AbortSignal;
+
+/**
+ * Asks, and answers what the vertical said.
+ * @throws PlatformError what the vertical itself said when it refused, with its status unchanged; `runtime_fault`
+ * (502), reason `vertical_unreachable`, `vertical_timeout` or `vertical_answer`, when there is nothing to pass on.
+ */
+export async function askVertical<S extends z.ZodType>(
+  vertical: BoundVertical,
+  question: VerticalQuestion<S>,
+  deadline: Deadline,
+): Promise<z.output<S>> {
+  const signal = deadline(VERTICAL_TIMEOUT_MS);
+  // A vertical in this process may not look at the signal, so the wait itself is bounded as well.
+  const { response, text } = await Promise.race([
+    exchange(vertical, requestOf(vertical, question, signal)),
+    rejectOnAbort(signal),
+  ]);
+  const body = parseJson(text);
+  if (!response.ok) throw refusal(response, body, question.forward ?? false);
+  const parsed = question.answer.safeParse(body);
+  if (!parsed.success) throw unusable('The application answered something that is not part of its contract.');
+  return parsed.data;
+}
+
+async function exchange(
+  vertical: BoundVertical,
+  request: Request,
+): Promise<{ readonly response: Response; readonly text: string }> {
+  let response: Response;
+  try {
+    response = await vertical.fetch(request);
+  } catch (cause) {
+    throw new PlatformError('runtime_fault', 'The application behind this scope could not be reached.', {
+      reason: 'vertical_unreachable',
+      cause,
+    });
+  }
+  return { response, text: await readText(response) };
+}
+
+function requestOf<S extends z.ZodType>(
+  vertical: BoundVertical,
+  { origin = INTERNAL_ORIGIN, path, scope, query = {}, body }: VerticalQuestion<S>,
+  signal: AbortSignal,
+): Request {
+  const url = new URL(`/internal/${path}`, origin);
+  const headers = new Headers({
+    [PLATFORM_SECRET_HEADER]: vertical.platformSecret,
+    accept: 'application/json',
+  });
+  // A redirect would carry the platform secret to wherever it points.
+  const options = { headers, redirect: 'manual', signal } as const;
+  if (body) {
+    headers.set('content-type', 'application/json');
+    return new Request(url, { ...options, method: 'POST', body: JSON.stringify({ ...scope, ...body }) });
+  }
+  for (const [name, value] of Object.entries({ ...scope, ...query })) {
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  }
+  return new Request(url, options);
+}
+
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const abort = () =>
+      reject(
+        new PlatformError('runtime_fault', 'The application took too long to answer.', {
+          reason: 'vertical_timeout',
+          cause: signal.reason,
+        }),
+      );
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+}
+
+async function readText(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  try {
+    for await (const chunk of response.body ?? []) {
+      bytes += chunk.byteLength;
+      if (bytes > ANSWER_BYTES_MAX) throw unusable('The application answered more than fits.');
+      text += decoder.decode(chunk, { stream: true });
+    }
+  } catch (cause) {
+    if (cause instanceof PlatformError) throw cause;
+    throw unusable('The answer of the application broke off.', cause);
+  }
+  return text + decoder.decode();
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The vertical's own refusal, or a fault of its runtime when it did not speak the platform's language. */
+function refusal(response: Response, body: unknown, forward: boolean): PlatformError {
+  const { status } = response;
+  const problem = problemSchema.safeParse(body);
+  if (status >= 400 && problem.success) {
+    const { code, detail, reason, errors } = problem.data;
+    return new ForwardedRefusal(status, code, detail, {
+      headers: retryAfter(response),
+      ...(reason === undefined ? {} : { reason }),
+      ...(errors === undefined ? {} : { errors }),
+    });
+  }
+  const detail = `The application answered with status ${status} and no explanation.`;
+  if (status >= 400 && forward) return new ForwardedRefusal(status, codeOf(status), detail);
+  return unusable(detail);
+}
+
+function codeOf(status: number): ProblemCode {
+  const codes = Object.keys(PROBLEMS) as ProblemCode[];
+  return codes.find((code) => PROBLEMS[code].status === status) ?? 'runtime_fault';
+}
+
+function retryAfter(response: Response): Readonly<Record<string, string>> {
+  const value = response.headers.get('retry-after');
+  return value === null ? {} : { 'retry-after': value };
+}
+
+function unusable(detail: string, cause?: unknown): PlatformError {
+  return new PlatformError('runtime_fault', detail, { reason: 'vertical_answer', cause });
+}
+
+/** A vertical's refusal on its way to the caller: code, words and status are the vertical's own (spec 7.5). */
+class ForwardedRefusal extends PlatformError {
+  readonly #status: number;
+
+  constructor(status: number, code: ProblemCode, detail: string, options: FailureOptions = {}) {
+    super(code, detail, options);
+    this.#status = status;
+  }
+
+  override get status(): number {
+    return this.#status;
+  }
+}

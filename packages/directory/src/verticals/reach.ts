@@ -1,0 +1,34 @@
+/** How far the platform's arm reaches into a vertical, and what it says where it does not (spec 7.5). */
+import { PlatformError } from '@freehold/contracts';
+import type { BoundVertical, VerticalGateway } from '../gateway.ts';
+
+/** Whether anything here answers for a vertical. */
+export function isKnownVertical(gateway: VerticalGateway, vertical: string): boolean {
+  return gateway.bound(vertical) !== null || gateway.local(vertical) !== null;
+}
+
+/**
+ * The worker of a vertical.
+ * @param what what only a worker can do, as the end of a sentence: "keeps no owner seat".
+ * @throws PlatformError `unsupported` (501) with the diagnosis: reason `no_vertical` or `no_worker`.
+ */
+export function requireBound(gateway: VerticalGateway, vertical: string, what: string): BoundVertical {
+  const bound = gateway.bound(vertical);
+  if (bound) return bound;
+  if (gateway.local(vertical))
+    throw new PlatformError(
+      'unsupported',
+      `The vertical ${vertical} runs without a worker of its own, and its co-located host ${what}.`,
+      { reason: 'no_worker' },
+    );
+  throw noVertical(vertical);
+}
+
+/** The diagnosis of a scope that nothing answers for. */
+export function noVertical(vertical: string): PlatformError {
+  return new PlatformError(
+    'unsupported',
+    `This scope is bound to no vertical: the platform knows neither a worker nor a co-located host called ${vertical}.`,
+    { reason: 'no_vertical' },
+  );
+}

@@ -1,0 +1,171 @@
+/** A whole directory on the real embedded engine, in a directory of its own, with a clock that only tests move. */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { PlatformError, parseInput } from '@freehold/contracts';
+import { onTestFinished } from 'vitest';
+import { openNodeEngine } from '../../engine-node/src/index.ts';
+import {
+  type AccessLogEntry,
+  type AdminLogEntry,
+  type AdminOperation,
+  type AdminOperationName,
+  adminOperations,
+  type HostnameRecord,
+  type ScopeRecord,
+  type TenantRecord,
+} from '../src/declarations/index.ts';
+import {
+  type Actor,
+  type AdminResult,
+  type DirectoryHostAdmin,
+  type HostAdminOptions,
+  makeHostAdmin,
+  type VerticalGateway,
+} from '../src/index.ts';
+import { makeVerticalDouble, type VerticalDouble } from './vertical-double.ts';
+
+export const STAFF: Actor = { kind: 'staff', id: 'ada', name: 'Ada' };
+export const SERVICE: Actor = { kind: 'service', id: 'tok_01jd0000000000000000000001', name: 'cli' };
+
+export interface CallParts {
+  readonly params?: Record<string, unknown>;
+  readonly query?: Record<string, unknown>;
+  readonly body?: Record<string, unknown>;
+  readonly as?: Actor;
+  readonly key?: string;
+  readonly ifMatch?: string;
+}
+
+export interface Platform {
+  readonly admin: DirectoryHostAdmin;
+  readonly clock: { ms: number };
+  readonly fieldwork: VerticalDouble;
+  /** What answers for `fieldwork`; a test may change it. */
+  reach: 'bound' | 'local' | 'none';
+  readonly incidents: unknown[];
+  /** Parses as the transport does, then performs. */
+  call(operation: AdminOperationName, parts?: CallParts): Promise<AdminResult>;
+  value<T>(operation: AdminOperationName, parts?: CallParts): Promise<T>;
+  adminLog(query?: Record<string, unknown>): Promise<AdminLogEntry[]>;
+  accessLog(): Promise<AccessLogEntry[]>;
+  tenant(slug: string): Promise<TenantRecord>;
+  scope(tenant: string, slug?: string): Promise<ScopeRecord>;
+  hostname(scope: ScopeRecord, hostname: string): Promise<HostnameRecord>;
+  builder(tenant: string): Actor;
+  /** Closes the engine and lets a test at the file itself; afterwards the platform is open again. */
+  tamper(work: (database: DatabaseSync) => void): Promise<void>;
+}
+
+export async function openPlatform(
+  options: Partial<Pick<HostAdminOptions, 'anchor' | 'baseDomains' | 'reservedHostnames' | 'deadline'>> = {},
+): Promise<Platform> {
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-directory-'));
+  const clock = { ms: Date.parse('2026-11-21T08:00:00.000Z') };
+  const incidents: unknown[] = [];
+  const fieldwork = makeVerticalDouble();
+  const gateway: VerticalGateway = {
+    bound: (vertical) => (vertical === 'fieldwork' && platform.reach === 'bound' ? fieldwork.bound : null),
+    local: (vertical) => (vertical === 'fieldwork' && platform.reach === 'local' ? fieldwork.local : null),
+  };
+  const open = () => {
+    const world = {
+      now: () => clock.ms,
+      random: randomBytes,
+      onIncident: (error: unknown) => void incidents.push(error),
+    };
+    const engine = openNodeEngine({ dataDirectory, ...world });
+    const originOf = (hostname: string) => `http://${hostname}:8787`;
+    return { engine, admin: makeHostAdmin({ engine, gateway, originOf, ...world, ...options }) };
+  };
+  let running = open();
+  onTestFinished(async () => {
+    await running.engine.close();
+    rmSync(dataDirectory, { recursive: true });
+  });
+
+  let requests = 0;
+  const platform: Platform = {
+    get admin() {
+      return running.admin;
+    },
+    clock,
+    fieldwork,
+    reach: 'bound',
+    incidents,
+    call: async (name, { params, query, body, as = STAFF, key, ifMatch } = {}) => {
+      const { input }: AdminOperation = adminOperations[name];
+      requests += 1;
+      return running.admin.perform({
+        operation: name,
+        params: input.params ? parseInput('The path', input.params, params) : {},
+        query: input.query ? parseInput('The query', input.query, query ?? {}) : {},
+        body: input.body ? parseInput('The body', input.body, body) : {},
+        actor: as,
+        requestId: `req-${requests}`,
+        ...(key === undefined ? {} : { idempotencyKey: key }),
+        ...(ifMatch === undefined ? {} : { ifMatch }),
+      });
+    },
+    value: async <T>(name: AdminOperationName, parts?: CallParts) =>
+      (await platform.call(name, parts)).value as T,
+    adminLog: async (query = {}) => {
+      const page = await platform.value<{ items: AdminLogEntry[] }>('admin-log.list', {
+        query: { limit: 200, ...query },
+      });
+      return page.items.reverse();
+    },
+    accessLog: async () => {
+      const page = await platform.value<{ items: AccessLogEntry[] }>('access-log.list', {
+        query: { limit: 200 },
+      });
+      return page.items.reverse();
+    },
+    tenant: (slug) => platform.value('tenants.create', { body: { slug, name: `Tenant ${slug}` } }),
+    scope: (tenant, slug = 'main') =>
+      platform.value('scopes.provision', {
+        params: { tenant },
+        body: { slug, name: `Scope ${slug}`, vertical: 'fieldwork' },
+      }),
+    hostname: (scope, hostname) =>
+      platform.value('hostnames.bind', { body: { hostname, tenant: scope.tenant, scope: scope.id } }),
+    builder: (tenant) => ({
+      kind: 'builder',
+      id: 'tok_01jd0000000000000000000002',
+      name: 'ci',
+      tenant: tenant as never,
+    }),
+    tamper: async (work) => {
+      await running.engine.close();
+      const database = new DatabaseSync(join(dataDirectory, 'directory', 'main.sqlite'));
+      try {
+        work(database);
+      } finally {
+        database.close();
+      }
+      running = open();
+    },
+  };
+  return platform;
+}
+
+/** What a call was refused with; a call that was not refused fails the test. */
+export async function refusal(
+  call: Promise<unknown>,
+): Promise<{ status: number; code: string; reason: string | undefined; message: string }> {
+  try {
+    await call;
+  } catch (error) {
+    if (error instanceof PlatformError)
+      return {
+        status: error.status,
+        code: error.code,
+        reason: error.reason,
+        message: error.message,
+      };
+    throw error;
+  }
+  throw new Error('the call was not refused');
+}
