@@ -1,3 +1,4 @@
+import type { ScopeId, TenantId } from '@freehold/contracts';
 import type { HostRoute } from '@freehold/directory';
 import { expect, test } from 'vitest';
 import { makeRouter, type NodeEnv } from './router.ts';
@@ -5,8 +6,8 @@ import { makeRouter, type NodeEnv } from './router.ts';
 const route = (hostname: string, more: Partial<HostRoute> = {}): HostRoute => ({
   hostname,
   surface: 'app',
-  tenant: 'tnt_a',
-  scope: 'scp_a',
+  tenant: 'tnt_a' as TenantId,
+  scope: 'scp_a' as ScopeId,
   vertical: 'fieldwork',
   version: '1.0.0',
   serving: true,

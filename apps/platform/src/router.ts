@@ -2,14 +2,14 @@
  * The router: which application answers for a host name. It keeps a copy of the directory's host names in memory
  * and drops it when the directory says that something changed (design: architecture, "A request, end to end").
  */
-import { PlatformError, problemDocument } from '@freehold/contracts';
+import { PlatformError, problemDocument, type ScopeId, type TenantId } from '@freehold/contracts';
 import type { HostRoute } from '@freehold/directory';
 
 /** What a vertical is told about the node it serves. Comes from the router, never from a header. */
 export interface NodeEnv {
   readonly node: {
-    readonly tenant: string;
-    readonly scope: string;
+    readonly tenant: TenantId;
+    readonly scope: ScopeId;
     readonly vertical: string;
     readonly version: string;
     readonly surface: string;

@@ -20,7 +20,10 @@ export interface VerticalsOptions {
 
 /** Opens them, by slug. */
 export function openVerticals(options: VerticalsOptions): ReadonlyMap<string, CoLocatedVertical> {
-  const fieldwork = makeFieldwork({ ...options, fetch: (input, init) => fetch(input, init) });
+  const fieldwork = makeFieldwork({
+    ...options,
+    fetch: (input, init) => fetch(input, init),
+  });
   const { slug, version } = fieldwork.manifest;
   return new Map([[slug, { version, fetch: (request, env) => fieldwork.app.fetch(request, env) }]]);
 }

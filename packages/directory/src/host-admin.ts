@@ -2,6 +2,7 @@
  * The host administration: one method behind every admin operation. It decides access, does the work, and writes
  * the audit row in the same transaction (spec 1.C and 4.3; design: control-plane).
  */
+import type { ScopeId, TenantId } from '@freehold/contracts';
 import type { Actor, AdminCall, AdminResult } from './actors.ts';
 
 export interface HostAdmin {
@@ -19,8 +20,8 @@ export interface HostAdmin {
 export interface HostRoute {
   readonly hostname: string;
   readonly surface: string;
-  readonly tenant: string;
-  readonly scope: string;
+  readonly tenant: TenantId;
+  readonly scope: ScopeId;
   readonly vertical: string;
   readonly version: string;
   /** False when tenant or scope is suspended or archived: the router answers for it. */

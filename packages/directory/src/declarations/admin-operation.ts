@@ -53,22 +53,6 @@ export interface AdminOperation<I extends AdminInput = AdminInput, O extends z.Z
 }
 
 /** Gives a declaration its exact type. */
-export function adminOperation<const I extends AdminInput, O extends z.ZodType>(
-  operation: AdminOperation<I, O>,
-): AdminOperation<I, O> {
+export function adminOperation<const Op extends AdminOperation>(operation: Op): Op {
   return operation;
 }
-
-/** What a caller passes: the fields of params, query and body, each before defaults are filled in. */
-export type AdminCallInput<Op extends AdminOperation> = (Op['input']['params'] extends z.ZodObject
-  ? { readonly params: z.input<Op['input']['params']> }
-  : { readonly params?: undefined }) &
-  (Op['input']['query'] extends z.ZodObject
-    ? { readonly query?: z.input<Op['input']['query']> }
-    : { readonly query?: undefined }) &
-  (Op['input']['body'] extends z.ZodObject
-    ? { readonly body: z.input<Op['input']['body']> }
-    : { readonly body?: undefined });
-
-/** What a caller gets. */
-export type AdminCallOutput<Op extends AdminOperation> = z.output<Op['output']>;
