@@ -126,6 +126,8 @@ async function wire(
   const tellIssuer = async (): Promise<void> => {
     if (!development) return;
     const origins = (await routes()).map((route) => originOf(route.hostname));
+    // A client that nobody can be sent back to is none.
+    if (origins.length === 0) return;
     await development.putClient({
       clientId: DEVELOPMENT_CLIENT_ID,
       clientSecret: secrets.issuerClientSecret,
