@@ -57,3 +57,12 @@ test.each([Number.NaN, Number.POSITIVE_INFINITY, 1n, () => 1, Symbol('x'), undef
     if (value !== undefined) expect(() => canonicalJson({ a: [value] })).toThrow(TypeError);
   },
 );
+
+test('what would be spelled like something else is refused: dates, maps, instances', () => {
+  for (const value of [new Date(0), new Map([['a', 1]]), new (class Box {})(), { inside: new Date(0) }]) {
+    expect(() => canonicalJson(value)).toThrow(TypeError);
+  }
+  // A hole is spelled like the null that JSON.stringify makes of it.
+  // biome-ignore lint/suspicious/noSparseArray: the hole is the case.
+  expect(canonicalJson([1, , 2])).toBe('[1,null,2]');
+});

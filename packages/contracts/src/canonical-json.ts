@@ -22,8 +22,8 @@ export function canonicalJson(value: unknown): string {
     if (!Number.isFinite(value)) throw new TypeError('a number that is not finite has no JSON form');
     return JSON.stringify(value);
   }
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
-  if (typeof value === 'object') {
+  if (Array.isArray(value)) return `[${Array.from(value, (item) => canonicalJson(item ?? null)).join(',')}]`;
+  if (typeof value === 'object' && isPlain(value)) {
     // RFC 8785, section 3.2.3: members are sorted by their UTF-16 code units, which is what sort() compares.
     const members = Object.keys(value)
       .sort()
@@ -33,5 +33,11 @@ export function canonicalJson(value: unknown): string {
       });
     return `{${members.join(',')}}`;
   }
-  throw new TypeError(`a ${typeof value} has no JSON form`);
+  throw new TypeError(`a ${typeof value} of this kind has no JSON form`);
+}
+
+/** A Date, a Map or another instance would be spelled `{}`, and two different ones alike. */
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
 }

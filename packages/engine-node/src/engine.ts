@@ -1,7 +1,7 @@
 /** The embedded engine: one SQLite file a unit under a data directory, all in one process. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
 import {
   assertUnitKey,
@@ -19,6 +19,7 @@ import {
 } from '@freehold/store';
 import { lockDirectory } from './lock.ts';
 import { type NodeDatabase, openNodeDatabase } from './node-database.ts';
+import { isDamaged } from './sqlite-errors.ts';
 
 /** How many databases stay open unless told otherwise: each costs about two file handles and its page cache. */
 const OPEN_UNITS_MAX = 256;
@@ -26,7 +27,10 @@ const OPEN_UNITS_MAX = 256;
 export interface NodeEngineOptions {
   /** The directory that holds everything; it is made when it is missing. One process at a time may use it. */
   readonly dataDirectory: string;
-  /** Default 256. The least recently used idle unit is closed first; it reopens on its next call. */
+  /**
+   * Default 256. The least recently used unit is closed first; it reopens on its next call. A busy one finishes
+   * what it was asked before it is closed, so that the bound holds under load too.
+   */
   readonly openUnitsMax?: number;
   /** Default: the system's clock, in milliseconds. */
   readonly now?: () => number;
@@ -62,7 +66,7 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
   const unlock = lockDirectory(dataDirectory);
   /** In order of use: the first is the least recently used. */
   const open = new Map<string, OpenUnit>();
-  let closed = false;
+  let closing: Promise<void> | undefined;
 
   const find = <M extends UnitMethods>(
     definition: UnitDefinition<M>,
@@ -78,8 +82,8 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
     }
     if (!unitOptions.create && !existsSync(path)) throw unknownUnit(definition.kind);
     const opened = openFile(definition, key, path, unitOptions);
+    makeRoom();
     open.set(path, opened);
-    closeLeastRecentlyUsed();
     return opened;
   };
 
@@ -89,7 +93,7 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
     path: string,
     unitOptions: UnitOptions,
   ): OpenUnit => {
-    const database = openOrRefuse(path, definition.kind);
+    const database = openOrRefuse(path, definition.kind, unitOptions);
     try {
       const unit = openUnit(
         definition,
@@ -108,17 +112,48 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
       return { database, unit };
     } catch (error) {
       database.close();
-      throw error;
+      throw isDamaged(error) ? unreadable(definition.kind, error) : error;
     }
   };
 
-  const closeLeastRecentlyUsed = (): void => {
+  const makeRoom = (): void => {
     for (const [path, { unit, database }] of open) {
-      if (open.size <= openUnitsMax) return;
+      if (open.size < openUnitsMax) return;
+      unit.drain();
+      // Only a unit whose call is on the stack right now is not idle after this.
       if (!unit.idle) continue;
       open.delete(path);
       database.close();
     }
+  };
+
+  const call = <M extends UnitMethods>(
+    definition: UnitDefinition<M>,
+    key: string,
+    path: string,
+    unitOptions: UnitOptions,
+    { method, input }: { readonly method: string; readonly input: unknown },
+  ): Promise<Outcome> => {
+    try {
+      if (closing) throw shuttingDown();
+      return find(definition, key, path, unitOptions).unit.call(method, input);
+    } catch (error) {
+      // A unit that cannot be opened is for the operator to know too, though its caller is told in our words.
+      const isExpected = error instanceof PlatformError && (error.status < 500 || closing !== undefined);
+      if (!isExpected) onIncident(causeOf(error), { kind: definition.kind, key, method });
+      return Promise.resolve({ ok: false, failure: failureOf(error) });
+    }
+  };
+
+  const closeAll = async (): Promise<void> => {
+    // A transaction is synchronous: after one turn of the queue, none is on the stack.
+    await Promise.resolve();
+    for (const { unit, database } of open.values()) {
+      unit.drain();
+      database.close();
+    }
+    open.clear();
+    unlock();
   };
 
   return {
@@ -128,50 +163,40 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
     },
     unit: (definition, key, unitOptions = {}) => {
       assertUnitKey(key);
-      const directory = join(dataDirectory, definition.kind);
-      const path = join(directory, `${key}.sqlite`);
-      let prepared = false;
-      return makeStub((method, input): Promise<Outcome> => {
-        try {
-          if (closed)
-            throw new PlatformError('unavailable', 'The platform is shutting down. Try again in a moment.', {
-              headers: { 'retry-after': '5' },
-            });
-          if (unitOptions.create && !prepared) {
-            mkdirSync(directory, { recursive: true, mode: 0o700 });
-            prepared = true;
-          }
-          return find(definition, key, path, unitOptions).unit.call(method, input);
-        } catch (error) {
-          if (!(error instanceof PlatformError)) onIncident(error, { kind: definition.kind, key, method });
-          return Promise.resolve({ ok: false, failure: failureOf(error) });
-        }
-      });
+      const path = join(dataDirectory, definition.kind, `${key}.sqlite`);
+      return makeStub((method, input) => call(definition, key, path, unitOptions, { method, input }));
     },
-    close: async () => {
-      if (closed) return;
-      closed = true;
-      for (const { unit, database } of open.values()) {
-        unit.drain();
-        database.close();
-      }
-      open.clear();
-      unlock();
+    close: () => {
+      closing ??= closeAll();
+      return closing;
     },
   };
 }
 
-function openOrRefuse(path: string, kind: string): NodeDatabase {
+function causeOf(error: unknown): unknown {
+  return error instanceof PlatformError ? (error.cause ?? error) : error;
+}
+
+function openOrRefuse(path: string, kind: string, { create }: UnitOptions): NodeDatabase {
   try {
+    if (create) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     return openNodeDatabase(path);
   } catch (cause) {
-    throw new PlatformError(
-      'unavailable',
-      `The database of this ${kind} cannot be opened. It was left untouched.`,
-      {
-        reason: 'unit_unreadable',
-        cause,
-      },
-    );
+    throw unreadable(kind, cause);
   }
+}
+
+function unreadable(kind: string, cause: unknown): PlatformError {
+  return new PlatformError(
+    'unavailable',
+    `The database of this ${kind} cannot be opened. It was left untouched.`,
+    { reason: 'unit_unreadable', cause },
+  );
+}
+
+function shuttingDown(): PlatformError {
+  return new PlatformError('unavailable', 'The platform is shutting down. Try again in a moment.', {
+    reason: 'shutting_down',
+    headers: { 'retry-after': '5' },
+  });
 }

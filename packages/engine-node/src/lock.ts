@@ -3,38 +3,38 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PlatformError } from '@freehold/contracts';
+import { isBusy } from './sqlite-errors.ts';
 
 /**
  * Takes the directory for this process, making it when it is missing. Answers the function that gives it back.
  * The lock is SQLite's own file lock on a file of its own, held by an open exclusive transaction.
  */
 export function lockDirectory(directory: string): () => void {
-  let lock: DatabaseSync;
+  let lock: DatabaseSync | undefined;
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     lock = new DatabaseSync(join(directory, 'lock.sqlite'), { timeout: 0 });
-  } catch (cause) {
-    throw new PlatformError(
-      'unavailable',
-      `The data directory ${directory} cannot be written. Choose another with FREEHOLD_DATA, or change its owner.`,
-      {
-        reason: 'data_directory_unusable',
-        cause,
-      },
-    );
-  }
-  try {
     lock.exec('BEGIN EXCLUSIVE');
   } catch (cause) {
-    lock.close();
-    throw new PlatformError(
-      'unavailable',
-      `The data directory ${directory} is in use by another process, or is not writable.`,
-      {
-        reason: 'data_directory_in_use',
-        cause,
-      },
-    );
+    lock?.close();
+    throw isBusy(cause) ? inUse(directory, cause) : unusable(directory, cause);
   }
-  return () => lock.close();
+  const held = lock;
+  return () => held.close();
+}
+
+function inUse(directory: string, cause: unknown): PlatformError {
+  return new PlatformError(
+    'unavailable',
+    `The data directory ${directory} is in use by another process. Stop that one first, or choose another with FREEHOLD_DATA.`,
+    { reason: 'data_directory_in_use', cause },
+  );
+}
+
+function unusable(directory: string, cause: unknown): PlatformError {
+  return new PlatformError(
+    'unavailable',
+    `The data directory ${directory} cannot be written. Choose another with FREEHOLD_DATA, or change its owner.`,
+    { reason: 'data_directory_unusable', cause },
+  );
 }

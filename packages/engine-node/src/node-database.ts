@@ -1,7 +1,18 @@
 /** The `SqlDatabase` port on `node:sqlite`: prepared statements are kept, and a guard watches what is not our own. */
 import { constants, DatabaseSync, type StatementSync } from 'node:sqlite';
-import { type GuardOptions, type SqlDatabase, type SqlValue, TransactionLost } from '@freehold/store';
+import {
+  assertBindable,
+  type CheckedStatement,
+  checkScript,
+  checkStatement,
+  type GuardOptions,
+  type SqlDatabase,
+  type SqlValue,
+  StatementRefused,
+  TransactionLost,
+} from '@freehold/store';
 import { isRefused } from './guard.ts';
+import { isNotAuthorized, isStorageFailure } from './sqlite-errors.ts';
 
 /** How many prepared statements one view of a database keeps; the least recently used is dropped first. */
 const STATEMENTS_MAX = 256;
@@ -9,6 +20,7 @@ const STATEMENTS_MAX = 256;
 /** A database file with one connection: the single writer of its unit. */
 export interface NodeDatabase {
   readonly db: SqlDatabase;
+  /** One view an option set: asking twice gives the same, with the statements it has prepared. */
   guarded(options: GuardOptions): SqlDatabase;
   /** Runs `work` in one transaction, durable when this returns (`synchronous=FULL`). */
   transact(work: () => void): void;
@@ -31,6 +43,7 @@ export function openNodeDatabase(path: string): NodeDatabase {
   }
 
   // One authorizer for the connection's life: replacing it would expire every prepared statement.
+  // The guard is set while SQLite runs a guarded view's statement, and at no other time.
   let guard: GuardOptions | null = null;
   connection.setAuthorizer((action, first, second) =>
     guard !== null && isRefused(guard, action, first, second) ? constants.SQLITE_DENY : constants.SQLITE_OK,
@@ -39,31 +52,59 @@ export function openNodeDatabase(path: string): NodeDatabase {
   const begin = connection.prepare('BEGIN IMMEDIATE');
   const commit = connection.prepare('COMMIT');
   let depth = 0;
+  /**
+   * Set once the database gave the transaction up. Until the outermost frame has unwound, every statement would
+   * commit by itself, so a method that caught the error and went on must not reach the database again.
+   */
+  let lost: TransactionLost | null = null;
 
-  const savepoint = <T>(work: () => T): T => {
-    const outer = guard;
-    const marks = savepointStatements(depth);
-    // The marks are the platform's own statements, also when a guarded view asks for them.
-    guard = null;
-    marks.open.run();
-    guard = outer;
+  const framed = <T>(work: () => T): T => {
     depth += 1;
     try {
       const value = work();
-      guard = null;
-      marks.release.run();
+      if (lost) throw lost;
       return value;
-    } catch (error) {
-      guard = null;
-      if (!connection.isTransaction)
-        throw new TransactionLost('the transaction was rolled back by the database', { cause: error });
-      marks.rollback.run();
-      marks.release.run();
-      throw error;
     } finally {
       depth -= 1;
-      guard = outer;
+      if (depth === 0) lost = null;
     }
+  };
+
+  const savepoint = <T>(work: () => T): T => {
+    if (lost) throw lost;
+    const marks = savepointStatements(depth);
+    marks.open.run();
+    return framed(() => {
+      try {
+        const value = work();
+        if (!lost) marks.release.run();
+        return value;
+      } catch (error) {
+        if (lost !== null || !connection.isTransaction) throw lose(error);
+        marks.rollback.run();
+        marks.release.run();
+        throw error;
+      }
+    });
+  };
+
+  const transact = (work: () => void): void => {
+    begin.run();
+    framed(() => {
+      try {
+        work();
+        if (lost) throw lost;
+        commit.run();
+      } catch (error) {
+        if (connection.isTransaction) connection.exec('ROLLBACK');
+        throw error;
+      }
+    });
+  };
+
+  const lose = (cause: unknown): TransactionLost => {
+    lost ??= new TransactionLost('the database gave the transaction up', { cause });
+    return lost;
   };
 
   const marksByDepth: { open: StatementSync; release: StatementSync; rollback: StatementSync }[] = [];
@@ -77,57 +118,81 @@ export function openNodeDatabase(path: string): NodeDatabase {
   };
 
   const view = (options: GuardOptions | null): SqlDatabase => {
-    const statements = makeStatementCache(connection);
+    const statements = makeStatementCache(connection, options);
     const under = <T>(work: () => T): T => {
-      const outer = guard;
+      if (lost) throw lost;
       guard = options;
       try {
         return work();
+      } catch (error) {
+        throw judge(error);
       } finally {
-        guard = outer;
+        guard = null;
       }
     };
+    const bound = (sql: string, params: readonly SqlValue[]): StatementSync => {
+      const cached = statements(sql);
+      assertBindable(cached.checked, params);
+      return cached.statement;
+    };
     return {
-      run: (sql, ...params) => under(() => void statements(sql).run(...params)),
+      run: (sql, ...params) => under(() => void bound(sql, params).run(...params)),
       get: <Row>(sql: string, ...params: readonly SqlValue[]) =>
-        under(() => statements(sql).get(...params) as Row | undefined),
+        under(() => bound(sql, params).get(...params) as Row | undefined),
       all: <Row>(sql: string, ...params: readonly SqlValue[]) =>
-        under(() => statements(sql).all(...params) as Row[]),
-      exec: (script) => under(() => connection.exec(script)),
+        under(() => bound(sql, params).all(...params) as Row[]),
+      exec: (script) =>
+        under(() => {
+          if (options) checkScript(script, options);
+          connection.exec(script);
+        }),
       savepoint,
     };
   };
 
+  const judge = (error: unknown): unknown => {
+    if (isNotAuthorized(error))
+      return new StatementRefused('this statement is not allowed here', { cause: error });
+    // Whether SQLite undid the statement or the whole transaction, nothing can be promised after a failing disk.
+    return depth > 0 && (isStorageFailure(error) || !connection.isTransaction) ? lose(error) : error;
+  };
+
+  const views = new Map<string, SqlDatabase>();
   return {
     db: view(null),
-    guarded: view,
-    transact: (work) => {
-      begin.run();
-      try {
-        work();
-        commit.run();
-      } catch (error) {
-        if (connection.isTransaction) connection.exec('ROLLBACK');
-        throw error;
-      }
+    guarded: (options) => {
+      const key = `${options.readOnly} ${options.protectedPrefix}`;
+      const known = views.get(key) ?? view(options);
+      views.set(key, known);
+      return known;
     },
+    transact,
     close: () => connection.close(),
   };
 }
 
-/** Prepares each text once. A cached statement moves to the back; the front is the least recently used. */
-function makeStatementCache(connection: DatabaseSync): (sql: string) => StatementSync {
-  const cache = new Map<string, StatementSync>();
+interface CachedStatement {
+  readonly statement: StatementSync;
+  readonly checked: CheckedStatement;
+}
+
+/** Checks and prepares each text once. Once the cache is full, a hit moves to the back; the front is dropped. */
+function makeStatementCache(
+  connection: DatabaseSync,
+  guard: GuardOptions | null,
+): (sql: string) => CachedStatement {
+  const cache = new Map<string, CachedStatement>();
   return (sql) => {
-    let statement = cache.get(sql);
-    if (statement) {
-      if (cache.size < STATEMENTS_MAX) return statement;
+    let cached = cache.get(sql);
+    if (cached) {
+      if (cache.size < STATEMENTS_MAX) return cached;
       cache.delete(sql);
     } else {
+      const checked = checkStatement(sql, guard);
+      cached = { checked, statement: connection.prepare(sql) };
       if (cache.size >= STATEMENTS_MAX) cache.delete(cache.keys().next().value as string);
-      statement = connection.prepare(sql);
     }
-    cache.set(sql, statement);
-    return statement;
+    cache.set(sql, cached);
+    return cached;
   };
 }

@@ -4,6 +4,7 @@
  * a call is acknowledged only when they are durable; a failure arrives with its code.
  */
 import { type Failure, fromFailure, PlatformError, publicError, toFailure } from '@freehold/contracts';
+import { plainValue } from './plain-value.ts';
 import type { UnitDefinition, UnitMethods, UnitStub } from './unit.ts';
 
 /** What an engine can do; what it cannot is answered with `unsupported`, never silently different. */
@@ -55,7 +56,10 @@ export function unknownUnit(kind: string): PlatformError {
   return new PlatformError('not_found', `There is no such ${kind}.`, { reason: 'unknown_unit' });
 }
 
-/** Builds the typed stub over an engine's way of moving one call. */
+/**
+ * Builds the typed stub over an engine's way of moving one call. Its methods reject with a `PlatformError`, or
+ * with a TypeError when the input is none that could cross the boundary on every engine.
+ */
 export function makeStub<M extends UnitMethods>(
   call: (method: string, input: unknown) => Promise<Outcome>,
 ): UnitStub<M> {
@@ -67,7 +71,7 @@ export function makeStub<M extends UnitMethods>(
       let invoke = methods.get(method);
       if (!invoke) {
         invoke = async (input) => {
-          const outcome = await call(method, input);
+          const outcome = await call(method, plainValue(input));
           if (outcome.ok) return outcome.value;
           throw fromFailure(outcome.failure);
         };

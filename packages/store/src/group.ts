@@ -11,6 +11,7 @@
 import { makeIdFactory, PlatformError } from '@freehold/contracts';
 import { failureOf, type IncidentSink, type Outcome, type UnitOptions, unknownUnit } from './engine.ts';
 import { migrate } from './migrations.ts';
+import { plainValue } from './plain-value.ts';
 import type { GuardOptions, SqlDatabase } from './sql-database.ts';
 import { RollbackThen, type UnitContext, type UnitDefinition, type UnitMethods } from './unit.ts';
 
@@ -29,7 +30,7 @@ export interface UnitHost {
   guarded(options: GuardOptions): SqlDatabase;
   /** Runs `work` in one transaction and returns when it is durable; throws, with nothing kept, when it is not. */
   transact(work: () => void): void;
-  /** Runs a task soon, after other callers had a chance to join the group. */
+  /** Runs a task soon, never at once: other callers must have a chance to join the group. */
   schedule(task: () => void): void;
   now(): number;
   random(bytes: number): Uint8Array;
@@ -39,9 +40,9 @@ export interface UnitHost {
 /** An open unit. */
 export interface RunningUnit {
   call(method: string, input: unknown): Promise<Outcome>;
-  /** Whether nothing waits. */
+  /** Whether nothing waits and nothing runs: only then may the database be closed. */
   readonly idle: boolean;
-  /** Runs whatever waits, now. */
+  /** Runs whatever waits, now. Does nothing when it is called from within a call of this unit. */
   drain(): void;
 }
 
@@ -80,10 +81,12 @@ export function openUnit<M extends UnitMethods>(
 
   let waiting: PendingCall[] = [];
   let scheduled = false;
+  /** True while a group runs: a call that is made from inside one must not see what is not committed. */
+  let running = false;
 
   const call = (method: string, input: unknown): Promise<Outcome> => {
     // Between two groups nothing is uncommitted, so a read that has nobody to wait for needs no transaction.
-    if (waiting.length === 0 && queries.has(method))
+    if (waiting.length === 0 && !running && queries.has(method))
       return Promise.resolve(attempt(method, () => run(method, input)));
     return new Promise((settle) => {
       waiting.push({ method, input, settle });
@@ -103,7 +106,9 @@ export function openUnit<M extends UnitMethods>(
       scheduled = true;
       host.schedule(flush);
     }
+    running = true;
     const outcomes = runGroup(group);
+    running = false;
     for (let i = 0; i < group.length; i++) (group[i] as PendingCall).settle(outcomes[i] as Outcome);
   };
 
@@ -119,7 +124,7 @@ export function openUnit<M extends UnitMethods>(
       report(error, group.map((each) => each.method).join(','));
       return group.map(() => ({ ok: false, failure: failureOf(notKept(error)) }));
     }
-    for (const task of commitTasks) attempt('afterCommit', task);
+    for (const task of commitTasks) runTask('afterCommit', task);
     return outcomes;
   };
 
@@ -132,9 +137,21 @@ export function openUnit<M extends UnitMethods>(
       if (error instanceof TransactionLost) throw error;
       dropCaches();
       commitTasks.length = tasksBefore;
-      if (!(error instanceof RollbackThen)) return failed(method, error);
-      host.db.savepoint(error.write);
-      return failed(method, error.error);
+      return error instanceof RollbackThen ? writeInstead(method, error) : failed(method, error);
+    }
+  };
+
+  /** When even that write fails, the caller hears of this, and the rest of the group goes on. */
+  const writeInstead = (method: string, { error, write }: RollbackThen): Outcome => {
+    const tasksBefore = commitTasks.length;
+    try {
+      host.db.savepoint(write);
+      return failed(method, error);
+    } catch (thrown) {
+      if (thrown instanceof TransactionLost) throw thrown;
+      dropCaches();
+      commitTasks.length = tasksBefore;
+      return failed(method, thrown);
     }
   };
 
@@ -152,7 +169,7 @@ export function openUnit<M extends UnitMethods>(
         `${definition.kind}.${method} returned a promise; a unit's methods are synchronous`,
       );
     }
-    return value;
+    return plainValue(value);
   };
 
   const attempt = (method: string, work: () => unknown): Outcome => {
@@ -169,19 +186,34 @@ export function openUnit<M extends UnitMethods>(
   };
 
   const dropCaches = (): void => {
-    for (const task of rollbackTasks) task();
+    for (const task of rollbackTasks) runTask('onRollback', task);
   };
 
-  const report = (error: unknown, method: string): void =>
-    host.onIncident(error, { kind: definition.kind, key: host.key, method });
+  /** The group's outcome is settled by now: a task that fails is an incident and changes nothing else. */
+  const runTask = (name: string, task: () => unknown): void => {
+    try {
+      const value = task();
+      if (isThenable(value)) Promise.resolve(value).catch((error: unknown) => report(error, name));
+    } catch (error) {
+      report(error, name);
+    }
+  };
+
+  const report = (error: unknown, method: string): void => {
+    try {
+      host.onIncident(error, { kind: definition.kind, key: host.key, method });
+    } catch {
+      // A sink must not throw. One that does must not leave the callers of a group without an answer.
+    }
+  };
 
   return {
     call,
     get idle() {
-      return waiting.length === 0;
+      return waiting.length === 0 && !running;
     },
     drain: () => {
-      while (waiting.length > 0) flush();
+      while (waiting.length > 0 && !running) flush();
     },
   };
 }
@@ -196,7 +228,7 @@ function requireCreated(kind: string, host: UnitHost): void {
 
 function migrateAll<M extends UnitMethods>(definition: UnitDefinition<M>, host: UnitHost): void {
   let failure: unknown;
-  host.transact(() => {
+  const work = (): void => {
     for (const set of definition.migrations) {
       try {
         const through = set.guarded
@@ -210,7 +242,12 @@ function migrateAll<M extends UnitMethods>(definition: UnitDefinition<M>, host: 
         return;
       }
     }
-  });
+  };
+  try {
+    host.transact(work);
+  } catch (error) {
+    throw notKept(error);
+  }
   if (failure !== undefined) throw failure;
 }
 

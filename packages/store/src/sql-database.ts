@@ -9,7 +9,10 @@ export type SqlValue = null | number | string | Uint8Array;
 export type SqlRow = Readonly<Record<string, SqlValue>>;
 
 export interface SqlDatabase {
-  /** Runs one statement whose rows nobody needs. */
+  /**
+   * Runs one statement whose rows nobody needs. Parameters are `?` or `?NNN`, and exactly as many values are given:
+   * a text that is not one statement is a `StatementRefused`, a wrong value or number of them a TypeError.
+   */
   run(sql: string, ...params: readonly SqlValue[]): void;
   /** The first row of one statement, or undefined. */
   get<Row = SqlRow>(sql: string, ...params: readonly SqlValue[]): Row | undefined;
@@ -24,9 +27,12 @@ export interface SqlDatabase {
   savepoint<T>(work: () => T): T;
 }
 
-/** What the guarded view of a database refuses (design: architecture, "Spine tables"). */
+/**
+ * What the guarded view of a database refuses (design: architecture, "Spine tables"). It refuses with a
+ * `StatementRefused`; the list of what is refused besides is in this package's README.
+ */
 export interface GuardOptions {
-  /** Tables with this prefix may be read and never written, altered or dropped. */
+  /** Tables with this prefix, in whatever case, may be read and never written, altered or dropped. */
   readonly protectedPrefix: string;
   /** True refuses every write. */
   readonly readOnly: boolean;

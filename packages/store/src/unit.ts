@@ -19,13 +19,20 @@ export interface UnitContext {
   /** That many bytes from a cryptographic source. */
   random(bytes: number): Uint8Array;
   readonly newId: IdFactory;
-  /** Runs a task once the present call is durable, and never if it is rolled back. */
+  /**
+   * Runs a task once the present call is durable, and never if it is rolled back. (On workerd it runs a moment
+   * earlier, and what it sends anywhere is held back until then.) One that fails is reported, and changes nothing.
+   */
   afterCommit(task: () => void): void;
   /** Registers what to do when something was rolled back: drop whatever is cached from the database. */
   onRollback(task: () => void): void;
 }
 
-/** A unit's methods: one JSON value in, one out. A thrown `PlatformError` rolls the call back and reaches the caller. */
+/**
+ * A unit's methods: one JSON value in, one out (bytes as a Uint8Array are fine too). Both are copied, so that
+ * neither side holds on to what the other has; what could not cross a process boundary fails the call.
+ * A thrown `PlatformError` rolls the call back and reaches the caller.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: each unit types its own methods; this is only their common shape.
 export type UnitMethods = Readonly<Record<string, (input: any) => unknown>>;
 

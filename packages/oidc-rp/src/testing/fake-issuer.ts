@@ -24,7 +24,7 @@ export interface FakeBehaviour {
   /** Changes the ID token's claims before they are signed. */
   claims?: (claims: JWTPayload) => JWTPayload;
   /** Changes the finished ID token. */
-  idToken?: (token: string) => string;
+  idToken?: (token: string) => string | Promise<string>;
   /** Changes the token response. */
   tokens?: (body: Record<string, unknown>) => Record<string, unknown>;
   /** Default `published`. */

@@ -1,0 +1,110 @@
+/** The engine port on workerd: moves a call to the Durable Object of its unit. */
+import { type Failure, PlatformError, toFailure } from '@freehold/contracts';
+import {
+  assertUnitKey,
+  type Engine,
+  type IncidentSink,
+  makeStub,
+  type Outcome,
+  type UnitOptions,
+} from '@freehold/store';
+import type { UnitObject } from './unit-object.ts';
+
+/** The binding of a namespace whose class {@link makeUnitObject} made. */
+export type UnitNamespace = DurableObjectNamespace<UnitObject>;
+
+export interface WorkerdEngineOptions {
+  /** A namespace for each kind of unit that is asked for. */
+  readonly namespaces: Readonly<Record<string, UnitNamespace>>;
+  /** Receives what happened when an object could not be reached or did not answer. */
+  readonly onIncident: IncidentSink;
+}
+
+/** Opens the engine. It costs nothing; it and its stubs may live as long as the isolate. */
+export function workerdEngine({ namespaces, onIncident }: WorkerdEngineOptions): Engine {
+  const pending = new Set<Promise<Outcome>>();
+  let closed = false;
+
+  return {
+    capabilities: { name: 'workerd', rewind: false },
+    unit: (definition, key, options = {}) => {
+      assertUnitKey(key);
+      const { kind } = definition;
+      const namespace = Object.hasOwn(namespaces, kind) ? namespaces[kind] : undefined;
+      if (!namespace) throw new TypeError(`no Durable Object namespace is bound for units of kind ${kind}`);
+      const send = connect(namespace, key, options);
+      return makeStub(async (method, input): Promise<Outcome> => {
+        if (closed) return { ok: false, failure: toFailure(shuttingDown()) };
+        const sent = send(method, input);
+        pending.add(sent);
+        try {
+          return await sent;
+        } catch (error) {
+          onIncident(error, { kind, key, method });
+          return { ok: false, failure: unanswered(kind) };
+        } finally {
+          pending.delete(sent);
+        }
+      });
+    },
+    close: async () => {
+      closed = true;
+      await Promise.allSettled(pending);
+    },
+  };
+}
+
+/**
+ * Calls through one stub of workerd's arrive in the order they were made, so it is kept. One that failed fails for
+ * ever, and one belongs to the request that made it: both are replaced.
+ */
+function connect(
+  namespace: UnitNamespace,
+  key: string,
+  options: UnitOptions,
+): (method: string, input: unknown) => Promise<Outcome> {
+  let current: DurableObjectStub<UnitObject> | undefined;
+  const send = async (method: string, input: unknown): Promise<Outcome> => {
+    current ??= namespace.get(namespace.idFromName(key));
+    const stub = current;
+    try {
+      return (await stub.call(method, input, options)) as Outcome;
+    } catch (error) {
+      if (current === stub) current = undefined;
+      throw error;
+    }
+  };
+  return async (method, input) => {
+    try {
+      return await send(method, input);
+    } catch (error) {
+      if (!isOfOtherRequest(error)) throw error;
+      return await send(method, input);
+    }
+  };
+}
+
+/** workerd refuses such a call before it sends anything, and says so in words only; so it may be made again. */
+function isOfOtherRequest(error: unknown): boolean {
+  return (
+    error instanceof Error && error.message.startsWith('Cannot perform I/O on behalf of a different request')
+  );
+}
+
+/** The object may have died before the call, in it, or after its commit: nobody can promise either way. */
+function unanswered(kind: string): Failure {
+  return toFailure(
+    new PlatformError(
+      'unavailable',
+      `No answer came from this ${kind}. What was asked for may or may not have been done.`,
+      { reason: 'unit_unreachable', headers: { 'retry-after': '1' } },
+    ),
+  );
+}
+
+function shuttingDown(): PlatformError {
+  return new PlatformError('unavailable', 'The platform is shutting down. Try again in a moment.', {
+    reason: 'shutting_down',
+    headers: { 'retry-after': '5' },
+  });
+}

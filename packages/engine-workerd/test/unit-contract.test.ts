@@ -1,0 +1,16 @@
+/** The unit contract inside workerd. */
+import { abortAllDurableObjects } from 'cloudflare:test';
+import { unitContract } from '@freehold/store/contract-suite';
+import { openEngine } from './worker.ts';
+
+unitContract({
+  name: 'engine-workerd',
+  open: async () => ({
+    engine: openEngine(),
+    reopen: async () => {
+      // Harsher than a restart: nothing that an object had in memory is finished.
+      await abortAllDurableObjects();
+      return openEngine();
+    },
+  }),
+});

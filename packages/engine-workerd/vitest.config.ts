@@ -1,0 +1,26 @@
+import { cloudflareTest } from '@cloudflare/vitest-plugin';
+import { defineConfig } from 'vitest/config';
+
+// The tool would report its use to its maker; a test run talks to nobody.
+process.env.WRANGLER_SEND_METRICS = 'false';
+
+/** These tests run inside workerd. Storage is one a test file, so every test takes a unit key of its own. */
+export default defineConfig({
+  plugins: [
+    cloudflareTest({
+      main: './test/worker.ts',
+      miniflare: {
+        cf: false,
+        compatibilityDate: '2026-07-01',
+        // The store hashes migrations with node:crypto.
+        compatibilityFlags: ['nodejs_compat'],
+        durableObjects: {
+          NOTES: { className: 'NotesObject', useSQLite: true },
+          GUARDED: { className: 'GuardedObject', useSQLite: true },
+          MIGRATING: { className: 'MigratingObject', useSQLite: true },
+        },
+      },
+    }),
+  ],
+  test: { name: 'workerd', include: ['src/**/*.test.ts', 'test/**/*.test.ts'] },
+});
