@@ -86,6 +86,11 @@ export class Caller implements Disposable {
     return { url: at, answer };
   }
 
+  /** The cookies this caller would send to the root of an origin, as one header. */
+  cookieHeader(origin: string): string {
+    return this.#cookieHeader(new URL(origin));
+  }
+
   [Symbol.dispose](): void {
     this.#agent.destroy();
   }

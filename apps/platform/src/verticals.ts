@@ -1,6 +1,7 @@
 /** The verticals that run in this process. */
 
 import { makeFieldwork } from '@freehold/fieldwork';
+import { readWebFiles } from '@freehold/fieldwork/web-files';
 import type { Engine, IncidentSink } from '@freehold/store';
 import type { NodeEnv } from './router.ts';
 
@@ -20,8 +21,10 @@ export interface VerticalsOptions {
 
 /** Opens them, by slug. */
 export function openVerticals(options: VerticalsOptions): ReadonlyMap<string, CoLocatedVertical> {
+  const webFiles = readWebFiles();
   const fieldwork = makeFieldwork({
     ...options,
+    ...(webFiles === undefined ? {} : { webFiles }),
     fetch: (input, init) => fetch(input, init),
   });
   const { slug, version } = fieldwork.manifest;

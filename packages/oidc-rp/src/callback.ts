@@ -101,8 +101,9 @@ function judgeAnswer(
   }
   try {
     const answer = validateAuthResponse(metadata.server, oauthClient(env), parameters, state);
-    if (!answer.get('code'))
-      throw new OidcError('response_invalid', 'The authorization response has no code.');
+    if (answer.getAll('code').length !== 1 || answer.get('code') === '') {
+      throw new OidcError('response_invalid', 'The authorization response does not have exactly one code.');
+    }
     return answer;
   } catch (cause) {
     if (cause instanceof OidcError) throw cause;

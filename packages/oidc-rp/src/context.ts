@@ -68,6 +68,13 @@ export function makeContext(options: OidcContextOptions): OidcContext {
   if (options.issuer !== undefined && options.issuer.url !== env.issuer) {
     throw new TypeError('A shared issuer must be the one that OIDC_ISSUER names.');
   }
+  // Both stand in a Set-Cookie header, where a separator would add attributes.
+  if (options.cookieDomain !== undefined && !/^[a-z0-9.-]+$/i.test(options.cookieDomain)) {
+    throw new TypeError('The cookie domain must be a plain domain name.');
+  }
+  if (options.hintCookieName !== undefined && !/^[\w-]+$/.test(options.hintCookieName)) {
+    throw new TypeError('The name of the hint cookie must be letters, digits, _ and -.');
+  }
   const { fetch, now } = options;
   const signer = (purpose: 'flow' | 'session' | 'hint'): TokenSigner =>
     makeTokenSigner({ secrets: env.sessionSecrets, purpose, audience });

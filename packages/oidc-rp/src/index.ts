@@ -28,7 +28,13 @@ export { federatedLogoutUrl } from './logout.ts';
 export { type MountOidcOptions, mountOidcRoutes } from './mount.ts';
 export { resolveOrigin } from './origin.ts';
 export { makeRelyingParty, type RelyingParty, type RelyingPartyOptions } from './relying-party.ts';
-export { type AuthRoutesOptions, handleAuthRequest, type SignedIn, type SignedOut } from './routes.ts';
+export {
+  type AuthRoutesOptions,
+  checkAuthRoutesOptions,
+  handleAuthRequest,
+  type SignedIn,
+  type SignedOut,
+} from './routes.ts';
 export { landingPath, safePath } from './safe-path.ts';
 export {
   type MintOptions,

@@ -33,6 +33,10 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 /** Base64url of 32 bytes. */
 const TAG_CHARS = 43;
 
+// Reused by every comparison, which is synchronous: two allocations less on every request.
+const presented = new Uint8Array(TAG_CHARS);
+const expected = new Uint8Array(TAG_CHARS);
+
 /** Keys are derived at the first use and kept. Throws when `secrets` is empty. */
 export function makeTokenSigner({ secrets, purpose, audience }: TokenSignerOptions): TokenSigner {
   const prefix = `${base64url.encode(JSON.stringify({ alg: 'HS256', typ: `${purpose}+jwt` }))}.`;
@@ -54,10 +58,11 @@ export function makeTokenSigner({ secrets, purpose, audience }: TokenSignerOptio
 
   function hasTag(text: string, candidate: string): boolean {
     // Encoded forms are compared, so a tag has exactly one accepted spelling.
-    if (candidate.length !== TAG_CHARS) return false;
-    const presented = encoder.encode(candidate);
-    if (presented.byteLength !== TAG_CHARS) return false;
-    return keys().some((key) => timingSafeEqual(encoder.encode(mac(key, text)), presented));
+    if (!writeTag(candidate, presented)) return false;
+    for (const key of keys()) {
+      if (writeTag(mac(key, text), expected) && timingSafeEqual(expected, presented)) return true;
+    }
+    return false;
   }
 
   return {
@@ -75,6 +80,11 @@ export function makeTokenSigner({ secrets, purpose, audience }: TokenSignerOptio
       return claims?.aud === audience ? claims : null;
     },
   };
+}
+
+/** Whether the text is 43 one-byte characters, which then fill the buffer. */
+function writeTag(text: string, buffer: Uint8Array): boolean {
+  return text.length === TAG_CHARS && encoder.encodeInto(text, buffer).read === TAG_CHARS;
 }
 
 function mac(key: KeyObject, text: string): string {

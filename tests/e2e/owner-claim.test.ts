@@ -1,0 +1,94 @@
+/** The owner's seat after its window: nobody takes it by signing in, and a link from the control plane works once. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { continueAs, DESKTOP, launchBrowser, PHONE, see, visit } from '../support/browser.ts';
+import { Caller } from '../support/http.ts';
+import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } from '../support/platform.ts';
+
+let place: PlatformPlace;
+let platform: RunningPlatform;
+let browser: Browser;
+let app: string;
+const operator = new Caller();
+
+beforeAll(async () => {
+  place = await newPlace();
+  await (await startPlatform(place)).stop();
+  // Fifteen minutes pass while the platform is down.
+  const identities = join(place.dataDirectory, 'identity');
+  const [file] = readdirSync(identities).filter((name) => name.endsWith('.sqlite'));
+  const db = new DatabaseSync(join(identities, file as string));
+  expect(db.prepare('UPDATE seats SET window_ends_at = window_ends_at - 15 * 60 * 1000').run().changes).toBe(
+    1,
+  );
+  db.close();
+  [platform, browser] = await Promise.all([startPlatform(place), launchBrowser()]);
+  app = place.url('acme.localhost');
+});
+afterAll(async () => {
+  operator[Symbol.dispose]();
+  await browser?.close();
+  await platform?.stop();
+  place?.remove();
+});
+
+async function control<T>(path: string, method = 'GET'): Promise<{ status: number; body: T }> {
+  const answer = await operator.ask(`${place.url('api.localhost')}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${platform.serviceToken()}` },
+  });
+  return { status: answer.status, body: answer.json<T>() };
+}
+
+// spec A-26, A-27, A-28, A-30, A-31, C-11, C-12
+test('after the window a claim link from the control plane makes an owner, once', async () => {
+  const { body: scopes } = await control<{ items: { id: string; tenant: string }[] }>('/scopes');
+  const scope = `/tenants/${scopes.items[0]?.tenant}/scopes/${scopes.items[0]?.id}`;
+  expect(platform.output()).toContain('owner-claim');
+
+  const linus = await visit(browser, DESKTOP);
+  await linus.page.goto(app);
+  await linus.page.getByRole('link', { name: 'Sign in' }).click();
+  await continueAs(linus.page, 'Linus Torvalds');
+  await see(linus.page, 'You are not a member here');
+  await see(linus.page, /time to claim it by signing in is over/);
+  expect((await control(`${scope}/owner-seat`)).body).toMatchObject({
+    state: 'pending',
+    reason: 'window_closed',
+  });
+
+  const retired = await control<{ url: string }>(`${scope}/owner-claim`, 'POST');
+  const minted = await control<{ url: string; expiresAt: string }>(`${scope}/owner-claim`, 'POST');
+  expect([retired.status, minted.status]).toEqual([201, 201]);
+  expect(minted.body.url).toMatch(new RegExp(`^${app}/\\?claim=[\\w-]+$`));
+
+  // A new link retires the earlier one.
+  const margaret = await visit(browser, PHONE);
+  await margaret.page.goto(retired.body.url);
+  await margaret.page.getByRole('link', { name: 'Sign in to claim' }).click();
+  await continueAs(margaret.page, 'Margaret Hamilton');
+  await margaret.page.getByRole('button', { name: 'Become the owner' }).click();
+  await see(margaret.page, /link/i);
+  expect((await control(`${scope}/owner-seat`)).body).toMatchObject({
+    state: 'pending',
+    reason: 'claim_outstanding',
+  });
+
+  await linus.page.goto(minted.body.url);
+  await linus.picture('20-claim');
+  await linus.page.getByRole('button', { name: 'Become the owner' }).click();
+  await see(linus.page, 'Open your first order');
+  expect((await control(`${scope}/owner-seat`)).body).toMatchObject({ state: 'claimed', reason: null });
+
+  // The link is spent, for whoever else holds it, and no other can be made.
+  await margaret.page.goto(minted.body.url);
+  await margaret.page.getByRole('button', { name: 'Become the owner' }).click();
+  await margaret.page.getByRole('alert').first().waitFor();
+  await margaret.picture('21-claim-spent');
+  expect(await margaret.page.evaluate(async () => (await fetch('/api/orders')).status)).toBe(403);
+  expect((await control(`${scope}/owner-claim`, 'POST')).status).toBe(409);
+  expect([...linus.faults, ...margaret.faults]).toEqual([]);
+});

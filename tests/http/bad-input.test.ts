@@ -1,0 +1,246 @@
+/** Whatever comes in from outside over a real socket: a clear answer, never a 5xx, and nothing written. */
+import { readdirSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { problemSchema } from '@freehold/contracts';
+import { makeControlPlaneClient, makeTenantClient } from '@freehold/control-plane/client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Answer, type Ask, Caller } from '../support/http.ts';
+import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } from '../support/platform.ts';
+import { signIn } from '../support/sign-in.ts';
+
+let place: PlatformPlace;
+let platform: RunningPlatform;
+let acme: string;
+let globex: string;
+let client: ReturnType<typeof makeControlPlaneClient>;
+let globexTenant: Awaited<ReturnType<typeof client.tenants.create>>;
+const ada = new Caller();
+const nobody = new Caller();
+
+beforeAll(async () => {
+  place = await newPlace();
+  platform = await startPlatform(place);
+  acme = place.url('acme.localhost');
+  globex = place.url('globex.localhost');
+  client = controlPlane(platform.serviceToken());
+  await signIn(ada, acme, 'ada');
+  // Her first request claims the owner's seat; from here on, refused requests write nothing.
+  expect((await ada.ask(`${acme}/api/me`)).json()).toMatchObject({ status: 'member' });
+  globexTenant = await client.tenants.create({ body: { slug: 'globex', name: 'Globex' } });
+  const params = { tenant: globexTenant.id };
+  const issuer = `http://localhost:${place.issuerPort}`;
+  const scope = await client.scopes.provision({
+    params,
+    body: {
+      slug: 'fieldwork',
+      name: 'Globex',
+      vertical: 'fieldwork',
+      config: { 'platform:auth': JSON.stringify({ mode: 'oidc', issuer, clientId: 'freehold' }) },
+    },
+  });
+  await client.hostnames.bind({
+    body: { hostname: 'globex.localhost', tenant: globexTenant.id, scope: scope.id },
+  });
+}, 60_000);
+afterAll(async () => {
+  ada[Symbol.dispose]();
+  nobody[Symbol.dispose]();
+  await platform?.stop();
+  place?.remove();
+});
+
+/** A client that reaches `api.localhost` without asking a name server. */
+function controlPlane(token: string) {
+  return makeControlPlaneClient({ baseUrl: place.url('api.localhost'), token, fetch: throughCaller });
+}
+
+async function throughCaller(request: Request): Promise<Response> {
+  const headers = Object.fromEntries(request.headers);
+  const text = await request.text();
+  const answer = await nobody.ask(request.url, {
+    method: request.method,
+    headers,
+    ...(text ? { json: JSON.parse(text) } : {}),
+  });
+  return new Response(answer.status === 204 ? null : answer.text, {
+    status: answer.status,
+    headers: answer.headers,
+  });
+}
+
+/** How much is written in every database of the verticals. */
+function written(): number {
+  const count = (path: string, tables: readonly string[]): number => {
+    const db = new DatabaseSync(path, { readOnly: true });
+    const rows = tables.map((table) => Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.n));
+    db.close();
+    return rows.reduce((sum, n) => sum + n, 0);
+  };
+  const files = (kind: string) =>
+    readdirSync(join(place.dataDirectory, kind))
+      .filter((name) => name.endsWith('.sqlite'))
+      .map((name) => join(place.dataDirectory, kind, name));
+  return [
+    ...files('scope-fieldwork').map((path) =>
+      count(path, ['customers', '_spine_events', '_spine_invocations']),
+    ),
+    ...files('identity').map((path) => count(path, ['people', 'bindings', 'invites'])),
+  ].reduce((sum, n) => sum + n, 0);
+}
+
+function expectProblem(answer: Answer, status: number, code: string): void {
+  expect({ status: answer.status, body: answer.text }).toMatchObject({ status });
+  expect(answer.headers.get('content-type')).toBe('application/problem+json');
+  const problem = problemSchema.parse(answer.json());
+  expect(problem).toMatchObject({ code, status, error: problem.detail });
+  expect(answer.text).not.toMatch(/node_modules|\.ts:\d|at \w+ \(/);
+}
+
+const customers = (ask: Ask): Promise<Answer> => ada.ask(`${acme}/api/customers`, ask);
+
+test.each<[string, number, string, Ask]>([
+  ['an unknown field', 400, 'validation_failed', { json: { name: 'A', nmae: 'B' } }],
+  ['a wrong type', 400, 'validation_failed', { json: { name: 7 } }],
+  ['a missing field', 400, 'validation_failed', { json: {} }],
+  ['a body that is no object', 400, 'validation_failed', { json: ['name'] }],
+  [
+    'a malformed idempotency key',
+    400,
+    'validation_failed',
+    { json: { name: 'A' }, headers: { 'idempotency-key': 'a b' } },
+  ],
+  ['an oversized body', 413, 'payload_too_large', { json: { name: 'A', remarks: 'x'.repeat(1_100_000) } }],
+  ['a form', 415, 'unsupported_media_type', { form: { name: 'A' } }],
+  ['a wrong method', 405, 'method_not_allowed', { method: 'DELETE' }],
+  [
+    'a request from another site',
+    403,
+    'forbidden',
+    { json: { name: 'A' }, headers: { origin: 'http://evil.test', 'sec-fetch-site': 'cross-site' } },
+  ],
+])('%s is %i %s, and nothing is written', async (_what, status, code, ask) => {
+  const before = written();
+  expectProblem(await customers(ask), status, code);
+  expect(written()).toBe(before);
+});
+
+test.each([
+  'sb_session=',
+  'sb_session=a.b.c',
+  'sb_session=%%%',
+  'sb_session="; sb_session',
+  `sb_session=${'a'.repeat(7_000)}`,
+  ';;;=;',
+  'sb_session=eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZGEifQ.',
+])('the malformed cookie %j is nobody', async (cookie) => {
+  const before = written();
+  const me = await nobody.ask(`${acme}/api/me`, { headers: { cookie } });
+  expect(me.json()).toMatchObject({ status: 'signed_out', principal: null });
+  expectProblem(await nobody.ask(`${acme}/api/orders`, { headers: { cookie } }), 401, 'unauthenticated');
+  expect(written()).toBe(before);
+});
+
+test("one tenant's session is nothing at another", async () => {
+  const cookie = ada.cookieHeader(acme);
+  expect((await nobody.ask(`${acme}/api/me`, { headers: { cookie } })).json()).toMatchObject({
+    status: 'member',
+  });
+  const before = written();
+  expect((await nobody.ask(`${globex}/api/me`, { headers: { cookie } })).json()).toMatchObject({
+    status: 'signed_out',
+  });
+  expectProblem(await nobody.ask(`${globex}/api/orders`, { headers: { cookie } }), 401, 'unauthenticated');
+  // Nor does she become the owner there by it, although that seat is open.
+  expect(written()).toBe(before);
+});
+
+test.each([
+  '',
+  '?code=x',
+  '?state=y',
+  '?code=x&state=y',
+  '?error=access_denied&state=y',
+  '?code=x&state=y&iss=http%3A%2F%2Fevil.test',
+])('a callback without its flow (%s) signs nobody in', async (query) => {
+  const before = written();
+  const answer = await nobody.ask(`${acme}/api/auth/callback${query}`, { headers: { accept: 'text/html' } });
+  expect(answer.status).toBeLessThan(500);
+  expect(answer.headers.getSetCookie().filter((line) => /^sb_session=[^;]/.test(line))).toEqual([]);
+  expect(written()).toBe(before);
+});
+
+test.each(['//evil.test', 'https://evil.test', '/\\evil.test', '/%2F%2Fevil.test', 'javascript:alert(1)'])(
+  'a sign-out never leads to %s',
+  async (returnTo) => {
+    const answer = await nobody.ask(`${acme}/api/auth/logout?returnTo=${encodeURIComponent(returnTo)}`);
+    expect(new URL(answer.headers.get('location') ?? '/', acme).origin).toBe(acme);
+  },
+);
+
+test('a foreign or broken Host header reaches nothing', async () => {
+  expectProblem(await ask('evil.test'), 404, 'not_found');
+  expectProblem(await ask('acme.localhost.evil.test'), 404, 'not_found');
+  for (const host of ['acme localhost', '']) {
+    const answer = await rawStatus(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
+  }
+});
+
+const ask = (host: string) => nobody.ask(`${acme}/`, { headers: { host } });
+
+function rawStatus(request: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(place.port, '127.0.0.1', () => socket.write(request));
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+    });
+    socket.on('end', () => resolve(text));
+    socket.on('error', reject);
+  });
+}
+
+// spec D-04
+test('the management contract is closed from outside', async () => {
+  for (const headers of [{}, { 'x-platform-secret': 'guess' }]) {
+    expectProblem(
+      await nobody.ask(`${acme}/internal/history?tenantId=x&scopeId=y`, { headers }),
+      404,
+      'not_found',
+    );
+  }
+});
+
+test('a suspended tenant is refused on the very next request, and let in again as soon', async () => {
+  const acmeTenant = (await client.tenants.list({ query: { q: 'acme' } })).items[0];
+  const params = { tenant: acmeTenant?.id as never };
+  await client.tenants.setStatus({ params, body: { status: 'suspended' } });
+  expectProblem(await ada.ask(`${acme}/api/orders`), 503, 'unavailable');
+  await client.tenants.setStatus({ params, body: { status: 'active' } });
+  expect((await ada.ask(`${acme}/api/orders`)).status).toBe(200);
+});
+
+// spec C-01, C-29
+test("a builder's token opens its own tenant, and nothing of another is told apart from nothing", async () => {
+  const { secret } = await client.pushTokens.create({ body: { name: 'deploys', tenant: globexTenant.id } });
+  const own = makeTenantClient(
+    { baseUrl: place.url('api.localhost'), token: secret, fetch: throughCaller },
+    globexTenant.id,
+  );
+  expect(await own.tenants.get()).toMatchObject({ slug: 'globex' });
+  const acmeTenant = (await client.tenants.list({ query: { q: 'acme' } })).items[0]?.id as string;
+  const headers = { authorization: `Bearer ${secret}` };
+  const foreign = await nobody.ask(`${place.url('api.localhost')}/tenants/${acmeTenant}`, { headers });
+  const missing = await nobody.ask(`${place.url('api.localhost')}/tenants/tnt_01arz3ndektsv4rrffq69g5fav`, {
+    headers,
+  });
+  expectProblem(foreign, 404, 'not_found');
+  const told = ({ requestId: _, ...problem }: Record<string, unknown>) => problem;
+  expect(told(foreign.json())).toEqual(told(missing.json()));
+});
+
+test('nothing of all this was an incident', () => {
+  expect(platform.output()).not.toContain('"level":"error"');
+});

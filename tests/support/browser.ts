@@ -1,0 +1,77 @@
+/** A real Chromium, and people in it: each with cookies and a screen of their own. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { requireChromium } from '../../tools/chromium.ts';
+
+const artefacts = join(import.meta.dirname, '../../artefacts');
+
+/** Quiet: without these, Chromium looks things up on the network at every start. */
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export const DESKTOP = { width: 1280, height: 860 };
+export const PHONE = { width: 390, height: 844 };
+
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: requireChromium(), headless: true, args: ARGUMENTS });
+}
+
+/** Somebody at a browser of their own. */
+export interface Visitor {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Errors that pages threw and responses with a 5xx status: a test expects none. */
+  readonly faults: readonly string[];
+  /** Keeps a picture of the page under `artefacts/`, which git does not track. */
+  picture(name: string): Promise<void>;
+}
+
+export async function visit(
+  browser: Browser,
+  viewport: { readonly width: number; readonly height: number },
+): Promise<Visitor> {
+  const context = await browser.newContext({ viewport, hasTouch: viewport.width < 500 });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const faults: string[] = [];
+  page.on('pageerror', (error) => faults.push(`page error: ${error.message}`));
+  page.on('response', (response) => {
+    if (response.status() >= 500) faults.push(`${response.status()} ${response.url()}`);
+  });
+  page.on('console', (message) => {
+    if (message.type() === 'error' && /Content Security Policy/i.test(message.text()))
+      faults.push(message.text());
+  });
+  return {
+    page,
+    context,
+    faults,
+    picture: async (name) => {
+      mkdirSync(artefacts, { recursive: true });
+      await page.screenshot({ path: join(artefacts, `${name}.png`), fullPage: true });
+    },
+  };
+}
+
+/** Chooses a person on the issuer's page. */
+export async function continueAs(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: `Continue as ${name}` }).click();
+}
+
+/** Waits until a text is on the page. */
+export async function see(page: Page, text: string | RegExp): Promise<void> {
+  await page.getByText(text).first().waitFor();
+}
+
+/** By how many pixels the page is wider than its screen: none is right. */
+export function overflow(page: Page): Promise<number> {
+  return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+}
