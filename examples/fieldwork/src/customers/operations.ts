@@ -1,0 +1,77 @@
+/** What can be done with customers. Their names and numbers stay in the table: events carry ids only. */
+import { pageOf, pageQuery } from '@freehold/contracts';
+import { operation } from '@freehold/kernel';
+import { z } from 'zod';
+import { ADDRESSES } from '../addresses.ts';
+import { definedOf } from '../change.ts';
+import { searchText } from '../text.ts';
+import { CUSTOMER_PREFIX, customerFields, customerId, customerOutput } from './schema.ts';
+import { insertCustomer, listCustomers, loadCustomer, saveCustomer } from './store.ts';
+
+const { name, phone, email, remarks } = customerFields;
+
+export const customerOperations = {
+  'customer/create': operation({
+    summary: 'Add a customer',
+    input: z.strictObject({
+      name,
+      phone: phone.default(null),
+      email: email.default(null),
+      remarks: remarks.default(null),
+    }),
+    output: customerOutput,
+    permission: 'customer.write',
+    http: ADDRESSES['customer/create'],
+    run: (ctx, input) => {
+      const id = ctx.newId(CUSTOMER_PREFIX);
+      insertCustomer(ctx.sql, { id, ...input }, ctx.now);
+      ctx.emit({ type: 'customer.created', entity: { type: 'customer', id } });
+      return loadCustomer(ctx.sql, id);
+    },
+  }),
+
+  'customer/list': operation({
+    summary: 'List customers by name',
+    input: z.strictObject({ q: searchText.optional(), ...pageQuery }),
+    output: pageOf(customerOutput),
+    permission: 'customer.read',
+    http: ADDRESSES['customer/list'],
+    run: (ctx, input) => listCustomers(ctx.sql, input),
+  }),
+
+  'customer/get': operation({
+    summary: 'Show one customer',
+    input: z.strictObject({ customer: customerId }),
+    output: customerOutput,
+    permission: 'customer.read',
+    entity: (input) => ({ type: 'customer', id: input.customer }),
+    http: ADDRESSES['customer/get'],
+    run: (ctx, input) => loadCustomer(ctx.sql, input.customer),
+  }),
+
+  'customer/update': operation({
+    summary: 'Change a customer',
+    description: 'Fields that are left out stay as they are; null clears one.',
+    input: z.strictObject({
+      customer: customerId,
+      name: name.optional(),
+      phone: phone.optional(),
+      email: email.optional(),
+      remarks: remarks.optional(),
+    }),
+    output: customerOutput,
+    permission: 'customer.write',
+    entity: (input) => ({ type: 'customer', id: input.customer }),
+    http: ADDRESSES['customer/update'],
+    run: (ctx, { customer, ...change }) => {
+      const before = loadCustomer(ctx.sql, customer);
+      saveCustomer(ctx.sql, { ...before, ...definedOf(change) }, ctx.now);
+      ctx.emit({
+        type: 'customer.updated',
+        entity: { type: 'customer', id: customer },
+        payload: { fields: Object.keys(definedOf(change)).sort() },
+      });
+      return loadCustomer(ctx.sql, customer);
+    },
+  }),
+};

@@ -1,0 +1,30 @@
+/** A customer on the wire. */
+import { idSchema, timestamp } from '@freehold/contracts';
+import { z } from 'zod';
+import { line, optionalText } from '../text.ts';
+
+export const CUSTOMER_PREFIX = 'cus';
+export const customerId = idSchema(CUSTOMER_PREFIX);
+
+export const customerFields = {
+  name: line(200).describe('A person or a company'),
+  phone: optionalText(50),
+  email: z
+    .union([z.email('must be an e-mail address'), z.literal('')])
+    .nullable()
+    .transform((text) => (text === '' ? null : text)),
+  remarks: optionalText(2_000),
+};
+
+export const customerOutput = z.object({
+  id: customerId,
+  name: z.string(),
+  phone: z.string().nullable(),
+  email: z.string().nullable(),
+  remarks: z.string().nullable(),
+  sites: z.int().describe('How many places are known'),
+  openOrders: z.int().describe('How many orders are neither invoiced nor cancelled'),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+export type Customer = z.infer<typeof customerOutput>;

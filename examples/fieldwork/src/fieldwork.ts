@@ -1,0 +1,92 @@
+/** Puts fieldwork together: one web application over the engine that it is given. */
+import { type IdentityDirectory, identityDirectory } from '@freehold/auth';
+import { mountInviteRoutes } from '@freehold/auth/invite-routes';
+import type { TenantId } from '@freehold/contracts';
+import { makeScopeHost, makeScopeUnit, type ScopeHost, type ScopeUnit } from '@freehold/kernel';
+import {
+  mountOperations,
+  mountPlatformSurface,
+  mountProblemDocs,
+  type ProblemOptions,
+  problemResponse,
+} from '@freehold/vertical-host';
+import { Hono } from 'hono';
+import { manifest, type RoleKey } from './manifest.ts';
+import { operations } from './operations.ts';
+import { authenticatedPrincipal, makeProviders, requirePermission } from './server/caller.ts';
+import { mountDoor } from './server/door-routes.ts';
+import {
+  directoryOf,
+  type FieldworkDeps,
+  type FieldworkEnv,
+  requireNode,
+  type Services,
+  scopeOf,
+} from './server/env.ts';
+import { mountLogs } from './server/log-routes.ts';
+import { INVITABLE_ROLES, mountMembers } from './server/member-routes.ts';
+import { platformSurface } from './server/platform-hooks.ts';
+import { mountWeb } from './server/web-routes.ts';
+import { fieldwork } from './vertical.ts';
+
+/** Fieldwork, ready to be called. */
+export interface Fieldwork {
+  readonly manifest: typeof manifest;
+  /** Call `app.fetch(request, env)`; `env.node` says whose request it is. */
+  readonly app: Hono<FieldworkEnv>;
+  /** The units that an engine has to be able to open. */
+  readonly units: { readonly scope: ScopeUnit; readonly identity: typeof identityDirectory };
+  /** The scopes, for a platform in the same process. */
+  readonly host: ScopeHost;
+}
+
+/** Builds the application. It holds no state of its own but caches of what its units know. */
+export function makeFieldwork(deps: FieldworkDeps): Fieldwork {
+  const units = { scope: makeScopeUnit(fieldwork), identity: identityDirectory };
+  const host = makeScopeHost({ engine: deps.engine, unit: units.scope });
+  const directory = (tenant: TenantId, options?: { readonly create: boolean }): IdentityDirectory =>
+    deps.engine.unit(units.identity, tenant, options);
+  const problems: ProblemOptions = {
+    onIncident: (error, { requestId, method, path }) =>
+      deps.onIncident(error, { kind: manifest.slug, key: requestId, method: `${method} ${path}` }),
+  };
+  const services: Services = { deps, problems, host, directory, provider: makeProviders(deps, directory) };
+
+  const app = new Hono<FieldworkEnv>();
+  app.onError((error, c) => problemResponse(c, error, problems));
+  mountProblemDocs(app, problems);
+  mountDoor(app, services);
+  mountMembers(app, services);
+  mountLogs(app, services);
+  mountInvites(app, services);
+  mountOperations(
+    app,
+    operations,
+    async (c) => host.operations(requireNode(c).scope, await authenticatedPrincipal(services, c)),
+    {
+      ...problems,
+      openapi: { title: manifest.name, version: manifest.version },
+      ownOrigin: (c) => requireNode(c).origin,
+    },
+  );
+  mountPlatformSurface(app, platformSurface(services));
+  mountWeb(app, deps.webFiles);
+  return { manifest, app, units, host };
+}
+
+function mountInvites(app: Hono<FieldworkEnv>, services: Services): void {
+  mountInviteRoutes(app, {
+    scope: (c) => ({ tenantId: requireNode(c).tenant, scopeId: requireNode(c).scope }),
+    requireAdmin: (c) => requirePermission(services, c, 'member.manage'),
+    roles: INVITABLE_ROLES,
+    mayInvite: async (c, principal, role) => {
+      const { permissions } = await scopeOf(services, c).holdings({ principal });
+      return manifest.roles[role as RoleKey].permissions.every((each) => permissions.includes(each));
+    },
+    directory: (c) => directoryOf(services, c),
+    provider: (c) => services.provider(c),
+    assignScopeRole: (c, { principal, role }, by) => scopeOf(services, c).assignRole({ principal, role, by }),
+    revokeScopeRole: (c, { principal, role }, by) => scopeOf(services, c).revokeRole({ principal, role, by }),
+    origin: (c) => requireNode(c).origin,
+  });
+}

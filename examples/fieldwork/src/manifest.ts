@@ -1,0 +1,90 @@
+/** What fieldwork says about itself: who may do what, and what it can be told by its platform. */
+import type { VerticalManifest } from '@freehold/contracts';
+
+export const manifest = {
+  slug: 'fieldwork',
+  name: 'Fieldwork',
+  version: '0.1.0',
+  permissions: {
+    'customer.read': 'See customers',
+    'customer.write': 'Add and change customers',
+    'site.read': 'See the places where work is done',
+    'site.write': 'Add and change places',
+    'order.list': 'List the work orders one may see',
+    'order.read': 'See a work order',
+    'order.create': 'Open work orders',
+    'order.plan': 'Change, schedule and assign work orders',
+    'order.work': 'Start and complete work orders',
+    'order.note': 'Write notes on a work order',
+    'order.cancel': 'Cancel work orders',
+    'order.invoice': 'Turn completed work into an invoice',
+    'invoice.read': 'See invoices',
+    'rates.read': 'See what work is charged at',
+    'rates.write': 'Change what work is charged at',
+    'team.read': 'See who is on the team',
+    'member.manage': 'Invite and remove teammates, and change their roles',
+    'audit.read': 'See which attempts were refused',
+  },
+  roles: {
+    owner: {
+      name: 'Owner',
+      permissions: [
+        'customer.read',
+        'customer.write',
+        'site.read',
+        'site.write',
+        'order.list',
+        'order.read',
+        'order.create',
+        'order.plan',
+        'order.work',
+        'order.note',
+        'order.cancel',
+        'order.invoice',
+        'invoice.read',
+        'rates.read',
+        'rates.write',
+        'team.read',
+        'member.manage',
+        'audit.read',
+      ],
+    },
+    dispatcher: {
+      name: 'Dispatcher',
+      permissions: [
+        'customer.read',
+        'customer.write',
+        'site.read',
+        'site.write',
+        'order.list',
+        'order.read',
+        'order.create',
+        'order.plan',
+        'order.work',
+        'order.note',
+        'order.cancel',
+        'order.invoice',
+        'invoice.read',
+        'rates.read',
+        'team.read',
+      ],
+    },
+    // A technician holds nothing about any order: each assignment grants him what he needs for that one.
+    technician: { name: 'Technician', permissions: ['order.list', 'team.read'] },
+  },
+  ownerRole: 'owner',
+  entities: { customer: {}, site: {}, order: {}, invoice: {}, rates: {} },
+  env: {
+    AUTH_PROVIDER: { summary: 'Set to "oidc" to accept tokens of one fixed issuer' },
+    OIDC_ISSUER: { summary: 'The identity issuer to sign in with' },
+    OIDC_CLIENT_ID: { summary: 'The name under which the issuer knows this application' },
+    OIDC_CLIENT_SECRET: { summary: 'The secret shared with the issuer', secret: true },
+    OIDC_AUDIENCE: { summary: 'Who a presented access token must be for; by default this very instance' },
+    BASE_URL: {
+      summary: 'The address people reach this application at, when it cannot be told from the request',
+    },
+  },
+} as const satisfies VerticalManifest;
+
+export type PermissionKey = keyof typeof manifest.permissions;
+export type RoleKey = keyof typeof manifest.roles;

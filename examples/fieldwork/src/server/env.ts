@@ -1,0 +1,116 @@
+/** What a request brings along, and what fieldwork is built from. */
+
+import type { AuthRuntime, IdentityDirectory, VerifiedSubject, VerifyingAuthProvider } from '@freehold/auth';
+import { PlatformError, type PrincipalId, type ScopeId, type TenantId } from '@freehold/contracts';
+import type { ScopeHost, ScopeStub } from '@freehold/kernel';
+import type { Engine, IncidentSink } from '@freehold/store';
+import type { PlatformSecret, ProblemOptions } from '@freehold/vertical-host';
+import type { Context } from 'hono';
+
+/**
+ * Whose request this is, as the router found out. It comes in beside the request, from code, and never from a
+ * header: whoever could write it could choose a tenant.
+ */
+export interface Node {
+  readonly tenant: string;
+  readonly scope: string;
+  readonly vertical: string;
+  readonly version: string;
+  readonly surface: string;
+  /** The origin that browsers see: `https://pipes.example`. */
+  readonly origin: string;
+}
+
+/** The second argument of `app.fetch`. Beside `node` it holds the worker's bindings, of which only strings are read. */
+export interface Bindings {
+  /** Null for a request that reached no instance: only `/internal/*` is answered then. */
+  readonly node: Node | null;
+  readonly [binding: string]: unknown;
+}
+
+export interface FieldworkEnv {
+  Bindings: Bindings;
+  Variables: { readonly caller: Promise<Caller> };
+}
+
+export type FieldworkContext = Context<FieldworkEnv>;
+
+/** One file of the built pages. */
+export interface WebFile {
+  readonly body: Uint8Array<ArrayBuffer>;
+  /** The same, compressed with gzip; absent where that saves nothing. */
+  readonly gzip?: Uint8Array<ArrayBuffer>;
+  readonly contentType: string;
+  /** Strong, with its quotes. */
+  readonly etag: string;
+  /** True when the name changes with the content. */
+  readonly immutable: boolean;
+}
+
+/** Path (`/assets/app-1a2b.js`) → file. `/index.html` is the page itself. */
+export type WebFiles = ReadonlyMap<string, WebFile>;
+
+export interface FieldworkDeps {
+  readonly engine: Engine;
+  /** The secret of `/internal/*`, or a list while one is replaced. Undefined closes it. */
+  readonly platformSecret: PlatformSecret;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** That many bytes from a cryptographic source. */
+  readonly random: (bytes: number) => Uint8Array;
+  /** Fetches from issuers. Pass one that refuses private addresses where tenants choose their issuer. */
+  readonly fetch: NonNullable<AuthRuntime['fetch']>;
+  /** Receives errors that nobody expected. */
+  readonly onIncident: IncidentSink;
+  /** The built pages. Without them the application answers its API alone. */
+  readonly webFiles?: WebFiles;
+  /** How people sign in where the platform delivered no choice at provision. Default: not at all, until it does. */
+  readonly defaultIdentity?: { readonly issuer: string; readonly clientId: string };
+  /** What else the relying party may be told; its clock, network and randomness are those above. */
+  readonly auth?: Omit<AuthRuntime, 'fetch' | 'now' | 'random'>;
+}
+
+/** The instance of a request, with its ids as what they are. */
+export interface Instance extends Node {
+  readonly tenant: TenantId;
+  readonly scope: ScopeId;
+}
+
+/** The parts that the routes share. */
+export interface Services {
+  readonly deps: FieldworkDeps;
+  /** How failures are answered and recorded. */
+  readonly problems: ProblemOptions;
+  readonly host: ScopeHost;
+  /** A tenant's identity directory. `create` is for provisioning alone. */
+  readonly directory: (tenant: TenantId, options?: { readonly create: boolean }) => IdentityDirectory;
+  readonly provider: (c: FieldworkContext) => Promise<VerifyingAuthProvider>;
+}
+
+/** Who is asking. */
+export interface Caller {
+  /** Null for nobody. */
+  readonly subject: VerifiedSubject | null;
+  /** Null for a stranger. */
+  readonly principal: PrincipalId | null;
+}
+
+/** The instance that a request is for. @throws PlatformError `not_found` for a request that reached none. */
+export function requireNode(c: FieldworkContext): Instance {
+  const { node } = c.env;
+  if (!node)
+    throw new PlatformError('not_found', 'There is no application at this address.', {
+      reason: 'no_instance',
+    });
+  return { ...node, tenant: node.tenant as TenantId, scope: node.scope as ScopeId };
+}
+
+/** The scope of a request. */
+export function scopeOf({ host }: Services, c: FieldworkContext): ScopeStub {
+  return host.scope(requireNode(c).scope);
+}
+
+/** The identity directory of a request's tenant. */
+export function directoryOf({ directory }: Services, c: FieldworkContext): IdentityDirectory {
+  return directory(requireNode(c).tenant);
+}

@@ -1,0 +1,123 @@
+/** The team: who is on it, in which role, and taking somebody off it. */
+import type { Member } from '@freehold/auth';
+import {
+  PlatformError,
+  type PrincipalId,
+  pageQuery,
+  parseInput,
+  principalId,
+  toTimestamp,
+} from '@freehold/contracts';
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import { manifest, type RoleKey } from '../manifest.ts';
+import { requirePermission } from './caller.ts';
+import {
+  directoryOf,
+  type FieldworkContext,
+  type FieldworkEnv,
+  requireNode,
+  type Services,
+  scopeOf,
+} from './env.ts';
+import { loadMembers } from './people.ts';
+import { mountRoutes, readBody } from './routes.ts';
+import { changeRoleBody, type MemberRecord, noBody } from './wire.ts';
+
+export const listQuery = z.strictObject({
+  limit: z.preprocess((text) => (text === undefined ? undefined : Number(text)), pageQuery.limit),
+  cursor: pageQuery.cursor,
+});
+
+export function mountMembers(app: Hono<FieldworkEnv>, services: Services): void {
+  mountRoutes(app, [
+    { method: 'GET', path: '/api/members', answer: (c) => listMembers(services, c) },
+    { method: 'POST', path: '/api/members/:principal/role', answer: (c) => changeRole(services, c) },
+    { method: 'POST', path: '/api/members/:principal/remove', answer: (c) => removeMember(services, c) },
+  ]);
+}
+
+async function listMembers(services: Services, c: FieldworkContext): Promise<Response> {
+  const you = await requirePermission(services, c, 'team.read');
+  const { limit, cursor } = parseInput('The query', listQuery, c.req.query());
+  const scope = scopeOf(services, c);
+  const [page, assignments, { permissions }] = await Promise.all([
+    directoryOf(services, c).listMembers({
+      scopeId: requireNode(c).scope,
+      limit,
+      ...(cursor === undefined ? {} : { cursor }),
+    }),
+    scope.assignments({}),
+    scope.holdings({ principal: you }),
+  ]);
+  const manages = permissions.includes('member.manage');
+  const present = (member: Member): MemberRecord => ({
+    principal: member.principal,
+    name: member.name,
+    // Teammates need a name to assign work to; an address is for whoever keeps the team.
+    email: manages || member.principal === you ? member.email : null,
+    roles: assignments.filter((each) => each.principal === member.principal).map((each) => each.role),
+    owner: member.owner,
+    you: member.principal === you,
+    since: toTimestamp(member.sinceMs),
+  });
+  return c.json({ items: page.items.map(present), nextCursor: page.nextCursor });
+}
+
+async function changeRole(services: Services, c: FieldworkContext): Promise<Response> {
+  const by = await requirePermission(services, c, 'member.manage');
+  const { role } = await readBody(c, changeRoleBody);
+  if (!Object.hasOwn(manifest.roles, role)) throw unknownRole();
+  const principal = await requireChangeable(services, c, by);
+  const scope = scopeOf(services, c);
+  // The new role comes first: somebody without any role loses every order that is assigned to them.
+  await scope.assignRole({ principal, role, by });
+  const held = (await scope.assignments({})).filter((each) => each.principal === principal);
+  for (const other of held) {
+    if (other.role !== role) await scope.revokeRole({ principal, role: other.role, by });
+  }
+  return c.json({ principal, role });
+}
+
+async function removeMember(services: Services, c: FieldworkContext): Promise<Response> {
+  const by = await requirePermission(services, c, 'member.manage');
+  await readBody(c, noBody);
+  const principal = await requireChangeable(services, c, by);
+  const scope = scopeOf(services, c);
+  // Rights first: if the rest fails, a repeated call finds the member still here and finishes.
+  const held = (await scope.assignments({})).filter((each) => each.principal === principal);
+  for (const { role } of held) await scope.revokeRole({ principal, role, by });
+  await directoryOf(services, c).removeMember({ scopeId: requireNode(c).scope, principal, by });
+  return c.json({ principal });
+}
+
+/** The member that the address names, if anybody may change them. */
+async function requireChangeable(
+  services: Services,
+  c: FieldworkContext,
+  by: PrincipalId,
+): Promise<PrincipalId> {
+  const principal = parseInput('The address', principalId, c.req.param('principal'));
+  const member = (await loadMembers(services, c)).get(principal);
+  if (!member)
+    throw new PlatformError('not_found', 'There is no such member here.', { reason: 'unknown_member' });
+  if (member.owner)
+    throw new PlatformError('conflict', 'The owner stays the owner: nobody would be left in charge.', {
+      reason: 'last_owner',
+    });
+  if (principal === by)
+    throw new PlatformError('conflict', 'You cannot change your own membership. Ask another owner.', {
+      reason: 'own_membership',
+    });
+  return principal;
+}
+
+/** The roles that a member may be given, or invited at. */
+export const INVITABLE_ROLES = Object.keys(manifest.roles) as RoleKey[];
+
+function unknownRole(): PlatformError {
+  const message = `must be one of: ${INVITABLE_ROLES.join(', ')}`;
+  return new PlatformError('validation_failed', `The body is not valid. role: ${message}`, {
+    errors: [{ path: 'role', message }],
+  });
+}

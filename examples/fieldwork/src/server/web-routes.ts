@@ -1,0 +1,68 @@
+/** The pages: built files with the caching that fits them, and the one page for every address of the application. */
+import { PlatformError } from '@freehold/contracts';
+import type { Hono } from 'hono';
+import { type FieldworkContext, type FieldworkEnv, requireNode, type WebFile, type WebFiles } from './env.ts';
+
+/** Everything comes from us, nothing is inline, nobody frames us. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'self'",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const ONE_YEAR_S = 31_536_000;
+
+/** Mounts the pages behind everything else: an address under `/api` that nobody has is a 404, any other is a page. */
+export function mountWeb(app: Hono<FieldworkEnv>, files: WebFiles | undefined): void {
+  app.all('/api/*', () => {
+    throw new PlatformError('not_found', 'There is nothing at this address of the API.');
+  });
+  app.on(['GET', 'HEAD'], '*', (c) => {
+    requireNode(c);
+    const file = files?.get(c.req.path);
+    if (file) return serve(c, file);
+    const page = files?.get('/index.html');
+    if (page && isNavigation(c)) return serve(c, page);
+    if (!files && c.req.path === '/')
+      return c.text('The pages of Fieldwork are not built. Its API is under /api.\n');
+    throw new PlatformError('not_found', 'There is nothing at this address.');
+  });
+  app.all('*', () => {
+    throw new PlatformError('method_not_allowed', 'This address takes GET, HEAD.', {
+      headers: { allow: 'GET, HEAD' },
+    });
+  });
+}
+
+/** Whether somebody wants to see a page; a script or an image that is missing must not become one. */
+function isNavigation(c: FieldworkContext): boolean {
+  const mode = c.req.header('sec-fetch-mode');
+  return mode === undefined ? (c.req.header('accept') ?? '').includes('text/html') : mode === 'navigate';
+}
+
+function serve(c: FieldworkContext, file: WebFile): Response {
+  const isPage = file.contentType.startsWith('text/html');
+  const headers = new Headers({
+    'content-type': file.contentType,
+    etag: file.etag,
+    // The page names the current files, so that it is asked for each time; their names change with them.
+    'cache-control': file.immutable ? `public, max-age=${ONE_YEAR_S}, immutable` : 'no-cache',
+    vary: 'accept-encoding',
+    'x-content-type-options': 'nosniff',
+    'cross-origin-resource-policy': 'same-origin',
+  });
+  if (isPage) {
+    headers.set('content-security-policy', CONTENT_SECURITY_POLICY);
+    headers.set('cross-origin-opener-policy', 'same-origin');
+    // An address may hold the token of an invite.
+    headers.set('referrer-policy', 'same-origin');
+  }
+  if (c.req.header('if-none-match')?.includes(file.etag)) return new Response(null, { status: 304, headers });
+  const zipped = /\bgzip\b/.test(c.req.header('accept-encoding') ?? '') ? file.gzip : undefined;
+  if (zipped) headers.set('content-encoding', 'gzip');
+  const body = zipped ?? file.body;
+  headers.set('content-length', String(body.byteLength));
+  return new Response(c.req.method === 'HEAD' ? null : body, { headers });
+}

@@ -1,0 +1,87 @@
+/** What can be done with sites. */
+import { pageOf, pageQuery } from '@freehold/contracts';
+import { operation } from '@freehold/kernel';
+import { z } from 'zod';
+import { ADDRESSES } from '../addresses.ts';
+import { definedOf } from '../change.ts';
+import { customerId } from '../customers/schema.ts';
+import { loadCustomer } from '../customers/store.ts';
+import { searchText } from '../text.ts';
+import { SITE_PREFIX, siteFields, siteId, siteOutput } from './schema.ts';
+import { insertSite, listSites, loadSite, saveSite } from './store.ts';
+
+const { label, street, postcode, city, access } = siteFields;
+
+export const siteOperations = {
+  'site/create': operation({
+    summary: 'Add a site to a customer',
+    input: z.strictObject({
+      customer: customerId,
+      label,
+      street,
+      postcode: postcode.default(null),
+      city,
+      access: access.default(null),
+    }),
+    output: siteOutput,
+    permission: 'site.write',
+    http: ADDRESSES['site/create'],
+    run: (ctx, input) => {
+      loadCustomer(ctx.sql, input.customer);
+      const id = ctx.newId(SITE_PREFIX);
+      insertSite(ctx.sql, { id, ...input }, ctx.now);
+      ctx.emit({
+        type: 'site.created',
+        entity: { type: 'site', id },
+        payload: { customer: input.customer },
+      });
+      return loadSite(ctx.sql, id);
+    },
+  }),
+
+  'site/list': operation({
+    summary: 'List sites, of one customer or of all',
+    input: z.strictObject({ customer: customerId.optional(), q: searchText.optional(), ...pageQuery }),
+    output: pageOf(siteOutput),
+    permission: 'site.read',
+    http: ADDRESSES['site/list'],
+    run: (ctx, input) => listSites(ctx.sql, input),
+  }),
+
+  'site/get': operation({
+    summary: 'Show one site',
+    input: z.strictObject({ site: siteId }),
+    output: siteOutput,
+    permission: 'site.read',
+    entity: (input) => ({ type: 'site', id: input.site }),
+    http: ADDRESSES['site/get'],
+    run: (ctx, input) => loadSite(ctx.sql, input.site),
+  }),
+
+  'site/update': operation({
+    summary: 'Change a site',
+    description: 'Fields that are left out stay as they are; null clears one.',
+    input: z.strictObject({
+      site: siteId,
+      label: label.optional(),
+      street: street.optional(),
+      postcode: postcode.optional(),
+      city: city.optional(),
+      access: access.optional(),
+    }),
+    output: siteOutput,
+    permission: 'site.write',
+    entity: (input) => ({ type: 'site', id: input.site }),
+    http: ADDRESSES['site/update'],
+    run: (ctx, { site, ...change }) => {
+      const before = loadSite(ctx.sql, site);
+      saveSite(ctx.sql, { ...before, ...definedOf(change) }, ctx.now);
+      ctx.emit({
+        type: 'site.updated',
+        entity: { type: 'site', id: site },
+        payload: { fields: Object.keys(definedOf(change)).sort() },
+      });
+      return loadSite(ctx.sql, site);
+    },
+  }),
+};

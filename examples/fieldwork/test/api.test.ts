@@ -1,0 +1,216 @@
+/** The API over HTTP: what operations become, what stands beside them, and that every refusal is a sentence. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ADDRESSES } from '../src/addresses.ts';
+import { denialsResponse, historyResponse, membersResponse } from '../src/server/wire.ts';
+import { joinTeam, openStreet, type Street, type Visitor } from './street.ts';
+
+interface Order {
+  readonly id: string;
+  readonly number: number;
+  readonly title: string;
+  readonly state: string;
+  readonly allowed: readonly string[];
+}
+
+let street: Street;
+let ada: Visitor;
+beforeEach(async () => {
+  street = await openStreet();
+  ada = await street.signedIn(street.pipes, 'ada', 'Ada');
+  await ada.get('/api/me');
+});
+afterEach(async () => {
+  const { incidents } = street;
+  await street[Symbol.asyncDispose]();
+  expect(incidents).toEqual([]);
+});
+
+async function openOrder(title = 'Fix the boiler'): Promise<Order> {
+  const customer = await ada.post<{ id: string }>('/api/customers', { name: 'Müller' });
+  return ada.post<Order>('/api/orders', { customer: customer.id, title });
+}
+
+const SPAN = { from: '2026-03-03T10:00:00.000Z', to: '2026-03-03T12:00:00.000Z' };
+
+describe('a technician over HTTP', () => {
+  test('lists, reads and moves only what is assigned to him; the owner reads what was refused', async () => {
+    const [his, hers] = [await openOrder('His'), await openOrder('Hers')];
+    const { member: jo, principal } = await joinTeam(street, ada, street.pipes, 'jo', 'technician');
+    await ada.post(`/api/orders/${his.id}/assign`, { assignee: principal });
+    await ada.post(`/api/orders/${his.id}/schedule`, SPAN);
+
+    expect(await jo.get('/api/orders')).toMatchObject({ items: [{ title: 'His' }], nextCursor: null });
+    expect(await jo.get('/api/orders?q=hers')).toMatchObject({ items: [] });
+    expect(await jo.get<Order>(`/api/orders/${his.id}`)).toMatchObject({ allowed: ['start', 'note'] });
+    for (const [method, path] of [
+      ['GET', `/api/orders/${hers.id}`],
+      ['GET', `/api/orders/${hers.id}/history`],
+      ['GET', `/api/orders/${hers.id}/notes`],
+      ['POST', `/api/orders/${hers.id}/start`],
+      ['POST', `/api/orders/${his.id}/invoice`],
+    ] as const) {
+      expect(await jo.refused(method, path, method === 'POST' ? {} : undefined)).toMatchObject({
+        code: 'permission_denied',
+      });
+    }
+    const started = await jo.post<Order>(`/api/orders/${his.id}/start`);
+    expect(started.allowed).toEqual(['complete', 'note']);
+
+    const { items } = denialsResponse.parse(await ada.get('/api/denials'));
+    expect(items).toHaveLength(5);
+    expect(items[0]).toMatchObject({
+      actor: { principal, name: 'jo' },
+      permission: 'order.invoice',
+      wanted: 'Turn completed work into an invoice',
+      entity: { type: 'order', id: his.id },
+      operation: 'order/invoice',
+    });
+  });
+});
+
+describe('changing what somebody else may have changed', () => {
+  test('D-10: an order carries its version, and a stale one changes nothing', async () => {
+    const { id } = await openOrder();
+    const seen = await ada.request('GET', `/api/orders/${id}`);
+    const etag = seen.headers.get('etag') ?? '';
+    expect(etag).toMatch(/^"evt_/);
+    expect((await ada.request('GET', `/api/orders/${id}`, undefined, { 'if-none-match': etag })).status).toBe(
+      304,
+    );
+
+    const first = await ada.request('PATCH', `/api/orders/${id}`, { title: 'One' }, { 'if-match': etag });
+    expect(first.status).toBe(200);
+    expect(first.headers.get('etag')).not.toBe(etag);
+    const problem = await ada.refused('PATCH', `/api/orders/${id}`, { title: 'Two' }, { 'if-match': etag });
+    expect(problem).toMatchObject({ status: 412, code: 'precondition_failed' });
+    expect(await ada.get(`/api/orders/${id}`)).toMatchObject({ title: 'One' });
+  });
+
+  test('D-10: a repeated press is answered with what the first one did', async () => {
+    const { id } = await openOrder();
+    await ada.post(`/api/orders/${id}/schedule`, SPAN);
+    const press = () => ada.request('POST', `/api/orders/${id}/start`, {}, { 'idempotency-key': 'press-1' });
+    const [first, second] = [await press(), await press()];
+    expect([first.status, second.status]).toEqual([200, 200]);
+    expect(second.headers.get('idempotency-replayed')).toBe('true');
+    expect(await second.json()).toEqual(await first.json());
+    const { items } = await ada.get<{ items: { type: string }[] }>(`/api/orders/${id}/history`);
+    expect(items.filter(({ type }) => type === 'order.started')).toHaveLength(1);
+  });
+});
+
+describe('the history of an order', () => {
+  test('says who did what when, and what it set off', async () => {
+    const { id, number } = await openOrder();
+    const { member: jo, principal } = await joinTeam(street, ada, street.pipes, 'jo', 'technician');
+    await ada.post(`/api/orders/${id}/schedule`, SPAN);
+    await ada.post(`/api/orders/${id}/assign`, { assignee: principal });
+    await jo.post(`/api/orders/${id}/start`);
+    street.clock.nowMs += 3_600_000;
+    await jo.post(`/api/orders/${id}/complete`, { minutes: 60, note: 'Done, the old one is in the van' });
+    await ada.post(`/api/orders/${id}/invoice`);
+
+    const history = historyResponse.parse(await ada.get(`/api/orders/${id}/history`));
+    expect(
+      history.items.map(({ type, actor, effects }) => [
+        type,
+        actor.name,
+        effects.map((effect) => effect.type),
+      ]),
+    ).toEqual([
+      ['order.created', 'Ada', []],
+      ['order.scheduled', 'Ada', []],
+      ['order.assigned', 'Ada', []],
+      ['order.started', 'jo', []],
+      ['order.noted', 'jo', []],
+      ['order.completed', 'jo', ['invoice.drafted']],
+      ['order.invoiced', 'Ada', ['invoice.issued']],
+    ]);
+    expect(history.items[5]).toMatchObject({
+      at: '2026-03-03T08:00:00.000Z',
+      effects: [{ payload: { totalCents: 11_000, currency: 'EUR' } }],
+    });
+    expect(await ada.get('/api/invoices')).toMatchObject({
+      items: [{ number: 1, state: 'issued', totalCents: 11_000, order: { number } }],
+    });
+  });
+
+  test('comes in pages, and forgets the name of who left', async () => {
+    const { id } = await openOrder();
+    const { member: jo, principal } = await joinTeam(street, ada, street.pipes, 'jo', 'dispatcher');
+    await jo.post(`/api/orders/${id}/schedule`, SPAN);
+    await ada.post(`/api/members/${principal}/remove`);
+    const first = historyResponse.parse(await ada.get(`/api/orders/${id}/history?limit=1`));
+    const second = historyResponse.parse(
+      await ada.get(`/api/orders/${id}/history?limit=1&cursor=${first.nextCursor}`),
+    );
+    expect(first.items[0]?.actor.name).toBe('Ada');
+    expect(second.items[0]).toMatchObject({ type: 'order.scheduled', actor: { principal, name: null } });
+    expect(second.nextCursor).toBeNull();
+  });
+});
+
+test('every refusal is a problem document with a sentence', async () => {
+  const draft = await openOrder();
+  const gone = draft.id.replace(/.$/, draft.id.endsWith('0') ? '1' : '0');
+  const cancelled = await openOrder();
+  await ada.post(`/api/orders/${cancelled.id}/cancel`, { reason: 'duplicate' });
+  const attempts: [number, string, string, unknown?][] = [
+    [400, 'POST', '/api/orders', { title: 'no customer' }],
+    [400, 'POST', '/api/orders', { customer: 'x', title: '' }],
+    [400, 'POST', '/api/customers', { name: 'x', favourite: 'colour' }],
+    [400, 'POST', '/api/customers', '{"name":'],
+    [400, 'POST', '/api/customers', { name: 'x', email: 'no address' }],
+    [400, 'GET', '/api/orders?state=lost'],
+    [400, 'GET', '/api/orders?limit=many'],
+    [400, 'GET', '/api/orders?cursor=%25'],
+    [400, 'GET', '/api/members?limit=0'],
+    [400, 'GET', '/api/denials?surprise=1'],
+    [400, 'POST', '/api/claim', { token: '' }],
+    [400, 'POST', '/api/claim', 'no json'],
+    [400, 'POST', `/api/orders/${draft.id}/complete`, { minutes: 0 }],
+    [404, 'GET', `/api/orders/${gone}`],
+    [404, 'GET', `/api/orders/${gone}/history`],
+    [404, 'GET', '/api/nothing'],
+    [404, 'POST', '/api/nothing', {}],
+    [405, 'DELETE', '/api/orders'],
+    [405, 'PUT', '/api/me', {}],
+    [405, 'POST', '/', {}],
+    [409, 'POST', `/api/orders/${draft.id}/start`, {}],
+    [409, 'POST', `/api/orders/${draft.id}/invoice`, {}],
+    [409, 'POST', `/api/orders/${cancelled.id}/schedule`, SPAN],
+    [409, 'PATCH', `/api/orders/${cancelled.id}`, { title: 'x' }],
+    [413, 'POST', '/api/claim', { token: 'x'.repeat(20_000) }],
+    [413, 'POST', '/api/customers', { name: 'x'.repeat(1_200_000) }],
+  ];
+  for (const [status, method, path, body] of attempts) {
+    const problem = await ada.refused(method, path, body);
+    expect([problem.status, method, path]).toEqual([status, method, path]);
+    if (status === 405)
+      expect((await ada.request(method, path, body)).headers.get('allow')).toMatch(/GET|POST/);
+  }
+});
+
+test('the type of a problem is an address that explains it', async () => {
+  const { type } = await ada.refused('GET', '/api/nothing');
+  const page = await ada.request('GET', type);
+  expect(page.status).toBe(200);
+  expect(await page.text()).toContain('not_found');
+});
+
+test('D-09: every address of the table is mounted, and the document of the API names it', async () => {
+  const document = await ada.get<{ paths: Record<string, Record<string, unknown>> }>('/api/openapi.json');
+  const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  const table = Object.values(ADDRESSES).map(
+    ({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`,
+  );
+  expect(documented).toEqual(expect.arrayContaining(table));
+});
+
+test('the answers of the routes beside the operations fit their schemas', async () => {
+  await joinTeam(street, ada, street.pipes, 'jo', 'technician');
+  expect(membersResponse.parse(await ada.get('/api/members')).items).toHaveLength(2);
+  expect(membersResponse.parse(await ada.get('/api/members?limit=1')).nextCursor).not.toBeNull();
+});

@@ -1,0 +1,77 @@
+/** Decides what to show: the welcome of somebody who is not in, or the page that the address names. */
+import { type ReactNode, useEffect } from 'react';
+import { AnnounceProvider } from './components/announce.tsx';
+import { EmptyState, LoadError, Skeleton } from './components/basics.tsx';
+import { ErrorBoundary } from './components/error-boundary.tsx';
+import { Link } from './components/link.tsx';
+import { Shell } from './components/shell.tsx';
+import { findLink, keepLink } from './lib/door-link.ts';
+import { matchPath, useAddress } from './lib/router.ts';
+import { forgetAll } from './lib/use-load.ts';
+import { CustomerPage, CustomersPage } from './pages/customers-page.tsx';
+import { InvoicesPage } from './pages/invoices-page.tsx';
+import { OrderPage } from './pages/order-page.tsx';
+import { OrdersPage } from './pages/orders-page.tsx';
+import { TeamPage } from './pages/team-page.tsx';
+import { WelcomePage } from './pages/welcome-page.tsx';
+import { SessionProvider, useMe } from './session.tsx';
+
+export function App() {
+  const me = useMe();
+  const { path, query } = useAddress();
+  const link = findLink(query);
+  const kind = link?.kind;
+  const token = link?.token;
+  const isSignedOut = me.data?.status === 'signed_out';
+
+  // Signing in leads back to this address, but not every way there does.
+  useEffect(() => {
+    if (kind && token && isSignedOut) keepLink({ kind, token });
+  }, [kind, token, isSignedOut]);
+
+  if (!me.data) {
+    return (
+      <main className="welcome" id="main">
+        <div className="welcome-card">
+          {me.error ? <LoadError error={me.error} retry={me.reload} /> : <Skeleton label="Loading" />}
+        </div>
+      </main>
+    );
+  }
+  const entered = () => {
+    forgetAll();
+    me.reload();
+  };
+  if (me.data.status !== 'member' || link)
+    return <WelcomePage me={me.data} link={link} onEntered={entered} />;
+  return (
+    <AnnounceProvider>
+      <SessionProvider me={me.data} reload={me.reload}>
+        <Shell>
+          <ErrorBoundary key={path}>{pageAt(path)}</ErrorBoundary>
+        </Shell>
+      </SessionProvider>
+    </AnnounceProvider>
+  );
+}
+
+function pageAt(path: string): ReactNode {
+  const order = matchPath('/orders/:id', path)?.id;
+  if (order) return <OrderPage key={order} id={order} />;
+  const customer = matchPath('/customers/:id', path)?.id;
+  if (customer) return <CustomerPage key={customer} id={customer} />;
+  if (path === '/' || path === '/orders') return <OrdersPage />;
+  if (path === '/customers') return <CustomersPage />;
+  if (path === '/invoices') return <InvoicesPage />;
+  if (path === '/team') return <TeamPage />;
+  return (
+    <div className="page">
+      <EmptyState icon="flag" title="There is no such page">
+        <p>The address may be old, or mistyped.</p>
+        <Link className="button button-plain" href="/">
+          Show the orders
+        </Link>
+      </EmptyState>
+    </div>
+  );
+}

@@ -1,0 +1,80 @@
+/** A form in front of the page: the browser's own dialog, which keeps the focus inside and closes on Escape. */
+import { type FormEvent, type ReactNode, useEffect, useId, useRef } from 'react';
+import type { ApiError } from '../api.ts';
+import { Button, ErrorNote } from './basics.tsx';
+
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly onSubmit: () => void;
+  /** What the button that does it says. */
+  readonly submit: string;
+  readonly busy: boolean;
+  readonly error: ApiError | null;
+  readonly danger?: boolean;
+  /** Offered when somebody else changed the record meanwhile: takes the newest version, keeps what was typed. */
+  readonly onTakeNewest?: () => void;
+  readonly children: ReactNode;
+}
+
+export function Dialog(props: DialogProps) {
+  const { title, onClose, onSubmit, submit, busy, error, danger = false, onTakeNewest, children } = props;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  const close = useRef(onClose);
+  close.current = onClose;
+
+  useEffect(() => {
+    const element = dialog.current;
+    if (!element) return undefined;
+    const opener = document.activeElement;
+    element.showModal();
+    const first = element.querySelector<HTMLElement>(
+      '[data-autofocus], .dialog-body input, .dialog-body select, .dialog-body textarea',
+    );
+    first?.focus();
+    const onCancel = () => close.current();
+    element.addEventListener('close', onCancel);
+    return () => {
+      element.removeEventListener('close', onCancel);
+      element.close();
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+    };
+  }, []);
+
+  const send = (event: FormEvent) => {
+    event.preventDefault();
+    onSubmit();
+  };
+  const stale = error?.code === 'precondition_failed' && onTakeNewest;
+
+  return (
+    <dialog ref={dialog} aria-labelledby={heading} className="dialog">
+      <form onSubmit={send}>
+        <header className="dialog-head">
+          <h2 id={heading}>{title}</h2>
+        </header>
+        <div className="dialog-body">{children}</div>
+        <ErrorNote error={error}>
+          {stale && (
+            <p>
+              What you typed is still here.{' '}
+              <button type="button" className="text-button" onClick={onTakeNewest}>
+                Take the newest version
+              </button>{' '}
+              and save again.
+            </p>
+          )}
+        </ErrorNote>
+        <footer className="dialog-foot">
+          <Button look="quiet" onClick={onClose}>
+            Close
+          </Button>
+          <Button type="submit" look={danger ? 'danger' : 'primary'} busy={busy}>
+            {submit}
+          </Button>
+        </footer>
+      </form>
+    </dialog>
+  );
+}

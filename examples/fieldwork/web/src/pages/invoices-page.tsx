@@ -1,0 +1,211 @@
+/** The invoices, and what work is charged at. */
+import { useEffect, useState } from 'react';
+import { type Answer, call, type Rates } from '../api.ts';
+import { useAnnounce } from '../components/announce.tsx';
+import {
+  Badge,
+  Button,
+  Card,
+  EmptyState,
+  LoadError,
+  PageError,
+  PageHead,
+  Skeleton,
+} from '../components/basics.tsx';
+import { Dialog } from '../components/dialog.tsx';
+import { TextField } from '../components/fields.tsx';
+import { Link } from '../components/link.tsx';
+import { Pages } from '../components/pages.tsx';
+import { formatDay, formatMoney, parseMoney } from '../lib/format.ts';
+import { useAction } from '../lib/use-action.ts';
+import { useLoad } from '../lib/use-load.ts';
+import { useSession } from '../session.tsx';
+
+const PAGE_SIZE = 50;
+
+export function InvoicesPage() {
+  const { can } = useSession();
+  const invoices = useLoad(
+    'invoices',
+    async (signal) => (await call('invoice/list', { limit: PAGE_SIZE }, { signal })).value,
+  );
+  useEffect(() => {
+    document.title = 'Invoices · Fieldwork';
+  }, []);
+  return (
+    <div className="page">
+      <PageHead
+        title="Invoices"
+        lead="Drafted when work is completed, numbered when the order is invoiced."
+      />
+      <div className="order-columns">
+        <div className="order-main">
+          {invoices.error ? (
+            <PageError error={invoices.error} retry={invoices.reload} />
+          ) : !invoices.data ? (
+            <Skeleton lines={5} label="Loading invoices" />
+          ) : invoices.data.items.length === 0 ? (
+            <EmptyState icon="receipt" title="No invoices yet">
+              <p>Complete an order, and its invoice is drafted for you.</p>
+              <Link className="button button-plain" href="/">
+                Show the orders
+              </Link>
+            </EmptyState>
+          ) : (
+            <Pages
+              first={invoices.data}
+              more={async (cursor) => (await call('invoice/list', { limit: PAGE_SIZE, cursor })).value}
+            >
+              {(items) => (
+                <ul className="rows">
+                  {items.map((invoice) => (
+                    <li key={invoice.id}>
+                      <Link href={`/orders/${invoice.order.id}`} className="row">
+                        <span className="number">
+                          {invoice.number === null ? '—' : `No. ${invoice.number}`}
+                        </span>
+                        <span className="row-main">
+                          <strong>{invoice.customer.name}</strong>
+                          <small>
+                            Order #{invoice.order.number}, {invoice.order.title}
+                          </small>
+                        </span>
+                        <span className="row-when">{formatDay(invoice.issuedAt ?? invoice.createdAt)}</span>
+                        <span className="amount">{formatMoney(invoice.totalCents, invoice.currency)}</span>
+                        <Badge tone={invoice.state === 'issued' ? 'good' : 'neutral'}>
+                          {invoice.state === 'issued' ? 'Issued' : 'Draft'}
+                        </Badge>
+                      </Link>
+                    </li>
+                  ))}
+                </ul>
+              )}
+            </Pages>
+          )}
+        </div>
+        {can('rates.read') && (
+          <aside className="order-side" aria-label="Rates">
+            <RatesCard mayEdit={can('rates.write')} />
+          </aside>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function RatesCard({ mayEdit }: { mayEdit: boolean }) {
+  const loaded = useLoad<Answer<Rates>>('rates', (signal) => call('rates/get', {}, { signal }));
+  const [editing, setEditing] = useState(false);
+  const rates = loaded.data?.value;
+  return (
+    <Card
+      title="Rates"
+      action={
+        mayEdit &&
+        rates && (
+          <Button icon="pencil" onClick={() => setEditing(true)}>
+            Edit rates
+          </Button>
+        )
+      }
+    >
+      {loaded.error && <LoadError error={loaded.error} retry={loaded.reload} />}
+      {rates ? (
+        <dl className="pairs">
+          <dt>An hour</dt>
+          <dd>{formatMoney(rates.hourlyCents, rates.currency)}</dd>
+          <dt>Coming out</dt>
+          <dd>{formatMoney(rates.callOutCents, rates.currency)}</dd>
+        </dl>
+      ) : (
+        <Skeleton lines={2} label="Loading rates" />
+      )}
+      <p className="quiet">Without tax. A change holds for work that is completed from then on.</p>
+      {editing && loaded.data && (
+        <RatesForm
+          present={loaded.data}
+          onClose={() => setEditing(false)}
+          onTakeNewest={loaded.reload}
+          onDone={(answer) => {
+            setEditing(false);
+            loaded.put(answer);
+          }}
+        />
+      )}
+    </Card>
+  );
+}
+
+function RatesForm({
+  present,
+  onClose,
+  onDone,
+  onTakeNewest,
+}: {
+  present: Answer<Rates>;
+  onClose: () => void;
+  onDone: (answer: Answer<Rates>) => void;
+  onTakeNewest: () => void;
+}) {
+  const announce = useAnnounce();
+  const action = useAction();
+  const [hourly, setHourly] = useState((present.value.hourlyCents / 100).toFixed(2));
+  const [callOut, setCallOut] = useState((present.value.callOutCents / 100).toFixed(2));
+  const [currency, setCurrency] = useState(present.value.currency);
+  const amount = {
+    inputMode: 'decimal',
+    required: true,
+    pattern: '\\s*\\d{1,5}([.,]\\d{1,2})?\\s*',
+  } as const;
+  const submit = () =>
+    action.run(async (idempotencyKey) => {
+      const answer = await call(
+        'rates/update',
+        {
+          currency: currency.toUpperCase(),
+          hourlyCents: parseMoney(hourly) ?? -1,
+          callOutCents: parseMoney(callOut) ?? -1,
+        },
+        { idempotencyKey, ifMatch: present.version },
+      );
+      onDone(answer);
+      announce('The rates are saved.');
+    });
+  return (
+    <Dialog
+      title="Edit rates"
+      submit="Save"
+      busy={action.busy}
+      error={action.error}
+      onClose={onClose}
+      onSubmit={() => void submit()}
+      onTakeNewest={() => {
+        action.clear();
+        onTakeNewest();
+      }}
+    >
+      <TextField
+        label="An hour of work"
+        {...amount}
+        value={hourly}
+        onChange={(event) => setHourly(event.target.value)}
+      />
+      <TextField
+        label="Coming out"
+        {...amount}
+        value={callOut}
+        onChange={(event) => setCallOut(event.target.value)}
+      />
+      <TextField
+        label="Currency"
+        name="currency"
+        error={action.error}
+        required
+        maxLength={3}
+        pattern="[A-Za-z]{3}"
+        value={currency}
+        onChange={(event) => setCurrency(event.target.value)}
+      />
+    </Dialog>
+  );
+}

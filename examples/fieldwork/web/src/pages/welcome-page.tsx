@@ -1,0 +1,276 @@
+/** What somebody sees who is not in: signed out, a stranger, or the holder of an invite or claim link. */
+import { type ReactNode, useEffect } from 'react';
+import type { Me } from '../../../src/server/wire.ts';
+import { get, post } from '../api.ts';
+import { Button, ErrorNote, Skeleton } from '../components/basics.tsx';
+import { Mark } from '../components/icon.tsx';
+import { type DoorLink, forgetLink, keepLink } from '../lib/door-link.ts';
+import { formatMoment } from '../lib/format.ts';
+import { goTo, useAddress, withQuery } from '../lib/router.ts';
+import { useAction } from '../lib/use-action.ts';
+import { useLoad } from '../lib/use-load.ts';
+
+const ROLE_NAMES: Readonly<Record<string, string>> = {
+  owner: 'an owner',
+  dispatcher: 'a dispatcher',
+  technician: 'a technician',
+};
+
+interface WelcomeProps {
+  readonly me: Me;
+  readonly link: DoorLink | null;
+  /** Loads who is here again. */
+  readonly onEntered: () => void;
+}
+
+export function WelcomePage({ me, link, onEntered }: WelcomeProps) {
+  useEffect(() => {
+    document.title = `${me.business} · Fieldwork`;
+  }, [me.business]);
+  return (
+    <main className="welcome" id="main">
+      <div className="welcome-card">
+        <p className="welcome-brand">
+          <Mark /> <span>{me.business}</span>
+        </p>
+        {link?.kind === 'invite' ? (
+          <InviteDoor me={me} link={link} onEntered={onEntered} />
+        ) : link?.kind === 'claim' ? (
+          <ClaimDoor me={me} link={link} onEntered={onEntered} />
+        ) : me.status === 'stranger' ? (
+          <StrangerDoor me={me} />
+        ) : (
+          <>
+            <h1>Good to see you</h1>
+            <SignInFailure />
+            <p>Sign in to see your work orders.</p>
+            <SignIn />
+          </>
+        )}
+      </div>
+      <p className="welcome-foot">Fieldwork: orders from the first call to the invoice.</p>
+    </main>
+  );
+}
+
+function SignIn({ words = 'Sign in' }: { words?: string }) {
+  // A failure that was told once is not told again after the next attempt.
+  const here = withQuery({ error: '' });
+  return (
+    <a
+      className="button button-primary button-wide"
+      href={`/api/auth/login?returnTo=${encodeURIComponent(here)}`}
+    >
+      <span>{words}</span>
+    </a>
+  );
+}
+
+/** What can go wrong on the way through the issuer, by the code that comes back. */
+const SIGN_IN_FAILURES: Readonly<Record<string, string>> = {
+  access_denied: 'You did not finish signing in. Try again whenever you like.',
+  flow_expired: 'Signing in took too long. Try again.',
+  state_mismatch: 'This sign-in was begun in another window. Try again here.',
+  issuer_unavailable: 'The sign-in service cannot be reached right now. Try again in a moment.',
+};
+
+function SignInFailure() {
+  const code = useAddress().query.get('error');
+  if (code === null) return null;
+  return (
+    <div role="alert" className="error-note">
+      <p>
+        {SIGN_IN_FAILURES[code] ??
+          'Signing in did not work. Try again, and tell whoever runs this if it happens twice.'}
+      </p>
+    </div>
+  );
+}
+
+function SignedInAs({ me }: { me: Me }) {
+  return (
+    <p className="signed-in-as">
+      You are signed in as{' '}
+      <strong>{me.subject?.name ?? me.subject?.email ?? 'somebody without a name'}</strong>
+      {me.subject?.name && me.subject.email && <> ({me.subject.email})</>}.
+    </p>
+  );
+}
+
+/** Leaves at the issuer too, or it would sign the same person in again without asking; the link is kept meanwhile. */
+function AnotherAccount({ link }: { link: DoorLink }) {
+  return (
+    <a
+      className="button button-quiet button-wide"
+      href="/api/auth/logout?federated"
+      onClick={() => keepLink(link)}
+    >
+      <span>Use another account</span>
+    </a>
+  );
+}
+
+function Ignore({ children }: { children: ReactNode }) {
+  const ignore = () => {
+    forgetLink();
+    goTo('/', 'replace');
+  };
+  return (
+    <Button look="quiet" className="button-wide" onClick={ignore}>
+      {children}
+    </Button>
+  );
+}
+
+interface InvitePreview {
+  readonly role: string;
+  readonly state: 'pending' | 'accepted' | 'revoked' | 'expired';
+  readonly email: string | null;
+  readonly name: string | null;
+  readonly invitedBy: string | null;
+  readonly expiresAt: string;
+}
+
+const SPENT: Readonly<Record<Exclude<InvitePreview['state'], 'pending'>, string>> = {
+  accepted: 'This invite was accepted already. If that was you, sign in with the account you used then.',
+  revoked: 'This invite was taken back. Ask for a new one.',
+  expired: 'This invite has expired. Ask for a new one.',
+};
+
+function InviteDoor({ me, link, onEntered }: WelcomeProps & { link: DoorLink }) {
+  const action = useAction();
+  const preview = useLoad<InvitePreview>(`invite ${link.token}`, (signal) =>
+    get(`/api/invites?token=${encodeURIComponent(link.token)}`, { signal }),
+  );
+  const accept = () =>
+    action.run(async () => {
+      await post('/api/accept-invite', { token: link.token });
+      forgetLink();
+      goTo('/', 'replace');
+      onEntered();
+    });
+  if (preview.error) {
+    return (
+      <>
+        <h1>This link does not work</h1>
+        <ErrorNote error={preview.error} />
+        {me.status === 'signed_out' ? <SignIn /> : <Ignore>Continue without it</Ignore>}
+      </>
+    );
+  }
+  const invite = preview.data;
+  if (!invite) return <Skeleton label="Loading the invite" />;
+  if (invite.state !== 'pending') {
+    return (
+      <>
+        <h1>This invite is closed</h1>
+        <p>{SPENT[invite.state]}</p>
+        {me.status === 'signed_out' ? <SignIn /> : <Ignore>Continue without it</Ignore>}
+      </>
+    );
+  }
+  return (
+    <>
+      <h1>You are invited</h1>
+      <p>
+        {invite.invitedBy ?? 'The owner'} invites you to join <strong>{me.business}</strong> as{' '}
+        <strong>{ROLE_NAMES[invite.role] ?? invite.role}</strong>.
+      </p>
+      {invite.email && (
+        <p className="quiet">
+          The invite is for <strong>{invite.email}</strong>.
+        </p>
+      )}
+      <p className="quiet">It is good until {formatMoment(invite.expiresAt)}.</p>
+      {me.status === 'signed_out' && <SignIn words="Sign in to accept" />}
+      {me.status === 'member' && (
+        <>
+          <SignedInAs me={me} />
+          <p>You are a member here already, so there is nothing to accept.</p>
+          <Ignore>Go to the orders</Ignore>
+          <AnotherAccount link={link} />
+        </>
+      )}
+      {me.status === 'stranger' && (
+        <>
+          <SignedInAs me={me} />
+          <ErrorNote error={action.error} />
+          <Button look="primary" className="button-wide" busy={action.busy} onClick={() => void accept()}>
+            Accept
+          </Button>
+          <AnotherAccount link={link} />
+        </>
+      )}
+    </>
+  );
+}
+
+function ClaimDoor({ me, link, onEntered }: WelcomeProps & { link: DoorLink }) {
+  const action = useAction();
+  const claim = () =>
+    action.run(async () => {
+      await post('/api/claim', { token: link.token });
+      forgetLink();
+      goTo('/', 'replace');
+      onEntered();
+    });
+  return (
+    <>
+      <h1>Claim {me.business}</h1>
+      <p>With this link you become its owner: you can invite your team and decide who may do what.</p>
+      {me.status === 'signed_out' && <SignIn words="Sign in to claim" />}
+      {me.status === 'member' && (
+        <>
+          <SignedInAs me={me} />
+          <p>You are a member here already. To become the owner, use another account.</p>
+          <Ignore>Go to the orders</Ignore>
+          <AnotherAccount link={link} />
+        </>
+      )}
+      {me.status === 'stranger' && (
+        <>
+          <SignedInAs me={me} />
+          <ErrorNote error={action.error} />
+          <Button look="primary" className="button-wide" busy={action.busy} onClick={() => void claim()}>
+            Become the owner
+          </Button>
+          <AnotherAccount link={link} />
+        </>
+      )}
+    </>
+  );
+}
+
+const SEAT_WORDS: Readonly<Record<string, string>> = {
+  never_opened:
+    'Nobody owns this business yet, and it is not set up to be claimed. Ask whoever runs the platform.',
+  window_open: 'Nobody owns this business yet. Load the page again to claim it.',
+  window_closed:
+    'Nobody owns this business yet, and the time to claim it by signing in is over. Ask whoever set it up for a claim link.',
+  claim_outstanding:
+    'Nobody owns this business yet. A claim link was made: open that link to become the owner.',
+};
+
+function StrangerDoor({ me }: { me: Me }) {
+  const why = me.seat?.reason
+    ? SEAT_WORDS[me.seat.reason]
+    : 'Ask the owner for an invite link, and open it here.';
+  return (
+    <>
+      <h1>You are not a member here</h1>
+      <p className="signed-in-as">
+        You are signed in as{' '}
+        <strong>{me.subject?.name ?? me.subject?.email ?? 'somebody without a name'}</strong>
+        {me.subject?.name && me.subject.email && <> ({me.subject.email})</>}, but are not a member of{' '}
+        <strong>{me.business}</strong>.
+      </p>
+      <p>{why}</p>
+      <a className="button button-plain button-wide" href="/api/auth/logout?returnTo=/">
+        <span>Sign out</span>
+      </a>
+      <a className="button button-quiet button-wide" href="/api/auth/logout?federated">
+        <span>Sign out everywhere</span>
+      </a>
+    </>
+  );
+}
