@@ -168,7 +168,11 @@ export function validationError(subject: string, error: z.ZodError): PlatformErr
   const first = errors[0];
   const where = first?.path ? `${first.path}: ${first.message}` : (first?.message ?? 'is not valid');
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
-  return new PlatformError('validation_failed', `${subject} is not valid. ${where}${more}`, { errors });
+  return new PlatformError(
+    'validation_failed',
+    `${subject} is not valid. ${where.replace(/\.$/, '')}${more}.`,
+    { errors },
+  );
 }
 
 /** Parses unknown input with a schema, or throws the {@link validationError} of it. */
