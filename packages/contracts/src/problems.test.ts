@@ -112,7 +112,7 @@ describe('input that is refused', () => {
       'order.lines.0.quantity',
       'order.lines.1.quantity',
     ]);
-    expect(error.message).toMatch(/^The body is not valid\. order\.lines\.0\.quantity: .+ \(and 1 more\)$/);
+    expect(error.message).toMatch(/^The body is not valid\. order\.lines\.0\.quantity: .+ \(and 1 more\)\.$/);
   });
 
   test('as a whole has an empty path', () => {
