@@ -9,6 +9,12 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+/** Test files, and the suites that several of them share. */
+const TESTS = [
+  '{packages,apps,examples,tests}/**/*.test.ts',
+  'packages/*/test/**/*.ts',
+  'packages/*/src/contract-suite/**/*.ts',
+];
 const ID = /\b[A-D]-\d{2}\b/g;
 const RANGE = /\b([A-D])-(\d{2})(?:\.\.|…|–| to )(?:\1-)?(\d{2})\b/g;
 
@@ -22,7 +28,7 @@ const known = new Map(
   ),
 );
 const cited = new Map<string, string[]>();
-for (const file of globSync('{packages,apps,examples,tests}/**/*.{test.ts,e2e.ts}', {
+for (const file of globSync(TESTS, {
   cwd: root,
   exclude: ['**/node_modules/**'],
 })) {
