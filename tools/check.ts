@@ -1,4 +1,4 @@
-/** `npm run check`: types, lint, format, import boundaries, dead exports and spec citations. `npm run fix` repairs what can be repaired. */
+/** `npm run check`: types, lint, format, import boundaries, dead exports the lock file and spec citations. `npm run fix` repairs what can be repaired. */
 import { runStep, type Step } from './run.ts';
 
 /** Areas and requirements that a test must cite from now on. Grows with what is resolved. */
@@ -47,6 +47,7 @@ const steps: Step[] = [
   { name: 'types', command: ['tsc', '-p', 'tsconfig.json'] },
   { name: 'types (workerd)', command: ['tsc', '-p', 'packages/engine-workerd/tsconfig.json'] },
   { name: 'types (web)', command: ['tsc', '-p', 'examples/fieldwork/web/tsconfig.json'] },
+  { name: 'lock file', command: ['node', 'tools/lockfile.ts'] },
   { name: 'dead code', command: ['knip', '--no-progress'] },
   { name: 'spec citations', command: ['node', 'tools/spec.ts', '--json', '--require', HELD.join(',')] },
 ];
