@@ -4,9 +4,12 @@ import { once } from 'node:events';
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { startIssuer } from '@freehold/issuer';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Caller } from '../support/http.ts';
 import { failToStart, newPlace, type PlatformPlace, startPlatform } from '../support/platform.ts';
+import { signIn } from '../support/sign-in.ts';
 
 let place: PlatformPlace;
 beforeEach(async () => {
@@ -92,4 +95,57 @@ test('missing secrets beside existing data are one clear sentence, and nothing i
 
 test('production without a platform secret is refused', async () => {
   expectOneSentence(await failToStart(place, { NODE_ENV: 'production' }), /^PLATFORM_SECRET is missing/);
+});
+
+// design: control-plane, "Audit": the head outside makes a cut-off tail visible.
+test('a tail that was cut off the admin log while the platform was down is noticed', async () => {
+  using caller = new Caller();
+  await (await startPlatform(place)).stop();
+  const db = new DatabaseSync(join(place.dataDirectory, 'directory', 'main.sqlite'));
+  const triggers = db
+    .prepare(`SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'admin_log'`)
+    .all();
+  for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`);
+  const { n } = db.prepare('SELECT max(sequence) AS n FROM admin_log').get() as { n: number };
+  db.prepare('DELETE FROM admin_log WHERE sequence = ?').run(n);
+  db.close();
+
+  const platform = await startPlatform(place);
+  const verdict = await caller.ask(`${place.url('api.localhost')}/admin-log/verify`, {
+    headers: { authorization: `Bearer ${platform.serviceToken()}` },
+  });
+  expect(verdict.json()).toMatchObject({
+    status: 'broken',
+    firstBad: { sequence: n, reason: 'tail_missing' },
+  });
+  await platform.stop();
+});
+
+test("an operator's own issuer is used, and a secret rotated there reaches the application on the next start", async () => {
+  const client = (clientSecret: string) => ({
+    clientId: 'platform',
+    clientSecret,
+    redirectUris: [`${place.url('acme.localhost')}/api/auth/callback`],
+    postLogoutRedirectUris: [`${place.url('acme.localhost')}/`],
+  });
+  const [first, second] = ['a'.repeat(40), 'b'.repeat(40)];
+  await using issuer = await startIssuer({ port: 0, clients: [client(first)] });
+  const env = (secret: string) => ({
+    OIDC_ISSUER: issuer.url,
+    OIDC_CLIENT_ID: 'platform',
+    OIDC_CLIENT_SECRET: secret,
+  });
+  const enter = async (): Promise<unknown> => {
+    using caller = new Caller();
+    await signIn(caller, place.url('acme.localhost'), 'ada');
+    return (await caller.ask(`${place.url('acme.localhost')}/api/me`)).json();
+  };
+
+  let platform = await startPlatform(place, env(first));
+  expect(await enter()).toMatchObject({ status: 'member' });
+  await platform.stop();
+  await issuer.putClient(client(second));
+  platform = await startPlatform(place, env(second));
+  expect(await enter()).toMatchObject({ status: 'member' });
+  await platform.stop();
 });

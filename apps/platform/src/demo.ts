@@ -2,6 +2,7 @@
  * The demo tenant: on the first start it is made through the control plane's own API, as an operator would; on later
  * starts the same calls find it as it was.
  */
+import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeControlPlaneClient } from '@freehold/control-plane/client';
@@ -20,8 +21,8 @@ export interface DemoIssuer {
 }
 
 export interface DemoOptions {
-  readonly hostAdmin: Pick<DirectoryHostAdmin, 'authenticate' | 'mintServiceToken'>;
   readonly dataDirectory: string;
+  readonly tokenFile: string;
   readonly apiUrl: string;
   /** The control plane, called in this process. */
   readonly fetch: (request: Request) => Promise<Response>;
@@ -29,7 +30,6 @@ export interface DemoOptions {
 }
 
 export interface Demo {
-  readonly tokenFile: string;
   readonly hostname: string;
   readonly tenant: string;
   readonly scope: string;
@@ -37,49 +37,63 @@ export interface Demo {
   readonly seatPending: string | null;
 }
 
+/** The operator's token: the one in the data directory if it works, a new one otherwise. Answers the file's path. */
+export async function ensureOperatorToken(
+  hostAdmin: Pick<DirectoryHostAdmin, 'authenticate' | 'mintServiceToken'>,
+  dataDirectory: string,
+): Promise<string> {
+  const path = join(dataDirectory, 'service-token');
+  const works = existsSync(path) && (await hostAdmin.authenticate(readToken(path))) !== null;
+  if (works) return path;
+  const { secret } = await hostAdmin.mintServiceToken({ name: 'local operator' });
+  writePrivately(path, `${secret}\n`);
+  return path;
+}
+
+/** Makes the demo tenant, or finds it as it was. */
 export async function ensureDemo(options: DemoOptions): Promise<Demo> {
-  const tokenFile = join(options.dataDirectory, 'service-token');
-  const token = await ensureToken(options, tokenFile);
   const client = makeControlPlaneClient({
     baseUrl: options.apiUrl,
-    token,
+    token: readToken(options.tokenFile),
     fetch: options.fetch,
   });
-
   const tenant = await client.tenants.create({ body: TENANT });
   const { url, clientId, clientSecret } = options.issuer;
   const config = {
     'platform:auth': JSON.stringify({ mode: 'oidc', issuer: url, clientId }),
     OIDC_CLIENT_SECRET: clientSecret ?? null,
   };
-  const scope = await client.scopes.provision({ params: { tenant: tenant.id }, body: { ...SCOPE, config } });
-  const params = { tenant: tenant.id, scope: scope.id };
-  await deliverIssuer(options, () => client.scopes.configure({ params, body: { config } }));
-  await client.hostnames.bind({ body: { hostname: HOSTNAME, tenant: tenant.id, scope: scope.id } });
+  const provisioned = await client.scopes.provision.response({
+    params: { tenant: tenant.id },
+    body: { ...SCOPE, config },
+  });
+  const params = { tenant: tenant.id, scope: provisioned.value.id };
+  const isNew = provisioned.status === 201;
+  await deliverIssuer(options, isNew ? null : () => client.scopes.configure({ params, body: { config } }));
+  await client.hostnames.bind({ body: { hostname: HOSTNAME, tenant: tenant.id, scope: params.scope } });
   const seat = await client.ownerSeat.get({ params });
-  return { tokenFile, hostname: HOSTNAME, tenant: tenant.id, scope: scope.id, seatPending: seat.reason };
+  return { hostname: HOSTNAME, tenant: tenant.id, scope: params.scope, seatPending: seat.reason };
 }
 
-/** A token in the data directory that works; one that no longer does is replaced. */
-async function ensureToken({ hostAdmin }: DemoOptions, path: string): Promise<string> {
-  if (existsSync(path)) {
-    const token = readFileSync(path, 'utf8').trim();
-    if (await hostAdmin.authenticate(token)) return token;
-  }
-  const { secret } = await hostAdmin.mintServiceToken({ name: 'local operator' });
-  writePrivately(path, `${secret}\n`);
-  return secret;
+function readToken(path: string): string {
+  return readFileSync(path, 'utf8').trim();
 }
 
-/** Settings that an operator changed by hand stay as they are; only another issuer than at the last start is delivered. */
+/**
+ * Settings that an operator changed by hand stay as they are: the issuer is delivered again only when it is another
+ * than the one delivered last, by address, client or secret.
+ * @param deliver null when it was delivered just now.
+ */
 async function deliverIssuer(
   { dataDirectory, issuer }: DemoOptions,
-  deliver: () => Promise<unknown>,
+  deliver: (() => Promise<unknown>) | null,
 ): Promise<void> {
   const path = join(dataDirectory, 'demo-issuer');
-  const present = `${issuer.url} ${issuer.clientId}\n`;
-  const known = existsSync(path) ? readFileSync(path, 'utf8') : null;
+  const present = createHash('sha256')
+    .update(JSON.stringify([issuer.url, issuer.clientId, issuer.clientSecret]))
+    .digest('hex');
+  const known = existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
   if (known === present) return;
-  if (known !== null) await deliver();
-  writePrivately(path, present);
+  await deliver?.();
+  writePrivately(path, `${present}\n`);
 }

@@ -7,6 +7,7 @@ import { refuse } from './router.ts';
 export interface HomeOptions {
   /** Whether everything is up. */
   readonly ready: () => boolean;
+  /** The applications to name on the page. */
   readonly routes: () => Promise<readonly HostRoute[]>;
   /** The control plane's host name. */
   readonly apiHostname: string;

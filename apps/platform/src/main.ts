@@ -1,6 +1,7 @@
 /** `npm start`: the whole platform in one process. */
 import { PlatformError } from '@freehold/contracts';
 import { IssuerError } from '@freehold/issuer';
+import type { Demo } from './demo.ts';
 import { type Platform, startPlatform } from './platform.ts';
 import { parseSettings, SettingsError } from './settings.ts';
 
@@ -20,40 +21,39 @@ function describe(error: unknown): string {
     : 'something that is not an error was thrown';
 }
 
-function announce({ port, issuerUrl, demo }: Platform): void {
-  const application = `http://${demo.hostname}:${port}`;
+function announce({ port, issuerUrl, tokenFile, demo }: Platform): void {
   const api = `http://api.localhost:${port}`;
+  const application = demo && `http://${demo.hostname}:${port}`;
   const lines = [
     '',
-    `  Application    ${application}`,
+    ...(application ? [`  Application    ${application}`] : []),
     `  Control plane  ${api}`,
     `  Issuer         ${issuerUrl}`,
-    `  Service token  ${demo.tokenFile}`,
+    `  Service token  ${tokenFile}`,
     '',
-    ...nextStep(demo.seatPending, {
-      application,
-      claim: `${api}/tenants/${demo.tenant}/scopes/${demo.scope}/owner-claim`,
-      tokenFile: demo.tokenFile,
-    }),
-    '',
-    `ready at ${application}`,
+    ...(demo && application ? [...nextStep(demo, { application, api, tokenFile }), ''] : []),
+    `ready at ${application ?? api}`,
   ];
   console.log(lines.join('\n'));
 }
 
 function nextStep(
-  seatPending: string | null,
-  at: { readonly application: string; readonly claim: string; readonly tokenFile: string },
+  { seatPending, tenant, scope }: Demo,
+  {
+    application,
+    api,
+    tokenFile,
+  }: { readonly application: string; readonly api: string; readonly tokenFile: string },
 ): string[] {
-  if (seatPending === null) return [`  Open ${at.application} and sign in.`];
+  if (seatPending === null) return [`  Open ${application} and sign in.`];
   if (seatPending === 'window_open') {
     return [
-      `  Open ${at.application} and sign in: the first person who does so within 15 minutes of the first start is the owner.`,
+      `  Open ${application} and sign in: the first person who does so within 15 minutes of the first start is the owner.`,
     ];
   }
   return [
     '  Nobody owns this application yet, and the time for the first sign-in is over. Make a link for the owner:',
-    `    curl -s -X POST -H "authorization: Bearer $(cat ${at.tokenFile})" ${at.claim}`,
+    `    curl -s -X POST -H "authorization: Bearer $(cat ${tokenFile})" ${api}/tenants/${tenant}/scopes/${scope}/owner-claim`,
   ];
 }
 

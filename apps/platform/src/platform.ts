@@ -7,7 +7,8 @@ import { openNodeEngine } from '@freehold/engine-node';
 import { generateIssuerKeys, type Issuer, startIssuer } from '@freehold/issuer';
 import type { IncidentSink } from '@freehold/store';
 import { makeFileAnchor } from './anchor.ts';
-import { type Demo, type DemoIssuer, ensureDemo } from './demo.ts';
+import { type Demo, type DemoIssuer, ensureDemo, ensureOperatorToken } from './demo.ts';
+import { makeGuardedFetch } from './guarded-fetch.ts';
 import { makeHome } from './home.ts';
 import { type Listener, listen } from './listener.ts';
 import { makeRouter } from './router.ts';
@@ -23,7 +24,10 @@ const DEVELOPMENT_CLIENT_ID = 'freehold';
 export interface Platform {
   readonly port: number;
   readonly issuerUrl: string;
-  readonly demo: Demo;
+  /** The file with the operator's token. */
+  readonly tokenFile: string;
+  /** Null in production, where nobody may become the owner of a tenant that nobody asked for. */
+  readonly demo: Demo | null;
   /** Takes nothing new, finishes what was accepted, and closes every database. */
   close(): Promise<void>;
 }
@@ -58,7 +62,9 @@ async function wire(
   const platformSecret = settings.platformSecret ?? secrets.platformSecret;
 
   const world = { now: Date.now, random: (bytes: number): Uint8Array => randomBytes(bytes) };
-  const verticals = openVerticals({ engine, platformSecret, onIncident, ...world });
+  const ownIssuer = settings.issuer?.url ?? `http://localhost:${settings.issuerPort}`;
+  const guardedFetch = makeGuardedFetch({ allowedOrigins: [ownIssuer], allowed: settings.allowedIssuers });
+  const verticals = openVerticals({ engine, platformSecret, fetch: guardedFetch, onIncident, ...world });
   const gateway: VerticalGateway = {
     bound: (slug) => {
       const vertical = verticals.get(slug);
@@ -92,7 +98,12 @@ async function wire(
 
   let up = false;
   const routes = () => hostAdmin.routes();
-  const home = makeHome({ ready: () => up, routes, apiHostname: API_HOSTNAME });
+  // In production it is nobody's business who the tenants are.
+  const home = makeHome({
+    ready: () => up,
+    routes: settings.production ? async () => [] : routes,
+    apiHostname: API_HOSTNAME,
+  });
   const router = makeRouter({
     apiHostname: API_HOSTNAME,
     controlPlane: (request) => controlPlane.fetch(request),
@@ -143,14 +154,17 @@ async function wire(
     );
   });
 
-  const demo = await ensureDemo({
-    hostAdmin,
-    dataDirectory,
-    apiUrl: originOf(API_HOSTNAME),
-    fetch: async (request) => controlPlane.fetch(request),
-    issuer,
-  });
+  const tokenFile = await ensureOperatorToken(hostAdmin, dataDirectory);
+  const demo = settings.production
+    ? null
+    : await ensureDemo({
+        dataDirectory,
+        tokenFile,
+        apiUrl: originOf(API_HOSTNAME),
+        fetch: async (request) => controlPlane.fetch(request),
+        issuer,
+      });
   await tellIssuer();
   up = true;
-  return { port, issuerUrl: issuer.url, demo, close };
+  return { port, issuerUrl: issuer.url, tokenFile, demo, close };
 }

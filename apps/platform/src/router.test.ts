@@ -78,6 +78,9 @@ test.each([
   '/%69nternal/history',
   '/internal%2Fhistory',
   '/./internal/x',
+  '/%69nternal/denials%zz',
+  '/%69%6e%ffternal/../internal/x',
+  '/%49%4eternal%2fx%ff',
 ])('the management contract does not exist for the public: %s', async (path) => {
   const { get, calls } = open(() => [route('acme.localhost')]);
   expect((await get(`http://acme.localhost:1${path}`)).status).toBe(404);

@@ -99,13 +99,20 @@ export function makeRouter(options: RouterOptions): Router {
   };
 }
 
-/** The path with its escapes undone, so that `%69nternal` is not another path than `internal`. */
+/**
+ * The path with its escapes undone one by one, so that `%69nternal` is not another path than `internal`, and an escape
+ * that means nothing does not hide the ones that do.
+ */
 function decodedPath(url: URL): string {
-  try {
-    return decodeURIComponent(url.pathname);
-  } catch {
-    return url.pathname;
-  }
+  return url.pathname.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
+    try {
+      return decodeURIComponent(escapes);
+    } catch {
+      return escapes.replace(/%([2-7][0-9a-f])/gi, (_, code: string) =>
+        String.fromCharCode(Number.parseInt(code, 16)),
+      );
+    }
+  });
 }
 
 function unknownHost(): PlatformError {

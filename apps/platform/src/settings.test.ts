@@ -28,6 +28,8 @@ test.each([
   ['ISSUER_PORT', { ISSUER_PORT: '-1' }],
   ['PLATFORM_SECRET', { PLATFORM_SECRET: 'short' }],
   ['OIDC_ISSUER', { OIDC_ISSUER: 'not a url' }],
+  ['FREEHOLD_ALLOWED_ISSUERS', { FREEHOLD_ALLOWED_ISSUERS: '10.0.0.0/99' }],
+  ['FREEHOLD_ALLOWED_ISSUERS', { FREEHOLD_ALLOWED_ISSUERS: 'https://id.example.test' }],
   ['OIDC_CLIENT_ID', { OIDC_ISSUER: 'https://id.example.test' }],
   ['PLATFORM_SECRET', { NODE_ENV: 'production', ...ISSUER }],
   ['OIDC_ISSUER', { NODE_ENV: 'production', PLATFORM_SECRET: SECRET }],
@@ -49,4 +51,10 @@ test('production starts with a secret and an issuer of its own', () => {
     production: true,
     issuer: { url: 'https://id.example.test', clientId: 'freehold', clientSecret: undefined },
   });
+});
+
+test('private issuers are allowed by name, address and range', () => {
+  expect(
+    parseSettings({ FREEHOLD_ALLOWED_ISSUERS: 'id.corp.test, 10.1.0.0/16,fd00::/8' }).allowedIssuers,
+  ).toEqual(['id.corp.test', '10.1.0.0/16', 'fd00::/8']);
 });

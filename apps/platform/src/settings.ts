@@ -1,6 +1,8 @@
 /** Everything the platform reads from its environment: one list, parsed once. README.md documents the same list. */
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { type GuardedFetchOptions, isRange } from './guarded-fetch.ts';
 
 const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).default(fallback);
 const secret = z.string().min(32, 'must have at least 32 characters');
@@ -22,8 +24,29 @@ const environment = z.object({
   OIDC_ISSUER: z.url().optional(),
   OIDC_CLIENT_ID: z.string().min(1).optional(),
   OIDC_CLIENT_SECRET: z.string().min(1).optional(),
+  /** Host names, addresses and CIDR ranges that issuers of tenants may lie at although they are not public. */
+  FREEHOLD_ALLOWED_ISSUERS: z
+    .string()
+    .default('')
+    .transform((text) =>
+      text
+        .split(',')
+        .map((entry) => entry.trim())
+        .filter(Boolean),
+    )
+    .refine(
+      (entries) => entries.every(isAllowEntry),
+      'must be host names, addresses or ranges such as 10.1.0.0/16, separated by commas',
+    ),
   NODE_ENV: z.string().optional(),
 });
+
+function isAllowEntry(entry: string): boolean {
+  if (!isRange(entry)) return /^[a-z0-9.-]+$/i.test(entry);
+  const [address = '', bits, more] = entry.split('/');
+  const longest = isIP(address) === 6 ? 128 : 32;
+  return more === undefined && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= longest));
+}
 
 export interface Settings {
   readonly port: number;
@@ -38,6 +61,8 @@ export interface Settings {
     readonly clientId: string;
     readonly clientSecret: string | undefined;
   } | null;
+  /** See {@link GuardedFetchOptions.allowed}. */
+  readonly allowedIssuers: readonly string[];
   readonly production: boolean;
 }
 
@@ -89,6 +114,7 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
             clientId: values.OIDC_CLIENT_ID as string,
             clientSecret: values.OIDC_CLIENT_SECRET,
           },
+    allowedIssuers: values.FREEHOLD_ALLOWED_ISSUERS,
     production,
   };
 }

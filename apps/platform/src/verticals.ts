@@ -16,6 +16,8 @@ export interface VerticalsOptions {
   readonly platformSecret: string;
   readonly now: () => number;
   readonly random: (bytes: number) => Uint8Array;
+  /** Fetches from the issuers that tenants choose. */
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   readonly onIncident: IncidentSink;
 }
 
@@ -25,7 +27,6 @@ export function openVerticals(options: VerticalsOptions): ReadonlyMap<string, Co
   const fieldwork = makeFieldwork({
     ...options,
     ...(webFiles === undefined ? {} : { webFiles }),
-    fetch: (input, init) => fetch(input, init),
   });
   const { slug, version } = fieldwork.manifest;
   return new Map([[slug, { version, fetch: (request, env) => fieldwork.app.fetch(request, env) }]]);

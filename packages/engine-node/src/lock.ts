@@ -1,6 +1,6 @@
 /** One process a data directory: a lock that the operating system releases when the process dies, however it dies. */
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PlatformError } from '@freehold/contracts';
 import { isBusy } from './sqlite-errors.ts';
@@ -12,7 +12,7 @@ import { isBusy } from './sqlite-errors.ts';
 export function lockDirectory(directory: string): () => void {
   let lock: DatabaseSync | undefined;
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory);
     lock = new DatabaseSync(join(directory, 'lock.sqlite'), { timeout: 0 });
     lock.exec('BEGIN EXCLUSIVE');
   } catch (cause) {
@@ -21,6 +21,13 @@ export function lockDirectory(directory: string): () => void {
   }
   const held = lock;
   return () => held.close();
+}
+
+/** Makes a directory and what is missing above it, one after the other: asked for all at once, Node never answers below /proc. */
+function makeDirectory(directory: string): void {
+  if (existsSync(directory)) return;
+  makeDirectory(dirname(directory));
+  mkdirSync(directory, { mode: 0o700 });
 }
 
 function inUse(directory: string, cause: unknown): PlatformError {
