@@ -25,7 +25,7 @@ const vertical = defineVertical({
     permissions: { 'note.write': 'writing notes' },
     roles: { writer: { name: 'Writer', permissions: ['note.write'] } },
     ownerRole: 'writer',
-    entities: {},
+    entities: { note: {} },
     env: {},
   },
   migrations: [

@@ -1,6 +1,8 @@
 /**
- * One invocation of one operation: input checked, repeats answered, permission proven, precondition met, `run`
+ * One invocation of one operation: input checked, permission proven, repeats answered, precondition met, `run`
  * called, output checked, all of it recorded; or nothing at all and, for a refusal, one denial row.
+ *
+ * The permission comes first: a replay tells somebody nothing who would be refused now, and neither does a version.
  */
 import {
   type EntityRef,
@@ -12,228 +14,52 @@ import {
   type OperationDeclaration,
   PlatformError,
   type PrincipalId,
-  parseInput,
-  type ScopeId,
+  validationError,
 } from '@freehold/contracts';
-import { isThenable, RollbackThen, type SqlDatabase, type UnitContext } from '@freehold/store';
-import type { Denial, makeDenialStore } from './denials/store.ts';
-import type { makeEventStore } from './events/store.ts';
-import type { makeIdempotency } from './idempotency/idempotency.ts';
-import type { Permissions, Proof } from './permissions/permissions.ts';
-import type { OperationContext, Vertical } from './vertical.ts';
+import { isThenable, RollbackThen, TransactionLost } from '@freehold/store';
+import { type ContextParts, type Frame, type Invocation, makeContextFactory } from './context.ts';
+import type { DenialStore } from './denials/store.ts';
+import { keyedCall, type makeIdempotency } from './idempotency/idempotency.ts';
+import { assertJson, jsonCopy, NotJson } from './lib/json.ts';
+import { soundError } from './lib/thrown.ts';
+import type { Proof } from './permissions/permissions.ts';
+import type { OperationContext } from './vertical.ts';
+
+type Operation = OperationDeclaration<OperationContext>;
 
 /** How deep operations may invoke one another. */
 const NESTING_MAX = 16;
 
-export interface InvokeParts {
-  readonly unit: UnitContext;
-  readonly vertical: Vertical;
-  readonly permissions: Permissions;
-  readonly events: ReturnType<typeof makeEventStore>;
-  readonly denials: ReturnType<typeof makeDenialStore>;
+export interface InvokeParts extends ContextParts {
+  readonly denials: DenialStore;
   readonly idempotency: ReturnType<typeof makeIdempotency>;
-  /** The vertical's view of the database. */
-  readonly sql: SqlDatabase;
-  /** The same, for operations that only read. */
-  readonly readOnlySql: SqlDatabase;
 }
 
+/** `cause` is the event that set the call off, when it was not a person. */
 export type InvokeInput = InvokeRequest & { readonly principal: PrincipalId; readonly cause?: EventId };
 
-/** What the calls of one invocation share, nested ones included. */
-interface Invocation {
-  readonly principal: PrincipalId;
-  readonly nowMs: number;
-  /** Set by the first refused check: the invocation is refused whatever `run` makes of the error. */
-  denial: Denial | null;
-}
-
-/** One frame of an invocation: the operation that was called, or one that it invoked. */
-interface Frame {
-  readonly invocation: Invocation;
+/** One operation that is about to run: found, its input parsed, its permission proven. */
+interface Call {
   readonly name: string;
-  readonly operation: OperationDeclaration<OperationContext>;
-  readonly id: InvocationId;
+  readonly operation: Operation;
+  readonly input: unknown;
+  readonly proof: Proof;
   readonly parent: InvocationId | null;
   readonly cause: EventId | null;
-  readonly readOnly: boolean;
-  readonly proof: Proof;
   readonly depth: number;
-  lastEvent: EventId | null;
+  readonly idempotencyKey: string | null;
 }
 
 /** Builds the scope's `invoke`. */
 export function makeInvoke(parts: InvokeParts): (input: InvokeInput) => InvokeResult {
-  const { unit, vertical, permissions, events, denials, idempotency } = parts;
-  const operations = new Map(Object.entries(vertical.operations));
+  const { unit, vertical, events, denials, idempotency, requireEntity } = parts;
+  const { demand, contextOf } = makeContextFactory(parts);
+  const operations = new Map<string, Operation>(Object.entries(vertical.operations));
 
-  const findOperation = (name: string): OperationDeclaration<OperationContext> => {
-    const found = operations.get(name);
-    if (!found)
-      throw new PlatformError('not_found', 'There is no such operation.', { reason: 'unknown_operation' });
-    return found;
-  };
-
-  const requireDeclared = (permission: string): void => {
-    if (!Object.hasOwn(vertical.manifest.permissions, permission)) {
-      throw new TypeError(
-        `permission ${permission} is not declared in the manifest of ${vertical.manifest.slug}`,
-      );
-    }
-  };
-
-  const prove = (invocation: Invocation, permission: string, entity: EntityRef | undefined): Proof | null =>
-    permissions.prove({ principal: invocation.principal, permission, entity, nowMs: invocation.nowMs });
-
-  /** Demands a permission for a frame (or for the operation that is about to become one). */
-  const demand = (
-    invocation: Invocation,
-    operation: string,
-    permission: string,
-    entity: EntityRef | undefined,
-  ): Proof => {
-    const proof = prove(invocation, permission, entity);
-    if (proof) return proof;
-    invocation.denial ??= { actor: invocation.principal, permission, entity: entity ?? null, operation };
-    throw denialError(vertical, invocation.denial);
-  };
-
-  const contextOf = (frame: Frame): OperationContext => {
-    const { invocation } = frame;
-    const { principal, nowMs } = invocation;
-
-    const requireWritable = (what: string): void => {
-      if (frame.readOnly) throw new TypeError(`operation ${frame.name} is read only and tried to ${what}`);
-    };
-
-    /** A grant is delegated by its giver: nobody gives what he does not hold. */
-    const requireHeld = (permission: string, entity: EntityRef | undefined): void => {
-      requireDeclared(permission);
-      demand(invocation, frame.name, permission, entity);
-    };
-
-    return {
-      sql: frame.readOnly ? parts.readOnlySql : parts.sql,
-      principal,
-      scope: unit.key as ScopeId,
-      now: nowMs,
-      newId: unit.newId,
-      emit: ({ type, entity, payload }) => {
-        requireWritable('emit an event');
-        const id = unit.newId('evt') as EventId;
-        events.append(
-          {
-            id,
-            type,
-            entityType: entity.type,
-            entityId: entity.id,
-            actor: principal,
-            operation: frame.name,
-            invocation: frame.id,
-            cause: frame.cause,
-            payload: payload === undefined ? null : JSON.stringify(payload),
-            atMs: nowMs,
-          },
-          frame.proof,
-        );
-        frame.lastEvent = id;
-        return id;
-      },
-      check: (permission, entity) => {
-        requireDeclared(permission);
-        return demand(invocation, frame.name, permission, entity);
-      },
-      can: (permission, entity) => {
-        requireDeclared(permission);
-        return prove(invocation, permission, entity) !== null;
-      },
-      reach: (permission, entityType) => {
-        requireDeclared(permission);
-        return permissions.reach({ principal, permission, entityType, nowMs });
-      },
-      grant: ({ subject, permission, entity, expiresAtMs }) => {
-        requireWritable('grant a permission');
-        requireHeld(permission, entity);
-        permissions.store.saveGrant({
-          subject,
-          permission,
-          entity,
-          expiresAtMs,
-          grantedBy: principal,
-          nowMs,
-        });
-      },
-      revoke: ({ subject, permission, entity }) => {
-        requireWritable('revoke a grant');
-        requireHeld(permission, entity);
-        permissions.store.deleteGrant({ subject, permission, entity });
-      },
-      invoke: (name, input) => {
-        if (frame.depth >= NESTING_MAX)
-          throw new TypeError(`operation ${name}: invoked more than ${NESTING_MAX} levels deep`);
-        const operation = findOperation(name);
-        if (!isReadOnly(operation)) requireWritable(`invoke ${name}`);
-        const parsed = parseInput('The input', operation.input, input);
-        return runFrame(invocation, {
-          name,
-          operation,
-          input: parsed,
-          parent: frame.id,
-          cause: frame.lastEvent ?? frame.cause,
-          depth: frame.depth + 1,
-        }).output;
-      },
-    };
-  };
-
-  const runFrame = (
-    invocation: Invocation,
-    call: {
-      readonly name: string;
-      readonly operation: OperationDeclaration<OperationContext>;
-      readonly input: unknown;
-      readonly parent: InvocationId | null;
-      readonly cause: EventId | null;
-      readonly depth: number;
-      readonly idempotencyKey?: string | undefined;
-    },
-  ): { output: unknown; id: InvocationId } => {
-    const { name, operation, input } = call;
-    const frame: Frame = {
-      invocation,
-      name,
-      operation,
-      id: unit.newId('inv') as InvocationId,
-      parent: call.parent,
-      cause: call.cause,
-      readOnly: isReadOnly(operation),
-      proof: demand(invocation, name, operation.permission, operation.entity?.(input)),
-      depth: call.depth,
-      lastEvent: null,
-    };
-    const returned = operation.run(contextOf(frame), input);
-    if (isThenable(returned)) {
-      Promise.resolve(returned).catch(() => undefined);
-      throw new TypeError(`operation ${name}: run returned a promise; it must be synchronous`);
-    }
-    if (invocation.denial) throw denialError(vertical, invocation.denial);
-    const output = operation.output.safeParse(returned);
-    if (!output.success)
-      throw new TypeError(`operation ${name}: the output does not fit its schema`, { cause: output.error });
-    if (!frame.readOnly) {
-      events.saveInvocation({
-        id: frame.id,
-        operation: name,
-        principal: invocation.principal,
-        parent: call.parent,
-        cause: call.cause,
-        idempotencyKey: call.idempotencyKey ?? null,
-        startedAtMs: invocation.nowMs,
-        durationMs: Math.max(0, unit.now() - invocation.nowMs),
-      });
-    }
-    return { output: output.data, id: frame.id };
-  };
+  const entityOf = (name: string, operation: Operation, input: unknown): EntityRef | undefined =>
+    operation.entity === undefined
+      ? undefined
+      : requireEntity(attempt(name, operation.entity, input), `operation ${name}, entity()`);
 
   const requireVersion = (entity: EntityRef | undefined, ifMatch: string): void => {
     if (!entity) {
@@ -251,32 +77,120 @@ export function makeInvoke(parts: InvokeParts): (input: InvokeInput) => InvokeRe
     );
   };
 
+  const runFrame = (invocation: Invocation, call: Call): { output: unknown; id: InvocationId } => {
+    const { name, operation, input } = call;
+    const frame: Frame = {
+      invocation,
+      name,
+      id: unit.newId('inv') as InvocationId,
+      cause: call.cause,
+      readOnly: isReadOnly(operation),
+      proof: call.proof,
+      depth: call.depth,
+      lastEvent: null,
+      open: true,
+    };
+    let output: unknown;
+    try {
+      const context = contextOf(frame, (nested, nestedInput) => invokeNested(frame, nested, nestedInput));
+      output = outputOf(name, operation, operation.run(context, input));
+    } catch (error) {
+      throw soundError(name, error);
+    } finally {
+      frame.open = false;
+    }
+    if (invocation.refusal) throw invocation.refusal.error;
+    if (!frame.readOnly) {
+      events.saveInvocation({
+        id: frame.id,
+        operation: name,
+        principal: invocation.principal,
+        parent: call.parent,
+        cause: call.cause,
+        idempotencyKey: call.idempotencyKey,
+        startedAtMs: invocation.nowMs,
+        durationMs: Math.max(0, unit.now() - invocation.nowMs),
+      });
+    }
+    return { output, id: frame.id };
+  };
+
+  /**
+   * An operation that another one invoked. It has a savepoint of its own: when `run` catches its failure and goes
+   * on, nothing of it stays, events of an invocation that was never recorded least of all.
+   */
+  const invokeNested = (frame: Frame, name: string, given: unknown): unknown => {
+    const { invocation } = frame;
+    const where = `operation ${frame.name} invoked ${name}`;
+    if (frame.depth >= NESTING_MAX) throw new TypeError(`${where} more than ${NESTING_MAX} levels deep`);
+    const operation = operations.get(name);
+    if (!operation) throw new TypeError(`${where}, and there is no such operation`);
+    if (frame.readOnly && !isReadOnly(operation))
+      throw new TypeError(`${where}, which writes, and is read only itself`);
+    // The caller of the outer operation did not write this input: that it does not fit is the vertical's bug.
+    const parsed = attempt(
+      name,
+      (value) => operation.input.safeParse(value),
+      given === undefined ? undefined : assertJson(`${where}, input`, given),
+    );
+    if (!parsed.success)
+      throw new TypeError(
+        `${where} with an input that does not fit: ${validationError('It', parsed.error).message}`,
+      );
+    const work = (): unknown =>
+      runFrame(invocation, {
+        name,
+        operation,
+        input: parsed.data,
+        proof: demand(invocation, name, operation.permission, entityOf(name, operation, parsed.data)),
+        parent: frame.id,
+        cause: frame.lastEvent ?? frame.cause,
+        depth: frame.depth + 1,
+        idempotencyKey: null,
+      }).output;
+    return isReadOnly(operation) ? work() : unit.db.savepoint(work);
+  };
+
   const perform = (request: InvokeInput, invocation: Invocation): InvokeResult => {
-    const { operation: name, principal, idempotencyKey, ifMatch } = request;
-    const operation = findOperation(name);
-    const input = parseInput('The input', operation.input, request.input);
+    const { operation: name, principal, idempotencyKey, ifMatch, cause = null } = request;
+    const operation = operations.get(name);
+    if (!operation)
+      throw new PlatformError('not_found', 'There is no such operation.', { reason: 'unknown_operation' });
+    if (cause !== null && !events.exists(cause))
+      throw new PlatformError('not_found', 'There is no such event in this scope.', {
+        reason: 'unknown_cause',
+      });
+    const sent = jsonInput(request.input);
+    const parsed = attempt(name, (value) => operation.input.safeParse(value), sent);
+    if (!parsed.success) throw validationError('The input', parsed.error);
+    const input = parsed.data;
+
+    const entity = entityOf(name, operation, input);
+    const proof = demand(invocation, name, operation.permission, entity);
     const readOnly = isReadOnly(operation);
     const keyed =
       readOnly || idempotencyKey === undefined
         ? null
-        : { principal, operation: name, key: idempotencyKey, input, nowMs: invocation.nowMs };
+        : keyedCall({
+            principal,
+            operation: name,
+            key: idempotencyKey,
+            input: sent,
+            nowMs: invocation.nowMs,
+          });
     const stored = keyed && idempotency.recall(keyed);
     if (stored) return stored;
+    if (ifMatch !== undefined && !readOnly) requireVersion(entity, ifMatch);
 
-    const entity = operation.entity?.(input);
-    // Whether a record exists is nobody's business who may not touch it, so the permission comes before the version.
-    if (ifMatch !== undefined && !readOnly) {
-      demand(invocation, name, operation.permission, entity);
-      requireVersion(entity, ifMatch);
-    }
     const { output, id } = runFrame(invocation, {
       name,
       operation,
       input,
+      proof,
       parent: null,
-      cause: request.cause ?? null,
+      cause,
       depth: 0,
-      idempotencyKey,
+      idempotencyKey: keyed?.key ?? null,
     });
     const result: InvokeResult = {
       output,
@@ -289,27 +203,51 @@ export function makeInvoke(parts: InvokeParts): (input: InvokeInput) => InvokeRe
   };
 
   return (request) => {
-    const invocation: Invocation = { principal: request.principal, nowMs: unit.now(), denial: null };
+    const invocation: Invocation = { principal: request.principal, nowMs: unit.now(), refusal: null };
     try {
       return perform(request, invocation);
     } catch (error) {
-      const { denial } = invocation;
-      if (!denial) throw error;
-      throw new RollbackThen(denialError(vertical, denial), () =>
-        denials.save(unit.newId('dnl'), denial, invocation.nowMs),
+      const { refusal } = invocation;
+      if (!refusal || error instanceof TransactionLost) throw error;
+      throw new RollbackThen(refusal.error, () =>
+        denials.save(unit.newId('dnl'), refusal.denial, invocation.nowMs),
       );
     }
   };
 }
 
-/** Says in the vertical's own words what was not allowed. */
-function denialError(vertical: Vertical, denial: Denial): PlatformError {
-  const words = vertical.manifest.permissions[denial.permission] ?? denial.permission;
-  return new PlatformError(
-    'permission_denied',
-    `Your role does not allow this: ${words}. Ask the owner if you need it.`,
-    {
-      reason: denial.permission.replaceAll('.', '_'),
-    },
-  );
+/** Calls a function of the vertical; whatever it throws is made safe to handle. */
+function attempt<I, O>(operation: string, work: (input: I) => O, input: I): O {
+  try {
+    return work(input);
+  } catch (error) {
+    throw soundError(operation, error);
+  }
+}
+
+/** A copy of what was sent. @throws PlatformError `validation_failed` when it is no JSON value. */
+function jsonInput(input: unknown): unknown {
+  if (input === undefined) return undefined;
+  try {
+    return jsonCopy(input, { wellFormed: true });
+  } catch (error) {
+    if (!(error instanceof NotJson)) throw error;
+    const { path, fault } = error;
+    throw new PlatformError('validation_failed', `The input is not valid. ${error.message}`, {
+      reason: 'input_not_json',
+      errors: [{ path, message: fault }],
+    });
+  }
+}
+
+/** The answer of `run` as its schema gives it out: a JSON value, so that a replay is what the first caller got. */
+function outputOf(name: string, operation: Operation, returned: unknown): unknown {
+  if (isThenable(returned)) {
+    Promise.resolve(returned).catch(() => undefined);
+    throw new TypeError(`operation ${name}: run returned a promise; it must be synchronous`);
+  }
+  const parsed = operation.output.safeParse(returned);
+  if (!parsed.success)
+    throw new TypeError(`operation ${name}: the output does not fit its schema`, { cause: parsed.error });
+  return parsed.data === undefined ? null : assertJson(`operation ${name}, output`, parsed.data);
 }

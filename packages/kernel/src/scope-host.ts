@@ -23,7 +23,10 @@ export interface ScopeHost extends VerticalScopeHost {
   operations(scopeId: string, principal: PrincipalId): OperationStub;
 }
 
-/** Builds the host of a vertical's scopes. */
+/**
+ * Builds the host of a vertical's scopes. Every member of the management contract rejects with a `PlatformError`:
+ * `not_found`, reason `unknown_scope`, for a scope that does not exist and for another tenant's alike.
+ */
 export function makeScopeHost({
   engine,
   unit,
@@ -36,9 +39,10 @@ export function makeScopeHost({
   /** The scope of a management call, or `not_found` when it is another tenant's: the two must look alike. */
   const owned = async (ref: ScopeRef): Promise<ScopeStub> => {
     const stub = scope(ref.scopeId);
-    const { tenantId } = await stub.identify({});
-    if (tenantId !== ref.tenantId)
-      throw new PlatformError('not_found', 'There is no such scope.', { reason: 'unknown_scope' });
+    const { tenantId } = await stub.identify({}).catch((error: unknown) => {
+      throw error instanceof PlatformError && error.code === 'not_found' ? unknownScope() : error;
+    });
+    if (tenantId !== ref.tenantId) throw unknownScope();
     return stub;
   };
 
@@ -46,7 +50,17 @@ export function makeScopeHost({
     scope,
     operations: (scopeId, principal) => {
       const stub = scope(scopeId);
-      return { invoke: (request) => stub.invoke({ ...request, principal }) };
+      return {
+        // Member by member: a request cannot bring a principal or a cause of its own along.
+        invoke: ({ operation, input, idempotencyKey, ifMatch }) =>
+          stub.invoke({
+            operation,
+            input,
+            principal,
+            ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+            ...(ifMatch === undefined ? {} : { ifMatch }),
+          }),
+      };
     },
     provisionScopeLocal: ({ scopeId, tenantId, name }) =>
       engine.unit(unit, scopeId, { create: true }).provision({ tenantId, name }),
@@ -69,4 +83,8 @@ export function makeScopeHost({
       }),
     summarizeDenialsLocal: async ({ groupBy, ...ref }) => (await owned(ref)).summarizeDenials({ groupBy }),
   };
+}
+
+function unknownScope(): PlatformError {
+  return new PlatformError('not_found', 'There is no such scope.', { reason: 'unknown_scope' });
 }

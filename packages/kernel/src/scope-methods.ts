@@ -15,6 +15,7 @@ import type {
 } from '@freehold/contracts';
 import type { Proof } from './permissions/permissions.ts';
 
+/** What a walk through the log answers: at most 500 events. */
 export interface EventWalkResult {
   readonly items: EventRecord[];
   /** True when the walk was cut at its bound. */
@@ -28,31 +29,54 @@ export interface Holdings {
   readonly permissions: readonly string[];
 }
 
+/** Who holds which role, and who gave it. */
 export interface RoleAssignment {
   readonly principal: PrincipalId;
   readonly role: string;
+  /** A principal, or `platform`. */
   readonly grantedBy: string;
+  /** Milliseconds since the epoch. */
   readonly atMs: number;
 }
 
-/** `by` is the principal whose authority it is: a role is given only by somebody who holds all of it, or by the platform. */
+/**
+ * A role given or taken. `by` is the principal whose authority it is, or the platform, which has all: somebody else
+ * must hold every permission of the role for the whole scope and without end (`forbidden`, reason
+ * `role_exceeds_holder`, and a denial whose operation is null).
+ */
 export interface RoleChange {
   readonly principal: PrincipalId;
   readonly role: string;
   readonly by: PrincipalId | 'platform';
 }
 
-/** The methods of a scope's unit (design: kernel). Each takes one JSON value; failures are `PlatformError`s. */
+/**
+ * The methods of a scope's unit (design: kernel). Each takes one JSON value and rejects with a `PlatformError`:
+ * `not_found` for what is not there, `validation_failed` for an input of another shape.
+ */
 export type ScopeMethods = {
   /** Called through a stub with `create`. Provisioning twice is provisioning once; another tenant's scope is `not_found`. */
   provision(input: { readonly tenantId: TenantId; readonly name: string }): 'provisioned' | 'unchanged';
-  /** Runs one operation for a principal: validated, permitted, recorded, all or nothing. */
+  /**
+   * Runs one operation for a principal: validated, permitted, recorded, all or nothing. `cause` is the event that set
+   * it off. In this order it rejects with `not_found` (`unknown_operation`, `unknown_cause`), `validation_failed`,
+   * `permission_denied` (with a denial row), `conflict` (`idempotency_key_reused`), `precondition_failed`, and what
+   * `run` throws. A replay is answered before the precondition, and only to somebody whom the permission still lets
+   * through.
+   */
   invoke(input: InvokeRequest & { readonly principal: PrincipalId; readonly cause?: EventId }): InvokeResult;
-  /** Replaces the roles that the platform adds to the manifest's own. */
+  /** Replaces the roles that the platform adds to the manifest's own, and cannot change those. */
   projectRoles(input: { readonly roles: Readonly<Record<string, readonly string[]>> }): null;
+  /** Giving a role twice is giving it once. */
   assignRole(input: RoleChange): null;
+  /**
+   * Takes a role away. With the last one go all direct grants of that principal, and `by` must hold those too. A role
+   * that is declared no more can still be taken from whoever has it.
+   */
   revokeRole(input: RoleChange): null;
+  /** All of them, by principal and role. */
   assignments(input: Record<string, never>): RoleAssignment[];
+  /** What a principal holds for the whole scope; what he holds for single records, `explain` tells. */
   holdings(input: { readonly principal: PrincipalId }): Holdings;
   /** Every assignment and grant that gives the principal the permission. */
   explain(input: {
@@ -60,7 +84,7 @@ export type ScopeMethods = {
     readonly permission: string;
     readonly entity?: EntityRef;
   }): Proof[];
-  /** The story of one record, oldest first. */
+  /** The story of one record, oldest first; `limit` is 1 to 200. */
   history(input: {
     readonly entity: EntityRef;
     readonly limit: number;
@@ -70,15 +94,18 @@ export type ScopeMethods = {
   cause(input: { readonly event: EventId }): EventWalkResult;
   /** What an event set off, directly and further on, in the order of their happening. */
   effects(input: { readonly event: EventId }): EventWalkResult;
-  /** Everything that one invocation recorded. */
+  /** Every event that one invocation recorded; what it invoked has invocations of its own. */
   invocation(input: { readonly invocation: InvocationId }): EventWalkResult;
+  /** Refused attempts, newest first; `limit` is 1 to 200. */
   listDenials(input: {
     readonly actor?: string;
     readonly permission?: string;
     readonly limit: number;
     readonly cursor?: string;
   }): Page<DenialRecord>;
+  /** Refused attempts, counted; the largest bucket first (spec 4.3.7). */
   summarizeDenials(input: { readonly groupBy: 'actor' | 'operation' }): DenialsSummary;
+  /** The journal of the scope's migrations: `spine` is the platform's set, `vertical` the application's. */
   appliedMigrations(input: Record<string, never>): MigrationRecord[];
   /** Whose scope this is. */
   identify(input: Record<string, never>): { readonly tenantId: TenantId; readonly name: string };

@@ -1,21 +1,48 @@
 /** A scope's unit: the kernel's parts put together over one database. */
-import { PlatformError, permissionKey, roleKey, type TenantId, toTimestamp } from '@freehold/contracts';
+import {
+  entityRef,
+  ID_PREFIXES,
+  makeIdFactory,
+  PlatformError,
+  pageQuery,
+  parseInput,
+  provisionRequest,
+  type TenantId,
+  tenantId as tenantIdSchema,
+  timeOfId,
+  toTimestamp,
+} from '@freehold/contracts';
 import { appliedMigrations, defineUnit, type UnitContext, type UnitDefinition } from '@freehold/store';
+import { z } from 'zod';
 import { makeDenialStore } from './denials/store.ts';
-import { makeEventStore } from './events/store.ts';
+import { type EventStore, makeEventStore } from './events/store.ts';
 import { makeIdempotency } from './idempotency/idempotency.ts';
 import { makeInvoke } from './invoke.ts';
-import { makePermissions, type Permissions } from './permissions/permissions.ts';
-import type { RoleChange, ScopeMethods } from './scope-methods.ts';
+import { makeRequireEntity } from './lib/entities.ts';
+import { makePermissions } from './permissions/permissions.ts';
+import { makeRoleMethods } from './permissions/role-methods.ts';
+import type { ScopeMethods } from './scope-methods.ts';
 import { spineMigrations } from './spine.ts';
 import type { Vertical } from './vertical.ts';
 
+/** What an engine needs to host the scopes of a vertical. */
 export type ScopeUnit = UnitDefinition<ScopeMethods>;
 
 /** Names of tables that a vertical may read and never write. */
 const SPINE_PREFIX = '_spine_';
 
-/** The unit that hosts the scopes of a vertical: kind `scope-<slug>`, keyed by scope id. */
+const provisionInput = z.strictObject({ tenantId: tenantIdSchema, name: provisionRequest.shape.name });
+const historyInput = z.strictObject({ entity: entityRef, ...pageQuery });
+const denialsInput = z.strictObject({
+  actor: z.string().optional(),
+  permission: z.string().optional(),
+  ...pageQuery,
+});
+
+/**
+ * The unit that hosts the scopes of a vertical: kind `scope-<slug>`, keyed by scope id. A scope is created by
+ * `provision` and migrated whenever it is opened: the spine first, then the vertical's own set, guarded.
+ */
 export function makeScopeUnit(vertical: Vertical): ScopeUnit {
   return defineUnit<ScopeMethods>({
     kind: `scope-${vertical.manifest.slug}`,
@@ -43,7 +70,8 @@ function openScope(vertical: Vertical, unit: UnitContext): ScopeMethods {
   const events = makeEventStore(db);
   const denials = makeDenialStore(db);
   unit.onRollback(permissions.forget);
-  for (const id of [...events.newestIds(), denials.newestId() ?? []].flat()) unit.newId.observe(id);
+  const newest = events.newest();
+  observeNewest(unit, [...newest.ids, denials.newestId() ?? []].flat(), newest.endedAtMs);
 
   const invoke = makeInvoke({
     unit,
@@ -51,6 +79,7 @@ function openScope(vertical: Vertical, unit: UnitContext): ScopeMethods {
     permissions,
     events,
     denials,
+    requireEntity: makeRequireEntity(vertical.manifest),
     idempotency: makeIdempotency(db),
     sql: unit.guarded({ protectedPrefix: SPINE_PREFIX, readOnly: false }),
     readOnlySql: unit.guarded({ protectedPrefix: SPINE_PREFIX, readOnly: true }),
@@ -70,7 +99,8 @@ function openScope(vertical: Vertical, unit: UnitContext): ScopeMethods {
   };
 
   return {
-    provision: ({ tenantId, name }) => {
+    provision: (input) => {
+      const { tenantId, name } = parseInput('The scope', provisionInput, input);
       const existing = db.get<{ tenantId: TenantId }>(
         'SELECT tenant_id AS tenantId FROM _spine_scope WHERE singleton = 1',
       );
@@ -91,10 +121,10 @@ function openScope(vertical: Vertical, unit: UnitContext): ScopeMethods {
       identify();
       return invoke(input);
     },
-    ...roleMethods(vertical, unit, permissions),
+    ...makeRoleMethods(vertical, unit, permissions, denials),
     explain: ({ principal, permission, entity }) =>
       permissions.proofs({ principal, permission, entity, nowMs: unit.now() }),
-    history: (input) => events.history(input),
+    history: (input) => events.history(parseInput('The query', historyInput, input)),
     cause: ({ event }) => {
       requireEvent(events, event);
       return events.cause(event);
@@ -104,7 +134,7 @@ function openScope(vertical: Vertical, unit: UnitContext): ScopeMethods {
       return events.effects(event);
     },
     invocation: ({ invocation }) => events.invocation(invocation),
-    listDenials: (input) => denials.list(input),
+    listDenials: (input) => denials.list(parseInput('The query', denialsInput, input)),
     summarizeDenials: ({ groupBy }) => denials.summarize(groupBy),
     appliedMigrations: () =>
       appliedMigrations(db).map(({ appliedAtMs, ...row }) => ({
@@ -114,77 +144,17 @@ function openScope(vertical: Vertical, unit: UnitContext): ScopeMethods {
   };
 }
 
-function roleMethods(
-  vertical: Vertical,
-  unit: UnitContext,
-  permissions: Permissions,
-): Pick<ScopeMethods, 'projectRoles' | 'assignRole' | 'revokeRole' | 'assignments' | 'holdings'> {
-  /** A role is given and taken only by somebody who holds all of it (design: kernel, "delegation bounded"). */
-  const requireAuthority = ({ role, by }: RoleChange): void => {
-    const needed = permissions.permissionsOfRole(role);
-    if (!needed)
-      throw new PlatformError('not_found', `There is no role ${role}.`, { reason: 'unknown_role' });
-    if (by === 'platform') return;
-    const held = new Set(permissions.held(by, unit.now()));
-    if ([...needed].every((permission) => held.has(permission))) return;
-    throw new PlatformError(
-      'forbidden',
-      'You can only give or take a role whose permissions you hold yourself.',
-      {
-        reason: 'role_exceeds_holder',
-      },
-    );
-  };
-
-  return {
-    projectRoles: ({ roles }) => {
-      for (const [role, keys] of Object.entries(roles)) {
-        if (!roleKey.safeParse(role).success || keys.some((key) => !permissionKey.safeParse(key).success)) {
-          throw new PlatformError(
-            'validation_failed',
-            `The role ${JSON.stringify(role)} or one of its permissions is malformed.`,
-          );
-        }
-        const unknown = keys.find((key) => !Object.hasOwn(vertical.manifest.permissions, key));
-        if (unknown !== undefined) {
-          throw new PlatformError(
-            'validation_failed',
-            `The role ${role} names ${unknown}, which this vertical does not declare.`,
-          );
-        }
-      }
-      permissions.store.replaceProjectedRoles(roles);
-      permissions.forget();
-      return null;
-    },
-    assignRole: (change) => {
-      requireAuthority(change);
-      permissions.store.saveAssignment({
-        principal: change.principal,
-        role: change.role,
-        grantedBy: change.by,
-        nowMs: unit.now(),
-      });
-      permissions.forget();
-      return null;
-    },
-    revokeRole: (change) => {
-      requireAuthority(change);
-      permissions.store.deleteAssignment(change.principal, change.role);
-      permissions.forget();
-      if (permissions.rolesOf(change.principal).length === 0)
-        permissions.store.deleteGrantsOf(change.principal);
-      return null;
-    },
-    assignments: () => permissions.store.assignments(),
-    holdings: ({ principal }) => ({
-      roles: permissions.rolesOf(principal),
-      permissions: permissions.held(principal, unit.now()),
-    }),
-  };
+/**
+ * Makes every id greater than any that this scope has stored. Ids that a vertical made carry no trace here, so
+ * the factory goes on one millisecond after the last invocation ended, in which all of its ids were made.
+ */
+function observeNewest(unit: UnitContext, ids: readonly string[], endedAtMs: number): void {
+  const lastMs = Math.max(endedAtMs, ...ids.map(timeOfId));
+  const first = makeIdFactory({ now: () => lastMs + 1, random: (bytes) => new Uint8Array(bytes) });
+  if (lastMs > 0) unit.newId.observe(first(ID_PREFIXES.event));
 }
 
-function requireEvent(events: ReturnType<typeof makeEventStore>, id: string): void {
+function requireEvent(events: EventStore, id: string): void {
   if (!events.exists(id)) throw new PlatformError('not_found', 'There is no such event in this scope.');
 }
 

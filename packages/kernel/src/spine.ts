@@ -56,5 +56,13 @@ CREATE TABLE _spine_idempotency (
 CREATE INDEX _spine_idempotency_at ON _spine_idempotency (at);
 `,
     },
+    {
+      version: 2,
+      name: 'indexes for the denials of one actor and for grants over the whole scope',
+      sql: `
+CREATE INDEX _spine_denials_of_actor ON _spine_denials (actor, id);
+CREATE INDEX _spine_grants_wide ON _spine_grants (subject, permission) WHERE entity_type = '';
+`,
+    },
   ],
 };

@@ -18,16 +18,19 @@ import type { Proof } from './permissions/permissions.ts';
 
 /** Something that happened, to be remembered for good. */
 export interface NewEvent {
-  /** What happened, in the past tense: `order.completed`. */
+  /** What happened, in the past tense: `order.completed`. Lower case, at most 128 characters. */
   readonly type: string;
-  /** The record it happened to. */
+  /** The record it happened to, of a type that the manifest declares. Its version is the id of the last such event. */
   readonly entity: EntityRef;
-  /** The facts, small. No personal data. */
+  /** The facts, small: at most 65,536 characters of JSON. No personal data. */
   readonly payload?: JsonValue;
 }
 
+/** A permission given to one principal (design: kernel, "Permissions"). */
 export interface GrantRequest {
+  /** Another shape of id is `validation_failed`, reason `subject_malformed`. */
   readonly subject: PrincipalId;
+  /** A key that the manifest declares. */
   readonly permission: string;
   /** Narrows the grant to one record; without it the grant is for the whole scope. */
   readonly entity?: EntityRef;
@@ -35,15 +38,26 @@ export interface GrantRequest {
   readonly expiresAtMs?: number;
 }
 
-/** What an operation's `run` is given (design: kernel, "Operations"). Everything in it is synchronous. */
+/**
+ * What an operation's `run` is given (design: kernel, "Operations"). Everything in it is synchronous, and works
+ * until `run` has returned: later use is a TypeError, because later is another caller's transaction.
+ *
+ * Wherever a record is named, its type must be declared in the manifest and its id has 1 to 128 characters
+ * (`validation_failed`, reason `entity_id_malformed`). Undeclared permissions and types, malformed event types,
+ * values that are no JSON, and writes of a read-only operation are TypeErrors: bugs of the vertical, `internal` to
+ * its caller, with a message for whoever reads the incidents.
+ */
 export interface OperationContext {
-  /** The vertical's own tables. Spine tables can be read and never written. Read only in a read-only operation. */
+  /**
+   * The vertical's own tables. Spine tables can be read and never written. Read only in a read-only operation.
+   * @throws StatementRefused on SQL that reaches further (see the README of `@freehold/store`).
+   */
   readonly sql: SqlDatabase;
   readonly principal: PrincipalId;
   readonly scope: ScopeId;
   /** When the invocation began, in milliseconds since the epoch. */
   readonly now: number;
-  /** A fresh sortable id with the prefix. */
+  /** A fresh id that sorts after every one before it. The prefix is 2 to 16 lower-case letters and digits. */
   newId(prefix: string): string;
   /** Appends an event to the scope's history; it becomes the cause of whatever is invoked after it. */
   emit(event: NewEvent): EventId;
@@ -57,11 +71,26 @@ export interface OperationContext {
   can(permission: string, entity?: EntityRef): boolean;
   /** The records of a type for which the principal holds a permission: all of them, or these. */
   reach(permission: string, entityType: string): 'all' | readonly string[];
-  /** Gives somebody a permission that the caller holds. Granting twice is granting once. */
+  /**
+   * Gives somebody a permission that the caller holds, for at most as long as he holds it himself. Granting twice is
+   * granting once: the later request sets the expiry, except that nobody shortens a grant that outlives his own hold.
+   * What was given stays when its giver loses the permission later; it is revoked by itself.
+   * @throws PlatformError `permission_denied`, and refuses the invocation as {@link OperationContext.check} does;
+   * reason `grant_outlives_holder` when it would end later than the caller's own.
+   */
   grant(request: GrantRequest): void;
-  /** Takes a direct grant back. Nothing happens when there is none. */
+  /**
+   * Takes a direct grant back. Nothing happens when there is none.
+   * @throws PlatformError `permission_denied` when the caller does not hold the permission, or not for as long as the
+   * grant would last (reason `grant_outlives_holder`).
+   */
   revoke(request: Omit<GrantRequest, 'expiresAtMs'>): void;
-  /** Runs another operation of this vertical as the same principal, in the same transaction, caused by the last event. */
+  /**
+   * Runs another operation of this vertical as the same principal, in the same transaction, caused by the last event,
+   * and answers its output. When it fails and `run` catches that, nothing of it stays; a refused permission refuses
+   * the whole invocation all the same. At most 16 levels deep.
+   * @throws TypeError on an unknown operation and on an input that does not fit: the caller did not write either.
+   */
   invoke(operation: string, input: unknown): unknown;
 }
 
@@ -71,7 +100,7 @@ export type Operation<
   O extends z.ZodType = z.ZodType,
 > = OperationDeclaration<OperationContext, I, O>;
 
-/** Gives one declaration its exact types, so that `run` knows its input. */
+/** Gives one declaration its exact types, so that `run` knows its input. Checks nothing: see {@link defineOperations}. */
 export function operation<I extends z.ZodType, O extends z.ZodType>(
   declaration: Operation<I, O>,
 ): Operation<I, O> {
@@ -83,6 +112,11 @@ export function operation<I extends z.ZodType, O extends z.ZodType>(
  * @throws TypeError that names the operation at fault.
  */
 export function defineOperations<T extends OperationTable>(table: T): T {
+  requireRunnable(table);
+  return table;
+}
+
+function requireRunnable(table: OperationTable): void {
   for (const [name, { run }] of Object.entries(table)) {
     if (!OPERATION_NAME.test(name))
       throw new TypeError(`operation ${name}: a name is noun/verb in lower case`);
@@ -92,7 +126,6 @@ export function defineOperations<T extends OperationTable>(table: T): T {
       );
     }
   }
-  return table;
 }
 
 /** An application for one trade: what it declares, the shape of its data, and what can be done with it. */
@@ -104,7 +137,8 @@ export interface Vertical {
 }
 
 /**
- * Checks a vertical: the manifest, and that operations name declared permissions.
+ * Checks a vertical: the manifest, its operations as {@link defineOperations} does, that they name declared
+ * permissions, and that none writes on GET. A vertical that cannot work fails at start, not at its first call.
  * @throws TypeError that names what is wrong.
  */
 export function defineVertical(vertical: Vertical): Vertical {
@@ -113,6 +147,7 @@ export function defineVertical(vertical: Vertical): Vertical {
     const first = manifest.error.issues[0];
     throw new TypeError(`manifest of ${vertical.manifest.slug}: ${first?.path.join('.')} ${first?.message}`);
   }
+  requireRunnable(vertical.operations);
   for (const [name, declared] of Object.entries(vertical.operations)) {
     if (!Object.hasOwn(vertical.manifest.permissions, declared.permission)) {
       throw new TypeError(`operation ${name}: names an undeclared permission: ${declared.permission}`);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import type { PlatformError } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import {
   guest,
@@ -263,8 +264,9 @@ test('a scope of another tenant cannot be told from one that does not exist', as
   const missing = await shop.host
     .entityHistoryLocal({ ...query, tenantId: tenant, scopeId: 'scp_01arz3ndektsv4rrffq69g5fff' as never })
     .catch((error) => error);
-  expect(foreign).toMatchObject({ code: 'not_found' });
-  expect(missing).toMatchObject({ code: 'not_found' });
+  const outside = ({ code, reason, message }: PlatformError) => ({ code, reason, message });
+  expect(outside(foreign)).toMatchObject({ code: 'not_found', reason: 'unknown_scope' });
+  expect(outside(missing)).toEqual(outside(foreign));
 });
 
 test('ids go on increasing when the clock steps back over a restart', async () => {

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PlatformError, type PrincipalId, type TenantId } from '@freehold/contracts';
+import { type EntityRef, PlatformError, type PrincipalId, type TenantId } from '@freehold/contracts';
 import { z } from 'zod';
 import { openNodeEngine } from '../../engine-node/src/index.ts';
 import {
@@ -123,7 +123,39 @@ export const operations = defineOperations({
     readOnly: true,
     run: (ctx, { what }) => scenario(what)(ctx),
   }),
+  'test/about': operation({
+    summary: 'Do nothing about what the test says',
+    input: z.strictObject({ id: z.string() }),
+    output: z.void(),
+    permission: 'box.list',
+    entity: (input) => about.entity(input) as EntityRef,
+    run: () => undefined,
+  }),
+  'test/dated': operation({
+    summary: 'Take and answer what is no JSON inside',
+    input: z.strictObject({
+      day: z.string().transform((text) => new Date(text)),
+      note: z.array(z.string()).default([]),
+    }),
+    output: z.strictObject({ next: z.date().transform((date) => date.toISOString()) }),
+    permission: 'box.list',
+    run: (ctx, input) => {
+      input.note.push('changed by run');
+      ctx.sql.run(
+        'INSERT INTO boxes (id, label, state) VALUES (?, ?, ?)',
+        ctx.newId('box'),
+        'dated',
+        'packed',
+      );
+      return { next: new Date(input.day.getTime() + 86_400_000) };
+    },
+  }),
 });
+
+/** What `entity()` of `test/about` answers. Set by the test, and reset by it. */
+export const about: { entity: (input: { id: string }) => unknown } = {
+  entity: ({ id }) => ({ type: 'box', id }),
+};
 
 type Scenario = (ctx: OperationContext) => unknown;
 const scenarios = new Map<string, Scenario>();
@@ -206,6 +238,7 @@ export async function openShop(options: { vertical?: Vertical; dataDirectory?: s
   ) => scope.invoke({ principal, operation, input, ...extra });
   return {
     dataDirectory,
+    scopeId,
     clock,
     incidents,
     engine,

@@ -30,6 +30,40 @@ interface DenialRow {
 
 const COLUMNS =
   'id, actor, permission, entity_type AS entityType, entity_id AS entityId, operation, at AS atMs';
+/** Sorts after every id there is, or will be: ids are ASCII letters, digits and an underscore. */
+const NEWEST = '~';
+
+const list = (where: string): string =>
+  `SELECT ${COLUMNS} FROM _spine_denials WHERE ${where} id < ? ORDER BY id DESC LIMIT ?`;
+
+/** Counts over an index alone; only the newest row of each bucket is looked up. */
+const summary = (key: string): string =>
+  `SELECT ${key
+    .split(', ')
+    .map((column) => `bucket.${column} AS ${column}`)
+    .join(', ')}, bucket.count AS count, newest.at AS lastMs
+   FROM (SELECT ${key}, count(*) AS count, max(id) AS newest FROM _spine_denials GROUP BY ${key}) AS bucket
+   CROSS JOIN _spine_denials AS newest ON newest.id = bucket.newest
+   ORDER BY bucket.count DESC, bucket.newest DESC`;
+
+export const DENIAL_SQL = {
+  list: list(''),
+  listOfActor: list('actor = ? AND'),
+  listOfPermission: list('permission = ? AND'),
+  listOfActorAndPermission: list('actor = ? AND permission = ? AND'),
+  summaryByActor: summary('actor, permission'),
+  summaryByOperation: summary('operation'),
+} as const;
+
+interface BucketRow {
+  readonly actor?: string;
+  readonly permission?: string;
+  readonly operation?: string | null;
+  readonly count: number;
+  readonly lastMs: number;
+}
+
+export type DenialStore = ReturnType<typeof makeDenialStore>;
 
 export function makeDenialStore(db: SqlDatabase) {
   return {
@@ -50,46 +84,36 @@ export function makeDenialStore(db: SqlDatabase) {
 
     /** Newest first. */
     list: (filter: {
-      actor?: string;
-      permission?: string;
+      actor?: string | undefined;
+      permission?: string | undefined;
       limit: number;
-      cursor?: string;
+      cursor?: string | undefined;
     }): Page<DenialRecord> => {
-      const conditions: string[] = [];
-      const params: string[] = [];
-      const narrow = (condition: string, value: string | undefined): void => {
-        if (value === undefined) return;
-        conditions.push(condition);
-        params.push(value);
-      };
-      narrow('actor = ?', filter.actor);
-      narrow('permission = ?', filter.permission);
-      narrow('id < ?', filter.cursor === undefined ? undefined : decodeCursor(filter.cursor));
-      const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
-      const rows = db.all<DenialRow>(
-        `SELECT ${COLUMNS} FROM _spine_denials ${where} ORDER BY id DESC LIMIT ?`,
-        ...params,
-        filter.limit + 1,
-      );
-      return cutPage(rows, filter.limit, (row) => row.id, recordOf);
+      const { actor, permission, limit, cursor } = filter;
+      const sql = listFor(actor !== undefined, permission !== undefined);
+      const given = [actor, permission].filter((each) => each !== undefined);
+      const before = cursor === undefined ? NEWEST : decodeCursor(cursor);
+      const rows = db.all<DenialRow>(sql, ...given, before, limit + 1);
+      return cutPage(rows, limit, (row) => row.id, recordOf);
     },
 
-    /** Refusals that unwound no operation form one null bucket, which counts like any other (spec 4.3.7). */
+    /**
+     * The largest bucket first. Refusals that unwound no operation form one null bucket, which counts like any
+     * other (spec 4.3.7).
+     */
     summarize: (groupBy: 'actor' | 'operation'): DenialsSummary => {
-      const key = groupBy === 'actor' ? 'actor, permission' : 'operation';
-      const rows = db.all<{
-        actor?: string;
-        permission?: string;
-        operation?: string | null;
-        count: number;
-        lastMs: number;
-      }>(
-        `SELECT ${key}, count(*) AS count, max(at) AS lastMs FROM _spine_denials GROUP BY ${key} ORDER BY count DESC, ${key}`,
-      );
-      const buckets = rows.map(({ lastMs, ...bucket }) => ({ ...bucket, lastAt: toTimestamp(lastMs) }));
+      const sql = groupBy === 'actor' ? DENIAL_SQL.summaryByActor : DENIAL_SQL.summaryByOperation;
+      const buckets = db
+        .all<BucketRow>(sql)
+        .map(({ lastMs, ...bucket }) => ({ ...bucket, lastAt: toTimestamp(lastMs) }));
       return { groupBy, total: buckets.reduce((sum, bucket) => sum + bucket.count, 0), buckets };
     },
   };
+}
+
+function listFor(byActor: boolean, byPermission: boolean): string {
+  if (byActor) return byPermission ? DENIAL_SQL.listOfActorAndPermission : DENIAL_SQL.listOfActor;
+  return byPermission ? DENIAL_SQL.listOfPermission : DENIAL_SQL.list;
 }
 
 function recordOf(row: DenialRow): DenialRecord {

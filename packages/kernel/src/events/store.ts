@@ -10,7 +10,6 @@ import {
   toTimestamp,
 } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
-import type { Proof } from '../permissions/permissions.ts';
 import type { EventWalkResult } from '../scope-methods.ts';
 
 /** How many events one walk answers at most. */
@@ -53,11 +52,19 @@ export const EVENT_SQL = {
   version: 'SELECT id FROM _spine_events WHERE entity_type = ? AND entity_id = ? ORDER BY id DESC LIMIT 1',
 } as const;
 
+/** The newest of each kind of id, read along the primary key when a scope is opened. */
+const NEWEST_EVENT = 'SELECT id FROM _spine_events ORDER BY id DESC LIMIT 1';
+const NEWEST_INVOCATION =
+  'SELECT id, started_at + duration_ms AS endedAtMs FROM _spine_invocations ORDER BY id DESC LIMIT 1';
+
+export type EventStore = ReturnType<typeof makeEventStore>;
+
 export function makeEventStore(db: SqlDatabase) {
   const one = (id: string): EventRow | undefined => db.get<EventRow>(EVENT_SQL.one, id);
 
   return {
-    append: (event: EventRow, proof: Proof): void =>
+    /** `proof` is the JSON of what let the actor through. */
+    append: (event: EventRow, proof: string): void =>
       db.run(
         `INSERT INTO _spine_events
            (id, type, version, entity_type, entity_id, actor, operation, invocation, cause, proof, pii_class, subject, payload, at)
@@ -70,7 +77,7 @@ export function makeEventStore(db: SqlDatabase) {
         event.operation,
         event.invocation,
         event.cause,
-        JSON.stringify(proof),
+        proof,
         event.payload,
         event.atMs,
       ),
@@ -93,12 +100,13 @@ export function makeEventStore(db: SqlDatabase) {
     version: (entity: EntityRef): string | null =>
       db.get<{ id: string }>(EVENT_SQL.version, entity.type, entity.id)?.id ?? null,
 
-    /** The greatest ids in use, so that ids go on increasing when the clock stepped back over a restart. */
-    newestIds: (): string[] =>
-      ['_spine_events', '_spine_invocations'].flatMap((table) => {
-        const row = db.get<{ id: string }>(`SELECT id FROM ${table} ORDER BY id DESC LIMIT 1`);
-        return row ? [row.id] : [];
-      }),
+    /** The newest event and invocation, and when that invocation ended; what there is of them. */
+    newest: (): { readonly ids: string[]; readonly endedAtMs: number } => {
+      const event = db.get<{ id: string }>(NEWEST_EVENT);
+      const invocation = db.get<{ id: string; endedAtMs: number }>(NEWEST_INVOCATION);
+      const ids = [event, invocation].flatMap((row) => (row ? [row.id] : []));
+      return { ids, endedAtMs: invocation?.endedAtMs ?? 0 };
+    },
 
     history: ({
       entity,
@@ -107,7 +115,7 @@ export function makeEventStore(db: SqlDatabase) {
     }: {
       entity: EntityRef;
       limit: number;
-      cursor?: string;
+      cursor?: string | undefined;
     }): Page<EventRecord> => {
       const after = cursor === undefined ? '' : decodeCursor(cursor);
       const rows = db.all<EventRow>(EVENT_SQL.history, entity.type, entity.id, after, limit + 1);

@@ -11,15 +11,53 @@ const KEPT_MS = 24 * 60 * 60 * 1000;
 /** How many expired results one call clears away, so that no call pays for a whole day of others. */
 const CLEARED_PER_CALL = 20;
 
+/**
+ * How long a stored answer may be, in characters of JSON. A Durable Object's row holds 2 MB; the limit is the same
+ * on every engine, so that an operation does not work on one of them only.
+ */
+const RESULT_LENGTH_MAX = 500_000;
+
 /** Visible ASCII, as a header can carry it. */
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
+/** A key that a caller sent, and what it stands for. */
 export interface KeyedCall {
   readonly principal: string;
   readonly operation: string;
   readonly key: string;
+  /** SHA-256 of the input as it was sent, in hexadecimal. */
+  readonly fingerprint: string;
+  readonly nowMs: number;
+}
+
+export const IDEMPOTENCY_SQL = {
+  recall:
+    'SELECT fingerprint, result FROM _spine_idempotency WHERE principal = ? AND operation = ? AND key = ? AND at > ?',
+  expired: `SELECT principal, operation, key FROM _spine_idempotency WHERE at <= ? ORDER BY at LIMIT ${CLEARED_PER_CALL}`,
+} as const;
+
+/**
+ * Checks a key and joins it with what it stands for. The input is taken as it was sent, before its schema made
+ * dates, defaults or anything else of it, and before `run` could change it.
+ * @throws PlatformError `validation_failed`, reason `idempotency_key_malformed`.
+ */
+export function keyedCall(call: {
+  readonly principal: string;
+  readonly operation: string;
+  readonly key: unknown;
   readonly input: unknown;
   readonly nowMs: number;
+}): KeyedCall {
+  const { principal, operation, key, input, nowMs } = call;
+  if (typeof key !== 'string' || !KEY.test(key)) {
+    throw new PlatformError('validation_failed', 'An idempotency key is 1 to 255 visible ASCII characters.', {
+      reason: 'idempotency_key_malformed',
+    });
+  }
+  const fingerprint = createHash('sha256')
+    .update(canonicalJson(input ?? null))
+    .digest('hex');
+  return { principal, operation, key, fingerprint, nowMs };
 }
 
 export function makeIdempotency(db: SqlDatabase) {
@@ -29,24 +67,15 @@ export function makeIdempotency(db: SqlDatabase) {
      * @throws PlatformError `conflict`, reason `idempotency_key_reused`, when the key came with another input before.
      */
     recall: (call: KeyedCall): InvokeResult | undefined => {
-      if (!KEY.test(call.key)) {
-        throw new PlatformError(
-          'validation_failed',
-          'An idempotency key is 1 to 255 visible ASCII characters.',
-          {
-            reason: 'idempotency_key_malformed',
-          },
-        );
-      }
       const row = db.get<{ fingerprint: string; result: string }>(
-        'SELECT fingerprint, result FROM _spine_idempotency WHERE principal = ? AND operation = ? AND key = ? AND at > ?',
+        IDEMPOTENCY_SQL.recall,
         call.principal,
         call.operation,
         call.key,
         call.nowMs - KEPT_MS,
       );
       if (!row) return undefined;
-      if (row.fingerprint !== fingerprint(call.input)) {
+      if (row.fingerprint !== call.fingerprint) {
         throw new PlatformError(
           'conflict',
           'This idempotency key was used before with a different input. Use a fresh key for a new request.',
@@ -58,27 +87,33 @@ export function makeIdempotency(db: SqlDatabase) {
       return { ...(JSON.parse(row.result) as InvokeResult), replayed: true };
     },
 
+    /** Keeps the result. @throws TypeError when it is too long to be kept: without it, a repeat would act twice. */
     store: (call: KeyedCall, result: InvokeResult): void => {
-      db.run(
-        `DELETE FROM _spine_idempotency WHERE (principal, operation, key) IN
-           (SELECT principal, operation, key FROM _spine_idempotency WHERE at <= ? ORDER BY at LIMIT ${CLEARED_PER_CALL})`,
+      const text = JSON.stringify(result);
+      if (text.length > RESULT_LENGTH_MAX)
+        throw new TypeError(
+          `operation ${call.operation}: its answer has ${text.length} characters and cannot be kept for a repeat; at most ${RESULT_LENGTH_MAX} can`,
+        );
+      const expired = db.all<{ principal: string; operation: string; key: string }>(
+        IDEMPOTENCY_SQL.expired,
         call.nowMs - KEPT_MS,
       );
+      for (const { principal, operation, key } of expired)
+        db.run(
+          'DELETE FROM _spine_idempotency WHERE principal = ? AND operation = ? AND key = ?',
+          principal,
+          operation,
+          key,
+        );
       db.run(
         'INSERT OR REPLACE INTO _spine_idempotency (principal, operation, key, fingerprint, result, at) VALUES (?, ?, ?, ?, ?, ?)',
         call.principal,
         call.operation,
         call.key,
-        fingerprint(call.input),
-        JSON.stringify(result),
+        call.fingerprint,
+        text,
         call.nowMs,
       );
     },
   };
-}
-
-function fingerprint(input: unknown): string {
-  return createHash('sha256')
-    .update(canonicalJson(input ?? null))
-    .digest('hex');
 }

@@ -5,9 +5,12 @@
  */
 import type { EntityRef, VerticalManifest } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
-import { makePermissionStore } from './store.ts';
+import { type GrantRecord, makePermissionStore, proofOf } from './store.ts';
 
-/** What let a principal through. */
+/**
+ * What let a principal through: a role that is assigned to him, or a grant, for one record or (`entity` null) for
+ * the whole scope, until `expiresAtMs` (milliseconds since the epoch, null: without end).
+ */
 export type Proof =
   | { readonly by: 'role'; readonly role: string }
   | { readonly by: 'grant'; readonly entity: EntityRef | null; readonly expiresAtMs: number | null };
@@ -27,10 +30,15 @@ export interface Permissions {
   prove(question: Question): Proof | null;
   /** All of what lets the principal through. */
   proofs(question: Question): Proof[];
+  /**
+   * Until when the principal holds a permission: milliseconds since the epoch, Infinity when nothing ends it, null
+   * when he does not hold it. It bounds what he may give and take.
+   */
+  heldUntilMs(question: Question): number | null;
   /** The records of a type for which the principal holds the permission. */
   reach(question: Omit<Question, 'entity'> & { readonly entityType: string }): 'all' | string[];
   rolesOf(principal: string): readonly string[];
-  /** What a role allows, or undefined when nobody declared it. */
+  /** What a role allows, or undefined when nobody declares it (any more). */
   permissionsOfRole(role: string): ReadonlySet<string> | undefined;
   /** Permissions that hold for the whole scope. */
   held(principal: string, nowMs: number): string[];
@@ -72,10 +80,18 @@ export function makePermissions(db: SqlDatabase, manifest: VerticalManifest): Pe
   const roleWith = (principal: string, permission: string): string | undefined =>
     rolesOf(principal).find((role) => allRoles().get(role)?.has(permission));
 
-  const prove = ({ principal, permission, entity, nowMs }: Question): Proof | null => {
-    const role = roleWith(principal, permission);
+  /** The grants that cover a record: the one for the whole scope, and the record's own. */
+  const grantsFor = ({ principal: subject, permission, entity, nowMs }: Question): GrantRecord[] => {
+    const wide = store.scopeWideGrant({ subject, permission }, nowMs);
+    const narrow = entity && store.grant({ subject, permission, entity }, nowMs);
+    return [wide, narrow].filter((grant) => grant !== undefined);
+  };
+
+  const prove = (question: Question): Proof | null => {
+    const role = roleWith(question.principal, question.permission);
     if (role !== undefined) return { by: 'role', role };
-    return store.grant({ subject: principal, permission, entity, nowMs }) ?? null;
+    const [grant] = grantsFor(question);
+    return grant ? proofOf(grant) : null;
   };
 
   return {
@@ -84,7 +100,12 @@ export function makePermissions(db: SqlDatabase, manifest: VerticalManifest): Pe
       const byRole = rolesOf(question.principal)
         .filter((role) => allRoles().get(role)?.has(question.permission))
         .map((role): Proof => ({ by: 'role', role }));
-      return [...byRole, ...store.grants({ ...question, subject: question.principal })];
+      return [...byRole, ...grantsFor(question).map(proofOf)];
+    },
+    heldUntilMs: (question) => {
+      if (roleWith(question.principal, question.permission) !== undefined) return Number.POSITIVE_INFINITY;
+      const grants = grantsFor(question);
+      return grants.length === 0 ? null : Math.max(...grants.map(endOf));
     },
     reach: ({ principal, permission, nowMs, entityType }) =>
       prove({ principal, permission, nowMs })
@@ -94,7 +115,8 @@ export function makePermissions(db: SqlDatabase, manifest: VerticalManifest): Pe
     permissionsOfRole: (role) => allRoles().get(role),
     held: (principal, nowMs) => {
       const fromRoles = rolesOf(principal).flatMap((role) => [...(allRoles().get(role) ?? [])]);
-      return [...new Set([...fromRoles, ...store.scopeWideGrants(principal, nowMs)])].sort();
+      const granted = store.scopeWideGrants(principal, nowMs).map((grant) => grant.permission);
+      return [...new Set([...fromRoles, ...granted])].sort();
     },
     store,
     forget: () => {
@@ -102,4 +124,9 @@ export function makePermissions(db: SqlDatabase, manifest: VerticalManifest): Pe
       assigned.clear();
     },
   };
+}
+
+/** When a grant ends, in milliseconds since the epoch; Infinity when it does not. */
+export function endOf({ expiresAtMs }: { readonly expiresAtMs: number | null }): number {
+  return expiresAtMs ?? Number.POSITIVE_INFINITY;
 }

@@ -1,4 +1,4 @@
-/** The SQL of permissions, typed in and out. */
+/** The SQL of permissions, typed in and out. Every read is served by a key or an index. */
 import type { EntityRef, PrincipalId } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import type { RoleAssignment } from '../scope-methods.ts';
@@ -6,48 +6,59 @@ import type { Proof } from './permissions.ts';
 
 type GrantProof = Extract<Proof, { by: 'grant' }>;
 
-interface GrantQuestion {
+/** What a grant is about: somebody, a permission, and one record or (without `entity`) the whole scope. */
+export interface GrantKey {
   readonly subject: string;
   readonly permission: string;
   readonly entity?: EntityRef | undefined;
-  readonly nowMs: number;
+}
+
+/** A grant as it is kept; `expiresAtMs` is null when it does not expire. */
+export interface GrantRecord {
+  readonly permission: string;
+  readonly entity: EntityRef | null;
+  readonly expiresAtMs: number | null;
 }
 
 interface GrantRow {
+  readonly permission: string;
   readonly entityType: string;
   readonly entityId: string;
   readonly expiresAtMs: number | null;
 }
 
 const LIVE = '(expires_at IS NULL OR expires_at > ?)';
-const GRANT_COLUMNS = 'entity_type AS entityType, entity_id AS entityId, expires_at AS expiresAtMs';
+const GRANT_COLUMNS =
+  'permission, entity_type AS entityType, entity_id AS entityId, expires_at AS expiresAtMs';
+
+export const PERMISSION_SQL = {
+  grant: `SELECT ${GRANT_COLUMNS} FROM _spine_grants
+    WHERE subject = ? AND permission = ? AND entity_type = ? AND entity_id = ? AND ${LIVE}`,
+  grantedEntities: `SELECT entity_id AS id FROM _spine_grants
+    WHERE subject = ? AND permission = ? AND entity_type = ? AND ${LIVE}`,
+  // Without a hint SQLite takes the primary key, and reads every record that was ever shared with the subject.
+  scopeWideGrants: `SELECT ${GRANT_COLUMNS} FROM _spine_grants INDEXED BY _spine_grants_wide
+    WHERE subject = ? AND entity_type = '' AND ${LIVE} ORDER BY permission`,
+  grantsOf: `SELECT ${GRANT_COLUMNS} FROM _spine_grants WHERE subject = ? AND ${LIVE}`,
+  rolesOf: 'SELECT role FROM _spine_assignments WHERE principal = ? ORDER BY role',
+} as const;
 
 export function makePermissionStore(db: SqlDatabase) {
-  const grants = ({ subject, permission, entity, nowMs }: GrantQuestion): GrantProof[] => {
-    const wide = db.get<GrantRow>(
-      `SELECT ${GRANT_COLUMNS} FROM _spine_grants
-       WHERE subject = ? AND permission = ? AND entity_type = '' AND entity_id = '' AND ${LIVE}`,
-      subject,
-      permission,
-      nowMs,
-    );
-    const narrow =
-      entity &&
-      db.get<GrantRow>(
-        `SELECT ${GRANT_COLUMNS} FROM _spine_grants
-         WHERE subject = ? AND permission = ? AND entity_type = ? AND entity_id = ? AND ${LIVE}`,
-        subject,
-        permission,
-        entity.type,
-        entity.id,
-        nowMs,
-      );
-    return [wide, narrow].flatMap((row) => (row ? [proofOf(row)] : []));
-  };
+  const one = ({ subject, permission }: GrantKey, type: string, id: string, nowMs: number) =>
+    db.get<GrantRow>(PERMISSION_SQL.grant, subject, permission, type, id, nowMs);
 
   return {
-    grants,
-    grant: (question: GrantQuestion): GrantProof | undefined => grants(question)[0],
+    /** The live grant for the whole scope, which is the key without its entity. */
+    scopeWideGrant: (key: GrantKey, nowMs: number): GrantRecord | undefined => {
+      const row = one(key, '', '', nowMs);
+      return row && recordOf(row);
+    },
+
+    /** The live grant with exactly this key. */
+    grant: (key: GrantKey, nowMs: number): GrantRecord | undefined => {
+      const row = one(key, key.entity?.type ?? '', key.entity?.id ?? '', nowMs);
+      return row && recordOf(row);
+    },
 
     grantedEntities: (question: {
       subject: string;
@@ -57,7 +68,7 @@ export function makePermissionStore(db: SqlDatabase) {
     }): string[] =>
       db
         .all<{ id: string }>(
-          `SELECT entity_id AS id FROM _spine_grants WHERE subject = ? AND permission = ? AND entity_type = ? AND ${LIVE}`,
+          PERMISSION_SQL.grantedEntities,
           question.subject,
           question.permission,
           question.entityType,
@@ -65,23 +76,20 @@ export function makePermissionStore(db: SqlDatabase) {
         )
         .map((row) => row.id),
 
-    scopeWideGrants: (subject: string, nowMs: number): string[] =>
-      db
-        .all<{ permission: string }>(
-          `SELECT permission FROM _spine_grants WHERE subject = ? AND entity_type = '' AND ${LIVE}`,
-          subject,
-          nowMs,
-        )
-        .map((row) => row.permission),
+    scopeWideGrants: (subject: string, nowMs: number): GrantRecord[] =>
+      db.all<GrantRow>(PERMISSION_SQL.scopeWideGrants, subject, nowMs).map(recordOf),
 
-    saveGrant: (grant: {
-      subject: string;
-      permission: string;
-      entity?: EntityRef | undefined;
-      expiresAtMs?: number | undefined;
-      grantedBy: string;
-      nowMs: number;
-    }): void =>
+    /** Every live grant of somebody. */
+    grantsOf: (subject: string, nowMs: number): GrantRecord[] =>
+      db.all<GrantRow>(PERMISSION_SQL.grantsOf, subject, nowMs).map(recordOf),
+
+    saveGrant: (
+      grant: GrantKey & {
+        readonly expiresAtMs: number | null;
+        readonly grantedBy: string;
+        readonly nowMs: number;
+      },
+    ): void =>
       db.run(
         `INSERT INTO _spine_grants (subject, permission, entity_type, entity_id, expires_at, granted_by, at)
          VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -91,12 +99,12 @@ export function makePermissionStore(db: SqlDatabase) {
         grant.permission,
         grant.entity?.type ?? '',
         grant.entity?.id ?? '',
-        grant.expiresAtMs ?? null,
+        grant.expiresAtMs,
         grant.grantedBy,
         grant.nowMs,
       ),
 
-    deleteGrant: (grant: { subject: string; permission: string; entity?: EntityRef | undefined }): void =>
+    deleteGrant: (grant: GrantKey): void =>
       db.run(
         'DELETE FROM _spine_grants WHERE subject = ? AND permission = ? AND entity_type = ? AND entity_id = ?',
         grant.subject,
@@ -109,12 +117,7 @@ export function makePermissionStore(db: SqlDatabase) {
     deleteGrantsOf: (subject: string): void => db.run('DELETE FROM _spine_grants WHERE subject = ?', subject),
 
     rolesOf: (principal: string): string[] =>
-      db
-        .all<{ role: string }>(
-          'SELECT role FROM _spine_assignments WHERE principal = ? ORDER BY role',
-          principal,
-        )
-        .map((row) => row.role),
+      db.all<{ role: string }>(PERMISSION_SQL.rolesOf, principal).map((row) => row.role),
 
     assignments: (): RoleAssignment[] =>
       db
@@ -154,7 +157,12 @@ export function makePermissionStore(db: SqlDatabase) {
   };
 }
 
-function proofOf(row: GrantRow): GrantProof {
-  const entity = row.entityType === '' ? null : { type: row.entityType, id: row.entityId };
-  return { by: 'grant', entity, expiresAtMs: row.expiresAtMs };
+/** The proof that a grant is. */
+export function proofOf({ entity, expiresAtMs }: GrantRecord): GrantProof {
+  return { by: 'grant', entity, expiresAtMs };
+}
+
+function recordOf({ permission, entityType, entityId, expiresAtMs }: GrantRow): GrantRecord {
+  const entity = entityType === '' ? null : { type: entityType, id: entityId };
+  return { permission, entity, expiresAtMs };
 }

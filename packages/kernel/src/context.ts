@@ -1,0 +1,290 @@
+/**
+ * What an operation's `run` is given, for one frame of one invocation. It works until `run` has returned: what a
+ * handler keeps of it for later (a timer, a promise) is refused, because later is another caller's transaction.
+ */
+import {
+  type EntityRef,
+  type EventId,
+  type InvocationId,
+  PlatformError,
+  type PrincipalId,
+  permissionKey,
+  principalId,
+  type ScopeId,
+  toTimestamp,
+} from '@freehold/contracts';
+import type { SqlDatabase, UnitContext } from '@freehold/store';
+import type { Denial } from './denials/store.ts';
+import type { EventStore } from './events/store.ts';
+import type { RequireEntity } from './lib/entities.ts';
+import { assertJson } from './lib/json.ts';
+import { endOf, type Permissions, type Proof } from './permissions/permissions.ts';
+import type { OperationContext, Vertical } from './vertical.ts';
+
+/** How long an event's payload may be, in characters of JSON: it is kept for good. */
+const PAYLOAD_LENGTH_MAX = 65_536;
+
+/** The prefix of a vertical's own ids. */
+const ID_PREFIX = /^[a-z][a-z0-9]{1,15}$/;
+
+/** Why an invocation is refused, whatever `run` makes of the error. */
+export interface Refusal {
+  readonly denial: Denial;
+  readonly error: PlatformError;
+}
+
+/** What the calls of one invocation share, nested ones included. */
+export interface Invocation {
+  readonly principal: PrincipalId;
+  readonly nowMs: number;
+  /** Set by the first refused check. */
+  refusal: Refusal | null;
+}
+
+/** One frame of an invocation: the operation that was called, or one that it invoked. */
+export interface Frame {
+  readonly invocation: Invocation;
+  readonly name: string;
+  readonly id: InvocationId;
+  readonly cause: EventId | null;
+  readonly readOnly: boolean;
+  readonly proof: Proof;
+  readonly depth: number;
+  /** The last event that this frame emitted: the cause of what it invokes next. */
+  lastEvent: EventId | null;
+  /** False from the moment `run` has returned or thrown. */
+  open: boolean;
+}
+
+export interface ContextParts {
+  readonly unit: UnitContext;
+  readonly vertical: Vertical;
+  readonly permissions: Permissions;
+  readonly events: EventStore;
+  readonly requireEntity: RequireEntity;
+  /** The vertical's view of the database. */
+  readonly sql: SqlDatabase;
+  /** The same, for operations that only read. */
+  readonly readOnlySql: SqlDatabase;
+}
+
+export interface ContextFactory {
+  /** Proves a permission, or refuses the invocation. The entity is checked already. */
+  demand(invocation: Invocation, operation: string, permission: string, entity: EntityRef | undefined): Proof;
+  contextOf(frame: Frame, invokeNested: (name: string, input: unknown) => unknown): OperationContext;
+}
+
+/** Builds what makes the contexts of a scope's invocations. */
+export function makeContextFactory(parts: ContextParts): ContextFactory {
+  const { unit, vertical, permissions, events, requireEntity } = parts;
+  const { store } = permissions;
+
+  const requireDeclared = (permission: string): void => {
+    if (Object.hasOwn(vertical.manifest.permissions, permission)) return;
+    throw new TypeError(
+      `permission ${permission} is not declared in the manifest of ${vertical.manifest.slug}`,
+    );
+  };
+
+  const refuse = (invocation: Invocation, denial: Denial, words: string, reason: string): never => {
+    invocation.refusal ??= { denial, error: new PlatformError('permission_denied', words, { reason }) };
+    throw invocation.refusal.error;
+  };
+
+  const demand: ContextFactory['demand'] = (invocation, operation, permission, entity) => {
+    const { principal, nowMs } = invocation;
+    const proof = permissions.prove({ principal, permission, entity, nowMs });
+    if (proof) return proof;
+    const words = vertical.manifest.permissions[permission] ?? permission;
+    return refuse(
+      invocation,
+      { actor: principal, permission, entity: entity ?? null, operation },
+      `Your role does not allow this: ${words}. Ask the owner if you need it.`,
+      permission.replaceAll('.', '_'),
+    );
+  };
+
+  const contextOf: ContextFactory['contextOf'] = (frame, invokeNested) => {
+    const { invocation, name } = frame;
+    const { principal, nowMs } = invocation;
+    let proofText: string | undefined;
+
+    const requireOpen = (): void => {
+      if (!frame.open)
+        throw new TypeError(`operation ${name}: its context was used after run had returned; it is closed`);
+    };
+    const requireWritable = (what: string): void => {
+      requireOpen();
+      if (frame.readOnly) throw new TypeError(`operation ${name} is read only and tried to ${what}`);
+    };
+    const entityOf = (entity: EntityRef | undefined): EntityRef | undefined =>
+      entity === undefined ? undefined : requireEntity(entity, `operation ${name}`);
+
+    /** Until when the caller holds what he wants to give or take; he is refused when he does not. */
+    const requireHeld = (permission: string, entity: EntityRef | undefined): number => {
+      requireDeclared(permission);
+      demand(invocation, name, permission, entity);
+      return permissions.heldUntilMs({ principal, permission, entity, nowMs }) ?? nowMs;
+    };
+    const refuseBeyond = (untilMs: number, permission: string, entity: EntityRef | undefined): never => {
+      const words = vertical.manifest.permissions[permission] ?? permission;
+      return refuse(
+        invocation,
+        { actor: principal, permission, entity: entity ?? null, operation: name },
+        `You have this yourself only until ${toTimestamp(untilMs)}, and can give or take it no longer than that: ${words}.`,
+        'grant_outlives_holder',
+      );
+    };
+
+    return {
+      sql: gatedSql(frame.readOnly ? parts.readOnlySql : parts.sql, frame, requireOpen),
+      principal,
+      scope: unit.key as ScopeId,
+      now: nowMs,
+      newId: (prefix) => {
+        requireOpen();
+        if (!ID_PREFIX.test(prefix))
+          throw new TypeError(
+            `operation ${name}: an id's prefix is 2 to 16 lower-case letters and digits, beginning with a letter`,
+          );
+        return unit.newId(prefix);
+      },
+      emit: ({ type, entity, payload }) => {
+        requireWritable('emit an event');
+        requireEventType(name, type);
+        const { type: entityType, id: entityId } = requireEntity(entity, `operation ${name}, event ${type}`);
+        const text = payload === undefined ? null : payloadText(name, type, payload);
+        const id = unit.newId('evt') as EventId;
+        proofText ??= JSON.stringify(frame.proof);
+        events.append(
+          {
+            id,
+            type,
+            entityType,
+            entityId,
+            actor: principal,
+            operation: name,
+            invocation: frame.id,
+            cause: frame.cause,
+            payload: text,
+            atMs: nowMs,
+          },
+          proofText,
+        );
+        frame.lastEvent = id;
+        return id;
+      },
+      check: (permission, entity) => {
+        requireOpen();
+        requireDeclared(permission);
+        return demand(invocation, name, permission, entityOf(entity));
+      },
+      can: (permission, entity) => {
+        requireOpen();
+        requireDeclared(permission);
+        return permissions.prove({ principal, permission, entity: entityOf(entity), nowMs }) !== null;
+      },
+      reach: (permission, entityType) => {
+        requireOpen();
+        requireDeclared(permission);
+        if (!Object.hasOwn(vertical.manifest.entities, entityType))
+          throw new TypeError(`operation ${name}: entity type ${entityType} is not declared in the manifest`);
+        return permissions.reach({ principal, permission, entityType, nowMs });
+      },
+      grant: ({ subject, permission, expiresAtMs = null, ...request }) => {
+        requireWritable('grant a permission');
+        const entity = entityOf(request.entity);
+        requireSubject(subject);
+        requireExpiry(name, expiresAtMs);
+        const untilMs = requireHeld(permission, entity);
+        if (endOf({ expiresAtMs }) > untilMs) refuseBeyond(untilMs, permission, entity);
+        const before = store.grant({ subject, permission, entity }, nowMs);
+        // To shorten a grant is to take some of it back, which is not for somebody who holds less.
+        if (before && endOf(before) > untilMs) return;
+        store.saveGrant({ subject, permission, entity, expiresAtMs, grantedBy: principal, nowMs });
+      },
+      revoke: ({ subject, permission, ...request }) => {
+        requireWritable('revoke a grant');
+        const entity = entityOf(request.entity);
+        requireSubject(subject);
+        const untilMs = requireHeld(permission, entity);
+        const before = store.grant({ subject, permission, entity }, nowMs);
+        if (before && endOf(before) > untilMs) refuseBeyond(untilMs, permission, entity);
+        store.deleteGrant({ subject, permission, entity });
+      },
+      invoke: (nested, input) => {
+        requireOpen();
+        return invokeNested(nested, input);
+      },
+    };
+  };
+
+  return { demand, contextOf };
+}
+
+/** The vertical's view of the database, for as long as the frame is open. */
+function gatedSql(sql: SqlDatabase, frame: Frame, requireOpen: () => void): SqlDatabase {
+  return {
+    run: (text, ...params) => {
+      requireOpen();
+      sql.run(text, ...params);
+    },
+    get: (text, ...params) => {
+      requireOpen();
+      return sql.get(text, ...params);
+    },
+    all: (text, ...params) => {
+      requireOpen();
+      return sql.all(text, ...params);
+    },
+    exec: (script) => {
+      requireOpen();
+      sql.exec(script);
+    },
+    savepoint: (work) => {
+      requireOpen();
+      const { lastEvent } = frame;
+      try {
+        return sql.savepoint(work);
+      } catch (error) {
+        // What was emitted inside is gone, and must not be named as a cause.
+        frame.lastEvent = lastEvent;
+        throw error;
+      }
+    },
+  };
+}
+
+/** The form of an event's type is that of a permission key: `order.completed`. */
+function requireEventType(operation: string, type: unknown): void {
+  if (permissionKey.safeParse(type).success) return;
+  throw new TypeError(
+    `operation ${operation}: ${JSON.stringify(type)?.slice(0, 80)} is not an event type; it is noun.verb in lower case, at most 128 characters`,
+  );
+}
+
+function payloadText(operation: string, type: string, payload: unknown): string {
+  const where = `operation ${operation}, event ${type}`;
+  const text = JSON.stringify(assertJson(`${where}, payload`, payload));
+  if (text.length > PAYLOAD_LENGTH_MAX)
+    throw new TypeError(
+      `${where}: the payload has ${text.length} characters; at most ${PAYLOAD_LENGTH_MAX} are kept`,
+    );
+  return text;
+}
+
+/** Subjects come from callers, so a wrong one is the caller's mistake. */
+function requireSubject(subject: unknown): void {
+  if (principalId.safeParse(subject).success) return;
+  throw new PlatformError('validation_failed', 'This is not the id of anybody here.', {
+    reason: 'subject_malformed',
+  });
+}
+
+/** SQLite stores NaN as NULL, and a grant without an expiry never ends. */
+function requireExpiry(operation: string, expiresAtMs: number | null): void {
+  if (expiresAtMs === null || (Number.isSafeInteger(expiresAtMs) && expiresAtMs >= 0)) return;
+  throw new TypeError(
+    `operation ${operation}: a grant's expiry is a whole number of milliseconds since the epoch`,
+  );
+}

@@ -1,0 +1,150 @@
+/** Giving and taking roles. Nobody gives or takes away what he does not hold himself, for good and for the whole scope. */
+import {
+  type EntityRef,
+  PlatformError,
+  parseInput,
+  principalId,
+  projectedRoles,
+  roleKey,
+} from '@freehold/contracts';
+import { RollbackThen, type UnitContext } from '@freehold/store';
+import { z } from 'zod';
+import type { DenialStore } from '../denials/store.ts';
+import type { RoleChange, ScopeMethods } from '../scope-methods.ts';
+import type { Vertical } from '../vertical.ts';
+import { endOf, type Permissions } from './permissions.ts';
+
+type RoleMethods = Pick<
+  ScopeMethods,
+  'projectRoles' | 'assignRole' | 'revokeRole' | 'assignments' | 'holdings'
+>;
+
+const roleChange = z.strictObject({
+  principal: principalId,
+  role: roleKey,
+  by: z.union([principalId, z.literal('platform')]),
+});
+
+/** What somebody would have to hold to make a change, and until when. */
+interface Demand {
+  readonly permission: string;
+  readonly entity: EntityRef | null;
+  /** Milliseconds since the epoch; Infinity: without end. */
+  readonly untilMs: number;
+}
+
+export function makeRoleMethods(
+  vertical: Vertical,
+  unit: UnitContext,
+  permissions: Permissions,
+  denials: DenialStore,
+): RoleMethods {
+  const { store } = permissions;
+
+  /**
+   * A role does not expire and covers the whole scope, so a grant that ends or is for one record is no authority
+   * to give one. A refusal is written to the denial log; it unwound no operation.
+   */
+  const requireAuthority = ({ by }: RoleChange, demands: readonly Demand[]): void => {
+    if (by === 'platform') return;
+    const nowMs = unit.now();
+    const lacks = ({ permission, entity, untilMs }: Demand): boolean => {
+      const until = permissions.heldUntilMs({
+        principal: by,
+        permission,
+        entity: entity ?? undefined,
+        nowMs,
+      });
+      return until === null || until < untilMs;
+    };
+    const missing = demands.find(lacks);
+    if (missing) {
+      const { permission, entity } = missing;
+      throw new RollbackThen(exceedsHolder(), () =>
+        denials.save(unit.newId('dnl'), { actor: by, permission, entity, operation: null }, nowMs),
+      );
+    }
+    // A role that allows nothing asks for nothing; a stranger is still nobody to hand it out.
+    if (permissions.rolesOf(by).length === 0) throw exceedsHolder();
+  };
+
+  const demandsOf = (allowed: ReadonlySet<string>): Demand[] =>
+    [...allowed].map((permission) => ({ permission, entity: null, untilMs: Number.POSITIVE_INFINITY }));
+
+  /** The grants that go when somebody loses his last role. */
+  const grantsThatGo = (principal: string): Demand[] =>
+    store.grantsOf(principal, unit.now()).map((grant) => ({
+      permission: grant.permission,
+      entity: grant.entity,
+      untilMs: endOf(grant),
+    }));
+
+  return {
+    projectRoles: (input) => {
+      const { roles } = parseInput('The roles', z.strictObject({ roles: projectedRoles }), input);
+      for (const [role, keys] of Object.entries(roles)) {
+        const unknown = keys.find((key) => !Object.hasOwn(vertical.manifest.permissions, key));
+        if (unknown !== undefined) {
+          throw new PlatformError(
+            'validation_failed',
+            `The role ${role} names ${unknown}, which this vertical does not declare.`,
+          );
+        }
+      }
+      store.replaceProjectedRoles(roles);
+      permissions.forget();
+      return null;
+    },
+
+    assignRole: (input) => {
+      const change = parseInput('The role change', roleChange, input);
+      const allowed = permissions.permissionsOfRole(change.role);
+      if (!allowed)
+        throw new PlatformError('not_found', `There is no role ${change.role}.`, { reason: 'unknown_role' });
+      requireAuthority(change, demandsOf(allowed));
+      store.saveAssignment({
+        principal: change.principal,
+        role: change.role,
+        grantedBy: change.by,
+        nowMs: unit.now(),
+      });
+      permissions.forget();
+      return null;
+    },
+
+    revokeRole: (input) => {
+      const change = parseInput('The role change', roleChange, input);
+      const { principal, role } = change;
+      const held = permissions.rolesOf(principal);
+      // A role that is declared no more can still be taken away, or its assignments would wait for its return.
+      const allowed = permissions.permissionsOfRole(role);
+      if (!allowed && !held.includes(role))
+        throw new PlatformError('not_found', `There is no role ${role}.`, { reason: 'unknown_role' });
+      const isLast = held.every((each) => each === role);
+      requireAuthority(change, [
+        ...demandsOf(allowed ?? new Set()),
+        ...(isLast ? grantsThatGo(principal) : []),
+      ]);
+      store.deleteAssignment(principal, role);
+      if (isLast) store.deleteGrantsOf(principal);
+      permissions.forget();
+      return null;
+    },
+
+    assignments: () => store.assignments(),
+    holdings: ({ principal }) => ({
+      roles: permissions.rolesOf(principal),
+      permissions: permissions.held(principal, unit.now()),
+    }),
+  };
+}
+
+function exceedsHolder(): PlatformError {
+  return new PlatformError(
+    'forbidden',
+    'You can only give or take a role whose permissions you hold yourself.',
+    {
+      reason: 'role_exceeds_holder',
+    },
+  );
+}
