@@ -3,6 +3,8 @@ import { z } from 'zod';
 
 /** The key under which the choice is delivered. */
 export const IDENTITY_CHOICE_KEY = 'platform:auth';
+/** The key of the secret that the chosen issuer shares with the chosen client. */
+export const CLIENT_SECRET_KEY = 'OIDC_CLIENT_SECRET';
 
 const identityChoice = z.object({
   mode: z.literal('oidc'),
@@ -19,6 +21,14 @@ export function parseIdentityChoice(config: Readonly<Record<string, string>>): I
   if (text === undefined) return null;
   const parsed = identityChoice.safeParse(parseJson(text));
   return parsed.success ? parsed.data : null;
+}
+
+/**
+ * Whether two choices name the same client of the same issuer, character for character. A client secret belongs to
+ * one such pair: sent to another issuer it would be given away.
+ */
+export function isSameClient(left: IdentityChoice | null, right: IdentityChoice | null): boolean {
+  return left?.issuer === right?.issuer && left?.clientId === right?.clientId;
 }
 
 function parseJson(text: string): unknown {

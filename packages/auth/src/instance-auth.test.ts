@@ -4,10 +4,11 @@ import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { describe, expect, test } from 'vitest';
 import { makeBrowser } from '../test/browser.ts';
-import { accessClaims, makeFakeIssuer } from '../test/fake-issuer.ts';
+import { accessClaims, type FakeIssuer, makeFakeIssuer } from '../test/fake-issuer.ts';
 import { ISSUER, OTHER_SCOPE, openPlatform, SCOPE } from '../test/support.ts';
 import { AuthConfigError } from './errors.ts';
 import { type InstanceAuthInput, instanceAuthFor } from './instance-auth.ts';
+import type { AuthProvider } from './provider.ts';
 
 const ORIGIN = 'https://app.example';
 const choice = { mode: 'oidc', issuer: ISSUER, clientId: 'app' };
@@ -42,6 +43,16 @@ function configError(make: () => unknown): AuthConfigError {
     throw error;
   }
   throw new Error('it was configured');
+}
+
+/** Signs in, and answers what the client proved itself with at the token endpoint: null for a public client. */
+async function presentedAtToken(provider: AuthProvider, issuer: FakeIssuer): Promise<string | null> {
+  const browser = makeBrowser(ORIGIN, (request) => provider.handle(request));
+  const login = await browser.get('/api/auth/login');
+  await browser.get(issuer.authorize(login.headers.get('location') ?? ''));
+  const exchange = issuer.requests.find((request) => request.url.endsWith('/token'));
+  if (!exchange) throw new Error('no code was exchanged');
+  return exchange.authorization;
 }
 
 describe('A-09: the answer', () => {
@@ -139,6 +150,83 @@ describe('provider()', () => {
     await browser.get(`${back.pathname}${back.search}`);
     const exchange = issuer.requests.find((request) => request.url.endsWith('/token'));
     expect(exchange?.authorization).toBe(`Basic ${btoa('app:hush')}`);
+  });
+
+  test.each<[string, InstanceAuthInput['env'], Partial<EnvSpec>, string | null]>([
+    [
+      'of its own issuer and client is used',
+      { OIDC_ISSUER: ISSUER, OIDC_CLIENT_ID: 'app', OIDC_CLIENT_SECRET: 'bound' },
+      {},
+      'bound',
+    ],
+    [
+      'of another issuer stays here',
+      { OIDC_ISSUER: 'https://worker.example', OIDC_CLIENT_ID: 'app', OIDC_CLIENT_SECRET: 'bound' },
+      {},
+      null,
+    ],
+    [
+      'of another client stays here',
+      { OIDC_ISSUER: ISSUER, OIDC_CLIENT_ID: 'worker', OIDC_CLIENT_SECRET: 'bound' },
+      {},
+      null,
+    ],
+    ['that says not whose it is stays here', { OIDC_CLIENT_SECRET: 'bound' }, {}, null],
+    [
+      'is not opened by what a manifest says of itself',
+      { OIDC_CLIENT_SECRET: 'bound' },
+      {
+        OIDC_ISSUER: { summary: 'Issuer', default: ISSUER },
+        OIDC_CLIENT_ID: { summary: 'Client', default: 'app' },
+      },
+      null,
+    ],
+  ])('A-14: with a delivered choice a bound client secret %s', async (_, env, envSpec, secret) => {
+    // The delivered values say nothing about whose the bound secret is: whoever delivers could say anything.
+    const delivered = {
+      'platform:auth': JSON.stringify(choice),
+      OIDC_ISSUER: ISSUER,
+      OIDC_CLIENT_ID: 'app',
+    };
+    const { auth, issuer } = await open(delivered, { env, envSpec: { ...declared, ...envSpec } as EnvSpec });
+    expect(await presentedAtToken(auth.provider(), issuer)).toBe(secret && `Basic ${btoa(`app:${secret}`)}`);
+  });
+
+  test('A-14: a client secret that is a manifest default is used with the default issuer and client only', async () => {
+    const defaults = (url: string): EnvSpec => ({
+      OIDC_ISSUER: { summary: 'Issuer', default: url },
+      OIDC_CLIENT_ID: { summary: 'Client', default: 'app' },
+      OIDC_CLIENT_SECRET: { summary: 'Secret', default: 'preset' },
+    });
+    for (const [url, presented] of [
+      [ISSUER, `Basic ${btoa('app:preset')}`],
+      ['https://worker.example', null],
+    ] as const) {
+      const { auth, issuer } = await open(
+        { 'platform:auth': JSON.stringify(choice) },
+        { envSpec: defaults(url) },
+      );
+      expect(await presentedAtToken(auth.provider(), issuer)).toBe(presented);
+    }
+  });
+
+  test('A-14: an empty delivered client secret makes a public client, whatever is bound', async () => {
+    const env = { OIDC_ISSUER: ISSUER, OIDC_CLIENT_ID: 'app', OIDC_CLIENT_SECRET: 'bound' };
+    const delivered = { 'platform:auth': JSON.stringify(choice), OIDC_CLIENT_SECRET: '' };
+    const { auth, issuer } = await open(delivered, { env });
+    expect(await presentedAtToken(auth.provider(), issuer)).toBeNull();
+  });
+
+  test('a builder who delivers an issuer of their own is never sent the secret delivered before', async () => {
+    const opened = await open({
+      'platform:auth': JSON.stringify({ ...choice, issuer: 'https://operator.example' }),
+      OIDC_CLIENT_SECRET: 'hush',
+    });
+    const { directory, runtime, issuer } = opened;
+    await directory.putConfig({ scopeId: SCOPE, config: { 'platform:auth': JSON.stringify(choice) } });
+    const input = { directory, scopeId: SCOPE, envSpec: declared, env: {}, runtime };
+    expect(await presentedAtToken((await instanceAuthFor(input)).provider(), issuer)).toBeNull();
+    expect(JSON.stringify(issuer.requests.map((request) => [...request.body]))).not.toContain('hush');
   });
 
   test('A-15: without a usable choice AUTH_PROVIDER=oidc and OIDC_ISSUER select the token provider', async () => {

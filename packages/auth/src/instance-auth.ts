@@ -31,7 +31,8 @@ export interface InstanceAuth {
   /** Everything that was delivered, undeclared keys included. */
   readonly config: Readonly<Record<string, string>>;
   /**
-   * The provider that this configuration selects; the same one on every call.
+   * The provider that this configuration selects; the same one on every call. With a delivered choice its client
+   * secret is the delivered one, or a bound one whose own OIDC_ISSUER and OIDC_CLIENT_ID are the choice's.
    * @throws AuthConfigError 503 when nothing usable is configured; 500 for AUTH_PROVIDER `oidc` without OIDC_ISSUER.
    */
   provider(): VerifyingAuthProvider;

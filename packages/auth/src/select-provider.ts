@@ -1,7 +1,7 @@
 /** The table of spec 5.2: which provider a configuration selects. */
 import { OidcConfigError } from '@freehold/oidc-rp';
 import { AuthConfigError } from './errors.ts';
-import type { IdentityChoice } from './identity-choice.ts';
+import { CLIENT_SECRET_KEY, type IdentityChoice, isSameClient } from './identity-choice.ts';
 import type { IdentityDirectory } from './identity-directory/unit.ts';
 import type { VerifyingAuthProvider } from './provider.ts';
 import { oidcAuthProvider } from './providers/oidc-auth-provider.ts';
@@ -18,7 +18,12 @@ export interface ProviderSelection {
   readonly runtime: CompleteRuntime;
 }
 
-/** Makes the selected provider. @throws AuthConfigError with the status of the condition that failed. */
+/**
+ * Makes the selected provider. With a delivered choice the client secret is the delivered one; one that the worker
+ * is bound to, or that a manifest presets, is used only where OIDC_ISSUER and OIDC_CLIENT_ID beside it are the
+ * choice's own, so that choosing another issuer never sends it there.
+ * @throws AuthConfigError with the status of the condition that failed.
+ */
 export function selectProvider(selection: ProviderSelection): VerifyingAuthProvider {
   const { identity, sources } = selection;
   if (identity) return rpProvider(selection, identity);
@@ -31,7 +36,7 @@ export function selectProvider(selection: ProviderSelection): VerifyingAuthProvi
 
 function rpProvider(selection: ProviderSelection, identity: IdentityChoice): VerifyingAuthProvider {
   const { instance, sources, sessionSecret, directory, runtime } = selection;
-  const clientSecret = readSetting(sources, 'OIDC_CLIENT_SECRET');
+  const clientSecret = readClientSecret(sources, identity);
   const baseUrl = readSetting(sources, 'BASE_URL');
   return orConfigError(503, () =>
     oidcRpAuthProvider({
@@ -45,6 +50,27 @@ function rpProvider(selection: ProviderSelection, identity: IdentityChoice): Ver
       runtime,
     }),
   );
+}
+
+/**
+ * The secret of the chosen client at the chosen issuer, or undefined for a public client. What was delivered is
+ * the choice's own: `putConfig` sees to it. A secret from elsewhere counts only when that same place, where no
+ * delivery reaches, says that it is for this issuer and client.
+ */
+function readClientSecret(
+  { config, env, envSpec }: SettingSources,
+  identity: IdentityChoice,
+): string | undefined {
+  if (Object.hasOwn(config, CLIENT_SECRET_KEY)) return config[CLIENT_SECRET_KEY];
+  const bound: SettingSources = { config: {}, env, envSpec: {} };
+  const preset: SettingSources = { config: {}, env: {}, envSpec };
+  const place = [bound, preset].find((each) => readSetting(each, CLIENT_SECRET_KEY) !== undefined);
+  if (place === undefined) return undefined;
+  const issuer = readSetting(place, 'OIDC_ISSUER') ?? '';
+  const clientId = readSetting(place, 'OIDC_CLIENT_ID') ?? '';
+  return isSameClient({ mode: 'oidc', issuer, clientId }, identity)
+    ? readSetting(place, CLIENT_SECRET_KEY)
+    : undefined;
 }
 
 /** The audience is this instance's own unless told otherwise, so that no other resource's token opens it. */

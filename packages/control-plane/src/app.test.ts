@@ -465,12 +465,12 @@ describe('addresses and methods', () => {
     const { send } = setUp(admin);
     await send('/things/dead', { method: 'PUT', headers: bearer });
     expect(admin.performed[0]?.operation).toBe('dead-things.set-all');
-    expect((await send('/things/dead', { headers: bearer })).headers.get('allow')).toBe('PUT, OPTIONS');
+    expect((await send('/things/dead', { headers: bearer })).headers.get('allow')).toBe('OPTIONS, PUT');
   });
 
   test.each([
-    ['/things', 'GET, POST, HEAD, OPTIONS'],
-    ['/things/thing-1', 'GET, PATCH, DELETE, HEAD, OPTIONS'],
+    ['/things', 'GET, HEAD, OPTIONS, POST'],
+    ['/things/thing-1', 'DELETE, GET, HEAD, OPTIONS, PATCH'],
     ['/healthz', 'GET, HEAD, OPTIONS'],
     ['/openapi.json', 'GET, HEAD, OPTIONS'],
   ])('%s takes %s, and says so to OPTIONS and to every other method', async (path, allow) => {

@@ -3,6 +3,7 @@
  * whether the request has its declared form; what may be done and what is written down is decided behind it.
  */
 import { type HttpMethod, PlatformError, problemDocument, publicError } from '@freehold/contracts';
+import { answerOtherMethod, REQUEST_ID_HEADER, requestIdOf } from '@freehold/contracts/http';
 import type { Actor, HostAdmin } from '@freehold/directory';
 import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
 import { type Context, Hono } from 'hono';
@@ -10,8 +11,6 @@ import { type AdminOperationTable, addressesOf } from './declared/operations.ts'
 import { answer, type ItemAddress, itemAddressOf, locationOf } from './http/answer.ts';
 import { authenticate } from './http/authenticate.ts';
 import { type CallReader, callReader } from './http/call.ts';
-import { refuseMethod } from './http/methods.ts';
-import { REQUEST_ID_HEADER, requestIdOf } from './http/request-id.ts';
 import { mountServiceRoutes } from './http/service-routes.ts';
 import { openApiDocument } from './openapi/document.ts';
 
@@ -105,7 +104,7 @@ export function controlPlaneApp(options: ControlPlaneOptions): Hono<ControlPlane
     );
     app.all(address.path, (c) => {
       const route = routes.get((c.req.raw.method === 'HEAD' ? 'GET' : c.req.raw.method) as HttpMethod);
-      return route ? serve(c, route, options) : refuseMethod(c.req.raw.method, [...routes.keys()]);
+      return route ? serve(c, route, options) : answerOtherMethod(c.req.raw.method, [...routes.keys()]);
     });
   }
 

@@ -38,6 +38,10 @@ export function isRefused(
   if (guard.readOnly) return true;
   const isProtected = (name: string | null) => name?.toLowerCase().startsWith(guard.protectedPrefix) ?? false;
   if (WRITES.has(action)) return isProtected(first);
+  // Adding a column to a STRICT table makes SQLite check that table by itself. A PRAGMA that somebody wrote has been
+  // refused before, by its text.
+  if (action === constants.SQLITE_PRAGMA && first === 'quick_check')
+    return second === null || isProtected(second);
   const positions = SCHEMA.get(action);
   // Transactions, savepoints, pragmas, attached files, temporary objects and virtual tables all end here.
   if (!positions) return true;

@@ -18,6 +18,7 @@ import type { Denial } from './denials/store.ts';
 import type { EventStore } from './events/store.ts';
 import type { RequireEntity } from './lib/entities.ts';
 import { assertJson } from './lib/json.ts';
+import { refusalReason, refusalWords } from './permissions/check-method.ts';
 import { endOf, type Permissions, type Proof } from './permissions/permissions.ts';
 import type { OperationContext, Vertical } from './vertical.ts';
 
@@ -95,12 +96,11 @@ export function makeContextFactory(parts: ContextParts): ContextFactory {
     const { principal, nowMs } = invocation;
     const proof = permissions.prove({ principal, permission, entity, nowMs });
     if (proof) return proof;
-    const words = vertical.manifest.permissions[permission] ?? permission;
     return refuse(
       invocation,
       { actor: principal, permission, entity: entity ?? null, operation },
-      `Your role does not allow this: ${words}. Ask the owner if you need it.`,
-      permission.replaceAll('.', '_'),
+      refusalWords(vertical, permission),
+      refusalReason(permission),
     );
   };
 

@@ -78,6 +78,15 @@ export type ScopeMethods = {
   assignments(input: Record<string, never>): RoleAssignment[];
   /** What a principal holds for the whole scope; what he holds for single records, `explain` tells. */
   holdings(input: { readonly principal: PrincipalId }): Holdings;
+  /**
+   * Demands a permission for what is not an operation. Answers the proof; a refusal is `permission_denied` and one
+   * denial row without an operation.
+   */
+  check(input: {
+    readonly principal: PrincipalId;
+    readonly permission: string;
+    readonly entity?: EntityRef;
+  }): Proof;
   /** Every assignment and grant that gives the principal the permission. */
   explain(input: {
     readonly principal: PrincipalId;

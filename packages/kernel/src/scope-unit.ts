@@ -19,6 +19,7 @@ import { type EventStore, makeEventStore } from './events/store.ts';
 import { makeIdempotency } from './idempotency/idempotency.ts';
 import { makeInvoke } from './invoke.ts';
 import { makeRequireEntity } from './lib/entities.ts';
+import { makeCheckMethod } from './permissions/check-method.ts';
 import { makePermissions } from './permissions/permissions.ts';
 import { makeRoleMethods } from './permissions/role-methods.ts';
 import type { ScopeMethods } from './scope-methods.ts';
@@ -122,6 +123,7 @@ function openScope(vertical: Vertical, unit: UnitContext): ScopeMethods {
       return invoke(input);
     },
     ...makeRoleMethods(vertical, unit, permissions, denials),
+    check: makeCheckMethod(vertical, unit, permissions, denials),
     explain: ({ principal, permission, entity }) =>
       permissions.proofs({ principal, permission, entity, nowMs: unit.now() }),
     history: (input) => events.history(parseInput('The query', historyInput, input)),

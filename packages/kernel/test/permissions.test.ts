@@ -111,3 +111,27 @@ test('the platform projects roles beside the manifest’s own, and cannot change
   });
   expect((await shop.scope.holdings({ principal: stranger })).permissions).toEqual(['box.list', 'box.read']);
 });
+
+// spec C-23, C-30: refusals that unwound no operation form one null bucket.
+test('a check outside of operations answers the proof, or refuses with a denial row of its own', async () => {
+  await using shop = await openShop();
+  expect(await shop.scope.check({ principal: owner, permission: 'box.read' })).toEqual({
+    by: 'role',
+    role: 'owner',
+  });
+  await expect(shop.scope.check({ principal: guest, permission: 'box.pack' })).rejects.toMatchObject({
+    code: 'permission_denied',
+    reason: 'box_pack',
+    message: expect.stringContaining('packing boxes'),
+  });
+  expect((await shop.scope.listDenials({ limit: 10 })).items).toMatchObject([
+    { actor: guest, permission: 'box.pack', operation: null, entity: null },
+  ]);
+  expect(await shop.scope.summarizeDenials({ groupBy: 'operation' })).toMatchObject({
+    total: 1,
+    buckets: [{ operation: null, count: 1 }],
+  });
+  await expect(shop.scope.check({ principal: owner, permission: 'box.explode' })).rejects.toMatchObject({
+    code: 'internal',
+  });
+});

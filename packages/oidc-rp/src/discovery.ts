@@ -12,8 +12,11 @@ import { OidcError } from './errors.ts';
 import { oauthHttp } from './lib/oauth-http.ts';
 import type { FetchLike } from './lib/peer-fetch.ts';
 
-/** Signature algorithms that are believed from anybody: asymmetric ones only, never `none` and never HS*. */
-const ALGORITHMS = [
+/**
+ * Signature algorithms that are believed from anybody: by a public key only, never `none`, and never HS*, with which
+ * the public key would be the secret (RFC 8725 section 2.1).
+ */
+export const SIGNING_ALGORITHMS = [
   'RS256',
   'RS384',
   'RS512',
@@ -27,7 +30,7 @@ const ALGORITHMS = [
   'Ed25519',
 ] as const;
 
-export type SigningAlgorithm = (typeof ALGORITHMS)[number];
+export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number];
 
 /** What the relying party uses of an issuer's metadata; everything else is left out. */
 export interface IssuerMetadata {
@@ -120,7 +123,7 @@ export function judgeMetadata(
       'The discovery document names an endpoint that is not https.',
     );
   }
-  const idTokenAlgorithms = ALGORITHMS.filter((algorithm) =>
+  const idTokenAlgorithms = SIGNING_ALGORITHMS.filter((algorithm) =>
     found.id_token_signing_alg_values_supported.includes(algorithm),
   );
   if (idTokenAlgorithms.length === 0) {

@@ -10,7 +10,7 @@ export {
   LOGOUT_PATH,
   SESSION_TTL_MS,
 } from './cookies.ts';
-export type { IssuerMetadata, SigningAlgorithm } from './discovery.ts';
+export { type IssuerMetadata, SIGNING_ALGORITHMS, type SigningAlgorithm } from './discovery.ts';
 export { checkOidcEnv, isConfidentialUrl, isLoopbackHost, type OidcEnv, parseOidcEnv } from './env.ts';
 export { OIDC_ERROR_CODES, OidcConfigError, OidcError, type OidcErrorCode } from './errors.ts';
 export { hintFromHeaders } from './hint.ts';

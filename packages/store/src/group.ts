@@ -133,7 +133,8 @@ export function openUnit<M extends UnitMethods>(
     const tasksBefore = commitTasks.length;
     try {
       return { ok: true, value: host.db.savepoint(() => run(method, input)) };
-    } catch (error) {
+    } catch (thrown) {
+      const error = safeThrown(thrown);
       if (error instanceof TransactionLost) throw error;
       dropCaches();
       commitTasks.length = tasksBefore;
@@ -180,7 +181,8 @@ export function openUnit<M extends UnitMethods>(
     }
   };
 
-  const failed = (method: string, error: unknown): Outcome => {
+  const failed = (method: string, thrown: unknown): Outcome => {
+    const error = safeThrown(thrown);
     if (!(error instanceof PlatformError)) report(error, method);
     return { ok: false, failure: failureOf(error) };
   };
@@ -261,6 +263,16 @@ function notKept(cause: unknown): PlatformError {
       cause,
     },
   );
+}
+
+/** What was thrown, or an error in its place where it cannot even be asked what it is: that must cost only its own call. */
+function safeThrown(thrown: unknown): unknown {
+  try {
+    if (thrown instanceof PlatformError) failureOf(thrown);
+    return thrown;
+  } catch {
+    return new TypeError('something was thrown that cannot be looked at');
+  }
 }
 
 /** Whether a value is a promise or behaves like one. */

@@ -324,7 +324,7 @@ describe('input', () => {
     ['', 415],
     ['application/json', 200],
     ['Application/JSON; Charset="UTF-8"', 200],
-    ['application/vnd.acme.order+json', 200],
+    ['application/vnd.acme.order+json', 415],
   ])('a body of type %j is %i', async (type, status) => {
     const { app } = sample();
     const response = await app.request('/api/op/order/create', {
@@ -439,6 +439,27 @@ describe('D-10 repetition and preconditions', () => {
     await app.request('/api/orders/17/lines/3', { method: 'DELETE', headers });
     for (const call of scope.calls) expect(call).toMatchObject({ idempotencyKey: 'key-1', ifMatch: 'evt_1' });
     expect(scope.calls).toHaveLength(3);
+  });
+
+  test.each([
+    ['W/"evt_1"', 412],
+    ['W/"a", W/"b"', 412],
+    ['""', 412],
+    ['"*"', 412],
+    ['"a", "b"', 400],
+    ['evt_1', 400],
+    ['"open', 400],
+    ['"evt_1",,"evt_1"', 200],
+    ['W/"evt_0", "evt_1"', 200],
+    ['*', 200],
+  ])('If-Match: %s is %i', async (tags, status) => {
+    const { app, scope } = sample();
+    const response = await app.request('/api/orders/17', json('PATCH', { note: null }, { 'if-match': tags }));
+    expect(response.status).toBe(status);
+    if (status === 412) expect((await problemOf(response)).code).toBe('precondition_failed');
+    expect(scope.calls.map(({ ifMatch }) => ifMatch)).toEqual(
+      status === 200 ? [tags === '*' ? '*' : 'evt_1'] : [],
+    );
   });
 
   test('a GET carries neither', async () => {

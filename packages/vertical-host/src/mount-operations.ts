@@ -1,11 +1,9 @@
 /** One HTTP route for each declared operation of a vertical (spec 4.5), and the OpenAPI document of them. */
 import type { OperationStub, OperationTable } from '@freehold/contracts';
+import { answerOtherMethod, requireSameOrigin } from '@freehold/contracts/http';
 import type { Context, Env, Hono } from 'hono';
-import { assertSameSite } from './lib/cross-site.ts';
 import { guarded } from './lib/failures.ts';
-import { BODY_LIMIT_BYTES } from './lib/json-body.ts';
 import { jsonResponse } from './lib/json-response.ts';
-import { answerOtherMethod } from './lib/methods.ts';
 import { type OpenApiInfo, openApiDocument } from './lib/openapi.ts';
 import { answerCall, readCall } from './lib/operation-call.ts';
 import {
@@ -62,9 +60,9 @@ export function mountOperations<E extends Env>(
     ...route,
     answer: async (c: Context<E>): Promise<Response> => {
       // Who is asking comes before what they ask: nobody reads a stranger's body or tells them of our schemas.
-      if (route.method !== 'GET') assertSameSite(c.req.raw.headers, ownOrigin(c, options));
+      if (route.method !== 'GET') requireSameOrigin(c.req.raw.headers, ownOrigin(c, options));
       const stub = await resolveStub(c);
-      return answerCall(c, stub, await readCall(c, route, options.bodyLimitBytes ?? BODY_LIMIT_BYTES));
+      return answerCall(c, stub, await readCall(c, route, options.bodyLimitBytes));
     },
   }));
   const documents = options.openapi === false ? [] : [openApiRoute(declared, resolveStub, options)];

@@ -1,11 +1,11 @@
 /** The management contract of a vertical: what the platform asks of it under `/internal/*` (spec 4.4, 5.6 and 7). */
 import { PLATFORM_SECRET_HEADER, PlatformError, projectedRoles, roleKey } from '@freehold/contracts';
+import { answerOtherMethod } from '@freehold/contracts/http';
 import type { Context, Env, Hono } from 'hono';
 import { guarded, installProblemHandler } from './lib/failures.ts';
 import { delegationRoutes } from './lib/internal-delegations.ts';
 import { flavouredRoutes } from './lib/internal-flavoured.ts';
 import type { InternalRoute } from './lib/internal-route.ts';
-import { answerOtherMethod } from './lib/methods.ts';
 import { assertPlatform } from './lib/platform-secret.ts';
 import type { PlatformSurfaceDeps } from './platform-surface-deps.ts';
 

@@ -1,7 +1,8 @@
 /** Failures of a vertical's own routes, in the envelope of the platform (spec 4.4 and 7.1; RFC 9457). */
 import { PlatformError, PROBLEMS, problemDocument, publicError } from '@freehold/contracts';
+import { REQUEST_ID_HEADER } from '@freehold/contracts/http';
 import type { Context } from 'hono';
-import { REQUEST_ID_HEADER, requestIdOf } from './lib/request-id.ts';
+import { requestIdOf } from './lib/request-id.ts';
 
 /**
  * Receives what nobody expected, with where it happened: the path is without its query, which may hold a token.

@@ -1,12 +1,11 @@
 /** What happened: the story of one order for those who may see it, and the refused attempts for the owner. */
-import { type EventRecord, parseInput } from '@freehold/contracts';
+import type { EventRecord } from '@freehold/contracts';
 import type { Hono } from 'hono';
 import { manifest, type PermissionKey } from '../manifest.ts';
 import { authenticatedPrincipal, requirePermission } from './caller.ts';
 import { type FieldworkContext, type FieldworkEnv, requireNode, type Services, scopeOf } from './env.ts';
-import { listQuery } from './member-routes.ts';
 import { actorIn, loadMembers } from './people.ts';
-import { mountRoutes } from './routes.ts';
+import { mountRoutes, readPage } from './routes.ts';
 import type { DenialEntry, HistoryEntry } from './wire.ts';
 
 export function mountLogs(app: Hono<FieldworkEnv>, services: Services): void {
@@ -18,7 +17,7 @@ export function mountLogs(app: Hono<FieldworkEnv>, services: Services): void {
 
 async function orderHistory(services: Services, c: FieldworkContext): Promise<Response> {
   const principal = await authenticatedPrincipal(services, c);
-  const query = parseInput('The query', listQuery, c.req.query());
+  const query = readPage(c);
   const order = c.req.param('order') ?? '';
   // Whoever may read the order may read its story; a refusal is recorded like any other.
   await services.host
@@ -26,7 +25,7 @@ async function orderHistory(services: Services, c: FieldworkContext): Promise<Re
     .invoke({ operation: 'order/get', input: { order } });
   const scope = scopeOf(services, c);
   const [page, members] = await Promise.all([
-    scope.history({ entity: { type: 'order', id: order }, ...withoutUndefined(query) }),
+    scope.history({ entity: { type: 'order', id: order }, ...query }),
     loadMembers(services, c),
   ]);
   const items = await Promise.all(
@@ -44,9 +43,9 @@ async function orderHistory(services: Services, c: FieldworkContext): Promise<Re
 
 async function denials(services: Services, c: FieldworkContext): Promise<Response> {
   await requirePermission(services, c, 'audit.read');
-  const query = parseInput('The query', listQuery, c.req.query());
+  const query = readPage(c);
   const [page, members] = await Promise.all([
-    scopeOf(services, c).listDenials(withoutUndefined(query)),
+    scopeOf(services, c).listDenials(query),
     loadMembers(services, c),
   ]);
   const items = page.items.map(
@@ -61,8 +60,4 @@ async function denials(services: Services, c: FieldworkContext): Promise<Respons
 
 function happening({ id, type, entity, payload, at }: EventRecord) {
   return { id, type, entity, payload, at };
-}
-
-function withoutUndefined({ limit, cursor }: { limit: number; cursor?: string | undefined }) {
-  return cursor === undefined ? { limit } : { limit, cursor };
 }

@@ -1,15 +1,7 @@
 /** The team: who is on it, in which role, and taking somebody off it. */
 import type { Member } from '@freehold/auth';
-import {
-  PlatformError,
-  type PrincipalId,
-  pageQuery,
-  parseInput,
-  principalId,
-  toTimestamp,
-} from '@freehold/contracts';
+import { PlatformError, type PrincipalId, parseInput, principalId, toTimestamp } from '@freehold/contracts';
 import type { Hono } from 'hono';
-import { z } from 'zod';
 import { manifest, type RoleKey } from '../manifest.ts';
 import { requirePermission } from './caller.ts';
 import {
@@ -21,13 +13,8 @@ import {
   scopeOf,
 } from './env.ts';
 import { loadMembers } from './people.ts';
-import { mountRoutes, readBody } from './routes.ts';
+import { mountRoutes, readBody, readPage } from './routes.ts';
 import { changeRoleBody, type MemberRecord, noBody } from './wire.ts';
-
-export const listQuery = z.strictObject({
-  limit: z.preprocess((text) => (text === undefined ? undefined : Number(text)), pageQuery.limit),
-  cursor: pageQuery.cursor,
-});
 
 export function mountMembers(app: Hono<FieldworkEnv>, services: Services): void {
   mountRoutes(app, [
@@ -39,14 +26,10 @@ export function mountMembers(app: Hono<FieldworkEnv>, services: Services): void 
 
 async function listMembers(services: Services, c: FieldworkContext): Promise<Response> {
   const you = await requirePermission(services, c, 'team.read');
-  const { limit, cursor } = parseInput('The query', listQuery, c.req.query());
+  const query = readPage(c);
   const scope = scopeOf(services, c);
   const [page, assignments, { permissions }] = await Promise.all([
-    directoryOf(services, c).listMembers({
-      scopeId: requireNode(c).scope,
-      limit,
-      ...(cursor === undefined ? {} : { cursor }),
-    }),
+    directoryOf(services, c).listMembers({ scopeId: requireNode(c).scope, ...query }),
     scope.assignments({}),
     scope.holdings({ principal: you }),
   ]);

@@ -1,8 +1,14 @@
-/** A small table of routes: a path that is known answers every other method with 405, and a body is judged first. */
-import { PlatformError, parseInput } from '@freehold/contracts';
+/** A small table of routes: a path that is known answers every other method with 405, and input is judged first. */
+import { pageQuery, parseInput } from '@freehold/contracts';
+import {
+  answerOtherMethod,
+  queryFields,
+  readJsonObject,
+  requireSameOrigin,
+  textReader,
+} from '@freehold/contracts/http';
 import type { Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { type FieldworkContext, type FieldworkEnv, requireNode } from './env.ts';
 
 /** The bodies of these routes are a few words. */
@@ -16,56 +22,29 @@ export interface Route {
 
 /** Mounts the routes. No answer of theirs is kept by a cache; none that changes something is taken from another site. */
 export function mountRoutes(app: Hono<FieldworkEnv>, routes: readonly Route[]): void {
-  const limit = bodyLimit({
-    maxSize: BODY_BYTES_MAX,
-    onError: () => {
-      throw new PlatformError('payload_too_large', `The body is larger than ${BODY_BYTES_MAX} bytes.`);
-    },
-  });
   for (const { method, path, answer } of routes) {
-    app.on(method, path, limit, async (c: FieldworkContext) => {
-      if (method === 'POST') requireOwnPage(c);
+    app.on(method, path, async (c: FieldworkContext) => {
+      if (method === 'POST') requireSameOrigin(c.req.raw.headers, requireNode(c).origin);
       const response = await answer(c);
       response.headers.set('cache-control', 'private, no-store');
       return response;
     });
   }
   for (const [path, at] of Map.groupBy(routes, (route) => route.path)) {
-    const allow = at.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
-    app.all(path, () => {
-      throw new PlatformError('method_not_allowed', `This address takes ${allow}.`, { headers: { allow } });
-    });
+    const methods = at.map(({ method }) => method);
+    app.all(path, (c) => answerOtherMethod(c.req.method, methods));
   }
 }
 
-/**
- * The JSON body of a request. No body at all is an empty object.
- * @throws PlatformError `unsupported_media_type` or `validation_failed`
- */
+/** The JSON body of a request; none at all is an empty object. @throws PlatformError when it is not what the schema takes. */
 export async function readBody<S extends z.ZodType>(c: FieldworkContext, schema: S): Promise<z.output<S>> {
-  const text = await c.req.text();
-  if (text === '') return parseInput('The body', schema, {});
-  if (!/^application\/json\s*(?:;|$)/i.test(c.req.header('content-type') ?? ''))
-    throw new PlatformError('unsupported_media_type', 'The body must be application/json.', {
-      headers: { accept: 'application/json' },
-    });
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch (cause) {
-    throw new PlatformError('validation_failed', 'The body is not valid JSON.', { cause });
-  }
-  return parseInput('The body', schema, body);
+  return parseInput('The body', schema, await readJsonObject(c.req.raw, BODY_BYTES_MAX));
 }
 
-/** A cookie rides along on whatever page makes a request: one that changes something must come from our own. */
-function requireOwnPage(c: FieldworkContext): void {
-  const site = c.req.header('sec-fetch-site');
-  const origin = c.req.header('origin');
-  const isOwn =
-    site === undefined
-      ? origin === undefined || origin === requireNode(c).origin
-      : site === 'same-origin' || site === 'none';
-  if (isOwn) return;
-  throw new PlatformError('forbidden', 'A page of another site may not do this.', { reason: 'cross_site' });
+const readPageQuery = textReader('The query', z.strictObject(pageQuery));
+
+/** The query of a list. @throws PlatformError `validation_failed` */
+export function readPage(c: FieldworkContext): { readonly limit: number; readonly cursor?: string } {
+  const { limit, cursor } = readPageQuery(queryFields(new URL(c.req.url)));
+  return cursor === undefined ? { limit } : { limit, cursor };
 }

@@ -1,5 +1,6 @@
 /** The pages: built files with the caching that fits them, and the one page for every address of the application. */
 import { PlatformError } from '@freehold/contracts';
+import { answerOtherMethod } from '@freehold/contracts/http';
 import type { Hono } from 'hono';
 import { type FieldworkContext, type FieldworkEnv, requireNode, type WebFile, type WebFiles } from './env.ts';
 
@@ -29,11 +30,7 @@ export function mountWeb(app: Hono<FieldworkEnv>, files: WebFiles | undefined): 
       return c.text('The pages of Fieldwork are not built. Its API is under /api.\n');
     throw new PlatformError('not_found', 'There is nothing at this address.');
   });
-  app.all('*', () => {
-    throw new PlatformError('method_not_allowed', 'This address takes GET, HEAD.', {
-      headers: { allow: 'GET, HEAD' },
-    });
-  });
+  app.all('*', (c) => answerOtherMethod(c.req.method, ['GET']));
 }
 
 /** Whether somebody wants to see a page; a script or an image that is missing must not become one. */

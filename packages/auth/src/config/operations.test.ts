@@ -1,6 +1,10 @@
 /** Delivered settings and the tenant's session secret. */
-import { expect, test } from 'vitest';
-import { OTHER_SCOPE, openPlatform, refusal, SCOPE, TENANT_A } from '../../test/support.ts';
+import { describe, expect, test } from 'vitest';
+import { ISSUER, OTHER_SCOPE, openPlatform, refusal, SCOPE, TENANT_A } from '../../test/support.ts';
+
+/** A delivered choice, as text. */
+const choice = (issuer: string, clientId = 'app', more: object = {}) =>
+  JSON.stringify({ mode: 'oidc', issuer, clientId, ...more });
 
 test('A-13: settings are merged key by key, null removes, and the answer names what is set', async () => {
   const { directory } = await openPlatform();
@@ -29,15 +33,101 @@ test('a setting that is too long is refused whole, and nothing of the delivery i
   expect(await directory.getConfig({ scopeId: SCOPE })).toEqual({});
 });
 
-test('a key named like a member of Object is only a key', async () => {
+test('a scope keeps at most 100 settings: a delivery beyond is refused whole, by a sentence with the limit', async () => {
   const { directory } = await openPlatform();
-  const config = JSON.parse('{"__proto__":"p","constructor":"c"}') as Record<string, string>;
-  const { keys } = await directory.putConfig({
-    scopeId: SCOPE,
-    config: { ...config, toString: 't' } as never,
-  });
-  expect(keys).toContain('constructor');
+  const many = (count: number, prefix: string) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`${prefix}${i}`, 'x']));
+  const put = (config: Record<string, string | null>) => directory.putConfig({ scopeId: SCOPE, config });
+  await expect(put(many(101, 'K'))).rejects.toThrow(/100/);
+  expect((await refusal(put(many(101, 'K')))).code).toBe('validation_failed');
+  expect(await directory.getConfig({ scopeId: SCOPE })).toEqual({});
+
+  expect((await put(many(100, 'K'))).keys).toHaveLength(100);
+  const before = await directory.listIdentityEvents({ scopeId: SCOPE });
+  expect((await refusal(put({ K0: 'changed', ONE_MORE: 'x' }))).code).toBe('validation_failed');
+  expect(await directory.getConfig({ scopeId: SCOPE })).toEqual(many(100, 'K'));
+  expect(await directory.listIdentityEvents({ scopeId: SCOPE })).toEqual(before);
+  // What counts is what is there afterwards, not what a delivery names.
+  expect((await put({ K0: null, K1: 'changed', ONE_MORE: 'x' })).keys).toHaveLength(100);
+  expect((await directory.putConfig({ scopeId: OTHER_SCOPE, config: many(100, 'L') })).keys).toHaveLength(
+    100,
+  );
+});
+
+test.each(['__proto__', 'constructor', 'prototype'])(
+  'a key named %s, which a careless reader would take for a part of its object, is refused',
+  async (key) => {
+    const { directory } = await openPlatform();
+    const config = JSON.parse(`{"A":"1","${key}":"p"}`) as Record<string, string>;
+    expect((await refusal(directory.putConfig({ scopeId: SCOPE, config }))).code).toBe('validation_failed');
+    expect(await directory.getConfig({ scopeId: SCOPE })).toEqual({});
+  },
+);
+
+test('a key named like another member of Object is only a key, and removing what is not there is no change', async () => {
+  const { directory } = await openPlatform();
+  await directory.putConfig({ scopeId: SCOPE, config: { toString: null } as never });
+  expect((await directory.listIdentityEvents({ scopeId: SCOPE })).items).toEqual([]);
+  await directory.putConfig({ scopeId: SCOPE, config: { toString: 't' } as never });
   expect(Object.hasOwn(await directory.getConfig({ scopeId: SCOPE }), 'toString')).toBe(true);
+});
+
+describe('a delivered client secret belongs to one issuer and client', () => {
+  const WITH_SECRET = { 'platform:auth': choice(ISSUER), OIDC_CLIENT_SECRET: 'hush' };
+
+  test.each<[string, string]>([
+    ['another issuer', choice('https://evil.example')],
+    ['another client', choice(ISSUER, 'other')],
+    ['the same issuer with a slash', choice(`${ISSUER}/`)],
+    ['nothing usable', '{}'],
+  ])('a choice of %s removes it, in the same delivery', async (_, next) => {
+    const { directory } = await openPlatform();
+    await directory.putConfig({ scopeId: SCOPE, config: WITH_SECRET });
+    const answer = await directory.putConfig({
+      scopeId: SCOPE,
+      config: { 'platform:auth': next, GREETING: 'hello' },
+    });
+    expect(answer).toEqual({ keys: ['GREETING', 'platform:auth'] });
+    expect(await directory.getConfig({ scopeId: SCOPE })).not.toHaveProperty('OIDC_CLIENT_SECRET');
+    const { items } = await directory.listIdentityEvents({ scopeId: SCOPE });
+    expect(items[0]?.detail.keys).toEqual(['platform:auth', 'GREETING', 'OIDC_CLIENT_SECRET']);
+  });
+
+  test('taking the choice away and giving another in a second delivery does not keep it', async () => {
+    const { directory } = await openPlatform();
+    await directory.putConfig({ scopeId: SCOPE, config: WITH_SECRET });
+    expect(await directory.putConfig({ scopeId: SCOPE, config: { 'platform:auth': null } })).toEqual({
+      keys: [],
+    });
+    await directory.putConfig({
+      scopeId: SCOPE,
+      config: { 'platform:auth': choice('https://evil.example') },
+    });
+    expect(await directory.getConfig({ scopeId: SCOPE })).not.toHaveProperty('OIDC_CLIENT_SECRET');
+  });
+
+  test('one that was delivered before there was a choice is not given to the first that comes', async () => {
+    const { directory } = await openPlatform();
+    await directory.putConfig({ scopeId: SCOPE, config: { OIDC_CLIENT_SECRET: 'hush' } });
+    await directory.putConfig({
+      scopeId: SCOPE,
+      config: { 'platform:auth': choice('https://evil.example') },
+    });
+    expect(await directory.getConfig({ scopeId: SCOPE })).not.toHaveProperty('OIDC_CLIENT_SECRET');
+  });
+
+  test('it stays with its own pair however that is written, and a new one comes with a new pair', async () => {
+    const { directory } = await openPlatform();
+    await directory.putConfig({ scopeId: SCOPE, config: WITH_SECRET });
+    const same = { 'platform:auth': choice(ISSUER, 'app', { note: 'x' }), GREETING: 'hello' };
+    expect((await directory.putConfig({ scopeId: SCOPE, config: same })).keys).toContain(
+      'OIDC_CLIENT_SECRET',
+    );
+    const moved = { 'platform:auth': choice('https://new.example'), OIDC_CLIENT_SECRET: 'hush' };
+    expect((await directory.putConfig({ scopeId: SCOPE, config: moved })).keys).toContain(
+      'OIDC_CLIENT_SECRET',
+    );
+  });
 });
 
 test('the event of a change names the keys and never a value; no change is no event', async () => {

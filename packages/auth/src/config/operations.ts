@@ -1,8 +1,14 @@
 /** Settings delivered to a scope, and the tenant's session secret (spec 2.3). */
-import { configPatch, parseInput } from '@freehold/contracts';
+import { configPatch, PlatformError, parseInput } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { base64url } from 'jose';
 import { recordEvent } from '../events/operations.ts';
+import {
+  CLIENT_SECRET_KEY,
+  IDENTITY_CHOICE_KEY,
+  isSameClient,
+  parseIdentityChoice,
+} from '../identity-choice.ts';
 import {
   deleteSetting,
   loadConfig,
@@ -16,6 +22,10 @@ import {
 /** 256 bits: the strength of the HMAC that it keys. */
 const SESSION_SECRET_BYTES = 32;
 const SESSION_SECRET = 'session';
+/** Many times what an application declares. Every reader of the configuration reads all of it. */
+const SETTINGS_MAX = 100;
+/** Names that a careless reader of the delivered map would take for a part of its object. */
+const NO_KEYS: readonly string[] = ['__proto__', 'constructor', 'prototype'];
 /** What a version ends in for a scope to which nothing was ever delivered. */
 const NEVER_DELIVERED = 'none';
 
@@ -36,15 +46,20 @@ export function makeConfigOperations(unit: UnitContext) {
   return {
     /**
      * Delivers settings: null removes a key, the rest stays. Answers every key that is set afterwards, sorted.
-     * @throws PlatformError `validation_failed` on a key beyond 128 or a value beyond 16,384 characters.
+     *
+     * A client secret belongs to one issuer and client. A delivery after which `platform:auth` names another pair,
+     * and that brings no OIDC_CLIENT_SECRET, removes the one that is there, also when there was no pair before:
+     * whoever may choose an issuer would otherwise be sent a secret that they were never told. Deliver both at once.
+     * @throws PlatformError `validation_failed` on a key beyond 128 or a value beyond 16,384 characters, on a key
+     * named `__proto__`, `constructor` or `prototype`, and when more than 100 settings would be kept for the scope.
      */
     putConfig(input: { scopeId: string; config: Readonly<Record<string, string | null>> }): {
       keys: string[];
     } {
       const { scopeId } = input;
-      const patch = parseInput('The config', configPatch, input.config);
+      const patch = parsePatch(input.config);
       const present = loadConfig(unit.db, scopeId);
-      const changed = Object.entries(patch).filter(([key, value]) => (present[key] ?? null) !== value);
+      const changed = changesOf(present, patch);
       for (const [key, value] of changed) {
         if (value === null) deleteSetting(unit.db, { scopeId, key });
         else saveSetting(unit.db, { scopeId, key, value });
@@ -55,7 +70,9 @@ export function makeConfigOperations(unit: UnitContext) {
         const version = recordEvent(unit, 'config_changed', { scopeId, detail: { keys } });
         saveConfigVersion(unit.db, { scopeId, version });
       }
-      return { keys: Object.keys(loadConfig(unit.db, scopeId)) };
+      const keys = Object.keys(loadConfig(unit.db, scopeId));
+      if (keys.length > SETTINGS_MAX) throw tooManySettings(keys.length);
+      return { keys };
     },
 
     /** Everything that was delivered to a scope. */
@@ -87,4 +104,48 @@ export function makeConfigOperations(unit: UnitContext) {
       return value;
     },
   };
+}
+
+/** A pair of null removes the key. */
+type Change = readonly [key: string, value: string | null];
+
+/** The names are refused before the schema runs, which leaves the first of them out without a word. */
+function parsePatch(config: unknown): ReadonlyMap<string, string | null> {
+  const odd = NO_KEYS.find(
+    (key) => typeof config === 'object' && config !== null && Object.hasOwn(config, key),
+  );
+  if (odd !== undefined)
+    throw new PlatformError('validation_failed', `A setting cannot be named ${odd}.`, {
+      errors: [{ path: odd, message: 'is not a name for a setting' }],
+    });
+  return new Map(Object.entries(parseInput('The config', configPatch, config)));
+}
+
+/** What a patch changes, a client secret that it leaves without its owner included. */
+function changesOf(
+  present: Readonly<Record<string, string>>,
+  patch: ReadonlyMap<string, string | null>,
+): Change[] {
+  const before = new Map(Object.entries(present));
+  const wanted = new Map(patch);
+  if (!wanted.has(CLIENT_SECRET_KEY) && movesClient(present, patch)) wanted.set(CLIENT_SECRET_KEY, null);
+  return [...wanted].filter(([key, value]) => (before.get(key) ?? null) !== value);
+}
+
+/** Whether the choice names another issuer or client after the patch than before it. */
+function movesClient(
+  present: Readonly<Record<string, string>>,
+  patch: ReadonlyMap<string, string | null>,
+): boolean {
+  const delivered = patch.get(IDENTITY_CHOICE_KEY);
+  if (delivered === undefined) return false;
+  const next = delivered === null ? null : parseIdentityChoice({ [IDENTITY_CHOICE_KEY]: delivered });
+  return !isSameClient(parseIdentityChoice(present), next);
+}
+
+function tooManySettings(count: number): PlatformError {
+  const message = `A scope keeps at most ${SETTINGS_MAX} settings; this delivery would make it ${count}.`;
+  return new PlatformError('validation_failed', message, {
+    errors: [{ path: '', message: `must leave at most ${SETTINGS_MAX} settings` }],
+  });
 }

@@ -9,7 +9,13 @@ import {
 } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import type { IssuedSubject } from '../subject.ts';
-import { type EventRow, loadEvents, saveEvent } from './store.ts';
+import { countRefusals, type EventRow, loadEvents, saveEvent } from './store.ts';
+
+/** Refusals of one person that are recorded in a scope within an hour: enough to see that somebody is trying. */
+const REFUSALS_MAX_OF_ONE = 10;
+/** The same of all people together: where anybody may register, another account costs nothing. */
+const REFUSALS_MAX_OF_ALL = 100;
+const REFUSALS_SPAN_MS = 3_600_000;
 
 /** The closed list of what can have happened. */
 export type IdentityEventType =
@@ -69,6 +75,35 @@ export function recordEvent(unit: UnitContext, type: IdentityEventType, note: Ev
     at: unit.now(),
   });
   return id;
+}
+
+/** What happens to somebody who need not be a member: anybody who can sign in can bring it about, over and over. */
+export type RefusalType = Extract<IdentityEventType, 'claim_refused' | 'invite_refused'>;
+
+export interface RefusalNote extends EventNote {
+  readonly scopeId: string;
+  readonly subject: Pick<IssuedSubject, 'issuer' | 'sub'>;
+  readonly detail: IdentityEvent['detail'];
+}
+
+/**
+ * Records that somebody was refused, as long as fewer than 10 refusals of that person and fewer than 100 of all
+ * people were recorded in the scope within the hour before: otherwise a stranger could fill the directory. The last
+ * one recorded says `further: not_recorded` in its detail. The refusal itself does not depend on any of this.
+ */
+export function recordRefusal(unit: UnitContext, type: RefusalType, note: RefusalNote): void {
+  const { scopeId, subject, detail } = note;
+  const untilMs = unit.now();
+  const { ofAll, ofSubject } = countRefusals(unit.db, {
+    scopeId,
+    issuer: subject.issuer,
+    sub: subject.sub,
+    afterMs: untilMs - REFUSALS_SPAN_MS,
+    untilMs,
+  });
+  if (ofSubject >= REFUSALS_MAX_OF_ONE || ofAll >= REFUSALS_MAX_OF_ALL) return;
+  const isLast = ofSubject + 1 === REFUSALS_MAX_OF_ONE || ofAll + 1 === REFUSALS_MAX_OF_ALL;
+  recordEvent(unit, type, isLast ? { ...note, detail: { ...detail, further: 'not_recorded' } } : note);
 }
 
 export interface ListIdentityEventsInput {

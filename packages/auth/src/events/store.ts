@@ -37,6 +37,26 @@ export function newestEventId(db: SqlDatabase): string | undefined {
   return db.get<{ id: string }>('SELECT id FROM identity_events ORDER BY id DESC LIMIT 1')?.id;
 }
 
+/** Refusals in a scope after one moment and up to another: of everybody, and of one subject. */
+export const RECENT_REFUSALS_SQL = `SELECT count(*) AS ofAll,
+    coalesce(sum(issuer = ? AND sub = ?), 0) AS ofSubject
+  FROM identity_events
+  WHERE scope_id = ? AND at > ? AND at <= ? AND type IN ('claim_refused', 'invite_refused')`;
+
+export function countRefusals(
+  db: SqlDatabase,
+  span: { scopeId: string; issuer: string; sub: string; afterMs: number; untilMs: number },
+): { readonly ofAll: number; readonly ofSubject: number } {
+  return db.get<{ ofAll: number; ofSubject: number }>(
+    RECENT_REFUSALS_SQL,
+    span.issuer,
+    span.sub,
+    span.scopeId,
+    span.afterMs,
+    span.untilMs,
+  ) as { ofAll: number; ofSubject: number };
+}
+
 /** Newest first, older than `before`; of one scope, or of the whole tenant. */
 export function loadEvents(
   db: SqlDatabase,

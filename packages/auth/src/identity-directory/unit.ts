@@ -6,7 +6,7 @@ import { defineUnit, type UnitContext, type UnitDefinition, type UnitStub } from
 import { makeConfigOperations } from '../config/operations.ts';
 import { configMigration } from '../config/schema.ts';
 import { makeEventOperations } from '../events/operations.ts';
-import { eventsMigration } from '../events/schema.ts';
+import { eventsMigration, refusalsMigration } from '../events/schema.ts';
 import { newestEventId } from '../events/store.ts';
 import { makeInviteOperations } from '../invites/operations.ts';
 import { invitesMigration } from '../invites/schema.ts';
@@ -35,6 +35,7 @@ export const identityDirectory: UnitDefinition<IdentityMethods> = defineUnit({
         invitesMigration,
         configMigration,
         sessionsMigration,
+        refusalsMigration,
       ],
     },
   ],

@@ -13,7 +13,7 @@ import {
   type TestPlatform,
 } from '../../test/support.ts';
 import type { VerifiedSubject } from '../subject.ts';
-import type { CreateInviteInput, Invite } from './operations.ts';
+import type { CreateInviteInput, Invite, InviteAddress } from './operations.ts';
 
 const ada = person('ada');
 const bob = person('bob', { emailVerified: true });
@@ -26,7 +26,7 @@ interface Invited extends TestPlatform {
 }
 
 /** A scope owned by Ada, with one invite. */
-async function openInvited(more: Partial<CreateInviteInput> = {}): Promise<Invited> {
+async function openInvited(more: InviteAddress & { readonly name?: string } = {}): Promise<Invited> {
   const platform = await openPlatform();
   const { directory } = platform;
   const { principal: owner } = await directory.setPendingOwner({ scopeId: SCOPE });
@@ -44,7 +44,11 @@ async function openInvited(more: Partial<CreateInviteInput> = {}): Promise<Invit
 
 describe('creating', () => {
   test('A-32: stores a pending invite for the pre-minted principal, with the hash of its token only', async () => {
-    const { directory, invite, token, owner } = await openInvited({ email: 'Bob@example.com', name: 'Bob' });
+    const { directory, invite, token, owner } = await openInvited({
+      email: 'Bob@example.com',
+      emailMatch: 'verified',
+      name: 'Bob',
+    });
     expect(invite).toEqual({
       principal: expect.stringMatching(/^prn_/),
       scopeId: SCOPE,
@@ -85,11 +89,11 @@ describe('creating', () => {
     const { directory, owner } = await openInvited();
     const principal = await directory.newPrincipal();
     for (const more of [
-      { email: 'bob' },
-      { email: 'a@b@c' },
-      { email: `${'x'.repeat(400)}@x` },
+      { email: 'bob', emailMatch: 'label' },
+      { email: 'a@b@c', emailMatch: 'label' },
+      { email: `${'x'.repeat(400)}@x`, emailMatch: 'label' },
       { ttlMs: 31 * DAY_MS },
-    ])
+    ] as const)
       expect(
         (
           await refusal(
@@ -97,6 +101,18 @@ describe('creating', () => {
           )
         ).code,
       ).toBe('validation_failed');
+  });
+
+  test('A-07: an address without a word on what it means is refused: the library has no opinion of its own', async () => {
+    const { directory, owner } = await openInvited();
+    const principal = await directory.newPrincipal();
+    const create = (emailMatch: unknown) => {
+      const input = { scopeId: SCOPE, principal, role: 'r', createdBy: owner, email: 'bob@example.com' };
+      return directory.createInvite({ ...input, emailMatch } as CreateInviteInput);
+    };
+    for (const word of [undefined, null, '', 'Verified', 'anything', true])
+      expect((await refusal(create(word))).code).toBe('validation_failed');
+    expect((await create('label')).invite.emailMatch).toBe('label');
   });
 
   test("A-23: lists newest first, page by page, without another scope's or tenant's", async () => {
@@ -115,7 +131,7 @@ describe('creating', () => {
 
 describe('showing', () => {
   test('A-36: tells the holder of the link what it is, and changes nothing', async () => {
-    const { directory, token } = await openInvited({ email: 'bob@example.com' });
+    const { directory, token } = await openInvited({ email: 'bob@example.com', emailMatch: 'verified' });
     const before = await directory.listIdentityEvents({});
     for (let i = 0; i < 3; i++)
       expect(await directory.showInvite({ token, scopeId: SCOPE })).toEqual({
@@ -227,7 +243,7 @@ describe('accepting', () => {
     ],
     ['the address, with nothing asserted', { email: 'bob@example.com' }, 'invite_email_unverified'],
   ])('an invite with an e-mail is refused to %s', async (_, claims, reason) => {
-    const { directory, token } = await openInvited({ email: 'bob@example.com' });
+    const { directory, token } = await openInvited({ email: 'bob@example.com', emailMatch: 'verified' });
     const subject = person('mallory', claims);
     expect(await refusal(directory.claimInvite({ token, subject }))).toEqual({ code: 'forbidden', reason });
     expect((await directory.resolvePrincipal({ scopeId: SCOPE, subject })).principal).toBeNull();
@@ -238,7 +254,7 @@ describe('accepting', () => {
   });
 
   test('an invite with an e-mail is given to the verified holder, however the address is spelt', async () => {
-    const { directory, token } = await openInvited({ email: 'Bob@Example.com' });
+    const { directory, token } = await openInvited({ email: 'Bob@Example.com', emailMatch: 'verified' });
     const subject = person('bob', { email: 'ｂob@EXAMPLE.COM', emailVerified: true });
     await expect(directory.claimInvite({ token, subject })).resolves.toHaveProperty('role', 'member');
   });

@@ -1,7 +1,7 @@
 /** Member invites: a principal minted ahead of the person, and the link that binds whoever accepts it (spec 3.2). */
 import { cutPage, decodeCursor, type Page, PlatformError, type PrincipalId } from '@freehold/contracts';
 import { RollbackThen, type UnitContext } from '@freehold/store';
-import { recordEvent, requireLimit } from '../events/operations.ts';
+import { recordEvent, recordRefusal, requireLimit } from '../events/operations.ts';
 import { hashToken, mintToken } from '../lib/token.ts';
 import { requireTtl } from '../lib/ttl.ts';
 import { requireSubject, savePerson } from '../people/person.ts';
@@ -28,11 +28,20 @@ const AFTER_EVERY_ID = '~';
 
 export type InviteState = 'pending' | 'accepted' | 'revoked' | 'expired';
 
+/** What an invite's e-mail address can mean. */
+const EMAIL_MATCHES = ['verified', 'label'] as const;
+
 /**
  * What an invite's e-mail address means: `verified` demands that whoever accepts has it, verified by their issuer;
- * `label` only says for whom the invite was meant. The choice is the inviting vertical's (spec 2.1, rule 2).
+ * `label` only says for whom the invite was meant. The choice is the inviting vertical's, and there is no default:
+ * nothing in this library gates on `emailVerified` of its own accord (spec 2.1, rule 2).
  */
-export type EmailMatch = 'verified' | 'label';
+export type EmailMatch = (typeof EMAIL_MATCHES)[number];
+
+/** An address together with what it means, or no address, of which there is nothing to say. */
+export type InviteAddress =
+  | { readonly email: string; readonly emailMatch: EmailMatch }
+  | { readonly email?: undefined; readonly emailMatch?: EmailMatch };
 
 export interface Invite {
   readonly principal: PrincipalId;
@@ -49,16 +58,16 @@ export interface Invite {
   readonly revokedAtMs: number | null;
 }
 
-export interface CreateInviteInput {
+export type CreateInviteInput = InviteTerms & InviteAddress;
+
+/** What every invite says, whomever it is for. */
+export interface InviteTerms {
   readonly scopeId: string;
   /** A principal that stands for nobody yet (`newPrincipal`); its role was granted before. */
   readonly principal: string;
   readonly role: string;
   /** The inviter's principal. */
   readonly createdBy: string;
-  readonly email?: string;
-  /** Default `verified`. Without an e-mail there is nothing to match. */
-  readonly emailMatch?: EmailMatch;
   readonly name?: string;
   /** Default 7 days, at most 30. */
   readonly ttlMs?: number;
@@ -93,8 +102,9 @@ export interface AcceptedInvite {
 export function makeInviteOperations(unit: UnitContext) {
   return {
     /**
-     * Stores an invite for a principal and answers its token, once.
-     * @throws PlatformError `conflict`, reason `principal_taken`; `validation_failed`.
+     * Stores an invite for a principal and answers its token, once. An address comes with what it means.
+     * @throws PlatformError `conflict`, reason `principal_taken`; `validation_failed`, also for an address without
+     * an `emailMatch`.
      */
     createInvite(input: CreateInviteInput): { invite: Invite; token: string } {
       const { scopeId, principal, role, createdBy } = input;
@@ -107,8 +117,7 @@ export function makeInviteOperations(unit: UnitContext) {
         principal,
         scopeId,
         role,
-        email: input.email === undefined ? null : requireEmail(input.email),
-        emailMatch: input.emailMatch ?? 'verified',
+        ...toAddress(input),
         name: input.name ?? null,
         createdBy,
         createdAtMs,
@@ -199,7 +208,7 @@ export function makeInviteOperations(unit: UnitContext) {
       if (refusal)
         throw new RollbackThen(refusal, () => {
           const detail = { reason: refusal.reason ?? refusal.code };
-          recordEvent(unit, 'invite_refused', { scopeId, subject, principal, detail });
+          recordRefusal(unit, 'invite_refused', { scopeId, subject, principal, detail });
         });
       const atMs = unit.now();
       saveBinding(unit.db, { scopeId, personId, principal, sinceMs: atMs });
@@ -243,6 +252,21 @@ function requireInvite(unit: UnitContext, input: { token: string; scopeId?: stri
       reason: 'invite_invalid',
     });
   return row;
+}
+
+/** Without an address nothing is asked of whoever accepts, which is what a label asks. */
+function toAddress({ email, emailMatch }: InviteAddress): Pick<InviteRow, 'email' | 'emailMatch'> {
+  if (email === undefined) return { email: null, emailMatch: 'label' };
+  const stated = EMAIL_MATCHES.find((each) => each === emailMatch);
+  if (stated === undefined)
+    throw new PlatformError(
+      'validation_failed',
+      'An invite with an e-mail address says what that address means.',
+      {
+        errors: [{ path: 'emailMatch', message: `must be ${EMAIL_MATCHES.join(' or ')}` }],
+      },
+    );
+  return { email: requireEmail(email), emailMatch: stated };
 }
 
 function requireEmail(email: string): string {

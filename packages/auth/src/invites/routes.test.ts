@@ -271,7 +271,7 @@ describe('cross-site requests', () => {
     ] as const) {
       const response = await app.post(path, body, headers);
       expect(response.status).toBe(403);
-      expect(await problem(response)).toMatchObject({ code: 'forbidden', reason: 'cross_origin' });
+      expect(await problem(response)).toMatchObject({ code: 'forbidden', reason: 'cross_site' });
     }
     expect((await app.directory.listInvites({ scopeId: SCOPE })).items).toMatchObject([{ state: 'pending' }]);
   });

@@ -10,12 +10,11 @@ import {
   principalId,
   type ScopeRef,
 } from '@freehold/contracts';
+import { queryFields, readJsonObject, requireSameOrigin, textReader } from '@freehold/contracts/http';
 import type { Context, Env, Hono, MiddlewareHandler } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import type { z } from 'zod';
 import type { IdentityDirectory } from '../identity-directory/unit.ts';
 import { httpProblem } from '../lib/http-problem.ts';
-import { requireSameOrigin } from '../lib/same-origin.ts';
 import type { VerifyingAuthProvider } from '../provider.ts';
 import type { EmailMatch } from './operations.ts';
 import {
@@ -30,6 +29,9 @@ import {
 
 /** An invite's body is a few words. */
 const BODY_BYTES_MAX = 16 * 1_024;
+
+const readListQuery = textReader('The query', listInvitesQuery);
+const readShowQuery = textReader('The query', showInviteQuery);
 
 /** A role that a principal gets, or loses, at the level of a scope. */
 export interface ScopeRoleAssignment extends ScopeRef {
@@ -79,27 +81,21 @@ export interface InviteRouteDeps<E extends Env = Env> {
 export function mountInviteRoutes<E extends Env>(app: Hono<E>, deps: InviteRouteDeps<E>): void {
   const guard: MiddlewareHandler<E> = async (c, next) => {
     c.header('cache-control', 'no-store');
-    if (c.req.method === 'POST') own(() => requireSameOrigin(c.req.raw.headers, originOf(c, deps)));
+    if (c.req.method === 'POST') await own(() => requireSameOrigin(c.req.raw.headers, originOf(c, deps)));
     await next();
   };
-  const limit = bodyLimit({
-    maxSize: BODY_BYTES_MAX,
-    onError: () => {
-      throw httpProblem(new PlatformError('payload_too_large', 'The body of an invite request is short.'));
-    },
-  });
   app.get('/api/invites', guard, (c: Context<E>) =>
     c.req.query('token') === undefined ? listInvites(c, deps) : showInvite(c, deps),
   );
-  app.post('/api/invites', guard, limit, (c: Context<E>) => createInvite(c, deps));
-  app.post('/api/invites/:principal/revoke', guard, limit, (c: Context<E>) => revokeInvite(c, deps));
-  app.post('/api/accept-invite', guard, limit, (c: Context<E>) => acceptInvite(c, deps));
+  app.post('/api/invites', guard, (c: Context<E>) => createInvite(c, deps));
+  app.post('/api/invites/:principal/revoke', guard, (c: Context<E>) => revokeInvite(c, deps));
+  app.post('/api/accept-invite', guard, (c: Context<E>) => acceptInvite(c, deps));
 }
 
 async function listInvites<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): Promise<Response> {
   const scope = await deps.scope(c);
   await deps.requireAdmin(c, scope);
-  const { limit, cursor } = ownParse('The query', listInvitesQuery, c.req.query());
+  const { limit, cursor } = await own(() => readListQuery(queryOf(c)));
   const directory = await deps.directory(c);
   const page = await directory.listInvites({
     scopeId: scope.scopeId,
@@ -111,7 +107,7 @@ async function listInvites<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E
 
 async function showInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): Promise<Response> {
   const { scopeId } = await deps.scope(c);
-  const { token } = ownParse('The query', showInviteQuery, c.req.query());
+  const { token } = await own(() => readShowQuery(queryOf(c)));
   // The address of this very page holds the token: no link on it may pass it on.
   c.header('referrer-policy', 'no-referrer');
   const directory = await deps.directory(c);
@@ -121,7 +117,7 @@ async function showInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>
 async function createInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): Promise<Response> {
   const { tenantId, scopeId } = await deps.scope(c);
   const by = await deps.requireAdmin(c, { tenantId, scopeId });
-  const body = ownParse('The body', createInviteBody, await readJson(c));
+  const body = await readBody(c, createInviteBody);
   if (!deps.roles.includes(body.role)) throw httpProblem(roleNotOffered(deps.roles));
   if (!(await deps.mayInvite(c, by, body.role))) throw httpProblem(roleAboveOwn());
 
@@ -148,8 +144,8 @@ async function createInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<
 async function revokeInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): Promise<Response> {
   const { tenantId, scopeId } = await deps.scope(c);
   const by = await deps.requireAdmin(c, { tenantId, scopeId });
-  const principal = ownParse('The address', principalId, c.req.param('principal'));
-  ownParse('The body', revokeInviteBody, await readJson(c, {}));
+  const principal = await own(() => parseInput('The address', principalId, c.req.param('principal')));
+  await readBody(c, revokeInviteBody);
   const directory = await deps.directory(c);
   // The invite first, so that nobody accepts it in between; a grant that stayed behind is taken back by a retry.
   const { invite } = await directory.revokeInvite({ scopeId, principal, by });
@@ -159,7 +155,7 @@ async function revokeInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<
 
 async function acceptInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): Promise<Response> {
   const { scopeId } = await deps.scope(c);
-  const { token } = ownParse('The body', acceptInviteBody, await readJson(c));
+  const { token } = await readBody(c, acceptInviteBody);
   const provider = await deps.provider(c);
   const subject = await provider.resolve(c.req.raw.headers);
   if (!subject) throw httpProblem(new PlatformError('unauthenticated', 'Sign in to accept the invite.'));
@@ -192,41 +188,34 @@ async function takeGrantBack<E extends Env>(
   throw failure;
 }
 
-/** Parses with a schema; the refusal is this mount's own, and therefore an HTTP exception. */
-function ownParse<S extends z.ZodType>(subject: string, schema: S, value: unknown): z.output<S> {
-  return own(() => parseInput(subject, schema, value));
-}
-
 /** The origin at which browsers reach the application. */
 function originOf<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): string {
   return deps.origin?.(c) ?? new URL(c.req.url).origin;
 }
 
-/** The body as JSON. `empty` is what no body at all stands for; without it an empty body is refused. */
-async function readJson<E extends Env>(c: Context<E>, empty?: object): Promise<unknown> {
-  const text = await c.req.text();
-  if (text === '' && empty !== undefined) return empty;
-  const type = c.req.header('content-type') ?? '';
-  if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type))
-    throw httpProblem(notJson('The body must be JSON, with the content type application/json.'));
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw httpProblem(notJson('The body is not valid JSON.'));
-  }
+function queryOf(c: Context) {
+  return queryFields(new URL(c.req.url));
 }
 
-function own<T>(work: () => T): T {
+function readBody<S extends z.ZodType>(c: Context, schema: S): Promise<z.output<S>> {
+  return own(async () => {
+    const body = await readJsonObject(c.req.raw, BODY_BYTES_MAX).catch((error: unknown) => {
+      // Elsewhere 415; of these routes the specification says that what is not JSON is a 400 (spec 7.4).
+      if (!(error instanceof PlatformError) || error.code !== 'unsupported_media_type') throw error;
+      throw new PlatformError('validation_failed', error.message, { reason: 'body_not_json' });
+    });
+    return parseInput('The body', schema, body);
+  });
+}
+
+/** Does a step of this mount's own; its refusal is therefore an HTTP exception. */
+async function own<T>(step: () => T | Promise<T>): Promise<T> {
   try {
-    return work();
+    return await step();
   } catch (error) {
     if (error instanceof PlatformError) throw httpProblem(error);
     throw error;
   }
-}
-
-function notJson(detail: string): PlatformError {
-  return new PlatformError('validation_failed', detail, { reason: 'body_not_json' });
 }
 
 function roleNotOffered(roles: readonly string[]): PlatformError {

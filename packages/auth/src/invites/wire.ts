@@ -1,13 +1,5 @@
 /** The bodies and answers of the invite routes. */
-import {
-  LIMIT_DEFAULT,
-  LIMIT_MAX,
-  pageQuery,
-  principalId,
-  roleKey,
-  timestamp,
-  toTimestamp,
-} from '@freehold/contracts';
+import { pageQuery, principalId, roleKey, timestamp, toTimestamp } from '@freehold/contracts';
 import { z } from 'zod';
 import type { Invite, InvitePreview } from './operations.ts';
 
@@ -38,10 +30,7 @@ export const revokeInviteBody = z.strictObject({});
 export const showInviteQuery = z.strictObject({ token: acceptInviteBody.shape.token });
 
 /** What an admin asks: a page of the list. */
-export const listInvitesQuery = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(LIMIT_MAX).default(LIMIT_DEFAULT),
-  cursor: pageQuery.cursor,
-});
+export const listInvitesQuery = z.strictObject(pageQuery);
 
 /** An invite on the wire. It never holds its token. */
 export const inviteRecord = z

@@ -1,6 +1,6 @@
 /** what an access token must be, and what proves nothing. */
 
-import { makeIssuer } from '@freehold/oidc-rp';
+import { makeIssuer, SIGNING_ALGORITHMS } from '@freehold/oidc-rp';
 import fc from 'fast-check';
 import { generateKeyPair, type JWK, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
@@ -53,6 +53,22 @@ describe('A-20: proves its subject', () => {
     expect(await verify(await issuer.sign(accessClaims(clock, { exp: nowSeconds - 29 })))).not.toBeNull();
     expect(await verify(await issuer.sign(accessClaims(clock, { nbf: nowSeconds + 29 })))).not.toBeNull();
   });
+});
+
+test('believes the algorithms that sign-in does: one list, without none and without HMAC', async () => {
+  const asked: unknown[] = [];
+  const witness: typeof known = {
+    ...known,
+    verifyJwt: (token, expected) => {
+      asked.push(expected?.algorithms);
+      return known.verifyJwt(token, expected);
+    },
+  };
+  await verifyAccessToken(await issuer.sign(accessClaims(clock)), witness, 'resource');
+  expect(asked[0]).toBe(SIGNING_ALGORITHMS);
+  expect(
+    SIGNING_ALGORITHMS.filter((each) => !/^(?:[RPE]S(?:256|384|512)|EdDSA|Ed25519)$/.test(each)),
+  ).toEqual([]);
 });
 
 describe('A-20: proves nothing', () => {

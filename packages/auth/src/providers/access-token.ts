@@ -1,25 +1,8 @@
 /** Judges a JWT access token: signature, issuer, audience, type, lifetime (RFC 9068, section 4; RFC 8725). */
-import type { Issuer } from '@freehold/oidc-rp';
+import { type Issuer, SIGNING_ALGORITHMS } from '@freehold/oidc-rp';
 import { decodeProtectedHeader, errors, type JWTPayload } from 'jose';
 import type { VerifiedSubject } from '../subject.ts';
 
-/**
- * Signatures by a public key only: with HMAC the public key would be the secret (RFC 8725, section 2.1). The issuer
- * publishes what it signs ID tokens with, which need not be what it signs access tokens with.
- */
-const ALGORITHMS = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-] as const;
 /** RFC 9068 names the first two; the third is what issuers from before it write. */
 const TYPES = new Set(['at+jwt', 'application/at+jwt', 'jwt']);
 /** Claims that only an ID token has: it tells a client who signed in, and opens nothing. */
@@ -39,7 +22,8 @@ export async function verifyAccessToken(
     const payload = await issuer.verifyJwt(token, {
       audience,
       requiredClaims: ['sub'],
-      algorithms: ALGORITHMS,
+      // The issuer publishes what it signs ID tokens with, which need not be what it signs access tokens with.
+      algorithms: SIGNING_ALGORITHMS,
     });
     // The header belongs to the text whose signature was just verified.
     const { typ } = decodeProtectedHeader(token);

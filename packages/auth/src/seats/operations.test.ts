@@ -176,15 +176,64 @@ describe('claim links', () => {
     ]);
   });
 
-  test('A-27: a token is used once, and a claimed seat is a conflict for everybody', async () => {
+  test('A-27: a token is used once: for everybody but its owner a claimed seat is a conflict', async () => {
     const { directory } = await openPlatform();
-    await directory.setPendingOwner({ scopeId: SCOPE });
+    const { principal } = await directory.setPendingOwner({ scopeId: SCOPE });
     const { token } = await directory.mintOwnerClaim({ scopeId: SCOPE });
     await directory.claimOwner({ scopeId: SCOPE, token, subject: ada });
     const claimed = { code: 'conflict', reason: 'seat_claimed' };
-    for (const subject of [ada, bob])
+    const namesake = person('ada', { issuer: 'https://elsewhere.example' });
+    for (const subject of [bob, namesake])
       expect(await refusal(directory.claimOwner({ scopeId: SCOPE, token, subject }))).toEqual(claimed);
     expect(await refusal(directory.mintOwnerClaim({ scopeId: SCOPE }))).toEqual(claimed);
+    const before = await directory.listIdentityEvents({});
+    expect(await directory.claimOwner({ scopeId: SCOPE, token, subject: ada })).toEqual({ principal });
+    expect(await directory.listIdentityEvents({})).toEqual(before);
+  });
+
+  test('A-25, A-27: a link opened inside the window finds its holder the owner already, and says so', async () => {
+    const { directory } = await openPlatform();
+    const { principal } = await directory.setPendingOwner({ scopeId: SCOPE });
+    const { token } = await directory.mintOwnerClaim({ scopeId: SCOPE });
+    expect(await directory.resolvePrincipal({ scopeId: SCOPE, subject: ada })).toMatchObject({
+      claimedNow: true,
+    });
+    // The seat's token went with the claim: there is nothing left to compare with, and nothing new to learn.
+    for (const presented of [token, 'wrong'])
+      expect(await directory.claimOwner({ scopeId: SCOPE, token: presented, subject: ada })).toEqual({
+        principal,
+      });
+    expect(await refusal(directory.claimOwner({ scopeId: SCOPE, token, subject: bob }))).toEqual({
+      code: 'conflict',
+      reason: 'seat_claimed',
+    });
+  });
+
+  test('A-27: the owner of one scope is nobody special at the seat of another', async () => {
+    const { directory } = await openPlatform();
+    for (const [scopeId, subject] of [
+      [SCOPE, ada],
+      [OTHER_SCOPE, bob],
+    ] as const) {
+      await directory.setPendingOwner({ scopeId });
+      await directory.resolvePrincipal({ scopeId, subject });
+    }
+    expect(await refusal(directory.claimOwner({ scopeId: OTHER_SCOPE, token: 'any', subject: ada }))).toEqual(
+      { code: 'conflict', reason: 'seat_claimed' },
+    );
+  });
+
+  test('a member of another role does not pass for the owner of a claimed seat', async () => {
+    const { directory } = await openPlatform();
+    const { principal: seat } = await directory.setPendingOwner({ scopeId: SCOPE });
+    const principal = await directory.newPrincipal();
+    const invite = await directory.createInvite({ scopeId: SCOPE, principal, role: 'm', createdBy: seat });
+    await directory.claimInvite({ token: invite.token, subject: bob });
+    await directory.resolvePrincipal({ scopeId: SCOPE, subject: ada });
+    expect(await refusal(directory.claimOwner({ scopeId: SCOPE, token: 'any', subject: bob }))).toEqual({
+      code: 'conflict',
+      reason: 'seat_claimed',
+    });
   });
 
   test('A-27: of two subjects that race with one token, exactly one wins', async () => {

@@ -2,11 +2,11 @@
 import { type OwnerSeat, PlatformError, type PrincipalId, toTimestamp } from '@freehold/contracts';
 import { RollbackThen, type UnitContext } from '@freehold/store';
 import { isConfigured } from '../config/store.ts';
-import { recordEvent } from '../events/operations.ts';
+import { recordEvent, recordRefusal } from '../events/operations.ts';
 import { hashToken, isSameHash, mintToken } from '../lib/token.ts';
 import { requireTtl } from '../lib/ttl.ts';
 import { requireSubject, savePerson } from '../people/person.ts';
-import { loadBinding, saveBinding } from '../people/store.ts';
+import { loadBinding, loadPerson, saveBinding } from '../people/store.ts';
 import type { IssuedSubject } from '../subject.ts';
 import { insertPendingSeat, loadSeat, markSeatClaimed, type SeatRow, saveClaimHash } from './store.ts';
 
@@ -102,20 +102,27 @@ export function makeSeatOperations(unit: UnitContext) {
 
     /**
      * Gives the seat to whoever presents the outstanding token: once, before it expires, also after the window.
-     * @throws PlatformError `conflict`, reason `seat_claimed` or `already_member`; `forbidden`, reason
-     * `claim_invalid` or `claim_expired`; `not_found`, reason `owner_seat_unknown`.
+     *
+     * Whoever holds the seat already is answered their principal, and nothing changes: a link that is opened inside
+     * the window finds that signing in has claimed, and a repeated request finds its own work done. That holds for
+     * any token. The seat's token was forgotten when it was claimed, so that there is none to compare with; and
+     * success tells the owner nothing but what they are, which every request of theirs tells them too.
+     * @throws PlatformError `conflict`, reason `seat_claimed` (by somebody else) or `already_member`; `forbidden`,
+     * reason `claim_invalid` or `claim_expired`; `not_found`, reason `owner_seat_unknown`.
      */
     claimOwner(input: { scopeId: string; token: string; subject: IssuedSubject }): {
       principal: PrincipalId;
     } {
       const { scopeId, subject } = input;
       requireSubject(subject);
+      const held = heldSeat(unit, scopeId, subject);
+      if (held !== null) return { principal: held };
       const seat = requirePending(unit, scopeId);
       const refusal = judgeClaim(seat, input.token, unit.now());
       if (refusal)
         throw new RollbackThen(refusal, () => {
           const detail = { reason: refusal.reason ?? 'claim_invalid' };
-          recordEvent(unit, 'claim_refused', { scopeId, subject, detail });
+          recordRefusal(unit, 'claim_refused', { scopeId, subject, detail });
         });
       const personId = savePerson(unit, { subject }, scopeId);
       if (loadBinding(unit.db, scopeId, personId) !== undefined)
@@ -142,6 +149,14 @@ export function takeSeat(
   saveBinding(unit.db, { scopeId, personId, principal, sinceMs: atMs });
   recordEvent(unit, 'seat_claimed', { scopeId, subject, principal, detail: { how } });
   return principal as PrincipalId;
+}
+
+/** The principal of a scope's seat when this very person holds it, or null. Binding is by issuer and subject. */
+function heldSeat(unit: UnitContext, scopeId: string, subject: IssuedSubject): PrincipalId | null {
+  const seat = loadSeat(unit.db, scopeId);
+  const person = loadPerson(unit.db, subject.issuer, subject.sub);
+  if (seat?.state !== 'claimed' || !person) return null;
+  return loadBinding(unit.db, scopeId, person.id) === seat.principal ? (seat.principal as PrincipalId) : null;
 }
 
 function requirePending(unit: UnitContext, scopeId: string): SeatRow {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { sampleOperations } from '../../test/support/sample-operations.ts';
-import { textReader } from './input.ts';
 import { addressesOf } from './operations.ts';
 import { bySpecificity, fillPath, openApiPath, pathParams, pathShape } from './path.ts';
 import { problemCodes, successStatuses } from './statuses.ts';
@@ -62,40 +61,6 @@ describe('a table that cannot be served is refused, with the names at fault', ()
   ] as const)('%s', (_, _names, added, message) => {
     expect(() => addressesOf({ ...sampleOperations, ...added })).toThrow(message);
   });
-});
-
-test('a query field that text cannot express is refused when the table is read', () => {
-  expect(() => textReader('The query', z.object({ deep: z.object({ a: z.string() }) }))).toThrow(/deep/);
-});
-
-test('text is read through unions, names and wrappers', () => {
-  const named = z.int().meta({ id: 'SampleCount' });
-  const reader = textReader(
-    'The query',
-    z.strictObject({
-      a: z.nullable(named).optional(),
-      b: z.union([z.boolean(), z.int()]).optional(),
-      c: z.union([z.string(), z.int()]).optional(),
-      d: z.array(named).max(2).optional(),
-      e: z.literal([1, 'one']).optional(),
-    }),
-  );
-  expect(
-    reader.read([
-      ['a', '1'],
-      ['b', 'true'],
-      ['c', '1'],
-      ['d', '7'],
-    ]),
-  ).toEqual({ a: 1, b: true, c: '1', d: [7] });
-  expect(reader.read([['b', '12']])).toEqual({ b: 12 });
-  expect(() =>
-    reader.read([
-      ['d', '1'],
-      ['d', '2'],
-      ['d', '3'],
-    ]),
-  ).toThrow(/The query is not valid/);
 });
 
 test('the statuses of an operation follow from its declaration', () => {

@@ -42,13 +42,3 @@ function namesTenant({ builder, input }: AdminOperation): boolean {
   const schemas = [input.params, input.query, input.body];
   return builder === 'own-tenant' && schemas.some((schema) => schema && 'tenant' in schema.shape);
 }
-
-/** The codes of an operation by status, in the order of the statuses. */
-export function problemStatuses(operation: AdminOperation): Map<number, ProblemCode[]> {
-  const byStatus = new Map<number, ProblemCode[]>();
-  for (const code of problemCodes(operation)) {
-    const { status } = PROBLEMS[code];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
-  }
-  return byStatus;
-}

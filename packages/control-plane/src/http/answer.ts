@@ -1,10 +1,10 @@
 /** What the host administration answered, as a response. */
+import { entityTag, isUnchanged } from '@freehold/contracts/http';
 import type { AdminResult } from '@freehold/directory';
 import type { AdminOperation } from '@freehold/directory/declarations';
 import { z } from 'zod';
 import type { Fields } from '../declared/input.ts';
 import type { AdminOperationTable } from '../declared/operations.ts';
-import { isUnchanged } from './conditions.ts';
 
 /** The headers that every response of the control plane carries. */
 export const COMMON_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const;
@@ -21,12 +21,12 @@ export function answer(
   location: string | null,
 ): Response {
   const headers = new Headers(COMMON_HEADERS);
-  if (result.etag !== undefined) headers.set('etag', `"${result.etag}"`);
+  if (result.etag !== undefined) headers.set('etag', entityTag(result.etag));
   if (result.replayed) headers.set('idempotency-replayed', 'true');
   if (result.head) headers.set('x-admin-log-head', `${result.head.sequence}:${result.head.hash}`);
   if (result.status === 201 && location !== null) headers.set('location', location);
   if (result.status === 204) return new Response(null, { status: 204, headers });
-  if (operation.method === 'GET' && isUnchanged(request.headers, result.etag))
+  if (operation.method === 'GET' && isUnchanged(request.headers.get('if-none-match'), result.etag))
     return new Response(null, { status: 304, headers });
   headers.set('content-type', 'application/json');
   return new Response(JSON.stringify(declaredValue(operation, result.value)), {

@@ -1,5 +1,6 @@
 /** Who calls (spec 5.5): a bearer token, or a staff session where the wiring brings one. */
 import { PlatformError } from '@freehold/contracts';
+import { requireSameOrigin } from '@freehold/contracts/http';
 import type { Actor, HostAdmin } from '@freehold/directory';
 
 export interface Authentication {
@@ -33,26 +34,10 @@ export async function authenticate(request: Request, through: Authentication): P
   }
   const actor = (await through.staffSession?.(request)) ?? null;
   if (!actor) throw unauthenticated('token_missing', 'Send a token: Authorization: Bearer ….', '');
-  if (!SAFE_METHODS.has(request.method)) requireSameOrigin(request);
+  // A session is for the platform's own pages, and alone it proves no intent: saying nothing is refused too.
+  if (!SAFE_METHODS.has(request.method))
+    requireSameOrigin(request.headers, new URL(request.url).origin, { pageOnly: true });
   return actor;
-}
-
-/**
- * A cookie is sent along whoever made the browser send the request, so a session alone proves no intent.
- * Browsers say where a request comes from in `Sec-Fetch-Site`, older ones in `Origin`; saying nothing is refused.
- */
-function requireSameOrigin(request: Request): void {
-  const site = request.headers.get('sec-fetch-site');
-  const sameOrigin =
-    site === null ? request.headers.get('origin') === new URL(request.url).origin : site === 'same-origin';
-  if (!sameOrigin)
-    throw new PlatformError(
-      'forbidden',
-      'A session may change something only from the platform’s own pages.',
-      {
-        reason: 'cross_site',
-      },
-    );
 }
 
 function unauthenticated(reason: string, detail: string, parameters: string): PlatformError {

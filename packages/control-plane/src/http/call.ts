@@ -1,12 +1,19 @@
 /** From a request to the input of a call: parameters, query, body and conditions, each by its declaration. */
 import { parseInput } from '@freehold/contracts';
+import {
+  entityTag,
+  malformedHeader,
+  parseIdempotencyKey,
+  parseIfMatch,
+  queryFields,
+  readJsonObject,
+  textReader,
+} from '@freehold/contracts/http';
 import type { AdminCall } from '@freehold/directory';
 import type { AdminOperation } from '@freehold/directory/declarations';
-import { strictInput, textReader } from '../declared/input.ts';
+import { strictInput } from '../declared/input.ts';
 import { isUnsafe } from '../declared/operations.ts';
 import { pathParams } from '../declared/path.ts';
-import { readBody } from './body.ts';
-import { idempotencyKeyOf, ifMatchOf } from './conditions.ts';
 
 /** The part of a call that the request itself says. */
 export type CallInput = Pick<AdminCall, 'params' | 'query' | 'body' | 'idempotencyKey' | 'ifMatch'>;
@@ -23,17 +30,17 @@ export interface CallReader {
 export function callReader(operation: AdminOperation): CallReader {
   const schemas = strictInput(operation);
   const names = pathParams(operation.path);
-  const paramsReader = textReader('The path', schemas.params);
-  const queryReader = textReader('The query', schemas.query);
+  const readParams = textReader('The path', schemas.params);
+  const readQuery = textReader('The query', schemas.query);
   const unsafe = isUnsafe(operation.method);
   return {
     read: async (request, given) => {
-      const params = paramsReader.read(names.map((name) => [name, given[name] ?? '']));
-      const query = queryReader.read(new URL(request.url).searchParams);
+      const params = readParams(names.map((name) => [name, [given[name] ?? '']]));
+      const query = readQuery(queryFields(new URL(request.url)));
       if (!unsafe) return { params, query, body: {} };
-      const idempotencyKey = idempotencyKeyOf(request.headers);
+      const idempotencyKey = parseIdempotencyKey(request.headers.get('idempotency-key'));
       const ifMatch = ifMatchOf(request.headers, operation.etag === true);
-      const body = parseInput('The body', schemas.body, await readBody(request));
+      const body = parseInput('The body', schemas.body, await readJsonObject(request));
       return {
         params,
         query,
@@ -43,4 +50,19 @@ export function callReader(operation: AdminOperation): CallReader {
       };
     },
   };
+}
+
+/**
+ * The version that a call is conditional on: `*`, or one strong tag without its quotes. Anything else that the header
+ * may hold (several tags, weak ones, which match nothing) is handed on as it is.
+ * @param honoured whether the operation has versions at all; a condition that nobody would check is refused.
+ */
+function ifMatchOf(headers: Headers, honoured: boolean): string | undefined {
+  const given = headers.get('if-match');
+  const tags = parseIfMatch(given);
+  if (given === null || tags === undefined) return undefined;
+  if (!honoured) throw malformedHeader('If-Match', 'is not supported by this operation');
+  const [tag] = tags;
+  // The tag "*" keeps its quotes: without them it would match anything.
+  return tag !== undefined && tag !== '*' && given === entityTag(tag) ? tag : given;
 }

@@ -1,8 +1,8 @@
 /** What the control plane serves beside its operations, to anybody: health, its own description, its problem codes. */
 import { PlatformError, PROBLEMS, type ProblemCode } from '@freehold/contracts';
+import { answerOtherMethod } from '@freehold/contracts/http';
 import type { Env, Hono } from 'hono';
 import { COMMON_HEADERS } from './answer.ts';
-import { refuseMethod } from './methods.ts';
 
 export interface ServiceRoutes {
   /** The OpenAPI document as JSON text. Made when it is first asked for. */
@@ -24,7 +24,7 @@ export function mountServiceRoutes<E extends Env>(app: Hono<E>, routes: ServiceR
   app.get('/openapi.json', () => jsonText(routes.openApi()));
   app.get('/problems/:code', (c) => problemPage(c.req.param('code'), c.req.header('accept') ?? ''));
   for (const path of ['/healthz', '/readyz', '/openapi.json', '/problems/:code'])
-    app.all(path, (c) => refuseMethod(c.req.raw.method, ['GET']));
+    app.all(path, (c) => answerOtherMethod(c.req.raw.method, ['GET']));
 }
 
 async function isReady(ready: () => Promise<boolean>): Promise<boolean> {

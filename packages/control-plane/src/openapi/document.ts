@@ -3,19 +3,30 @@
  * schemas, and every status that an operation can answer.
  */
 import { problemSchema } from '@freehold/contracts';
+import {
+  fieldParameter,
+  HEADER_PARAMETERS,
+  headerReferences,
+  type JsonSchema,
+  makeSchemaCollector,
+  mergeTwins,
+  type Part,
+  problemComponents,
+  problemReferences,
+  pruneComponents,
+  RESPONSE_HEADERS,
+  type SchemaCollector,
+  textHeader,
+} from '@freehold/contracts/http';
 import type { AdminOperation } from '@freehold/directory/declarations';
 import type { z } from 'zod';
 import { strictInput } from '../declared/input.ts';
 import { type AdminOperationTable, addressesOf, isUnsafe } from '../declared/operations.ts';
 import { openApiPath } from '../declared/path.ts';
-import { problemStatuses, successStatuses } from '../declared/statuses.ts';
+import { problemCodes, successStatuses } from '../declared/statuses.ts';
 import { itemAddressOf } from '../http/answer.ts';
-import { headerComponents, parameterComponents, sharedResponses } from './components.ts';
-import { pruneComponents } from './prune.ts';
-import { type JsonSchema, makeSchemaCollector, type SchemaCollector } from './schemas.ts';
 import { servicePaths } from './service-paths.ts';
 import { TAG_DESCRIPTIONS } from './tags.ts';
-import { mergeTwins } from './twins.ts';
 
 /** What the document says about the service as a whole. */
 export interface OpenApiInfo {
@@ -25,9 +36,6 @@ export interface OpenApiInfo {
   /** The base address. A path is relative to where the document is served. Default: `/`. */
   readonly serverUrl?: string;
 }
-
-/** A JSON object of the document whose members nobody here looks into again. */
-export type Part = Readonly<Record<string, unknown>>;
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
@@ -63,7 +71,7 @@ export function openApiDocument(
   info: OpenApiInfo = CONTROL_PLANE_INFO,
 ): OpenApiDocument {
   const schemas = makeSchemaCollector();
-  schemas.output(problemSchema);
+  schemas.output(problemSchema, 'Problem');
   const { serverUrl = '/', ...about } = info;
   const paths: Record<string, Record<string, Part>> = {};
   for (const address of addressesOf(operations)) {
@@ -81,9 +89,15 @@ export function openApiDocument(
     paths: { ...paths, ...servicePaths() },
     components: {
       schemas: schemas.components(),
-      responses: sharedResponses(),
-      parameters: parameterComponents(),
-      headers: headerComponents(),
+      responses: problemComponents(),
+      parameters: HEADER_PARAMETERS,
+      headers: {
+        ...RESPONSE_HEADERS,
+        'X-Admin-Log-Head': textHeader(
+          'The head of the admin log after this call: its sequence and its hash.',
+          '^[0-9]+:.+$',
+        ),
+      },
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'A service token or a push token.' },
       },
@@ -104,12 +118,15 @@ function operationObject(
     description: descriptionOf(operation),
     tags: [operation.tag],
     parameters: [
-      ...fieldParameters('path', input.params, schemas),
-      ...fieldParameters('query', input.query, schemas),
+      ...fieldParameters('path', operation.name, input.params, schemas),
+      ...fieldParameters('query', operation.name, input.query, schemas),
       ...headerParameters(operation),
     ],
-    ...(operation.input.body ? { requestBody: requestBody(operation.input.body, input.body, schemas) } : {}),
-    responses: { ...successResponses(operation, operations, schemas), ...problemResponses(operation) },
+    ...(operation.input.body ? { requestBody: requestBody(operation, input.body, schemas) } : {}),
+    responses: {
+      ...successResponses(operation, operations, schemas),
+      ...problemReferences(problemCodes(operation)),
+    },
   };
 }
 
@@ -126,18 +143,16 @@ function descriptionOf(operation: AdminOperation): string {
   return `${operation.description ?? `${operation.summary}.`}\n\n${who}${log}`;
 }
 
-function fieldParameters(place: 'path' | 'query', schema: z.ZodObject, schemas: SchemaCollector): Part[] {
-  const { properties = {}, required = [] } = schemas.input(schema);
-  return Object.entries(properties).map(([name, property]) => {
-    const { description, ...rest } = property as JsonSchema;
-    return {
-      name,
-      in: place,
-      required: place === 'path' || required.includes(name),
-      ...(description === undefined ? {} : { description }),
-      schema: rest,
-    };
-  });
+function fieldParameters(
+  place: 'path' | 'query',
+  operation: string,
+  schema: z.ZodObject,
+  schemas: SchemaCollector,
+): Part[] {
+  const { properties = {}, required = [] } = schemas.input(schema, `${operation}.${place}`);
+  return Object.entries(properties as Record<string, JsonSchema>).map(([name, property]) =>
+    fieldParameter(place, name, property, place === 'path' || (required as string[]).includes(name)),
+  );
 }
 
 function headerParameters(operation: AdminOperation): Part[] {
@@ -149,11 +164,11 @@ function headerParameters(operation: AdminOperation): Part[] {
   ];
 }
 
-function requestBody(declared: z.ZodObject, strict: z.ZodObject, schemas: SchemaCollector): Part {
+function requestBody(operation: AdminOperation, strict: z.ZodObject, schemas: SchemaCollector): Part {
   return {
     // An empty body stands for an empty object, so one is required exactly where an empty object is refused.
-    required: !declared.safeParse({}).success,
-    content: { 'application/json': { schema: schemas.input(strict) } },
+    required: !strict.safeParse({}).success,
+    content: { 'application/json': { schema: schemas.input(strict, `${operation.name}.body`) } },
   };
 }
 
@@ -169,7 +184,11 @@ function successResponses(
       headers: responseHeaders(operation, status, operations),
       ...(status === 204 || status === 304
         ? {}
-        : { content: { 'application/json': { schema: schemas.output(operation.output) } } }),
+        : {
+            content: {
+              'application/json': { schema: schemas.output(operation.output, `${operation.name}.output`) },
+            },
+          }),
     },
   ]);
   return Object.fromEntries(responses);
@@ -191,19 +210,7 @@ function responseHeaders(operation: AdminOperation, status: number, operations: 
     ['Idempotency-Replayed', unsafe],
     ['X-Admin-Log-Head', operation.audit === 'audit'],
   ] as const;
-  return Object.fromEntries(
-    names.flatMap(([name, present]) => (present ? [[name, { $ref: `#/components/headers/${name}` }]] : [])),
-  );
-}
-
-/** A reference per status. The shared response lists every code of its status; most operations have fewer. */
-function problemResponses(operation: AdminOperation): Part {
-  return Object.fromEntries(
-    [...problemStatuses(operation).keys()].map((status) => [
-      status,
-      { $ref: `#/components/responses/Problem${status}` },
-    ]),
-  );
+  return headerReferences(names.flatMap(([name, present]) => (present ? [name] : [])));
 }
 
 function tagsOf(operations: AdminOperationTable): { name: string; description: string }[] {

@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { PROBLEMS } from '@freehold/contracts';
+import type { Part } from '@freehold/contracts/http';
 import { adminOperations } from '@freehold/directory/declarations';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { sampleOperations } from '../../test/support/sample-operations.ts';
 import { openApiPath } from '../declared/path.ts';
-import { type OpenApiDocument, openApiDocument, type Part } from './document.ts';
-import { makeSchemaCollector } from './schemas.ts';
+import { type OpenApiDocument, openApiDocument } from './document.ts';
 import { openApiText } from './text.ts';
-import { mergeTwins } from './twins.ts';
 
 const sample = openApiDocument(sampleOperations);
 
@@ -199,54 +198,12 @@ describe('an operation in the document', () => {
   });
 });
 
-describe('named schemas', () => {
-  test('have a second name for the request form exactly where it differs', () => {
-    expect(sample.components.schemas.SampleLabel?.required).toEqual(['text', 'lang']);
-    expect(sample.components.schemas.SampleLabelInput?.required).toEqual(['text']);
-    const body = operation('things.create').requestBody?.content['application/json']?.schema;
-    expect(JSON.stringify(body)).toContain('#/components/schemas/SampleLabelInput');
-    expect(JSON.stringify(operation('things.get'))).not.toContain('Input');
-  });
-
-  const document = (input: z.ZodType, output: z.ZodType) => {
-    const collector = makeSchemaCollector();
-    const part = { sent: collector.input(input), answered: collector.output(output) };
-    return mergeTwins({ part, components: { schemas: collector.components() } });
-  };
-
-  test('that are alike in both forms have one name, even when they name themselves', () => {
-    interface Tree {
-      leaves: Tree[];
-    }
-    const tree: z.ZodType<Tree> = z
-      .object({
-        get leaves() {
-          return z.array(tree);
-        },
-      })
-      .meta({ id: 'SampleTree' });
-    const { part, components } = document(z.object({ tree }), tree);
-    expect(Object.keys(components.schemas)).toEqual(['SampleTree']);
-    expect(part.answered).toEqual({ $ref: '#/components/schemas/SampleTree' });
-  });
-
-  test('that differ only through one they refer to keep both names', () => {
-    const inner = z.object({ a: z.string().default('x') }).meta({ id: 'SampleInner' });
-    const outer = z.object({ inner }).meta({ id: 'SampleOuter' });
-    const { components } = document(outer, outer);
-    expect(Object.keys(components.schemas)).toEqual([
-      'SampleInner',
-      'SampleInnerInput',
-      'SampleOuter',
-      'SampleOuterInput',
-    ]);
-    expect(JSON.stringify(components.schemas.SampleOuterInput)).toContain('SampleInnerInput');
-  });
-
-  test('that are only sent have the plain name', () => {
-    const sent = z.object({ a: z.string().default('x') }).meta({ id: 'SampleSent' });
-    expect(Object.keys(document(sent, z.null()).components.schemas)).toEqual(['SampleSent']);
-  });
+test('a named schema has a second name for the request form exactly where it differs', () => {
+  expect(sample.components.schemas.SampleLabel?.required).toEqual(['text', 'lang']);
+  expect(sample.components.schemas.SampleLabelInput?.required).toEqual(['text']);
+  const body = operation('things.create').requestBody?.content['application/json']?.schema;
+  expect(JSON.stringify(body)).toContain('#/components/schemas/SampleLabelInput');
+  expect(JSON.stringify(operation('things.get'))).not.toContain('Input');
 });
 
 test('a tag without a description is refused', () => {

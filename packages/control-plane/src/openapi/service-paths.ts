@@ -1,6 +1,6 @@
 /** The addresses beside the operations, as the document lists them: open to anybody, and never anything private. */
 import { PROBLEMS } from '@freehold/contracts';
-import type { Part } from './document.ts';
+import { headerReferences, type Part } from '@freehold/contracts/http';
 
 export function servicePaths(): Record<string, Record<string, Part>> {
   return {
@@ -68,7 +68,7 @@ function problemPage(): Part {
 function json(schema: Part): Part {
   return {
     description: 'Done.',
-    headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
+    headers: headerReferences(['X-Request-Id']),
     content: { 'application/json': { schema } },
   };
 }

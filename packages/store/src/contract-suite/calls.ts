@@ -68,6 +68,20 @@ export function callContract({ open }: UnitContractSetup, newKey: NewKey): void 
       },
     );
 
+    test('that throws what cannot be looked at costs only itself', async () => {
+      const { engine } = await open();
+      const notes = engine.unit(notesUnit, newKey(), { create: true });
+      const [before, hostile, after] = await Promise.allSettled([
+        notes.add({ text: 'before' }),
+        notes.addThenThrowHostile({ text: 'lost' }),
+        notes.add({ text: 'after' }),
+      ]);
+      expect([before.status, after.status]).toEqual(['fulfilled', 'fulfilled']);
+      expect(hostile).toMatchObject({ status: 'rejected', reason: { code: 'internal' } });
+      expect(await notes.list()).toEqual(['before', 'after']);
+      expect(observed.incidents).toHaveLength(1);
+    });
+
     test('that returns a promise is refused, and its writes are gone', async () => {
       const { engine } = await open();
       const notes = engine.unit(notesUnit, newKey(), { create: true });

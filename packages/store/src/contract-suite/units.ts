@@ -122,6 +122,15 @@ function failures({ db }: UnitContext) {
       insert(text);
       throw new Error(`secret ${text}`);
     },
+    addThenThrowHostile: ({ text }: { text: string }): void => {
+      insert(text);
+      // An object that objects to being asked what it is.
+      throw new Proxy(new Error('hostile'), {
+        getPrototypeOf: () => {
+          throw new Error('do not look');
+        },
+      });
+    },
     addThenWait: async ({ text }: { text: string }): Promise<void> => {
       insert(text);
       await Promise.resolve();

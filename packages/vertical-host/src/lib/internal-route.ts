@@ -1,10 +1,9 @@
 /** One route of the management contract: a request schema, a response schema, and what lies between them. */
 import { PlatformError, parseInput } from '@freehold/contracts';
+import { queryFields, textReader } from '@freehold/contracts/http';
 import type { Context, Env } from 'hono';
 import type { z } from 'zod';
-import { queryFields, readAddress } from './address-fields.ts';
-import { inputShape } from './input-shape.ts';
-import { BODY_LIMIT_BYTES, readJsonObject } from './json-body.ts';
+import { readBody } from './json-body.ts';
 import { jsonResponse } from './json-response.ts';
 
 export interface InternalRoute<E extends Env> {
@@ -27,14 +26,11 @@ interface RouteDeclaration<E extends Env, Request extends z.ZodType, Response ex
 export function readRoute<E extends Env, Request extends z.ZodType, Response extends z.ZodType>(
   route: RouteDeclaration<E, Request, Response>,
 ): InternalRoute<E> {
-  const shape = inputShape(route.request);
+  const read = textReader('The query', route.request);
   return {
     method: 'GET',
     path: route.path,
-    answer: async (c) => {
-      const query = readAddress(queryFields(new URL(c.req.url)), shape);
-      return respond(c, route, parseInput('The query', route.request, query));
-    },
+    answer: async (c) => respond(c, route, read(queryFields(new URL(c.req.url)))),
   };
 }
 
@@ -45,10 +41,7 @@ export function writeRoute<E extends Env, Request extends z.ZodType, Response ex
   return {
     method: 'POST',
     path: route.path,
-    answer: async (c) => {
-      const body = await readJsonObject(c, BODY_LIMIT_BYTES);
-      return respond(c, route, parseInput('The body', route.request, body));
-    },
+    answer: async (c) => respond(c, route, parseInput('The body', route.request, await readBody(c))),
   };
 }
 

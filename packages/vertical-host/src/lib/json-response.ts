@@ -1,6 +1,7 @@
 /** Successful answers: JSON that no cache keeps, for what one caller may see is nobody else's. */
+import { REQUEST_ID_HEADER } from '@freehold/contracts/http';
 import type { Context } from 'hono';
-import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
+import { requestIdOf } from './request-id.ts';
 
 /** The headers of every answer, with a body or without. */
 export function privateHeaders(c: Context): Record<string, string> {

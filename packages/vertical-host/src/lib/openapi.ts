@@ -1,7 +1,21 @@
 /** The OpenAPI 3.1 document of an operation mount, made from the declarations and from nothing else. */
-import { isReadOnly, PROBLEMS, type ProblemCode, problemSchema } from '@freehold/contracts';
-import { z } from 'zod';
-import { alternatives, type InputShape, type JsonSchema } from './input-shape.ts';
+import { isReadOnly, type ProblemCode, problemSchema } from '@freehold/contracts';
+import {
+  alternatives,
+  fieldParameter,
+  HEADER_PARAMETERS,
+  headerReferences,
+  type JsonSchema,
+  makeSchemaCollector,
+  mergeTwins,
+  type Part,
+  problemComponents,
+  problemReferences,
+  pruneComponents,
+  RESPONSE_HEADERS,
+  type SchemaCollector,
+  textHeader,
+} from '@freehold/contracts/http';
 import type { OperationRoute } from './operation-routes.ts';
 
 export interface OpenApiInfo {
@@ -11,25 +25,22 @@ export interface OpenApiInfo {
 
 /**
  * Builds the document. Schemas with an id (`.meta({ id })`) become shared components; as input they are named
- * `<Id>Input`, because what may be left out differs from what is answered.
- * @throws Error naming the operation whose output has no form in JSON.
+ * `<Id>Input` where what may be left out differs from what is answered.
+ * @throws Error naming the operation whose schemas cannot be described.
  */
-export function openApiDocument(routes: readonly OperationRoute[], info: OpenApiInfo): JsonSchema {
-  const components: Record<string, JsonSchema> = {};
-  const problem = place(z.toJSONSchema(problemSchema) as JsonSchema, {
-    io: 'output',
-    name: 'Problem',
-    components,
-  });
-  const paths: Record<string, Record<string, JsonSchema>> = {};
+export function openApiDocument(routes: readonly OperationRoute[], info: OpenApiInfo): Part {
+  // What a transform answers has no schema of its own: it is described as anything.
+  const schemas = makeSchemaCollector({ unrepresentable: 'any' });
+  schemas.output(problemSchema, 'Problem');
+  const paths: Record<string, Record<string, Part>> = {};
   for (const route of routes) {
     const path = route.segments
       .map((each) => ('text' in each ? `/${each.text}` : `/{${each.field}}`))
       .join('');
     paths[path] ??= {};
-    paths[path][route.method.toLowerCase()] = operationObject(route, components);
+    paths[path][route.method.toLowerCase()] = describe(route, schemas);
   }
-  return {
+  const document = {
     openapi: '3.1.0',
     info: { title: info.title ?? 'Operations', version: info.version ?? '0.0.0' },
     security: [{ session: [] }, { bearer: [] }],
@@ -39,18 +50,12 @@ export function openApiDocument(routes: readonly OperationRoute[], info: OpenApi
         session: { type: 'apiKey', in: 'cookie', name: 'sb_session' },
         bearer: { type: 'http', scheme: 'bearer' },
       },
-      responses: Object.fromEntries(
-        [...statuses(Object.keys(PROBLEMS) as ProblemCode[])].map(([status, titles]) => [
-          `Problem${status}`,
-          {
-            description: titles.join('; or: '),
-            content: { 'application/problem+json': { schema: problem } },
-          },
-        ]),
-      ),
-      schemas: components,
+      headers: { ...RESPONSE_HEADERS, 'X-Invocation-Id': textHeader('The recorded call.') },
+      responses: problemComponents(),
+      schemas: schemas.components(),
     },
   };
+  return pruneComponents(mergeTwins(document));
 }
 
 const READ_PROBLEMS: readonly ProblemCode[] = [
@@ -72,179 +77,103 @@ const WRITE_PROBLEMS: readonly ProblemCode[] = [
   'unsupported_media_type',
 ];
 
-function operationObject(route: OperationRoute, components: Record<string, JsonSchema>): JsonSchema {
+function describe(route: OperationRoute, schemas: SchemaCollector): Part {
+  try {
+    return operationObject(route, schemas);
+  } catch (cause) {
+    throw new Error(`The operation ${route.name} cannot be described as JSON`, { cause });
+  }
+}
+
+function operationObject(route: OperationRoute, schemas: SchemaCollector): Part {
   const { name, operation, method } = route;
-  const operationId = name.replaceAll('/', '.');
-  const where = { io: 'input', name: `${operationId}.input`, components } as const;
-  const problems = method === 'GET' ? READ_PROBLEMS : WRITE_PROBLEMS;
+  const operationId = operationIdOf(route);
+  const headers = headerReferences(responseHeaders(route));
   return {
     operationId,
     summary: operation.summary,
     ...(operation.description === undefined ? {} : { description: operation.description }),
     tags: [name.split('/')[0]],
     'x-permission': operation.permission,
-    parameters: [...addressParameters(route, where), ...headerParameters(route)],
-    ...(method === 'GET' ? {} : { requestBody: requestBody(route, where) }),
+    parameters: [...addressParameters(route, schemas), ...headerParameters(route)],
+    ...(method === 'GET' ? {} : { requestBody: requestBody(route, schemas) }),
     responses: {
       200: {
         description: 'The output of the operation',
-        headers: responseHeaders(route),
-        content: { 'application/json': { schema: outputSchema(route, operationId, components) } },
+        headers,
+        content: {
+          'application/json': { schema: schemas.output(operation.output, `${operationId}.output`) },
+        },
       },
       ...(method === 'GET' && operation.entity
-        ? { 304: { description: 'Not changed since that version' } }
+        ? { 304: { description: 'Not changed since that version', headers } }
         : {}),
-      ...Object.fromEntries(
-        [...statuses(problems).keys()].map((status) => [
-          status,
-          { $ref: `#/components/responses/Problem${status}` },
-        ]),
-      ),
+      ...problemReferences(method === 'GET' ? READ_PROBLEMS : WRITE_PROBLEMS),
     },
   };
 }
 
-function outputSchema(
-  { name, operation }: OperationRoute,
-  operationId: string,
-  components: Record<string, JsonSchema>,
-): JsonSchema {
-  try {
-    // What a transform answers has no schema of its own: it is described as anything.
-    const schema = z.toJSONSchema(operation.output, { io: 'output', unrepresentable: 'any' });
-    return place(schema as JsonSchema, { io: 'output', name: `${operationId}.output`, components });
-  } catch (cause) {
-    throw new Error(`The output of the operation ${name} cannot be described as JSON`, { cause });
-  }
-}
-
-function addressParameters({ method, segments, input }: OperationRoute, where: Placement): JsonSchema[] {
-  const inPath = new Set(segments.flatMap((each) => ('field' in each ? [each.field] : [])));
+function addressParameters(route: OperationRoute, schemas: SchemaCollector): Part[] {
+  const { method, input } = route;
+  const inPath = pathFieldsOf(route);
   const inQuery = method === 'GET' ? [...input.fields.keys()].filter((name) => !inPath.has(name)) : [];
-  const parameter = (name: string, place: 'path' | 'query', required: boolean): JsonSchema => {
-    const { description, ...schema } = placeField(name, input, where);
-    return { name, in: place, required, ...(description === undefined ? {} : { description }), schema };
-  };
   return [
-    ...[...inPath].map((name) => parameter(name, 'path', true)),
-    ...inQuery.map((name) => parameter(name, 'query', input.required.has(name))),
+    ...[...inPath].map((name) => fieldParameter('path', name, fieldSchema(name, route, schemas), true)),
+    ...inQuery.map((name) =>
+      fieldParameter('query', name, fieldSchema(name, route, schemas), input.required.has(name)),
+    ),
   ];
 }
 
-function headerParameters({ method, operation }: OperationRoute): JsonSchema[] {
-  const header = (name: string, description: string): JsonSchema => ({
-    name,
-    in: 'header',
-    required: false,
-    description,
-    schema: { type: 'string', maxLength: 255 },
-  });
-  if (method === 'GET') {
-    return operation.entity ? [header('If-None-Match', 'The version that the caller holds already')] : [];
-  }
-  return [
-    header('Idempotency-Key', 'Makes a repetition answer what the first call answered; kept for 24 hours'),
-    ...(operation.entity ? [header('If-Match', 'The version that the caller has seen, or *')] : []),
-  ];
+function headerParameters({ method, operation }: OperationRoute): Part[] {
+  const { IdempotencyKey, IfMatch, IfNoneMatch } = HEADER_PARAMETERS;
+  if (method === 'GET') return operation.entity ? [IfNoneMatch] : [];
+  return operation.entity ? [IdempotencyKey, IfMatch] : [IdempotencyKey];
 }
 
-function responseHeaders({ method, operation }: OperationRoute): JsonSchema {
-  const header = (description: string): JsonSchema => ({ description, schema: { type: 'string' } });
-  return {
-    ...(operation.entity ? { ETag: header('The version of the record after the call') } : {}),
-    ...(isReadOnly(operation) ? {} : { 'X-Invocation-Id': header('The recorded call') }),
-    ...(method === 'GET'
-      ? {}
-      : { 'Idempotency-Replayed': header('`true` when this is the stored answer of an earlier call') }),
-  };
+function responseHeaders({ method, operation }: OperationRoute): string[] {
+  return [
+    'X-Request-Id',
+    ...(operation.entity ? ['ETag'] : []),
+    ...(isReadOnly(operation) ? [] : ['X-Invocation-Id']),
+    ...(method === 'GET' ? [] : ['Idempotency-Replayed']),
+  ];
 }
 
 /** The input without what the path carries. A union of objects is described whole: its members share the path. */
-function requestBody({ segments, input }: OperationRoute, where: Placement): JsonSchema {
-  const inPath = new Set(segments.flatMap((each) => ('field' in each ? [each.field] : [])));
-  const content = (schema: JsonSchema) => ({ 'application/json': { schema } });
+function requestBody(route: OperationRoute, schemas: SchemaCollector): Part {
+  const { operation, input } = route;
+  const inPath = pathFieldsOf(route);
   const required = [...input.required].filter((name) => !inPath.has(name));
-  const [member, ...others] = alternatives(input.root, input.root);
-  if (!member || others.length > 0) {
-    return { required: required.length > 0, content: content(place(input.root, where)) };
-  }
+  const body = (schema: JsonSchema): Part => ({
+    required: required.length > 0,
+    content: { 'application/json': { schema } },
+  });
+  if (alternatives(input.root, input.root).length !== 1)
+    return body(schemas.input(operation.input, inputNameOf(route)));
   const names = [...input.fields.keys()].filter((name) => !inPath.has(name));
-  const schema = {
+  return body({
     type: 'object',
-    properties: Object.fromEntries(names.map((name) => [name, placeField(name, input, where)])),
+    properties: Object.fromEntries(names.map((name) => [name, fieldSchema(name, route, schemas)])),
     ...(required.length > 0 ? { required } : {}),
     additionalProperties: false,
-  };
-  return { required: required.length > 0, content: content(schema) };
+  });
 }
 
-/** Each status with the titles of its codes, in order. */
-function statuses(codes: readonly ProblemCode[]): Map<number, string[]> {
-  const titles = new Map<number, string[]>();
-  for (const code of codes) {
-    const { status, title } = PROBLEMS[code];
-    titles.set(status, [...(titles.get(status) ?? []), title]);
-  }
-  return titles;
+function fieldSchema(name: string, route: OperationRoute, schemas: SchemaCollector): JsonSchema {
+  const { fields, root } = route.input;
+  return schemas.inputPart(fields.get(name) ?? {}, { root, name: inputNameOf(route) });
 }
 
-interface Placement {
-  readonly io: 'input' | 'output';
-  /** What the schema is called where it has no id and refers to itself. */
-  readonly name: string;
-  readonly components: Record<string, JsonSchema>;
+function pathFieldsOf({ segments }: OperationRoute): ReadonlySet<string> {
+  return new Set(segments.flatMap((each) => ('field' in each ? [each.field] : [])));
 }
 
-function placeField(name: string, input: InputShape, where: Placement): JsonSchema {
-  const field = input.fields.get(name) ?? {};
-  return place({ ...field, $defs: input.root.$defs }, where, input.root);
+function operationIdOf({ name }: OperationRoute): string {
+  return name.replaceAll('/', '.');
 }
 
-/** Moves a schema's definitions into the shared components, and points its references there. */
-function place(schema: JsonSchema, where: Placement, root: JsonSchema = schema): JsonSchema {
-  const address = (name: string): string => {
-    // zod numbers what has no id from zero in every schema.
-    if (name.startsWith('__')) return `${where.name}.${name}`;
-    return where.io === 'input' ? `${name}Input` : name;
-  };
-  const pointer = (ref: string): string => {
-    if (ref !== '#') return `#/components/schemas/${address(ref.slice('#/$defs/'.length))}`;
-    if (!(where.name in where.components)) {
-      // Taken before it is filled, because it is about to be met inside itself.
-      where.components[where.name] = {};
-      where.components[where.name] = rewrite(withoutDefinitions(root), pointer);
-    }
-    return `#/components/schemas/${where.name}`;
-  };
-  for (const [name, definition] of Object.entries((schema.$defs ?? {}) as Record<string, JsonSchema>)) {
-    where.components[address(name)] ??= rewrite(definition, pointer);
-  }
-  return rewrite(withoutDefinitions(schema), pointer);
-}
-
-function withoutDefinitions({ $defs, $schema, ...schema }: JsonSchema): JsonSchema {
-  return schema;
-}
-
-/** Keywords whose value is data, in which nothing is a reference. */
-const DATA_KEYWORDS = new Set(['default', 'const', 'enum', 'examples']);
-/** Keywords whose members are named by the author: a property may be called `default` or `$ref`. */
-const NAMING_KEYWORDS = new Set(['properties', 'patternProperties']);
-
-function rewrite(schema: JsonSchema, pointer: (ref: string) => string): JsonSchema {
-  const each = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(each);
-    return typeof value === 'object' && value !== null ? rewrite(value as JsonSchema, pointer) : value;
-  };
-  return Object.fromEntries(
-    Object.entries(schema).map(([keyword, value]) => {
-      if (DATA_KEYWORDS.has(keyword)) return [keyword, value];
-      if (keyword === '$ref' && typeof value === 'string') return [keyword, pointer(value)];
-      if (NAMING_KEYWORDS.has(keyword)) {
-        const named = Object.entries(value as Record<string, unknown>);
-        return [keyword, Object.fromEntries(named.map(([name, member]) => [name, each(member)]))];
-      }
-      return [keyword, each(value)];
-    }),
-  );
+/** What the input is called where it has no id and refers to itself. */
+function inputNameOf(route: OperationRoute): string {
+  return `${operationIdOf(route)}.input`;
 }

@@ -6,12 +6,21 @@ import {
   type OperationStub,
   PlatformError,
 } from '@freehold/contracts';
+import {
+  entityTag,
+  type IfMatch,
+  isUnchanged,
+  malformedHeader,
+  parseIdempotencyKey,
+  parseIfMatch,
+  queryFields,
+  readText,
+  type TextField,
+} from '@freehold/contracts/http';
 import type { Context } from 'hono';
-import { type AddressField, queryFields, readAddress } from './address-fields.ts';
-import { readJsonObject } from './json-body.ts';
+import { readBody } from './json-body.ts';
 import { jsonResponse, privateHeaders } from './json-response.ts';
 import type { OperationRoute } from './operation-routes.ts';
-import { entityTag, isUnchanged, parseIdempotencyKey, parseIfMatch } from './preconditions.ts';
 
 /**
  * Reads the request into a call of its operation.
@@ -20,7 +29,7 @@ import { entityTag, isUnchanged, parseIdempotencyKey, parseIfMatch } from './pre
 export async function readCall(
   c: Context,
   route: OperationRoute,
-  bodyLimitBytes: number,
+  bodyLimitBytes: number | undefined,
 ): Promise<InvokeRequest> {
   const url = new URL(c.req.url);
   const parameters = pathFields(url, route);
@@ -30,13 +39,13 @@ export async function readCall(
       query.filter(([name]) => parameters.some(([parameter]) => parameter === name)),
       'is part of the path',
     );
-    return { operation: route.name, input: readAddress([...parameters, ...query], route.input) };
+    return { operation: route.name, input: readText('The address', [...parameters, ...query], route.input) };
   }
   refuse(queryFields(url), 'is not taken in the query: send it in the body');
   const idempotencyKey = parseIdempotencyKey(c.req.header('idempotency-key'));
-  const ifMatch = parseIfMatch(c.req.header('if-match'));
-  const fromPath = readAddress(parameters, route.input);
-  const body = await readJsonObject(c, bodyLimitBytes);
+  const ifMatch = versionOf(parseIfMatch(c.req.header('if-match')));
+  const fromPath = readText('The address', parameters, route.input);
+  const body = await readBody(c, bodyLimitBytes);
   refuse(
     parameters.filter(([name]) => Object.hasOwn(body, name) && body[name] !== fromPath[name]),
     'contradicts the path',
@@ -48,6 +57,20 @@ export async function readCall(
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     ...(ifMatch === undefined ? {} : { ifMatch }),
   };
+}
+
+/**
+ * The one version that a call can state, or `*`.
+ * @throws PlatformError `precondition_failed` when the header names none that an entity can have: only weak tags, the
+ * empty one, or `"*"`, which in quotes is a tag like any other. `validation_failed` when it names several.
+ */
+function versionOf(ifMatch: IfMatch | undefined): string | undefined {
+  if (ifMatch === undefined || ifMatch === '*') return ifMatch;
+  const [version, ...others] = new Set(ifMatch.filter((tag) => tag !== '' && tag !== '*'));
+  if (version === undefined)
+    throw new PlatformError('precondition_failed', 'The entity tag of If-Match is not the present version.');
+  if (others.length > 0) throw malformedHeader('If-Match', 'must name one version');
+  return version;
 }
 
 /** Asks the scope and answers what it said. */
@@ -74,9 +97,9 @@ function resultHeaders(c: Context, result: InvokeResult): Record<string, string>
  * The path parameters of a URL, decoded. They are counted from the end of the path, so that an app that is mounted
  * under a prefix of another reads them alike.
  */
-function pathFields(url: URL, route: OperationRoute): AddressField[] {
+function pathFields(url: URL, route: OperationRoute): TextField[] {
   const given = url.pathname.split('/').slice(-route.segments.length);
-  return route.segments.flatMap((segment, index): AddressField[] => {
+  return route.segments.flatMap((segment, index): TextField[] => {
     if (!('field' in segment)) return [];
     try {
       return [[segment.field, [decodeURIComponent(given[index] ?? '')]]];
@@ -86,12 +109,12 @@ function pathFields(url: URL, route: OperationRoute): AddressField[] {
   });
 }
 
-function refuse(fields: readonly AddressField[], message: string): void {
+function refuse(fields: readonly TextField[], message: string): void {
   if (fields.length > 0) throw refusal(fields.map(([path]) => ({ path, message })));
 }
 
 function refusal(errors: readonly FieldError[]): PlatformError {
   const [first] = errors;
-  const detail = `The request is not valid. ${first?.path}: ${first?.message}`;
+  const detail = `The request is not valid. ${first?.path}: ${first?.message}.`;
   return new PlatformError('validation_failed', detail, { errors });
 }

@@ -6,8 +6,7 @@ import {
   type OperationDeclaration,
   type OperationTable,
 } from '@freehold/contracts';
-import { fitsAnAddress } from './address-fields.ts';
-import { type InputShape, inputShape } from './input-shape.ts';
+import { assertTextual, type InputShape, inputShape } from '@freehold/contracts/http';
 
 /** A part of a path: literal text, or the name of the input field that takes its place. */
 export type Segment = { readonly text: string } | { readonly field: string };
@@ -110,12 +109,7 @@ function assertFieldsFit(method: HttpMethod, segments: readonly Segment[], input
     if (!input.fields.has(parameter))
       throw new Error(`its input has no field ${parameter}, which its path names`);
   }
-  const inAddress = method === 'GET' ? [...input.fields.keys()] : parameters;
-  for (const name of inAddress) {
-    if (!fitsAnAddress(input.fields.get(name) ?? {}, input.root)) {
-      throw new Error(`its field ${name} is an object, which an address cannot carry`);
-    }
-  }
+  assertTextual(method === 'GET' ? input.fields.keys() : parameters, input);
 }
 
 function literalFirst(left: OperationRoute, right: OperationRoute): number {

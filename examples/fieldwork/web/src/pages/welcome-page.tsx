@@ -1,5 +1,6 @@
 /** What somebody sees who is not in: signed out, a stranger, or the holder of an invite or claim link. */
 import { type ReactNode, useEffect } from 'react';
+import type { RoleKey } from '../../../src/manifest.ts';
 import type { Me } from '../../../src/server/wire.ts';
 import { get, post } from '../api.ts';
 import { Button, ErrorNote, Skeleton } from '../components/basics.tsx';
@@ -9,6 +10,9 @@ import { formatMoment } from '../lib/format.ts';
 import { goTo, useAddress, withQuery } from '../lib/router.ts';
 import { useAction } from '../lib/use-action.ts';
 import { useLoad } from '../lib/use-load.ts';
+
+/** What the holder of the owner seat is. */
+const OWNER_ROLE: RoleKey = 'owner';
 
 const ROLE_NAMES: Readonly<Record<string, string>> = {
   owner: 'an owner',
@@ -110,13 +114,13 @@ function AnotherAccount({ link }: { link: DoorLink }) {
   );
 }
 
-function Ignore({ children }: { children: ReactNode }) {
+function Ignore({ look = 'quiet', children }: { look?: 'primary' | 'quiet'; children: ReactNode }) {
   const ignore = () => {
     forgetLink();
     goTo('/', 'replace');
   };
   return (
-    <Button look="quiet" className="button-wide" onClick={ignore}>
+    <Button look={look} className="button-wide" onClick={ignore}>
       {children}
     </Button>
   );
@@ -214,6 +218,17 @@ function ClaimDoor({ me, link, onEntered }: WelcomeProps & { link: DoorLink }) {
       goTo('/', 'replace');
       onEntered();
     });
+  // While the seat waits for its first sign-in, coming here signed in has claimed it before any button is pressed.
+  if (me.roles.some((role) => role.key === OWNER_ROLE)) {
+    return (
+      <>
+        <h1>You are the owner already</h1>
+        <SignedInAs me={me} />
+        <p>There is nothing left to claim: this link gives you nothing that you do not have.</p>
+        <Ignore look="primary">Go to the orders</Ignore>
+      </>
+    );
+  }
   return (
     <>
       <h1>Claim {me.business}</h1>

@@ -1,7 +1,8 @@
 /** Request forms that equal their answer forms lose their second name, so that a reader meets each thing once. */
-import { COMPONENTS, isSameJson, type JsonSchema, mapReferences, REQUEST_FORM } from './schemas.ts';
+import type { JsonSchema } from '../input-shape.ts';
+import { COMPONENTS, mapReferences, REQUEST_FORM } from './schemas.ts';
 
-type WithSchemas = { readonly components: { readonly schemas: Record<string, JsonSchema> } };
+type WithSchemas = { readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> } };
 
 /** The document with every needless `…Input` merged into the plain name, and its named schemas in order. */
 export function mergeTwins<Document extends WithSchemas>(document: Document): Document {
@@ -20,7 +21,7 @@ export function mergeTwins<Document extends WithSchemas>(document: Document): Do
 }
 
 /** The request forms that can take the plain name. */
-function needlessNames(schemas: Record<string, JsonSchema>): ReadonlySet<string> {
+function needlessNames(schemas: Readonly<Record<string, JsonSchema>>): ReadonlySet<string> {
   const requestForms = Object.keys(schemas).filter((name) => name.endsWith(REQUEST_FORM));
   const same = new Set(requestForms.filter((name) => isAlike(name, schemas)));
   // A form that refers to one that differs differs too, through it. Each round can only take names away.
@@ -35,13 +36,14 @@ function needlessNames(schemas: Record<string, JsonSchema>): ReadonlySet<string>
 }
 
 /** Whether a form has no answer form beside it, or one that reads the same when references are not followed. */
-function isAlike(name: string, schemas: Record<string, JsonSchema>): boolean {
+function isAlike(name: string, schemas: Readonly<Record<string, JsonSchema>>): boolean {
   const answer = schemas[plainName(name)];
   if (answer === undefined) return true;
-  return isSameJson(mapReferences(schemas[name], plainName), answer);
+  const renamed = mapReferences(schemas[name] ?? {}, plainName);
+  return JSON.stringify(renamed) === JSON.stringify(answer);
 }
 
-function referencesOf(schema: JsonSchema | undefined): string[] {
+function referencesOf(schema: JsonSchema = {}): string[] {
   const names: string[] = [];
   mapReferences(schema, (reference) => {
     names.push(reference.slice(COMPONENTS.length));

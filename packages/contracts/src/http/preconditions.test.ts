@@ -1,6 +1,6 @@
-import { PlatformError } from '@freehold/contracts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { PlatformError } from '../problems.ts';
 import { isUnchanged, parseIdempotencyKey, parseIfMatch } from './preconditions.ts';
 
 describe('Idempotency-Key', () => {
@@ -51,31 +51,57 @@ describe('Idempotency-Key', () => {
 
 describe('If-Match', () => {
   test.each([
-    ['"evt_1"', 'evt_1'],
-    ['evt_1', 'evt_1'],
-    [' "evt_1" ', 'evt_1'],
-    ['W/"evt_0", "evt_1"', 'evt_1'],
-    ['"evt_1",,"evt_1"', 'evt_1'],
-    ['"a,b"', 'a,b'],
+    ['"evt_1"', ['evt_1']],
+    [' "evt_1" ', ['evt_1']],
+    ['W/"evt_0", "evt_1"', ['evt_1']],
+    ['"evt_1",,"evt_2"', ['evt_1', 'evt_2']],
+    ['"a,b"', ['a,b']],
+    ['""', ['']],
+    // In quotes it is a tag like any other, and must not pass for the condition that anything meets.
+    ['"*"', ['*']],
     ['*', '*'],
     [' * ', '*'],
-  ])('%s is the version %s', (header, version) => {
-    expect(parseIfMatch(header)).toBe(version);
+  ])('%s asks for %j', (header, versions) => {
+    expect(parseIfMatch(header)).toEqual(versions);
   });
 
-  test.each([['W/"evt_1"'], ['W/evt_1'], ['""'], ['W/"a", W/"b"']])('%s matches nothing', (header) => {
-    expect(() => parseIfMatch(header)).toThrow(expect.objectContaining({ code: 'precondition_failed' }));
+  test.each([['W/"evt_1"'], ['W/"a", W/"b"']])('%s is met by nothing', (header) => {
+    expect(parseIfMatch(header)).toEqual([]);
   });
 
-  test.each([[''], [','], ['"open'], ['a b'], ['"a" "b"'], ['*, "a"'], ['"a", "b"'], ['w/"a"']])(
-    '%j is refused',
-    (header) => {
-      expect(() => parseIfMatch(header)).toThrow(expect.objectContaining({ code: 'validation_failed' }));
-    },
-  );
+  test.each([
+    [''],
+    [','],
+    ['evt_1'],
+    ['W/evt_1'],
+    ['"open'],
+    ['a b'],
+    ['"a b"'],
+    ['"a" "b"'],
+    ['*, "a"'],
+    ['w/"a"'],
+  ])('%j is refused', (header) => {
+    expect(() => parseIfMatch(header)).toThrow(expect.objectContaining({ code: 'validation_failed' }));
+  });
 
   test('none is none', () => {
-    expect(parseIfMatch(undefined)).toBeUndefined();
+    expect(parseIfMatch(null)).toBeUndefined();
+  });
+});
+
+describe('If-None-Match', () => {
+  test.each([
+    ['"v"', true],
+    ['W/"v"', true],
+    ['"u","v"', true],
+    ['*', true],
+    ['"u"', false],
+    ['v', false],
+    ['"v', false],
+    ['"v" x', false],
+  ])('%s covers the version v: %s', (header, covered) => {
+    expect(isUnchanged(header, 'v')).toBe(covered);
+    expect(isUnchanged(header, undefined)).toBe(false);
   });
 });
 

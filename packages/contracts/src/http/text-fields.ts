@@ -1,27 +1,57 @@
 /**
- * Values out of an address: path parameters and query fields arrive as text and leave as what their schema takes.
- * Only the spelling is judged here; whether the value is a good one is for the schema itself.
+ * Fields that arrive as text, in a path or a query, and leave as what their schema takes. Only the spelling is judged
+ * by the readers of a field; whether the value is a good one is for the schema itself.
  */
-import { type FieldError, PlatformError } from '@freehold/contracts';
-import { alternatives, type InputShape, type JsonSchema } from './input-shape.ts';
+import type { z } from 'zod';
+import { type FieldError, PlatformError, parseInput } from '../problems.ts';
+import { alternatives, type InputShape, inputShape, type JsonSchema } from './input-shape.ts';
 
 /** A JSON number (RFC 8259, section 6): no leading zero or plus, no hex, no white space. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** One field of an address: its name and each text that was given for it, in order. */
-export type AddressField = readonly [name: string, texts: readonly string[]];
+/** One field: its name and each text that was given for it, in order. */
+export type TextField = readonly [name: string, texts: readonly string[]];
 
 /** The fields of a query string. A repeated key is one field with several texts. */
-export function queryFields(url: URL): AddressField[] {
+export function queryFields(url: URL): TextField[] {
   return [...new Set(url.searchParams.keys())].map((name) => [name, url.searchParams.getAll(name)]);
 }
 
 /**
- * Reads the fields of an address by an input's shape. A field that the input does not have is passed on as text,
+ * Prepares the reader of a schema's text form: it types the fields, then parses them.
+ * @param subject the start of the sentence that refuses: "The query".
+ * @returns the reader, which throws PlatformError `validation_failed`.
+ * @throws Error at once when the schema takes unknown fields, or has one that text cannot say.
+ */
+export function textReader<S extends z.ZodType>(
+  subject: string,
+  schema: S,
+): (fields: readonly TextField[]) => z.output<S> {
+  const shape = inputShape(schema);
+  assertTextual(shape.fields.keys(), shape);
+  return (fields) => parseInput(subject, schema, readText(subject, fields, shape));
+}
+
+/** Holds that each of these fields can be said as text. @throws Error naming one that is an object, or a list of them. */
+export function assertTextual(names: Iterable<string>, { fields, root }: InputShape): void {
+  for (const name of names) {
+    const isTextual = alternatives(fields.get(name) ?? {}, root).some((each) =>
+      each.type === 'array' ? alternatives(itemSchema(each, 0), root).some(isScalar) : isScalar(each),
+    );
+    if (!isTextual) throw new Error(`its field ${name} is an object, which an address cannot carry`);
+  }
+}
+
+/**
+ * Types fields by an input's shape, without parsing them. A field that the input does not have is passed on as text,
  * for the schema to refuse by name.
  * @throws PlatformError `validation_failed`, with one entry for each text that is not a value of its field.
  */
-export function readAddress(fields: readonly AddressField[], shape: InputShape): Record<string, unknown> {
+export function readText(
+  subject: string,
+  fields: readonly TextField[],
+  shape: InputShape,
+): Record<string, unknown> {
   const faults: FieldError[] = [];
   const values = fields.map(([name, texts]): [string, unknown] => {
     const reading = readField(texts, shape.fields.get(name) ?? {}, shape.root);
@@ -35,7 +65,7 @@ export function readAddress(fields: readonly AddressField[], shape: InputShape):
   if (first) {
     throw new PlatformError(
       'validation_failed',
-      `The address is not valid. ${first.path}: ${first.message}`,
+      `${subject} is not valid. ${first.path}: ${first.message}.`,
       {
         errors: faults,
       },
@@ -43,14 +73,6 @@ export function readAddress(fields: readonly AddressField[], shape: InputShape):
   }
   // fromEntries defines members and never calls a setter, so that a field named __proto__ is only a field.
   return Object.fromEntries(values);
-}
-
-/** Whether a field can be said in an address at all: an object, or a list of objects, cannot. */
-export function fitsAnAddress(field: JsonSchema, root: JsonSchema): boolean {
-  return alternatives(field, root).some((each) => {
-    if (each.type === 'object') return false;
-    return each.type !== 'array' || alternatives(itemSchema(each, 0), root).some(isScalar);
-  });
 }
 
 type Reading = { readonly value: unknown } | { readonly fault: string; readonly path?: readonly string[] };

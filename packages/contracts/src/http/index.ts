@@ -1,0 +1,12 @@
+/** How every HTTP surface of the platform reads a request and describes itself: zod and Web APIs, and no framework. */
+export * from './input-shape.ts';
+export * from './json-body.ts';
+export * from './methods.ts';
+export * from './openapi/components.ts';
+export { pruneComponents } from './openapi/prune.ts';
+export { makeSchemaCollector, type PartOf, type SchemaCollector } from './openapi/schemas.ts';
+export { mergeTwins } from './openapi/twins.ts';
+export * from './preconditions.ts';
+export * from './request-id.ts';
+export * from './same-origin.ts';
+export * from './text-fields.ts';
