@@ -1,8 +1,8 @@
 /** What answers on `localhost` itself: health, readiness, and where to go from here. */
 import { PlatformError } from '@freehold/contracts';
+import { refusal } from '@freehold/contracts/http';
 import type { HostRoute } from '@freehold/directory';
 import { Hono } from 'hono';
-import { refuse } from './router.ts';
 
 export interface HomeOptions {
   /** Whether everything is up. */
@@ -29,7 +29,9 @@ export function makeHome({ ready, routes, apiHostname }: HomeOptions): Hono {
       },
     );
   });
-  app.notFound((c) => refuse(c.req.raw, new PlatformError('not_found', 'There is nothing at this address.')));
+  app.notFound((c) =>
+    refusal(c.req.raw.headers, new PlatformError('not_found', 'There is nothing at this address.')),
+  );
   return app;
 }
 

@@ -2,7 +2,8 @@
  * The router: which application answers for a host name. It keeps a copy of the directory's host names in memory
  * and drops it when the directory says that something changed (design: architecture, "A request, end to end").
  */
-import { PlatformError, problemDocument, type ScopeId, type TenantId } from '@freehold/contracts';
+import { PlatformError, type ScopeId, type TenantId } from '@freehold/contracts';
+import { refusal } from '@freehold/contracts/http';
 import type { HostRoute } from '@freehold/directory';
 
 /** What a vertical is told about the node it serves. Comes from the router, never from a header. */
@@ -55,19 +56,19 @@ export function makeRouter(options: RouterOptions): Router {
 
   const toVertical = async (request: Request, url: URL, route: HostRoute): Promise<Response> => {
     if (!route.serving) {
-      return refuse(
-        request,
+      return refusal(
+        request.headers,
         new PlatformError('unavailable', 'This application is suspended. Ask whoever runs it for you.', {
           reason: 'suspended',
         }),
       );
     }
     // The management contract is between the platform and the vertical: it does not exist for the public.
-    if (/^\/internal(\/|$)/i.test(decodedPath(url))) return refuse(request, nothingHere());
+    if (/^\/internal(\/|$)/i.test(decodedPath(url))) return refusal(request.headers, nothingHere());
     const vertical = options.vertical(route.vertical);
     if (!vertical) {
-      return refuse(
-        request,
+      return refusal(
+        request.headers,
         new PlatformError('unavailable', 'This application is not running here at the moment.', {
           reason: 'vertical_not_running',
         }),
@@ -87,9 +88,9 @@ export function makeRouter(options: RouterOptions): Router {
       if (options.homeHostnames.includes(hostname)) return options.home(request);
       try {
         const route = (await load()).get(hostname);
-        return route ? await toVertical(request, url, route) : refuse(request, unknownHost());
+        return route ? await toVertical(request, url, route) : refusal(request.headers, unknownHost());
       } catch (error) {
-        if (error instanceof PlatformError) return refuse(request, error);
+        if (error instanceof PlatformError) return refusal(request.headers, error);
         throw error;
       }
     },
@@ -127,22 +128,4 @@ function unknownHost(): PlatformError {
 
 function nothingHere(): PlatformError {
   return new PlatformError('not_found', 'There is nothing at this address.');
-}
-
-/** A problem for software; for somebody who navigates here, the same sentence as a page. */
-export function refuse(request: Request, error: PlatformError): Response {
-  if (!request.headers.get('accept')?.includes('text/html')) return problemDocument(error);
-  const sentence = error.message.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-  return new Response(
-    `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Freehold</title>
-<main><h1>${error.status}</h1><p>${sentence}</p></main></html>`,
-    {
-      status: error.status,
-      headers: {
-        'content-type': 'text/html; charset=utf-8',
-        'cache-control': 'no-store',
-        'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-      },
-    },
-  );
 }

@@ -88,5 +88,6 @@ function mountInvites(app: Hono<FieldworkEnv>, services: Services): void {
     assignScopeRole: (c, { principal, role }, by) => scopeOf(services, c).assignRole({ principal, role, by }),
     revokeScopeRole: (c, { principal, role }, by) => scopeOf(services, c).revokeRole({ principal, role, by }),
     origin: (c) => requireNode(c).origin,
+    emailMatch: 'verified',
   });
 }

@@ -58,6 +58,24 @@ describe('a technician over HTTP', () => {
 
     const { items } = denialsResponse.parse(await ada.get('/api/denials'));
     expect(items).toHaveLength(5);
+
+    // What stands beside the operations is on record too, without an operation (spec C-23, C-30).
+    for (const [method, path] of [
+      ['GET', '/api/denials'],
+      ['GET', '/api/invites'],
+      ['POST', '/api/invites'],
+      ['POST', `/api/members/${principal}/remove`],
+    ] as const) {
+      const body = method === 'POST' ? { role: 'technician' } : undefined;
+      expect((await jo.request(method, path, body)).status).toBe(403);
+    }
+    const later = denialsResponse.parse(await ada.get('/api/denials')).items.slice(0, 4);
+    expect(later.map((denial) => [denial.permission, denial.operation]).reverse()).toEqual([
+      ['audit.read', null],
+      ['member.manage', null],
+      ['member.manage', null],
+      ['member.manage', null],
+    ]);
     expect(items[0]).toMatchObject({
       actor: { principal, name: 'jo' },
       permission: 'order.invoice',

@@ -204,6 +204,11 @@ describe('sign-in that is not set up', () => {
       reason: 'sign_in_not_configured',
     });
     expect(await street.visitor(late).refused('GET', '/api/auth/login')).toMatchObject({ status: 503 });
+    // Somebody who navigates there reads it on a page.
+    const page = await street
+      .visitor(late)
+      .request('GET', '/api/auth/login', undefined, { accept: 'text/html' });
+    expect([page.status, page.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8']);
   });
 
   test('takes effect with the next request once it is delivered', async () => {

@@ -17,8 +17,13 @@ export const PLATFORM_SECRET_HEADER = 'x-platform-secret';
 export const scopeRef = z.object({ tenantId, scopeId });
 export type ScopeRef = z.infer<typeof scopeRef>;
 
-/** Settings to deliver; null removes a key. `platform:auth` is one of them. */
-export const configPatch = z.record(z.string().min(1).max(128), z.string().max(16_384).nullable());
+/** How many settings one delivery may carry, and one scope may hold. */
+export const CONFIG_KEYS_MAX = 100;
+
+/** Settings to deliver; null removes a key. `platform:auth` is one of them. At most 100 in one delivery. */
+export const configPatch = z
+  .record(z.string().min(1).max(128), z.string().max(16_384).nullable())
+  .refine((config) => Object.keys(config).length <= CONFIG_KEYS_MAX, `has more than ${CONFIG_KEYS_MAX} keys`);
 
 export const provisionRequest = z.strictObject({
   ...scopeRef.shape,

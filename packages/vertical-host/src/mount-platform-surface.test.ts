@@ -119,7 +119,7 @@ function surface(
     roles: ROLES,
     ownerRoleKey: 'owner',
     resolveOwner: note('resolveOwner', { ownerSeat: 'pending' as const }),
-    onConfigure: note('onConfigure', undefined),
+    onConfigure: note('onConfigure', { keys: ['platform:auth', 'LEFT_FROM_BEFORE'] }),
     ownerSeat: note('ownerSeat', SEAT),
     mintOwnerClaim: note('mintOwnerClaim', CLAIM),
     onProvision: note('onProvision', undefined),
@@ -421,11 +421,11 @@ describe('D-03 provision', () => {
 });
 
 describe('D-03 the other flavoured routes', () => {
-  test('configure delivers the patch and answers its keys, never its values', async () => {
+  test('configure delivers the patch and answers every key that is delivered now, never a value', async () => {
     const { post, calls } = surface();
     const config = { 'platform:auth': '{"mode":"oidc"}', API_KEY: null };
     const response = await post('/internal/configure', { ...SCOPE, config });
-    expect(await response.json()).toEqual({ keys: ['API_KEY', 'platform:auth'] });
+    expect(await response.json()).toEqual({ keys: ['LEFT_FROM_BEFORE', 'platform:auth'] });
     expect(calls[0]?.slice(0, 2)).toEqual(['onConfigure', { ...SCOPE, config }]);
   });
 

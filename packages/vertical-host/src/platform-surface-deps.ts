@@ -50,8 +50,11 @@ export interface PlatformSurfaceDeps<Bindings> extends ProblemOptions {
     ProvisionRequest,
     { readonly ownerSeat: ProvisionResponse['ownerSeat'] }
   >;
-  /** Stores delivered settings; null removes a key. Omitted: configure, and provision with `config`, are 501. */
-  readonly onConfigure?: PlatformHook<Bindings, ConfigureRequest, void>;
+  /**
+   * Stores delivered settings; null removes a key. Answers the names of all that are delivered now. Omitted: configure,
+   * and provision with `config`, are 501.
+   */
+  readonly onConfigure?: PlatformHook<Bindings, ConfigureRequest, { readonly keys: readonly string[] }>;
   /** Reports the owner seat. Omitted: owner-seat is 501, for the vertical keeps no seat. */
   readonly ownerSeat?: PlatformHook<Bindings, ScopeRef, OwnerSeat>;
   /** Makes a claim link to `request.origin`; it retires the earlier one. Omitted: owner-claim is 501. */

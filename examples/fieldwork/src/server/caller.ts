@@ -7,6 +7,7 @@ import {
   type VerifyingAuthProvider,
 } from '@freehold/auth';
 import { PlatformError, type PrincipalId, problemDocument, toProblem } from '@freehold/contracts';
+import { refusal } from '@freehold/contracts/http';
 import { HTTPException } from 'hono/http-exception';
 import { manifest } from '../manifest.ts';
 import {
@@ -51,7 +52,7 @@ export function makeProviders(
     try {
       return auth.provider();
     } catch (error) {
-      if (error instanceof AuthConfigError) throw configException(error);
+      if (error instanceof AuthConfigError) throw configException(c, error);
       throw error;
     }
   };
@@ -108,7 +109,7 @@ export async function authenticatedPrincipal(services: Services, c: FieldworkCon
 }
 
 /**
- * Demands a permission for the whole scope, for routes that are not operations.
+ * Demands a permission for the whole scope, for routes that are not operations. A refusal is in the denial log.
  * @throws PlatformError `permission_denied`
  */
 export async function requirePermission(
@@ -117,13 +118,8 @@ export async function requirePermission(
   permission: keyof typeof manifest.permissions,
 ): Promise<PrincipalId> {
   const principal = await authenticatedPrincipal(services, c);
-  const { permissions } = await scopeOf(services, c).holdings({ principal });
-  if (permissions.includes(permission)) return principal;
-  throw new PlatformError(
-    'permission_denied',
-    `Your role does not allow this: ${manifest.permissions[permission]}. Ask the owner if you need it.`,
-    { reason: permission.replaceAll('.', '_') },
-  );
+  await scopeOf(services, c).check({ principal, permission });
+  return principal;
 }
 
 /** 401 with the address of the sign-in beside the problem. A page decides itself whether to go there. */
@@ -138,8 +134,9 @@ export function signInException(): HTTPException {
 }
 
 /** A sign-in that is not set up, as the framework's exception with the status and the words of the error (spec 7.3). */
-function configException(error: AuthConfigError): HTTPException {
+function configException(c: FieldworkContext, error: AuthConfigError): HTTPException {
   const code = error.status === 503 ? 'unavailable' : 'internal';
-  const res = problemDocument(new PlatformError(code, error.message, { reason: 'sign_in_not_configured' }));
+  const refused = new PlatformError(code, error.message, { reason: 'sign_in_not_configured' });
+  const res = refusal(c.req.raw.headers, refused);
   return new HTTPException(error.status, { message: error.message, res, cause: error });
 }

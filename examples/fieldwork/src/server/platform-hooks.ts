@@ -29,9 +29,8 @@ export function platformSurface({
       return { ownerSeat: state };
     },
 
-    onConfigure: async ({ request: { tenantId, scopeId, config } }) => {
-      await directory(tenantId, { create: true }).putConfig({ scopeId, config });
-    },
+    onConfigure: ({ request: { tenantId, scopeId, config } }) =>
+      directory(tenantId, { create: true }).putConfig({ scopeId, config }),
 
     ownerSeat: ({ request: { tenantId, scopeId } }) => directory(tenantId).ownerSeat({ scopeId }),
 

@@ -1,5 +1,5 @@
 /** Settings delivered to a scope, and the tenant's session secret (spec 2.3). */
-import { configPatch, PlatformError, parseInput } from '@freehold/contracts';
+import { CONFIG_KEYS_MAX, configPatch, PlatformError, parseInput } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { base64url } from 'jose';
 import { recordEvent } from '../events/operations.ts';
@@ -22,8 +22,6 @@ import {
 /** 256 bits: the strength of the HMAC that it keys. */
 const SESSION_SECRET_BYTES = 32;
 const SESSION_SECRET = 'session';
-/** Many times what an application declares. Every reader of the configuration reads all of it. */
-const SETTINGS_MAX = 100;
 /** Names that a careless reader of the delivered map would take for a part of its object. */
 const NO_KEYS: readonly string[] = ['__proto__', 'constructor', 'prototype'];
 /** What a version ends in for a scope to which nothing was ever delivered. */
@@ -71,7 +69,7 @@ export function makeConfigOperations(unit: UnitContext) {
         saveConfigVersion(unit.db, { scopeId, version });
       }
       const keys = Object.keys(loadConfig(unit.db, scopeId));
-      if (keys.length > SETTINGS_MAX) throw tooManySettings(keys.length);
+      if (keys.length > CONFIG_KEYS_MAX) throw tooManySettings(keys.length);
       return { keys };
     },
 
@@ -144,8 +142,8 @@ function movesClient(
 }
 
 function tooManySettings(count: number): PlatformError {
-  const message = `A scope keeps at most ${SETTINGS_MAX} settings; this delivery would make it ${count}.`;
+  const message = `A scope keeps at most ${CONFIG_KEYS_MAX} settings; this delivery would make it ${count}.`;
   return new PlatformError('validation_failed', message, {
-    errors: [{ path: '', message: `must leave at most ${SETTINGS_MAX} settings` }],
+    errors: [{ path: '', message: `must leave at most ${CONFIG_KEYS_MAX} settings` }],
   });
 }

@@ -70,6 +70,7 @@ async function openApp(override: Partial<InviteRouteDeps> = {}, handled = true):
     },
     roles: ['member', 'manager', 'admin'],
     mayInvite: (_c, _inviter, role) => role !== 'admin',
+    emailMatch: 'verified',
     directory: () => directory,
     provider: () => ({ resolve: async () => state.as }),
     assignScopeRole: (_c, { principal, role }, by) => {

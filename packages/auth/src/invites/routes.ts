@@ -65,8 +65,8 @@ export interface InviteRouteDeps<E extends Env = Env> {
   revokeScopeRole(c: Context<E>, assignment: ScopeRoleAssignment, by: PrincipalId): unknown;
   /** The origin at which browsers reach the application. Default: the request's own. */
   origin?(c: Context<E>): string;
-  /** What an invite's e-mail address means to this application. Default `verified`. */
-  readonly emailMatch?: EmailMatch;
+  /** What an invite's e-mail address means to this application: its own choice, for the library gates on nothing (A-07). */
+  readonly emailMatch: EmailMatch;
 }
 
 /**
@@ -133,7 +133,7 @@ async function createInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<
       principal,
       role: body.role,
       createdBy: by,
-      ...(email === undefined ? {} : { email, emailMatch: deps.emailMatch ?? 'verified' }),
+      ...(email === undefined ? {} : { email, emailMatch: deps.emailMatch }),
       ...(name === undefined ? {} : { name }),
       ...(ttlSeconds === undefined ? {} : { ttlMs: ttlSeconds * 1_000 }),
     })

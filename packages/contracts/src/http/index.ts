@@ -7,6 +7,7 @@ export { pruneComponents } from './openapi/prune.ts';
 export { makeSchemaCollector, type PartOf, type SchemaCollector } from './openapi/schemas.ts';
 export { mergeTwins } from './openapi/twins.ts';
 export * from './preconditions.ts';
+export * from './refusal.ts';
 export * from './request-id.ts';
 export * from './same-origin.ts';
 export * from './text-fields.ts';

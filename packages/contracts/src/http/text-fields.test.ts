@@ -44,3 +44,12 @@ test('text is read through unions, names and wrappers', () => {
   expect(() => read([['a', ['1', '2']]])).toThrow(/a: must be given once/);
   expect(() => read([['zz', ['1']]])).toThrow(/zz/);
 });
+
+test('thousands of fields are refused at once, and reading them takes no time that grows with their square', () => {
+  const many = new URL(`https://x.test/?${'a&'.repeat(50_000)}`);
+  expect(() => queryFields(many)).toThrow(/more than 200 fields/);
+  expect(queryFields(new URL('https://x.test/?a=1&b=2&a=3'))).toEqual([
+    ['a', ['1', '3']],
+    ['b', ['2']],
+  ]);
+});

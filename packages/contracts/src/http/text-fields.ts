@@ -12,9 +12,30 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** One field: its name and each text that was given for it, in order. */
 export type TextField = readonly [name: string, texts: readonly string[]];
 
-/** The fields of a query string. A repeated key is one field with several texts. */
+/** How many `name=value` pairs a query string may hold: far more than any declaration asks for. */
+const QUERY_PAIRS_MAX = 200;
+
+/**
+ * The fields of a query string. A repeated key is one field with several texts.
+ * @throws PlatformError `validation_failed` on more than 200 pairs.
+ */
 export function queryFields(url: URL): TextField[] {
-  return [...new Set(url.searchParams.keys())].map((name) => [name, url.searchParams.getAll(name)]);
+  if (url.searchParams.size > QUERY_PAIRS_MAX) {
+    throw new PlatformError(
+      'validation_failed',
+      `The query is not valid. It has more than ${QUERY_PAIRS_MAX} fields.`,
+      {
+        errors: [{ path: '', message: `has more than ${QUERY_PAIRS_MAX} fields` }],
+      },
+    );
+  }
+  const fields = new Map<string, string[]>();
+  for (const [name, text] of url.searchParams) {
+    const texts = fields.get(name);
+    if (texts) texts.push(text);
+    else fields.set(name, [text]);
+  }
+  return [...fields];
 }
 
 /**

@@ -30,9 +30,9 @@ export function flavouredRoutes<E extends Env>(deps: PlatformSurfaceDeps<E['Bind
       request: configureRequest,
       response: configureResponse,
       answer: async (request, env: E['Bindings']) => {
-        await requireHook(deps, 'onConfigure')({ env, request, ownerRoleKey });
+        const { keys } = await requireHook(deps, 'onConfigure')({ env, request, ownerRoleKey });
         // Keys only: a value may be a secret.
-        return { keys: Object.keys(request.config).sort() };
+        return { keys: [...keys].sort() };
       },
     }),
     readRoute({

@@ -1,0 +1,39 @@
+/** A refusal for whoever asked: a problem document for software, the same sentence as a page for somebody who navigates. */
+import { type PlatformError, PROBLEMS, problemDocument } from '../problems.ts';
+
+/** Whether a request comes from somebody who wants a page: a browser that navigates says that it takes HTML. */
+export function wantsPage(headers: Headers): boolean {
+  return headers.get('accept')?.toLowerCase().includes('text/html') ?? false;
+}
+
+/** Answers an error in the form its caller can read. The page holds our own words and nothing of the request. */
+export function refusal(headers: Headers, error: PlatformError): Response {
+  if (!wantsPage(headers)) return problemDocument(error);
+  return new Response(
+    `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${escapeHtml(PROBLEMS[error.code].title)}</title>
+<main>
+<h1>${escapeHtml(PROBLEMS[error.code].title)}</h1>
+<p>${escapeHtml(error.message)}</p>
+</main>
+</html>
+`,
+    {
+      status: error.status,
+      headers: {
+        ...error.headers,
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'no-store',
+        'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+        'x-content-type-options': 'nosniff',
+      },
+    },
+  );
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
