@@ -2,7 +2,7 @@
  * Builds the host administration over an engine and the verticals: access, then the directory's own transaction,
  * then whatever happens elsewhere, then the evidence (spec 1.C and 4.3; design: control-plane).
  */
-import { ID_PREFIXES, makeIdFactory, PlatformError, publicError } from '@freehold/contracts';
+import { ID_PREFIXES, makeIdFactory, PlatformError } from '@freehold/contracts';
 import type { Engine, IncidentSink } from '@freehold/store';
 import { admitCall } from './access.ts';
 import type { AdminCall, AdminResult } from './actors.ts';
@@ -15,6 +15,7 @@ import type { HostAdmin } from './host-admin.ts';
 import type { ChangeOutcome } from './lib/changes.ts';
 import type { Effect, EffectDeps } from './lib/effects.ts';
 import type { WiringFacts } from './lib/handlers.ts';
+import { makeEffectRunner } from './lib/host-admin-effects.ts';
 import { ownerClaimEffect, readOwnerSeat } from './owner-seat/host-admin-owner-seat.ts';
 import { isScopeRead, readScopeData } from './scope-data/host-admin-scope-data.ts';
 import { configureEffect, provisionEffect } from './scopes/host-admin-scopes.ts';
@@ -25,6 +26,10 @@ import type { Deadline } from './verticals/client.ts';
 import { isKnownVertical } from './verticals/reach.ts';
 
 export interface HostAdminOptions {
+  /**
+   * Over an embedded engine make one host administration: before its first effect it takes whatever the directory
+   * shows as running for the leftovers of a process that died.
+   */
   readonly engine: Engine;
   readonly gateway: VerticalGateway;
   /** Milliseconds since the epoch. */
@@ -39,7 +44,10 @@ export interface HostAdminOptions {
   readonly versionOf?: (vertical: string) => string;
   /** Names below these are active as soon as they are bound. Default: none but `localhost`. */
   readonly baseDomains?: readonly string[];
-  /** Names that nobody may bind, because the platform itself is reached there. Default: none. */
+  /**
+   * Names that nobody may bind, because the platform itself is reached there, nor any name below one, unless it is
+   * `localhost` or a base domain. Default: none.
+   */
   readonly reservedHostnames?: readonly string[];
   /** Where the head of the admin log is kept outside. Default: nowhere, and verification answers `unanchored`. */
   readonly anchor?: LogAnchor;
@@ -111,29 +119,16 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     return result;
   };
 
-  const performEffect = async (effect: Effect, call: AdminCall): Promise<AdminResult> => {
-    await effect.check(deps, call);
-    const facts = factsOf(call);
-    const beginning = await directory.begin({ call, facts });
-    if ('outcome' in beginning) return conclude(beginning.outcome);
-    const intent = beginning.intent.sequence;
-    await publish(beginning.intent);
-    const { facts: answer, reply } = await effect
-      .run(deps, call, beginning.prepared)
-      .catch((error: unknown) => recordFailure(call, intent, error));
-    const result = await conclude(await directory.settle({ call, facts, intent, answer }));
-    return reply === undefined ? result : { ...result, value: reply };
-  };
-
-  /** Only an effect that failed is written down as failed: one that cannot be settled stays an open intent. */
-  const recordFailure = async (call: AdminCall, intent: number, error: unknown): Promise<never> => {
-    try {
-      await publish(await directory.fail({ call, intent, code: publicError(error).code }));
-    } catch (unrecorded) {
-      incident('fail')(unrecorded);
-    }
-    throw error;
-  };
+  const performEffect = makeEffectRunner({
+    directory,
+    effectDeps: deps,
+    // The embedded engine locks its data directory; on workerd any number of isolates share one directory.
+    isOnlyProcess: engine.capabilities.name === 'node',
+    factsOf,
+    conclude,
+    publish,
+    incident,
+  });
 
   const performScopeRead = async (call: AdminCall, logged: boolean): Promise<AdminResult> => {
     const { value, target, items } = await readScopeData(deps, call);

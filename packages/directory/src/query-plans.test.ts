@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, expect, test } from 'vitest';
 import { accessLogPage } from './audit/access-log.ts';
 import { adminLogPage } from './audit/admin-log.ts';
+import { LEFT_BEHIND } from './audit/open-intents.ts';
 import { hostnamesPage } from './hostnames/store.ts';
 import type { Statement } from './lib/pages.ts';
 import { rolesPage } from './roles/store.ts';
@@ -79,6 +80,12 @@ test('unsettled intents are found from their own small table', () => {
   const plan = planOf(adminLogPage({ ...page, outcome: 'unsettled' })).join('\n');
   expect(plan).toMatch(/SEARCH admin_log USING INTEGER PRIMARY KEY \(rowid=\?\)/);
   expect(plan).not.toMatch(/SCAN admin_log/);
+});
+
+test('intents that were left behind are found from that table too', () => {
+  const plan = planOf({ sql: LEFT_BEHIND, params: [9, 0, 'scopes.configure', 'scp_1', 10] }).join('\n');
+  expect(plan).toMatch(/SEARCH l USING INTEGER PRIMARY KEY \(rowid=\?\)/);
+  expect(plan).not.toMatch(/SCAN l|TEMP B-TREE/);
 });
 
 test.each([

@@ -13,13 +13,22 @@ import {
   loadAdminLogRow,
   logHead,
 } from './audit/admin-log.ts';
+import { endLeases, openIntentsMigration } from './audit/open-intents.ts';
 import { readAccessLog, readAdminLog } from './audit/operations.ts';
 import type { LogTarget } from './declarations/records.ts';
 import { bindHostname, readHostnames, setHostnameStatus } from './hostnames/operations.ts';
 import { hostnamesMigration, loadRoutes } from './hostnames/store.ts';
-import { beginEffect, type ChangeInput, failEffect, makeChange, settleEffect } from './lib/changes.ts';
+import {
+  beginEffect,
+  type ChangeInput,
+  type EffectEnd,
+  failEffect,
+  leaveOpen,
+  makeChange,
+  settleEffect,
+} from './lib/changes.ts';
 import type { ChangeHandler, DelegatedHandler, ReadHandler } from './lib/handlers.ts';
-import { idempotencyMigration } from './lib/idempotency.ts';
+import { idempotencyMigration, keyedFingerprintsMigration } from './lib/idempotency.ts';
 import { mintOwnerClaim } from './owner-seat/operations.ts';
 import { putRole, readRoles, removeRole } from './roles/operations.ts';
 import { rolesMigration } from './roles/store.ts';
@@ -94,11 +103,18 @@ const makeMethods = (context: UnitContext) => ({
 
   begin: (input: ChangeInput) => beginEffect(context, find(DELEGATED, input.call), input),
 
-  settle: (input: ChangeInput & { readonly intent: number; readonly answer: unknown }) =>
-    settleEffect(context, find(DELEGATED, input.call), input, input),
+  settle: (input: EffectEnd & { readonly answer: unknown }) =>
+    settleEffect(context, find(DELEGATED, input.call), input),
 
-  fail: (input: { readonly call: AdminCall; readonly intent: number; readonly code: ProblemCode }) =>
-    failEffect(context, input.call, input),
+  fail: (input: EffectEnd & { readonly prepared: unknown; readonly code: ProblemCode }) =>
+    failEffect(context, find(DELEGATED, input.call), input),
+
+  leaveOpen: (input: { readonly intent: number }) => leaveOpen(context, input),
+
+  endLeases: (): null => {
+    endLeases(context.db);
+    return null;
+  },
 
   /** The scope behind a call to its vertical. */
   scopeTarget: ({
@@ -154,6 +170,8 @@ export const directoryUnit = defineUnit<DirectoryMethods>({
         tokensMigration,
         adminLogMigration,
         idempotencyMigration,
+        openIntentsMigration,
+        keyedFingerprintsMigration,
       ],
     },
   ],

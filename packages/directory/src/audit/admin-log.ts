@@ -98,7 +98,7 @@ export interface AuditedCall {
 }
 
 export interface AuditRowInput extends AuditEntry {
-  readonly outcome: 'done' | 'intent' | 'failed';
+  readonly outcome: AdminLogEntry['outcome'];
   /** The intent that this row settles. */
   readonly intent?: number;
   readonly code?: ProblemCode;
@@ -192,7 +192,7 @@ export interface AdminLogFilter extends PageRequest {
   readonly scope?: string | undefined;
   readonly actor?: string | undefined;
   readonly action?: string | undefined;
-  readonly outcome?: 'done' | 'intent' | 'failed' | 'unsettled' | undefined;
+  readonly outcome?: AdminLogEntry['outcome'] | 'unsettled' | undefined;
 }
 
 export function adminLogPage(filter: AdminLogFilter): Statement {

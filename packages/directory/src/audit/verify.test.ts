@@ -1,6 +1,6 @@
 /** The admin log, attacked at the file: every change to it is found, and the first bad row is named. */
 import type { DatabaseSync } from 'node:sqlite';
-import { canonicalJson } from '@freehold/contracts';
+import { canonicalJson, PlatformError, problemDocument } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
 import type { AdminLogEntry, AdminLogVerification, LogHead } from '../declarations/index.ts';
@@ -190,7 +190,7 @@ describe('spec C-30: a log that somebody changed in the file', () => {
     const platform = await openWithRows(4);
     // A row with every column filled: the outcome of an effect that failed.
     const tenant = await platform.tenant('acme');
-    platform.fieldwork.fault = async () => new Response(null, { status: 500 });
+    platform.fieldwork.fault = async () => problemDocument(new PlatformError('conflict', 'No.'));
     await platform.scope(tenant.id).catch(() => undefined);
     const row = (await platform.adminLog()).at(-1) as AdminLogEntry;
     expect(row).toMatchObject({ outcome: 'failed', intent: row.sequence - 1 });

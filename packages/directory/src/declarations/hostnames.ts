@@ -35,7 +35,7 @@ export const hostnamesBind = adminOperation({
   name: 'hostnames.bind',
   summary: 'Bind a host name to a scope',
   description:
-    'A name under localhost or under a base domain of this platform is active at once, every other one is pending until it is verified. The same binding again answers the one that is there (200); a name that is bound elsewhere is a conflict.',
+    'A name under localhost or under a base domain of this platform is active at once, every other one is pending until it is verified. The same binding again answers the one that is there (200); a name that is bound elsewhere, or that the platform uses itself, is a conflict. A bare public suffix (co.uk, github.io) is not valid.',
   tag,
   method: 'POST',
   path: '/hostnames',

@@ -23,9 +23,9 @@ export const adminLogList = adminOperation({
       ...filters,
       action: word.optional().describe('Only calls of this operation'),
       outcome: z
-        .enum(['done', 'intent', 'failed', 'unsettled'])
+        .enum(['done', 'intent', 'failed', 'superseded', 'unsettled'])
         .optional()
-        .describe('unsettled: an intent of which nobody knows how it ended'),
+        .describe('unsettled: an intent that is running, or of which nobody knows how it ended'),
       ...pageQuery,
     }),
   },

@@ -24,7 +24,7 @@ export const ownerClaimMint = adminOperation({
   name: 'owner-claim.mint',
   summary: 'Make a link with which the owner claims the seat',
   description:
-    'The link is shown once and retires the one before it. A conflict when no host name is bound (reason no_hostname) or the seat is claimed.',
+    'The link is shown once and retires the one before it. A conflict when no host name is bound (reason no_hostname) or the seat is claimed. When nobody knows whether a link was made (reason outcome_unknown), make the call again.',
   tag,
   method: 'POST',
   path: '/tenants/:tenant/scopes/:scope/owner-claim',

@@ -125,8 +125,10 @@ export const adminLogEntry = z
     before: loggedFields,
     after: loggedFields,
     outcome: z
-      .enum(['done', 'intent', 'failed'])
-      .describe('An effect outside the directory is an intent, then done or failed'),
+      .enum(['done', 'intent', 'failed', 'superseded'])
+      .describe(
+        'An effect outside the directory is an intent, then done, or failed when it is known not to have happened. An intent whose outcome nobody learned is superseded when a later call has made it immaterial.',
+      ),
     intent: z.int().nullable().describe('The sequence of the intent that this row settles'),
     code: z.string().nullable().describe('What a failed one failed with'),
     previousHash: z.string(),

@@ -1,5 +1,6 @@
 /** The scopes' operations (spec 4.3; design: control-plane-routes, "Scopes"). */
 import {
+  CONFIG_KEYS_MAX,
   configPatch,
   migrationsResponse,
   pageOf,
@@ -14,6 +15,10 @@ import { scopeKind, scopeRecord, scopeStatus } from './records.ts';
 
 const tag = 'Scopes';
 const params = z.strictObject({ tenant: tenantId, scope: scopeId });
+
+/** Bounded, because the names of all settings go into a row of the admin log, which is never swept. */
+const config = configPatch.meta({ maxProperties: CONFIG_KEYS_MAX });
+
 const filters = {
   vertical: slug.optional().describe('Only scopes of this vertical'),
   status: scopeStatus.optional().describe('Only scopes in this state'),
@@ -59,7 +64,7 @@ export const scopesProvision = adminOperation({
   name: 'scopes.provision',
   summary: 'Provision a scope',
   description:
-    'Idempotent by slug within the tenant: the same name, vertical and kind answer the scope that is there (200), anything else is a conflict. A provisioning that was interrupted is taken up again by the same call. The vertical must be known to this platform (reason unknown_vertical).',
+    'Idempotent by slug within the tenant: the same name, vertical and kind answer the scope that is there (200), anything else is a conflict. owner and config count only until the scope is active: the directory does not keep them, a scope that is there is answered as it is, and settings are changed with scopes.configure. A provisioning that was interrupted, or whose outcome is unknown (reason outcome_unknown), is taken up again by the same call. The vertical must be known to this platform (reason unknown_vertical).',
   tag,
   method: 'POST',
   path: '/tenants/:tenant/scopes',
@@ -72,8 +77,10 @@ export const scopesProvision = adminOperation({
       owner: z
         .strictObject({ email: z.email().optional(), name: z.string().max(200).optional() })
         .optional()
-        .describe('Whom the owner seat is meant for'),
-      config: configPatch.optional().describe('Settings to deliver to the vertical'),
+        .describe('Whom the owner seat is meant for. It counts only while the scope is being made'),
+      config: config
+        .optional()
+        .describe('Settings to deliver to the vertical. They count only while the scope is being made'),
       kind: scopeKind.default('live'),
     }),
   },
@@ -112,11 +119,11 @@ export const scopesConfigure = adminOperation({
   name: 'scopes.configure',
   summary: "Deliver settings to a scope's vertical",
   description:
-    'Keys that are not named stay as they are; null removes one. The log keeps the names of the keys and never a value.',
+    'Keys that are not named stay as they are; null removes one. The log keeps the names of the keys and never a value. When nobody knows whether the vertical took them (reason outcome_unknown), make the same call again.',
   tag,
   method: 'PUT',
   path: '/tenants/:tenant/scopes/:scope/configure',
-  input: { params, body: z.strictObject({ config: configPatch }) },
+  input: { params, body: z.strictObject({ config }) },
   output: z
     .object({ keys: z.array(z.string()).describe('Every key that is now delivered') })
     .meta({ id: 'DeliveredConfig' }),

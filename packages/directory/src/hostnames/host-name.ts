@@ -1,5 +1,6 @@
 /** One spelling for a host name, and whose it is to give out. */
 import { PlatformError } from '@freehold/contracts';
+import { parse as parseSuffix } from 'tldts';
 
 /** The longest name that DNS carries, in characters (RFC 1035, section 2.3.4). */
 const NAME_CHARS_MAX = 253;
@@ -29,6 +30,34 @@ export function parseHostname(text: string): string {
 export function isPlatformGiven(name: string, baseDomains: readonly string[]): boolean {
   if (name === 'localhost' || name.endsWith('.localhost')) return true;
   return baseDomains.some((domain) => name.endsWith(`.${domain.toLowerCase()}`));
+}
+
+/**
+ * Refuses a name under which registries or hosting services give names to others (publicsuffix.org, its private part
+ * included): whoever held it could set cookies for all of them. A suffix that is on no list is a name like any other.
+ * @throws PlatformError `validation_failed`.
+ */
+export function refuseBareSuffix(name: string): void {
+  const { publicSuffix, isIcann, isPrivate } = parseSuffix(name, { allowPrivateDomains: true });
+  if (publicSuffix === name && (isIcann || isPrivate))
+    throw refused('must not be a public suffix; bind a name below it');
+}
+
+/**
+ * Whether the platform keeps a name to itself: its own addresses and whatever lies below one. Below `localhost` and
+ * below a base domain names are given out, also when the platform is reached there.
+ */
+export function isReserved(
+  name: string,
+  {
+    reservedHostnames,
+    baseDomains,
+  }: { readonly reservedHostnames: readonly string[]; readonly baseDomains: readonly string[] },
+): boolean {
+  const givenOut = new Set(['localhost', ...baseDomains.map((domain) => domain.toLowerCase())]);
+  return reservedHostnames
+    .map((reserved) => reserved.toLowerCase())
+    .some((reserved) => name === reserved || (!givenOut.has(reserved) && name.endsWith(`.${reserved}`)));
 }
 
 function asciiForm(text: string): string {

@@ -65,6 +65,48 @@ describe('spec C-17: binding', () => {
     expect(answers[0]?.message).not.toContain(scope.tenant);
   });
 
+  test.each(['co.uk', 'github.io', 'GitHub.io.', '公司.cn', 'foo.ck', 'kawasaki.jp'])(
+    'the bare public suffix %s is refused, and nothing is written',
+    async (hostname) => {
+      const { platform, scope } = await openWithScope();
+      const rows = await platform.adminLog();
+      expect(await refusal(bind(platform, scope, hostname))).toMatchObject({
+        status: 400,
+        code: 'validation_failed',
+        message: expect.stringContaining('public suffix'),
+      });
+      expect(await platform.adminLog()).toEqual(rows);
+    },
+  );
+
+  test.each(['shop.co.uk', 'acme.github.io', 'www.ck', 'app.internal', 'shop.acme.example'])(
+    '%s is no bare public suffix',
+    async (hostname) => {
+      const { platform, scope } = await openWithScope();
+      expect((await bind(platform, scope, hostname)).value).toMatchObject({ status: 'pending' });
+    },
+  );
+
+  test.each([
+    'x.api.localhost',
+    'deep.x.api.localhost',
+    'X.API.localhost',
+    'status.apps.example.com',
+    'eu.status.apps.example.com',
+    'localhost',
+    'apps.example.com',
+  ])('%s is refused as the reserved name itself is', async (hostname) => {
+    const { platform, scope } = await openWithScope({
+      baseDomains: ['apps.example.com'],
+      reservedHostnames: ['api.localhost', 'localhost', 'Status.apps.example.com', 'apps.example.com'],
+    });
+    const reserved = await refusal(bind(platform, scope, 'api.localhost'));
+    expect(reserved).toMatchObject({ status: 409, reason: 'hostname_taken' });
+    expect(await refusal(bind(platform, scope, hostname))).toEqual(reserved);
+    for (const free of ['acme.localhost', 'notapi.localhost', 'acme.apps.example.com'])
+      expect((await bind(platform, scope, free)).status).toBe(201);
+  });
+
   test('staff have to say whose scope it is', async () => {
     const { platform, scope } = await openWithScope();
     const body = { hostname: 'acme.localhost', scope: scope.id };
@@ -169,6 +211,46 @@ describe("the router's map", () => {
     });
     expect(await platform.admin.routes()).toEqual([{ ...route, serving: false }]);
   });
+
+  test.each([
+    ['pending', []],
+    ['disabled', ['active', 'disabled']],
+  ])('a name that is %s is not in it, and is once it is active', async (status, steps) => {
+    const { platform, scope } = await openWithScope();
+    const names = async () => (await platform.admin.routes()).map(({ hostname }) => hostname);
+    await bind(platform, scope, 'shop.example.org');
+    await bind(platform, scope, 'acme.localhost');
+    for (const step of steps) await switchTo(platform, 'shop.example.org', step);
+    expect(await platform.value('hostnames.list', { query: { status } })).toMatchObject({
+      items: [{ hostname: 'shop.example.org' }],
+    });
+    expect(await names()).toEqual(['acme.localhost']);
+    await switchTo(platform, 'shop.example.org', 'active');
+    expect(await names()).toEqual(['acme.localhost', 'shop.example.org']);
+  });
+
+  test.each(['suspended', 'deleting'])(
+    'the names of a tenant that is %s stay in it and are not served, until it is active again',
+    async (status) => {
+      const { platform, scope } = await openWithScope();
+      const other = await platform.scope((await platform.tenant('beta')).id);
+      await bind(platform, scope, 'acme.localhost');
+      await bind(platform, other, 'beta.localhost');
+      const serving = async () =>
+        (await platform.admin.routes()).map((route) => [route.hostname, route.serving]);
+      const params = { tenant: scope.tenant };
+      await platform.call('tenants.set-status', { params, body: { status } });
+      expect(await serving()).toEqual([
+        ['acme.localhost', false],
+        ['beta.localhost', true],
+      ]);
+      await platform.call('tenants.set-status', { params, body: { status: 'active' } });
+      expect(await serving()).toEqual([
+        ['acme.localhost', true],
+        ['beta.localhost', true],
+      ]);
+    },
+  );
 
   test('its listeners hear of every change to it, after it is durable, and of nothing else', async () => {
     const { platform, scope } = await openWithScope();

@@ -7,7 +7,7 @@ import { type AuditEntry, type Change, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { requireScope } from '../scopes/store.ts';
 import { requireActiveTenant } from '../tenants/store.ts';
-import { isPlatformGiven, parseHostname } from './host-name.ts';
+import { isPlatformGiven, isReserved, parseHostname, refuseBareSuffix } from './host-name.ts';
 import {
   type HostnameRow,
   hostnameOfRow,
@@ -30,6 +30,7 @@ export const readHostnames = read(hostnamesList, ({ db }, { query }) => ({
 export const bindHostname = change(hostnamesBind, (context, { body, ifMatch }) => {
   const { db, facts } = context;
   const hostname = parseHostname(body.hostname);
+  refuseBareSuffix(hostname);
   const { tenant } = body;
   if (tenant === undefined)
     throw new PlatformError('validation_failed', 'The body is not valid. tenant: must be named', {
@@ -41,7 +42,7 @@ export const bindHostname = change(hostnamesBind, (context, { body, ifMatch }) =
   const ours = found?.tenant === tenant ? found : undefined;
   requireMatch(ifMatch, ours ? String(ours.revision) : null);
   if (ours && ours.scope === scope.id && ours.surface === body.surface) return answer(200, ours, null);
-  if (found || facts.reservedHostnames.includes(hostname))
+  if (found || isReserved(hostname, facts))
     throw new PlatformError('conflict', 'This host name is bound already.', { reason: 'hostname_taken' });
   requireActiveTenant(db, tenant);
   const nowMs = context.now();

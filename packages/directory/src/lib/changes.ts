@@ -3,16 +3,18 @@
  * transaction (spec 1.C; design: control-plane, "Audit").
  *
  * An effect outside the directory is two transactions: `beginEffect` writes the intent before anything happens
- * elsewhere, `settleEffect` or `failEffect` the outcome after. An intent that nobody settles stays findable.
+ * elsewhere, `settleEffect` or `failEffect` the outcome after. Where nobody knows the outcome, `leaveOpen` writes none:
+ * an intent that nobody settles stays findable.
  */
 import type { ProblemCode } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import type { AdminCall, AdminResult } from '../actors.ts';
 import { appendAdminLog, auditedCall, loadAdminLogRow, logHead } from '../audit/admin-log.ts';
+import { endLease, loadLeftBehind, startLease } from '../audit/open-intents.ts';
 import type { LogHead } from '../declarations/records.ts';
 import { requireActingTenant } from '../tenants/store.ts';
 import type { Change, ChangeContext, ChangeHandler, DelegatedHandler, WiringFacts } from './handlers.ts';
-import { holdKey, keepAnswer, recallAnswer, releaseKey } from './idempotency.ts';
+import { holdKey, keepAnswer, type Recalled, recallAnswer, releaseKey } from './idempotency.ts';
 
 /** A call on its way into the transaction. */
 export interface ChangeInput {
@@ -34,6 +36,11 @@ export interface StartedEffect {
   readonly prepared: unknown;
 }
 
+/** How an effect ended: known by its intent. */
+export interface EffectEnd extends ChangeInput {
+  readonly intent: number;
+}
+
 /** Makes a change inside the directory. */
 export function makeChange(
   context: UnitContext,
@@ -41,9 +48,9 @@ export function makeChange(
   { call, facts }: ChangeInput,
 ): ChangeOutcome {
   requireActingTenant(context.db, call.actor);
-  const kept = recallAnswer(context, call);
-  if (kept) return replay(context, kept);
-  return conclude(context, call, handler(changeContext(context, facts), call));
+  const recalled = recallAnswer(context, call);
+  if (recalled.kept) return replay(context, recalled.kept);
+  return conclude(context, call, handler(changeContext(context, facts, recalled.resumes), call));
 }
 
 /** Writes down what is about to happen elsewhere. */
@@ -53,51 +60,87 @@ export function beginEffect(
   { call, facts }: ChangeInput,
 ): EffectBeginning {
   requireActingTenant(context.db, call.actor);
-  const kept = recallAnswer(context, call);
-  if (kept) return { outcome: replay(context, kept) };
-  const beginning = handler.begin(changeContext(context, facts), call);
+  const recalled = recallAnswer(context, call);
+  if (recalled.kept) return { outcome: replay(context, recalled.kept) };
+  const beginning = handler.begin(changeContext(context, facts, recalled.resumes), call);
   if ('change' in beginning) return { outcome: conclude(context, call, beginning.change) };
   const intent = appendAdminLog(context, auditedCall(call), { ...beginning.intent, outcome: 'intent' });
+  startLease(context.db, intent.sequence, context.now());
   holdKey(context, call, intent.sequence);
   return { intent, prepared: beginning.prepared };
 }
 
-/** Writes down that it happened. */
+/**
+ * Writes down that it happened. Older intents that it makes immaterial, and that nobody waits for any more, are
+ * settled with it: `superseded`, because how they ended is still not known.
+ */
 export function settleEffect(
   context: UnitContext,
   handler: DelegatedHandler,
-  { call, facts }: ChangeInput,
-  { intent, answer }: { readonly intent: number; readonly answer: unknown },
+  { call, facts, intent, answer }: EffectEnd & { readonly answer: unknown },
 ): ChangeOutcome {
-  const change = handler.settle(changeContext(context, facts), call, answer);
+  const change = handler.settle({ ...changeContext(context, facts), intent }, call, answer);
   if (!change.audit) throw new TypeError(`${call.operation} settled an intent without a row to show for it`);
+  const { target } = change.audit;
   const head = appendAdminLog(context, auditedCall(call), { ...change.audit, outcome: 'done', intent });
   releaseKey(context, call, { intent, answer: keepable(change) });
-  return { result: resultOf(change, head), rerouted: change.rerouted ?? false };
+  const older = loadLeftBehind(context.db, {
+    intent,
+    action: call.operation,
+    scope: target.scope,
+    nowMs: context.now(),
+  }).filter(({ after }) => handler.supersedes(call, after));
+  const heads = older.map(({ sequence }) =>
+    appendOutcome(context, call, sequence, { outcome: 'superseded' }),
+  );
+  return { result: resultOf(change, heads.at(-1) ?? head), rerouted: change.rerouted ?? false };
 }
 
-/** Writes down that it failed. The idempotency key comes free, so that the same call may be tried again. */
+/** Writes down that it did not happen. The idempotency key comes free, so that the same call may be tried again. */
 export function failEffect(
   context: UnitContext,
-  call: AdminCall,
-  { intent, code }: { readonly intent: number; readonly code: ProblemCode },
-): LogHead {
-  const begun = loadAdminLogRow(context.db, intent);
-  if (!begun) throw new TypeError('an effect cannot fail without having begun');
-  const { tenant, scope, vertical, other } = begun;
-  releaseKey(context, call, { intent, answer: null });
-  return appendAdminLog(context, auditedCall(call), {
-    target: { tenant, scope, vertical, other },
-    before: null,
-    after: null,
-    outcome: 'failed',
+  handler: DelegatedHandler,
+  {
+    call,
+    facts,
     intent,
+    prepared,
     code,
-  });
+  }: EffectEnd & { readonly prepared: unknown; readonly code: ProblemCode },
+): LogHead {
+  handler.undo({ ...changeContext(context, facts), intent }, call, prepared);
+  releaseKey(context, call, { intent, answer: null });
+  return appendOutcome(context, call, intent, { outcome: 'failed', code });
 }
 
-function changeContext(context: UnitContext, facts: WiringFacts): ChangeContext {
-  return { ...context, facts, revision: (logHead(context.db)?.sequence ?? 0) + 1 };
+/**
+ * Gives up waiting where nobody knows whether it happened: no outcome is written, and the intent stays listed as
+ * unsettled. The idempotency key comes free for the same call, which then takes the work up where it was left.
+ */
+export function leaveOpen(context: UnitContext, { intent }: { readonly intent: number }): null {
+  endLease(context.db, intent);
+  return null;
+}
+
+function appendOutcome(
+  context: UnitContext,
+  call: AdminCall,
+  intent: number,
+  end: { readonly outcome: 'failed' | 'superseded'; readonly code?: ProblemCode },
+): LogHead {
+  const begun = loadAdminLogRow(context.db, intent);
+  if (!begun) throw new TypeError('an effect cannot end without having begun');
+  const { tenant, scope, vertical, other } = begun;
+  const target = { tenant, scope, vertical, other };
+  return appendAdminLog(context, auditedCall(call), { target, before: null, after: null, intent, ...end });
+}
+
+function changeContext(
+  context: UnitContext,
+  facts: WiringFacts,
+  resumes: number | null = null,
+): ChangeContext {
+  return { ...context, facts, resumes, revision: (logHead(context.db)?.sequence ?? 0) + 1 };
 }
 
 function conclude(context: UnitContext, call: AdminCall, change: Change): ChangeOutcome {
@@ -123,10 +166,7 @@ function resultOf({ status, value, etag }: Change, head: LogHead | null): AdminR
   };
 }
 
-function replay(
-  context: UnitContext,
-  kept: { readonly status: 200 | 201 | 204; readonly value: unknown; readonly etag?: string },
-): ChangeOutcome {
+function replay(context: UnitContext, kept: NonNullable<Recalled['kept']>): ChangeOutcome {
   const head = logHead(context.db);
   return { result: { ...kept, ...(head === null ? {} : { head }), replayed: true }, rerouted: false };
 }

@@ -58,6 +58,14 @@ export interface ChangeContext extends UnitContext {
   /** The sequence that the change's admin-log row will have; it becomes the ETag of what is changed. */
   readonly revision: number;
   readonly facts: WiringFacts;
+  /** The intent of this very call that was left without an outcome, or null. See `requireMatch`. */
+  readonly resumes: number | null;
+}
+
+/** The transaction that ends an effect. */
+export interface EndContext extends ChangeContext {
+  /** The sequence of the intent that it began with. */
+  readonly intent: number;
 }
 
 /** Begins an effect elsewhere: either nothing is left to do, or an intent is written and the effect follows. */
@@ -68,7 +76,14 @@ export type Beginning<T, Prepared> =
 export interface DelegatedHandlers<Op extends AdminOperation, Prepared, Facts> {
   begin(context: ChangeContext, call: CallOf<Op>): Beginning<z.input<Op['output']>, Prepared>;
   /** Writes down that the effect happened. `facts` are what the vertical answered, without any secret. */
-  settle(context: ChangeContext, call: CallOf<Op>, facts: Facts): Change;
+  settle(context: EndContext, call: CallOf<Op>, facts: Facts): Change;
+  /** Takes back what `begin` wrote, when the effect is known not to have happened. Default: nothing is taken back. */
+  undo?(context: EndContext, call: CallOf<Op>, prepared: Prepared): void;
+  /**
+   * Whether the success of this call makes the outcome of an earlier one on the same scope immaterial.
+   * @param earlier what the earlier intent logged as `after`. Default: it does.
+   */
+  supersedes?(call: CallOf<Op>, earlier: AuditEntry['after']): boolean;
 }
 
 /** The handlers with their types erased, as the unit keeps them by name. */
@@ -76,7 +91,9 @@ export type ReadHandler = (context: UnitContext, call: AdminCall) => Answer<unkn
 export type ChangeHandler = (context: ChangeContext, call: AdminCall) => Change;
 export interface DelegatedHandler {
   begin(context: ChangeContext, call: AdminCall): Beginning<unknown, unknown>;
-  settle(context: ChangeContext, call: AdminCall, facts: unknown): Change;
+  settle(context: EndContext, call: AdminCall, facts: unknown): Change;
+  undo(context: EndContext, call: AdminCall, prepared: unknown): void;
+  supersedes(call: AdminCall, earlier: AuditEntry['after']): boolean;
 }
 
 /** Ties a read to its declaration. */
@@ -104,5 +121,8 @@ export function delegated<Op extends AdminOperation, Prepared, Facts>(
   return {
     begin: (context, call) => handlers.begin(context, call as unknown as CallOf<Op>),
     settle: (context, call, facts) => handlers.settle(context, call as unknown as CallOf<Op>, facts as Facts),
+    undo: (context, call, prepared) =>
+      handlers.undo?.(context, call as unknown as CallOf<Op>, prepared as Prepared),
+    supersedes: (call, earlier) => handlers.supersedes?.(call as unknown as CallOf<Op>, earlier) ?? true,
   };
 }

@@ -1,6 +1,8 @@
 /** Idempotency keys, as a caller meets them. */
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
-import { openPlatform, refusal, SERVICE } from '../../test/platform.ts';
+import { openPlatform, type Platform, refusal, SERVICE } from '../../test/platform.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 const ACME = { slug: 'acme', name: 'Acme' };
@@ -92,6 +94,43 @@ describe('a change inside the directory', () => {
     platform.clock.ms += 24 * HOUR_MS;
     const fresh = await platform.call('tenants.create', { body: ACME, key: 'k19' });
     expect(fresh).toMatchObject({ status: 201, replayed: false });
+  });
+
+  test('the fingerprint of an input is keyed: it says nothing outside this directory, and survives a restart', async () => {
+    const fingerprintIn = async (platform: Platform) => {
+      await platform.call('tenants.create', { body: ACME, key: 'k' });
+      let fingerprint: unknown;
+      await platform.tamper((database) => {
+        fingerprint = database.prepare('SELECT fingerprint FROM idempotency_keys').get()?.fingerprint;
+      });
+      return fingerprint;
+    };
+    const [one, two] = [await openPlatform(), await openPlatform()];
+    const fingerprint = await fingerprintIn(one);
+    const input = canonicalJson({ params: {}, query: {}, body: ACME, ifMatch: undefined });
+    expect(fingerprint).toMatch(/^[0-9a-f]{64}$/);
+    expect(fingerprint).not.toBe(createHash('sha256').update(input).digest('hex'));
+    expect(await fingerprintIn(two)).not.toBe(fingerprint);
+    expect(await one.call('tenants.create', { body: ACME, key: 'k' })).toMatchObject({ replayed: true });
+  });
+
+  test('a directory of before the keyed fingerprints is taken over without the old ones', async () => {
+    const platform = await openPlatform();
+    await platform.call('tenants.create', { body: ACME, key: 'k' });
+    await platform.tamper((database) =>
+      database.exec(
+        `DROP TABLE meta; ALTER TABLE open_intents DROP COLUMN running_until;
+         DELETE FROM _spine_migrations WHERE version > 7; UPDATE idempotency_keys SET fingerprint = 'unkeyed'`,
+      ),
+    );
+    expect(await platform.call('tenants.create', { body: ACME, key: 'k' })).toMatchObject({
+      status: 200,
+      replayed: false,
+    });
+    await platform.tamper((database) => {
+      const rows = database.prepare('SELECT fingerprint FROM idempotency_keys').all();
+      expect(JSON.stringify(rows)).not.toContain('unkeyed');
+    });
   });
 
   test('two calls with one key at the same time make one thing', async () => {

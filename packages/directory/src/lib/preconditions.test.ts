@@ -22,3 +22,17 @@ test.each([
   if (through) expect(check).not.toThrow();
   else expect(check).toThrowError(expect.objectContaining({ code: 'precondition_failed' }));
 });
+
+test.each([
+  ['"5"', '7', 7, true],
+  ['"5"', '8', 7, false],
+  ['"5"', '7', null, false],
+  ['"5"', null, 7, false],
+])(
+  'a call with If-Match %j against %j that resumes %j goes through: %s',
+  (ifMatch, current, resumes, through) => {
+    const check = () => requireMatch(ifMatch, current, resumes);
+    if (through) expect(check).not.toThrow();
+    else expect(check).toThrowError(expect.objectContaining({ code: 'precondition_failed' }));
+  },
+);

@@ -1,14 +1,26 @@
-/** If-Match, checked inside the transaction that makes the change (RFC 9110, section 13.1.1). */
+/**
+ * If-Match, checked inside the transaction that makes the change (RFC 9110, section 13.1.1).
+ *
+ * A change with an effect elsewhere makes its new version when it begins, so that a second one with the same tag is
+ * refused while the first is running.
+ */
 import { PlatformError } from '@freehold/contracts';
 
 /**
  * Refuses a change whose caller has seen another version.
  * @param ifMatch the header's value: `*`, one tag or several, with or without quotes. Undefined asks for nothing.
  * @param current the version that is there, or null when there is none.
+ * @param resumes the version that an earlier attempt of this very call made when it began. While it is the present
+ * one, nobody else has changed anything since the tag of that attempt was found good.
  * @throws PlatformError `precondition_failed`; the present version is in its `ETag` header.
  */
-export function requireMatch(ifMatch: string | undefined, current: string | null): void {
+export function requireMatch(
+  ifMatch: string | undefined,
+  current: string | null,
+  resumes: number | null = null,
+): void {
   if (ifMatch === undefined) return;
+  if (resumes !== null && current === String(resumes)) return;
   if (current !== null && (ifMatch.trim() === '*' || strongTags(ifMatch).includes(current))) return;
   throw new PlatformError(
     'precondition_failed',

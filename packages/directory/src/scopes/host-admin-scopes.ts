@@ -1,10 +1,5 @@
 /** What provisioning and configuring do in the vertical. */
-import {
-  configureResponse,
-  PlatformError,
-  type ProvisionRequest,
-  provisionResponse,
-} from '@freehold/contracts';
+import { configureResponse, type ProvisionRequest, provisionResponse } from '@freehold/contracts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { scopesConfigure, scopesProvision } from '../declarations/scopes.ts';
 import type { Effect, EffectDeps } from '../lib/effects.ts';
@@ -61,13 +56,7 @@ async function provisionIn(
     ...(owner === undefined ? {} : { owner }),
     ...(config === undefined ? {} : { config }),
   };
-  const answer = await askVertical(
-    bound,
-    { path: 'provision', scope: ref, body, answer: provisionResponse },
-    deadline,
-  );
-  if (answer.scopeId !== scope.id)
-    throw new PlatformError('runtime_fault', 'The application answered for another scope.', {
-      reason: 'vertical_answer',
-    });
+  // An answer about another scope says nothing about this one.
+  const answer = provisionResponse.refine(({ scopeId }) => scopeId === scope.id);
+  await askVertical(bound, { path: 'provision', scope: ref, body, answer }, deadline);
 }

@@ -96,8 +96,9 @@ describe('spec C-04: provisioning', () => {
       expect(await refusal(provision(platform, tenant.id, {}, { key: 'k' }))).toMatchObject({ status, code });
       const { items } = await platform.value<{ items: ScopeRecord[] }>('scopes.fleet');
       expect(items).toMatchObject([{ status: 'provisioning' }]);
-      const failed = await platform.adminLog({ outcome: 'failed' });
-      expect(failed).toMatchObject([{ code, target: { scope: items[0]?.id } }]);
+      const isRefused = code === 'unavailable';
+      const [written] = await platform.adminLog({ outcome: isRefused ? 'failed' : 'unsettled' });
+      expect(written).toMatchObject({ code: isRefused ? code : null, target: { scope: items[0]?.id } });
       expect(await platform.adminLog({ outcome: 'done', action: 'scopes.provision' })).toEqual([]);
 
       platform.fieldwork.fault = null;
@@ -130,12 +131,9 @@ describe('spec C-04: provisioning', () => {
     const open = await platform.adminLog({ outcome: 'unsettled' });
     expect(open).toMatchObject([{ action: 'scopes.provision', outcome: 'intent' }]);
 
-    expect(await refusal(provision(platform, tenant.id, {}, { key: 'k' }))).toMatchObject({
-      reason: 'idempotency_in_progress',
-    });
-    platform.clock.ms += 2 * 60 * 1000;
     const { value } = await provision(platform, tenant.id, {}, { key: 'k' });
     expect(value).toMatchObject({ id: open[0]?.target.scope, status: 'active' });
+    expect(await platform.adminLog({ outcome: 'unsettled' })).toEqual([]);
   });
 
   test('the same scope again is the one that is there; the vertical is not asked again', async () => {
@@ -170,9 +168,37 @@ describe('spec C-04: provisioning', () => {
       provision(platform, tenant.id),
       provision(platform, tenant.id),
     ]);
-    expect((first.value as ScopeRecord).id).toBe((second.value as ScopeRecord).id);
+    expect([first.status, second.status].sort()).toEqual([200, 201]);
+    expect(second.value).toEqual(first.value);
     const { items } = await platform.value<{ items: ScopeRecord[] }>('scopes.fleet');
     expect(items).toMatchObject([{ status: 'active' }]);
+  });
+
+  test('an owner or settings for a scope that is there change nothing and are delivered nowhere', async () => {
+    const platform = await openPlatform();
+    const tenant = await platform.tenant('acme');
+    const first = await provision(platform, tenant.id, { config: { A: '1' } });
+    const again = { config: { A: '2' }, owner: { email: 'other@example.com' } };
+    expect(await provision(platform, tenant.id, again)).toMatchObject({ status: 200, value: first.value });
+    expect(platform.fieldwork.requests).toHaveLength(1);
+  });
+
+  test('of two that take up a provisioning with one tag, the second is refused', async () => {
+    const platform = await openPlatform();
+    const tenant = await platform.tenant('acme');
+    platform.fieldwork.fault = async () => problemDocument(new PlatformError('unavailable', 'Busy.'));
+    await refusal(provision(platform, tenant.id));
+    platform.fieldwork.fault = null;
+    const { items } = await platform.value<{ items: ScopeRecord[] }>('scopes.fleet');
+    const ifMatch = `"${items[0]?.etag}"`;
+    const answers = await Promise.allSettled([
+      provision(platform, tenant.id, {}, { ifMatch }),
+      provision(platform, tenant.id, {}, { ifMatch }),
+    ]);
+    expect(answers).toMatchObject([
+      { status: 'fulfilled' },
+      { status: 'rejected', reason: { code: 'precondition_failed' } },
+    ]);
   });
 
   test('two tenants may use the same slug', async () => {
@@ -252,6 +278,28 @@ describe('spec C-04: configuring', () => {
       const everything = tables.map(({ name }) => database.prepare(`SELECT * FROM "${name}"`).all());
       expect(JSON.stringify(everything)).not.toContain('a-very-secret-value');
     });
+  });
+
+  const settings = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`KEY_${index}`, 'x']));
+
+  test('more than 100 settings in one call are refused, so that the row in the log stays bounded', async () => {
+    const platform = await openPlatform();
+    const tenant = await platform.tenant('acme');
+    const scope = await platform.scope(tenant.id);
+    const rows = await platform.adminLog();
+    const expected = {
+      status: 400,
+      code: 'validation_failed',
+      message: expect.stringMatching(/config: .*more than 100/),
+    };
+    expect(await refusal(configure(platform, scope, settings(101)))).toMatchObject(expected);
+    expect(
+      await refusal(provision(platform, tenant.id, { slug: 'big', config: settings(101) })),
+    ).toMatchObject(expected);
+    expect(await platform.adminLog()).toEqual(rows);
+    expect((await configure(platform, scope, settings(100))).status).toBe(200);
+    expect((await provision(platform, tenant.id, { slug: 'big', config: settings(100) })).status).toBe(201);
   });
 
   test('a stale If-Match is refused before the vertical hears of it', async () => {

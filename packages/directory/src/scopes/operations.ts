@@ -8,7 +8,14 @@ import {
   scopesList,
   scopesProvision,
 } from '../declarations/scopes.ts';
-import { type AuditEntry, type CallOf, delegated, read } from '../lib/handlers.ts';
+import {
+  type AuditEntry,
+  type CallOf,
+  type ChangeContext,
+  delegated,
+  type EndContext,
+  read,
+} from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { requireActiveTenant, requireTenant } from '../tenants/store.ts';
 import {
@@ -43,11 +50,11 @@ export const provisionScope = delegated<typeof scopesProvision, ScopeRecord, { s
   scopesProvision,
   {
     begin: (context, call) => {
-      const { db, facts } = context;
+      const { db, facts, resumes } = context;
       const { params, body, ifMatch } = call;
       const tenant = requireTenant(db, params.tenant);
       const found = loadScopeBySlug(db, tenant.id, body.slug);
-      requireMatch(ifMatch, found ? String(found.revision) : null);
+      requireMatch(ifMatch, found ? String(found.revision) : null, resumes);
       if (found) requireSameScope(found, call);
       if (found && found.status !== 'provisioning') {
         const value = scopeOfRow(found);
@@ -60,7 +67,8 @@ export const provisionScope = delegated<typeof scopesProvision, ScopeRecord, { s
           errors: [{ path: 'vertical', message: 'names no vertical of this platform' }],
         });
       const row = found ?? newScope(context, call);
-      if (!found) insertScope(db, row);
+      if (found) bumpVersion(context, found);
+      else insertScope(db, row);
       const intent: AuditEntry = {
         target: targetOf(row),
         before: found ? auditFields(found) : null,
@@ -70,29 +78,34 @@ export const provisionScope = delegated<typeof scopesProvision, ScopeRecord, { s
     },
     settle: (context, { params }, { scope }) => {
       const before = requireScope(context.db, { tenant: params.tenant, scope });
-      const after: ScopeRow = {
-        ...before,
-        // Two calls may have provisioned the same scope side by side: the second finds it active already.
-        status: before.status === 'provisioning' ? 'active' : before.status,
-        revision: context.revision,
-        updatedAtMs: context.now(),
-      };
-      updateScopeStatus(context.db, after);
+      // Two calls may have provisioned the same scope side by side: the second finds it there, and changes nothing.
+      const isFirst = before.status === 'provisioning';
+      const after: ScopeRow = isFirst
+        ? { ...before, status: 'active', revision: context.revision, updatedAtMs: context.now() }
+        : before;
+      if (isFirst) updateScopeStatus(context.db, after);
       const value = scopeOfRow(after);
       const audit = { target: targetOf(after), before: auditFields(before), after: auditFields(after) };
-      return { status: 201, value, etag: value.etag, audit, rerouted: true };
+      return { status: isFirst ? 201 : 200, value, etag: value.etag, audit, rerouted: isFirst };
     },
+    undo: restoreVersion,
   },
 );
 
-/** Settings pass through to the vertical; the directory keeps the names of the keys in its log, and no value. */
+/**
+ * Settings pass through to the vertical; the directory keeps the names of the keys in its log, and no value.
+ *
+ * The scope gets a new version when the delivery begins, so that a second call with the same tag is refused, and
+ * another one when it is done, because whoever read the scope in between has not seen the outcome.
+ */
 export const configureScope = delegated<typeof scopesConfigure, ScopeRecord, { keys: string[] }>(
   scopesConfigure,
   {
     begin: (context, { params, body, ifMatch }) => {
       const row = requireScope(context.db, params);
-      requireMatch(ifMatch, String(row.revision));
+      requireMatch(ifMatch, String(row.revision), context.resumes);
       requireActiveScope(context.db, params);
+      bumpVersion(context, row);
       return {
         intent: { target: targetOf(row), before: null, after: keysOf(body.config) },
         prepared: scopeOfRow(row),
@@ -101,19 +114,40 @@ export const configureScope = delegated<typeof scopesConfigure, ScopeRecord, { k
     settle: (context, { params, body }, { keys }) => {
       const row = requireScope(context.db, params);
       updateScopeStatus(context.db, { ...row, revision: context.revision, updatedAtMs: context.now() });
+      // Where another call came in between, this caller has not seen the scope as it is now, nor which of the two the
+      // vertical heard last: the tag it gets is the one it began with, which matches nothing any more.
+      const isAlone = row.revision === context.intent;
       return {
         status: 200,
         value: { keys },
-        etag: String(context.revision),
+        etag: String(isAlone ? context.revision : context.intent),
         audit: { target: targetOf(row), before: null, after: keysOf(body.config) },
       };
     },
+    undo: restoreVersion,
+    // A setting that this call did not name is still as the earlier one left it.
+    supersedes: ({ body }, earlier) =>
+      Object.values(earlier ?? {})
+        .flat()
+        .every((key) => typeof key === 'string' && Object.hasOwn(body.config, key)),
   },
 );
 
 /** What a log row about this scope is about. */
 export function targetOf(row: Pick<ScopeRow, 'id' | 'tenant' | 'vertical'>): AuditEntry['target'] {
   return { tenant: row.tenant, scope: row.id, vertical: row.vertical, other: null };
+}
+
+/** Gives the scope the version of the intent that is about to be written. The record says nothing else anew. */
+function bumpVersion(context: ChangeContext, row: ScopeRow): void {
+  updateScopeStatus(context.db, { ...row, revision: context.revision });
+}
+
+/** The vertical refused, so the scope is as it was, unless another call has begun since. */
+function restoreVersion(context: EndContext, _call: unknown, before: ScopeRecord): void {
+  const row = requireScope(context.db, { tenant: before.tenant, scope: before.id });
+  if (row.revision === context.intent)
+    updateScopeStatus(context.db, { ...row, revision: Number(before.etag) });
 }
 
 function requireSameScope(found: ScopeRow, { body }: CallOf<typeof scopesProvision>): void {

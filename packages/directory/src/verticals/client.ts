@@ -1,6 +1,5 @@
 /** Asks a bound vertical something under `/internal/*` and judges what it answers (spec 4.4; design: vertical-host). */
 import {
-  type FailureOptions,
   PLATFORM_SECRET_HEADER,
   PlatformError,
   PROBLEMS,
@@ -10,6 +9,7 @@ import {
 } from '@freehold/contracts';
 import type { z } from 'zod';
 import type { BoundVertical } from '../gateway.ts';
+import { ForwardedProblem, type Unanswered } from './outcome.ts';
 
 /** Where a request goes that is about no host name in particular; only its path matters to a vertical. */
 export const INTERNAL_ORIGIN = 'http://vertical.internal';
@@ -17,6 +17,9 @@ export const INTERNAL_ORIGIN = 'http://vertical.internal';
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 /** How long a vertical may take: provisioning runs every migration of a new database. */
 export const VERTICAL_TIMEOUT_MS = 30_000;
+
+/** The reason of an answer that is of no use. */
+const UNUSABLE = 'vertical_answer' satisfies Unanswered;
 
 export interface VerticalQuestion<S extends z.ZodType> {
   /** Default `http://vertical.internal`. */
@@ -68,10 +71,7 @@ async function exchange(
   try {
     response = await vertical.fetch(request);
   } catch (cause) {
-    throw new PlatformError('runtime_fault', 'The application behind this scope could not be reached.', {
-      reason: 'vertical_unreachable',
-      cause,
-    });
+    throw fault('vertical_unreachable', 'The application behind this scope could not be reached.', cause);
   }
   return { response, text: await readText(response) };
 }
@@ -101,12 +101,7 @@ function requestOf<S extends z.ZodType>(
 function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     const abort = () =>
-      reject(
-        new PlatformError('runtime_fault', 'The application took too long to answer.', {
-          reason: 'vertical_timeout',
-          cause: signal.reason,
-        }),
-      );
+      reject(fault('vertical_timeout', 'The application took too long to answer.', signal.reason));
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });
   });
@@ -143,15 +138,16 @@ function refusal(response: Response, body: unknown, forward: boolean): PlatformE
   const problem = problemSchema.safeParse(body);
   if (status >= 400 && problem.success) {
     const { code, detail, reason, errors } = problem.data;
-    return new ForwardedRefusal(status, code, detail, {
+    return new ForwardedProblem(status, code, detail, {
       headers: retryAfter(response),
       ...(reason === undefined ? {} : { reason }),
       ...(errors === undefined ? {} : { errors }),
     });
   }
   const detail = `The application answered with status ${status} and no explanation.`;
-  if (status >= 400 && forward) return new ForwardedRefusal(status, codeOf(status), detail);
-  return unusable(detail);
+  if (status < 400 || !forward) return unusable(detail);
+  // A 5xx without a word may come from anything on the way, and after the work was done.
+  return new ForwardedProblem(status, codeOf(status), detail, status < 500 ? {} : { reason: UNUSABLE });
 }
 
 function codeOf(status: number): ProblemCode {
@@ -165,19 +161,9 @@ function retryAfter(response: Response): Readonly<Record<string, string>> {
 }
 
 function unusable(detail: string, cause?: unknown): PlatformError {
-  return new PlatformError('runtime_fault', detail, { reason: 'vertical_answer', cause });
+  return fault(UNUSABLE, detail, cause);
 }
 
-/** A vertical's refusal on its way to the caller: code, words and status are the vertical's own (spec 7.5). */
-class ForwardedRefusal extends PlatformError {
-  readonly #status: number;
-
-  constructor(status: number, code: ProblemCode, detail: string, options: FailureOptions = {}) {
-    super(code, detail, options);
-    this.#status = status;
-  }
-
-  override get status(): number {
-    return this.#status;
-  }
+function fault(reason: Unanswered, detail: string, cause?: unknown): PlatformError {
+  return new PlatformError('runtime_fault', detail, { reason, cause });
 }
