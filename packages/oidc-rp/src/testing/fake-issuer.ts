@@ -18,7 +18,10 @@ export interface FakeIssuerOptions {
 /** What the issuer does wrong, or otherwise than by default. Change it between requests. */
 export interface FakeBehaviour {
   /** Answers instead of the issuer; undefined lets it answer itself. */
-  intercept?: (request: RecordedRequest, init: RequestInit) => Promise<Response> | Response | undefined;
+  intercept?: (
+    request: RecordedRequest,
+    init: RequestInit,
+  ) => Promise<Response | undefined> | Response | undefined;
   /** Replaces members of the discovery document; undefined removes one. */
   metadata?: Readonly<Record<string, unknown>>;
   /** Changes the ID token's claims before they are signed. */
@@ -280,6 +283,12 @@ export async function makeFakeIssuer(options: FakeIssuerOptions): Promise<FakeIs
 export function withoutSignature(token: string): string {
   const header = base64url.encode(JSON.stringify({ alg: 'none' }));
   return `${header}.${token.split('.')[1] ?? ''}.`;
+}
+
+/** The same ID token under a signature whose first bits are wrong. */
+export function withSpoiltSignature(token: string): string {
+  const start = token.lastIndexOf('.') + 1;
+  return `${token.slice(0, start)}${token[start] === 'A' ? 'B' : 'A'}${token.slice(start + 1)}`;
 }
 
 /** An ID token of the same claims, signed with HS256 and a secret of the attacker's choosing. */
