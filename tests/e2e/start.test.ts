@@ -62,7 +62,10 @@ test('a taken port is one clear sentence and a non-zero exit', async () => {
 test('a taken issuer port is one clear sentence and a non-zero exit', async () => {
   const other = createServer().listen(place.issuerPort, '127.0.0.1');
   await once(other, 'listening');
-  expectOneSentence(await failToStart(place), new RegExp(String(place.issuerPort)));
+  expectOneSentence(
+    await failToStart(place),
+    new RegExp(`Port ${place.issuerPort} is taken: set ISSUER_PORT`),
+  );
   await once(other.close(), 'close');
 });
 

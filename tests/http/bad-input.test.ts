@@ -104,6 +104,12 @@ test.each<[string, number, string, Ask]>([
   ['an unknown field', 400, 'validation_failed', { json: { name: 'A', nmae: 'B' } }],
   ['a wrong type', 400, 'validation_failed', { json: { name: 7 } }],
   ['a missing field', 400, 'validation_failed', { json: {} }],
+  [
+    'a member that would be a prototype',
+    400,
+    'validation_failed',
+    { json: JSON.parse('{"name":"A","__proto__":"B"}') },
+  ],
   ['a body that is no object', 400, 'validation_failed', { json: ['name'] }],
   [
     'a malformed idempotency key',
@@ -195,6 +201,19 @@ test('a foreign or broken Host header reaches nothing', async () => {
 });
 
 const ask = (host: string) => nobody.ask(`${acme}/`, { headers: { host } });
+
+test('what is no request at all gets a problem as well', async () => {
+  for (const [request, status] of [
+    [`GET / HTTP/1.1\r\nHost: acme.localhost\r\nCookie: ${'a=b; '.repeat(10_000)}\r\n\r\n`, 431],
+    ['NONSENSE / HTTP/1.1\r\nHost: acme.localhost\r\n\r\n', 400],
+    ['POST /api/customers HTTP/1.1\r\nHost: acme.localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', 400],
+  ] as const) {
+    const [head = '', body = ''] = (await rawStatus(request)).split('\r\n\r\n');
+    expect(head).toContain(`HTTP/1.1 ${status} `);
+    expect(head).toContain('content-type: application/problem+json');
+    expect(problemSchema.parse(JSON.parse(body)).status).toBe(status);
+  }
+});
 
 function rawStatus(request: string): Promise<string> {
   return new Promise((resolve, reject) => {

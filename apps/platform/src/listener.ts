@@ -1,7 +1,8 @@
 /** The listening socket: hands every request to one fetch function, and closes without cutting anybody off. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { PlatformError, problemDocument, publicError } from '@freehold/contracts';
+import type { Duplex } from 'node:stream';
+import { PlatformError, problemDocument, publicError, toProblem } from '@freehold/contracts';
 import { getRequestListener } from '@hono/node-server';
 import { SettingsError } from './settings.ts';
 
@@ -34,8 +35,9 @@ export async function listen({ port, host, fetch, onIncident }: ListenOptions): 
   };
   const server = createServer(
     { maxHeaderSize: HEADER_BYTES_MAX },
-    getRequestListener(answer, { errorHandler: unreadable }),
+    getRequestListener(answer, { errorHandler: () => problemDocument(unreadableRequest()) }),
   );
+  server.on('clientError', refuseUnreadable);
   server.listen(port, host);
   try {
     await once(server, 'listening');
@@ -56,13 +58,38 @@ export async function listen({ port, host, fetch, onIncident }: ListenOptions): 
   };
 }
 
-/** The answer to what cannot even be made into a request, such as a host name with a space in it. */
-function unreadable(): Response {
-  return problemDocument(
-    new PlatformError(
-      'validation_failed',
-      'This is not a request we can read. Check its address and its Host header.',
-    ),
+/** Answers bytes that are not HTTP, or headers without end: before there is a request, there is only the socket. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const isTooLarge = error.code === 'HPE_HEADER_OVERFLOW';
+  const line = isTooLarge ? '431 Request Header Fields Too Large' : '400 Bad Request';
+  const problem = isTooLarge ? headersTooLarge() : unreadableRequest();
+  const body = JSON.stringify({ ...toProblem(problem), status: Number.parseInt(line, 10) });
+  const head = [
+    `HTTP/1.1 ${line}`,
+    'content-type: application/problem+json',
+    'cache-control: no-store',
+    'connection: close',
+    `content-length: ${Buffer.byteLength(body)}`,
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+function headersTooLarge(): PlatformError {
+  return new PlatformError(
+    'payload_too_large',
+    'The headers of this request are too large. Delete the cookies of this site and try again.',
+  );
+}
+
+/** What cannot even be made into a request, such as a host name with a space in it. */
+function unreadableRequest(): PlatformError {
+  return new PlatformError(
+    'validation_failed',
+    'This is not a request we can read. Check its address and its Host header.',
   );
 }
 

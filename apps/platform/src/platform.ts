@@ -4,7 +4,13 @@ import { ID_PREFIXES, makeIdFactory } from '@freehold/contracts';
 import { controlPlaneApp } from '@freehold/control-plane';
 import { makeHostAdmin, type VerticalGateway } from '@freehold/directory';
 import { openNodeEngine } from '@freehold/engine-node';
-import { generateIssuerKeys, type Issuer, startIssuer } from '@freehold/issuer';
+import {
+  generateIssuerKeys,
+  type Issuer,
+  IssuerError,
+  type IssuerOptions,
+  startIssuer,
+} from '@freehold/issuer';
 import type { IncidentSink } from '@freehold/store';
 import { makeFileAnchor } from './anchor.ts';
 import { type Demo, type DemoIssuer, ensureDemo, ensureOperatorToken } from './demo.ts';
@@ -13,7 +19,7 @@ import { makeHome } from './home.ts';
 import { type Listener, listen } from './listener.ts';
 import { makeRouter } from './router.ts';
 import { loadSecrets } from './secrets.ts';
-import type { Settings } from './settings.ts';
+import { type Settings, SettingsError } from './settings.ts';
 import { openVerticals } from './verticals.ts';
 
 const API_HOSTNAME = 'api.localhost';
@@ -124,7 +130,7 @@ async function wire(
 
   const development =
     settings.issuer === null
-      ? await startIssuer({ port: settings.issuerPort, keys: secrets.issuerKeys as never })
+      ? await startDevelopmentIssuer({ port: settings.issuerPort, keys: secrets.issuerKeys as never })
       : null;
   if (development) cleanup.push(() => development.close());
   const issuer: DemoIssuer = settings.issuer ?? {
@@ -167,4 +173,16 @@ async function wire(
   await tellIssuer();
   up = true;
   return { port, issuerUrl: issuer.url, tokenFile, demo, close };
+}
+
+/** Starts the development issuer. A taken port is told in the words of this application's settings. */
+async function startDevelopmentIssuer(options: IssuerOptions): Promise<Issuer> {
+  try {
+    return await startIssuer(options);
+  } catch (error) {
+    if (!(error instanceof IssuerError) || error.code !== 'port_taken') throw error;
+    throw new SettingsError(
+      `Port ${options.port} is taken: set ISSUER_PORT to a free one, or stop whatever listens there.`,
+    );
+  }
 }

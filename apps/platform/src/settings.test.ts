@@ -28,6 +28,8 @@ test.each([
   ['ISSUER_PORT', { ISSUER_PORT: '-1' }],
   ['PLATFORM_SECRET', { PLATFORM_SECRET: 'short' }],
   ['OIDC_ISSUER', { OIDC_ISSUER: 'not a url' }],
+  ['OIDC_ISSUER', { OIDC_ISSUER: 'ftp://id.example.test', OIDC_CLIENT_ID: 'x' }],
+  ['ISSUER_PORT', { PORT: '9000', ISSUER_PORT: '9000' }],
   ['FREEHOLD_ALLOWED_ISSUERS', { FREEHOLD_ALLOWED_ISSUERS: '10.0.0.0/99' }],
   ['FREEHOLD_ALLOWED_ISSUERS', { FREEHOLD_ALLOWED_ISSUERS: 'https://id.example.test' }],
   ['OIDC_CLIENT_ID', { OIDC_ISSUER: 'https://id.example.test' }],

@@ -4,7 +4,13 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { type GuardedFetchOptions, isRange } from './guarded-fetch.ts';
 
-const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).default(fallback);
+const port = (fallback: number) =>
+  z
+    .string()
+    .regex(/^\d{1,5}$/, 'must be a whole number from 0 to 65535')
+    .transform(Number)
+    .refine((value) => value <= 65_535, 'must be a whole number from 0 to 65535')
+    .default(fallback);
 const secret = z.string().min(32, 'must have at least 32 characters');
 
 const environment = z.object({
@@ -21,7 +27,7 @@ const environment = z.object({
   /** A file outside the data directory that keeps the head of the admin log, so that a cut-off tail is noticed. */
   FREEHOLD_ANCHOR_FILE: z.string().min(1).optional(),
   /** An issuer to sign in at. Unset: the development issuer runs beside the platform. */
-  OIDC_ISSUER: z.url().optional(),
+  OIDC_ISSUER: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
   OIDC_CLIENT_ID: z.string().min(1).optional(),
   OIDC_CLIENT_SECRET: z.string().min(1).optional(),
   /** Host names, addresses and CIDR ranges that issuers of tenants may lie at although they are not public. */
@@ -92,6 +98,11 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
   if (production && values.OIDC_ISSUER === undefined) {
     throw new SettingsError(
       'OIDC_ISSUER is missing: in production set it, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET; the development issuer lets anybody in.',
+    );
+  }
+  if (values.OIDC_ISSUER === undefined && values.PORT === values.ISSUER_PORT && values.PORT !== 0) {
+    throw new SettingsError(
+      'ISSUER_PORT cannot be used: it is the same as PORT, and each needs a port of its own.',
     );
   }
   if (values.OIDC_ISSUER !== undefined && values.OIDC_CLIENT_ID === undefined) {

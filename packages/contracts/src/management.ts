@@ -53,7 +53,7 @@ export const ownerSeatResponse = z
   })
   .meta({ id: 'OwnerSeat' });
 
-/** `hostname` is where the scope's application is reached; the link points there. */
+/** `origin` is where the scope's application is reached; the link points there. */
 export const ownerClaimRequest = z.strictObject({
   ...scopeRef.shape,
   origin: z.url({ protocol: /^https?$/ }),

@@ -74,6 +74,15 @@ export type ScopeMethods = {
    * that is declared no more can still be taken from whoever has it.
    */
   revokeRole(input: RoleChange): null;
+  /**
+   * Makes these the roles of a principal, all at once: what is missing is given, what is not named is taken away, under
+   * the rules of `assignRole` and `revokeRole`. Of two calls at the same time the later one decides.
+   */
+  setRoles(input: {
+    readonly principal: PrincipalId;
+    readonly roles: readonly string[];
+    readonly by: RoleChange['by'];
+  }): null;
   /** All of them, by principal and role. */
   assignments(input: Record<string, never>): RoleAssignment[];
   /** What a principal holds for the whole scope; what he holds for single records, `explain` tells. */

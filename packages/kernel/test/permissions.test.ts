@@ -135,3 +135,39 @@ test('a check outside of operations answers the proof, or refuses with a denial 
     code: 'internal',
   });
 });
+
+test('roles are set all at once: of many changes at the same time one decides, and nobody is left without', async () => {
+  await using shop = await openShop();
+  const box = await pack(shop);
+  await shop.run(owner, 'box/share', { box, with: guest });
+  await Promise.all(
+    ['packer', 'guest', 'packer', 'guest', 'packer'].map((role) =>
+      shop.scope.setRoles({ principal: guest, roles: [role], by: owner }),
+    ),
+  );
+  expect((await shop.scope.holdings({ principal: guest })).roles).toEqual(['packer']);
+  // The grants stay, for at no moment was there no role.
+  await shop.run(guest, 'box/read', { box });
+});
+
+test('setting roles keeps to what the giver holds, and taking the last takes the grants', async () => {
+  await using shop = await openShop();
+  const box = await pack(shop);
+  await shop.run(owner, 'box/share', { box, with: guest });
+  await expect(shop.scope.setRoles({ principal: guest, roles: ['owner'], by: packer })).rejects.toMatchObject(
+    {
+      reason: 'role_exceeds_holder',
+    },
+  );
+  await expect(shop.scope.setRoles({ principal: owner, roles: ['guest'], by: packer })).rejects.toMatchObject(
+    {
+      reason: 'role_exceeds_holder',
+    },
+  );
+  await expect(shop.scope.setRoles({ principal: guest, roles: ['king'], by: owner })).rejects.toMatchObject({
+    reason: 'unknown_role',
+  });
+  await shop.scope.setRoles({ principal: guest, roles: [], by: owner });
+  expect((await shop.scope.holdings({ principal: guest })).roles).toEqual([]);
+  await expect(shop.run(guest, 'box/read', { box })).rejects.toMatchObject({ code: 'permission_denied' });
+});

@@ -228,6 +228,7 @@ export async function openShop(options: { vertical?: Vertical; dataDirectory?: s
     }
   } catch (error) {
     await engine.close();
+    if (!options.dataDirectory) rmSync(dataDirectory, { recursive: true, force: true });
     throw error;
   }
   const run = (

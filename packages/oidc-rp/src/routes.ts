@@ -1,4 +1,5 @@
 /** The three sign-in routes over Web Requests (spec 4.1): the one implementation behind every mount of them. */
+import { PlatformError, problemDocument } from '@freehold/contracts';
 import { completeLogin } from './callback.ts';
 import type { OidcContext } from './context.ts';
 import { CALLBACK_PATH, clearCookie, LOGIN_PATH, LOGOUT_PATH } from './cookies.ts';
@@ -64,9 +65,9 @@ export async function handleAuthRequest(
     return new Response(null, { status: 404, headers: { 'cache-control': 'no-store' } });
   // A HEAD is refused too: link checkers send it, and these addresses change something.
   if (request.method !== 'GET') {
-    const response = failureResponse(new OidcError('method_not_allowed', 'The method is not GET.'));
-    response.headers.set('allow', 'GET');
-    return response;
+    return problemDocument(
+      new PlatformError('method_not_allowed', 'This address takes GET.', { headers: { allow: 'GET' } }),
+    );
   }
   if (isPrefetch(request.headers)) {
     return failureResponse(new OidcError('prefetch_refused', 'The browser asked on a guess.'));

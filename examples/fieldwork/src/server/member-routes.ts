@@ -53,12 +53,7 @@ async function changeRole(services: Services, c: FieldworkContext): Promise<Resp
   if (!Object.hasOwn(manifest.roles, role)) throw unknownRole();
   const principal = await requireChangeable(services, c, by);
   const scope = scopeOf(services, c);
-  // The new role comes first: somebody without any role loses every order that is assigned to them.
-  await scope.assignRole({ principal, role, by });
-  const held = (await scope.assignments({})).filter((each) => each.principal === principal);
-  for (const other of held) {
-    if (other.role !== role) await scope.revokeRole({ principal, role: other.role, by });
-  }
+  await scope.setRoles({ principal, roles: [role], by });
   return c.json({ principal, role });
 }
 
@@ -68,8 +63,7 @@ async function removeMember(services: Services, c: FieldworkContext): Promise<Re
   const principal = await requireChangeable(services, c, by);
   const scope = scopeOf(services, c);
   // Rights first: if the rest fails, a repeated call finds the member still here and finishes.
-  const held = (await scope.assignments({})).filter((each) => each.principal === principal);
-  for (const { role } of held) await scope.revokeRole({ principal, role, by });
+  await scope.setRoles({ principal, roles: [], by });
   await directoryOf(services, c).removeMember({ scopeId: requireNode(c).scope, principal, by });
   return c.json({ principal });
 }

@@ -99,7 +99,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Refuses what JSON can spell and others cannot take over: text that is not Unicode (RFC 7493, 2.1), and towers. */
+/** Refuses what JSON can spell and others cannot take over: text that is not Unicode (RFC 7493, 2.1), towers, and `__proto__`. */
 function requireInterchangeable(root: object): void {
   let level: object[] = [root];
   for (let depth = 1; level.length > 0; depth++) {
@@ -108,6 +108,9 @@ function requireInterchangeable(root: object): void {
     const next: object[] = [];
     for (const each of level) {
       for (const [name, member] of Object.entries(each)) {
+        // JSON.parse makes it a member like any other; whoever copies the object later would set a prototype instead.
+        if (name === '__proto__')
+          throw invalid('body_reserved_name', 'The body is not valid. It has a member named __proto__.');
         if (!name.isWellFormed() || (typeof member === 'string' && !member.isWellFormed()))
           throw invalid('body_not_unicode', 'The body is not valid. It has half a surrogate pair.');
         if (typeof member === 'object' && member !== null) next.push(member);

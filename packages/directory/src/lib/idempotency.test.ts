@@ -165,20 +165,37 @@ describe('a change with an effect elsewhere', () => {
   test('an answer that comes after its lease ran out does not overwrite what took its place', async () => {
     const platform = await openPlatform();
     const tenant = await platform.tenant('acme');
-    const provision = (slug: string) =>
-      platform.call('scopes.provision', { params: { tenant: tenant.id }, body: { ...body, slug }, key: 'k' });
+    const provision = () =>
+      platform.call('scopes.provision', { params: { tenant: tenant.id }, body, key: 'k' });
     const { fetch } = platform.fieldwork.bound;
     let second: unknown;
     platform.fieldwork.fault = async (request) => {
       platform.fieldwork.fault = null;
       platform.clock.ms += 2 * 60 * 1000;
-      second = await provision('second');
+      second = await provision();
       return fetch(request);
     };
-    await provision('first');
-    expect(await provision('second')).toMatchObject({
-      value: (second as { value: unknown }).value,
-      replayed: true,
+    await provision();
+    const { value, etag } = second as { value: unknown; etag: string };
+    expect(await provision()).toMatchObject({ value, etag, replayed: true });
+  });
+
+  test('after an unknown outcome the key belongs to its call: another input is refused, the same one goes on', async () => {
+    const platform = await openPlatform();
+    const tenant = await platform.tenant('acme');
+    const provision = (slug: string) =>
+      platform.call('scopes.provision', { params: { tenant: tenant.id }, body: { ...body, slug }, key: 'k' });
+    const { fetch } = platform.fieldwork.bound;
+    platform.fieldwork.fault = async (request) => {
+      platform.fieldwork.fault = null;
+      await fetch(request);
+      throw new TypeError('the connection broke');
+    };
+    expect(await refusal(provision('first'))).toMatchObject({ reason: 'outcome_unknown' });
+    expect(await refusal(provision('second'))).toMatchObject({
+      status: 409,
+      reason: 'idempotency_key_reused',
     });
+    expect(await provision('first')).toMatchObject({ status: 201, replayed: false });
   });
 });

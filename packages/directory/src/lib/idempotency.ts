@@ -88,18 +88,17 @@ export function recallAnswer(context: UnitContext, call: AdminCall): Recalled {
     ...keyOf(call),
   );
   if (!row || row.expiresAtMs <= context.now()) return unknown;
-  const isSame = row.fingerprint === fingerprintOf(context, call);
-  const isFree =
-    row.answer === null && (row.intent === null || !isRunning(context.db, row.intent, context.now()));
-  if (isFree) return isSame ? { kept: null, resumes: row.intent } : unknown;
-  if (!isSame)
+  if (row.fingerprint !== fingerprintOf(context, call))
     throw new PlatformError('conflict', 'This idempotency key was used before, with another input.', {
       reason: 'idempotency_key_reused',
     });
-  if (row.answer === null)
-    throw new PlatformError('conflict', 'A call with this idempotency key is still running.', {
-      reason: 'idempotency_in_progress',
-    });
+  if (row.answer === null) {
+    if (row.intent !== null && isRunning(context.db, row.intent, context.now()))
+      throw new PlatformError('conflict', 'A call with this idempotency key is still running.', {
+        reason: 'idempotency_in_progress',
+      });
+    return { kept: null, resumes: row.intent };
+  }
   const kept = JSON.parse(row.answer) as KeptAnswer;
   if ('shownOnce' in kept)
     throw new PlatformError('conflict', kept.shownOnce, { reason: 'secret_shown_once' });

@@ -16,12 +16,18 @@ import { endOf, type Permissions } from './permissions.ts';
 
 type RoleMethods = Pick<
   ScopeMethods,
-  'projectRoles' | 'assignRole' | 'revokeRole' | 'assignments' | 'holdings'
+  'projectRoles' | 'assignRole' | 'revokeRole' | 'setRoles' | 'assignments' | 'holdings'
 >;
 
 const roleChange = z.strictObject({
   principal: principalId,
   role: roleKey,
+  by: z.union([principalId, z.literal('platform')]),
+});
+
+const rolesChange = z.strictObject({
+  principal: principalId,
+  roles: z.array(roleKey).max(20),
   by: z.union([principalId, z.literal('platform')]),
 });
 
@@ -45,7 +51,7 @@ export function makeRoleMethods(
    * A role does not expire and covers the whole scope, so a grant that ends or is for one record is no authority
    * to give one. A refusal is written to the denial log; it unwound no operation.
    */
-  const requireAuthority = ({ by }: RoleChange, demands: readonly Demand[]): void => {
+  const requireAuthority = ({ by }: Pick<RoleChange, 'by'>, demands: readonly Demand[]): void => {
     if (by === 'platform') return;
     const nowMs = unit.now();
     const lacks = ({ permission, entity, untilMs }: Demand): boolean => {
@@ -127,6 +133,29 @@ export function makeRoleMethods(
       ]);
       store.deleteAssignment(principal, role);
       if (isLast) store.deleteGrantsOf(principal);
+      permissions.forget();
+      return null;
+    },
+
+    setRoles: (input) => {
+      const { principal, roles, by } = parseInput('The role change', rolesChange, input);
+      const wanted = new Set(roles);
+      const held = permissions.rolesOf(principal);
+      const given = [...wanted].filter((role) => !held.includes(role));
+      const taken = held.filter((role) => !wanted.has(role));
+      const unknown = given.find((role) => !permissions.permissionsOfRole(role));
+      if (unknown !== undefined)
+        throw new PlatformError('not_found', `There is no role ${unknown}.`, { reason: 'unknown_role' });
+      if (given.length === 0 && taken.length === 0) return null;
+      requireAuthority({ by }, [
+        ...[...given, ...taken].flatMap((role) =>
+          demandsOf(permissions.permissionsOfRole(role) ?? new Set()),
+        ),
+        ...(wanted.size === 0 ? grantsThatGo(principal) : []),
+      ]);
+      for (const role of given) store.saveAssignment({ principal, role, grantedBy: by, nowMs: unit.now() });
+      for (const role of taken) store.deleteAssignment(principal, role);
+      if (wanted.size === 0) store.deleteGrantsOf(principal);
       permissions.forget();
       return null;
     },
