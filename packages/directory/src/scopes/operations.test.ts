@@ -268,9 +268,9 @@ describe('spec C-04: configuring', () => {
     const rows = await platform.adminLog({ action: 'scopes.configure' });
     expect(rows.map(({ outcome, after }) => [outcome, after])).toEqual([
       ['intent', { set: ['OLD', 'platform:auth'], removed: [] }],
-      ['done', { set: ['OLD', 'platform:auth'], removed: [] }],
+      ['done', { set: ['OLD', 'platform:auth'], removed: [], delivered: ['OLD', 'platform:auth'] }],
       ['intent', { set: [], removed: ['OLD'] }],
-      ['done', { set: [], removed: ['OLD'] }],
+      ['done', { set: [], removed: ['OLD'], delivered: ['platform:auth'] }],
     ]);
     expect(etag).toBe(String(rows.at(-1)?.sequence));
     await platform.tamper((database) => {

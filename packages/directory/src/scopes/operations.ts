@@ -93,7 +93,8 @@ export const provisionScope = delegated<typeof scopesProvision, ScopeRecord, { s
 );
 
 /**
- * Settings pass through to the vertical; the directory keeps the names of the keys in its log, and no value.
+ * Settings pass through to the vertical; the directory keeps names in its log and no value: which keys were set and
+ * removed, and which are delivered afterwards.
  *
  * The scope gets a new version when the delivery begins, so that a second call with the same tag is refused, and
  * another one when it is done, because whoever read the scope in between has not seen the outcome.
@@ -121,7 +122,12 @@ export const configureScope = delegated<typeof scopesConfigure, ScopeRecord, { k
         status: 200,
         value: { keys },
         etag: String(isAlone ? context.revision : context.intent),
-        audit: { target: targetOf(row), before: null, after: keysOf(body.config) },
+        // What a vertical removed by itself, such as a secret that no longer fits, shows in what is left.
+        audit: {
+          target: targetOf(row),
+          before: null,
+          after: { ...keysOf(body.config), delivered: [...keys].sort() },
+        },
       };
     },
     undo: restoreVersion,
@@ -182,7 +188,7 @@ function auditFields({ slug, name, kind, status }: ScopeRow): NonNullable<AuditE
   return { slug, name, kind, status };
 }
 
-function keysOf(config: Readonly<Record<string, string | null>>): AuditEntry['after'] {
+function keysOf(config: Readonly<Record<string, string | null>>): NonNullable<AuditEntry['after']> {
   const keys = Object.keys(config).sort();
   return {
     set: keys.filter((key) => config[key] !== null),
