@@ -167,6 +167,11 @@ test('setting roles keeps to what the giver holds, and taking the last takes the
   await expect(shop.scope.setRoles({ principal: guest, roles: ['king'], by: owner })).rejects.toMatchObject({
     reason: 'unknown_role',
   });
+  // The packer holds all of the guest's role, and not the grant that would go with the last one.
+  await expect(shop.scope.setRoles({ principal: guest, roles: [], by: packer })).rejects.toMatchObject({
+    reason: 'role_exceeds_holder',
+  });
+  await shop.run(guest, 'box/read', { box });
   await shop.scope.setRoles({ principal: guest, roles: [], by: owner });
   expect((await shop.scope.holdings({ principal: guest })).roles).toEqual([]);
   await expect(shop.run(guest, 'box/read', { box })).rejects.toMatchObject({ code: 'permission_denied' });

@@ -85,6 +85,29 @@ export function makeRoleMethods(
       untilMs: endOf(grant),
     }));
 
+  /** Gives and takes roles at once. Whoever is left without any loses his direct grants too. */
+  const apply = (
+    { principal, by }: Pick<RoleChange, 'principal' | 'by'>,
+    { given, taken }: { readonly given: readonly string[]; readonly taken: readonly string[] },
+  ): null => {
+    const keepsNone =
+      given.length === 0 && permissions.rolesOf(principal).every((role) => taken.includes(role));
+    requireAuthority({ by }, [
+      ...[...given, ...taken].flatMap((role) => demandsOf(permissions.permissionsOfRole(role) ?? new Set())),
+      ...(keepsNone ? grantsThatGo(principal) : []),
+    ]);
+    for (const role of given) store.saveAssignment({ principal, role, grantedBy: by, nowMs: unit.now() });
+    for (const role of taken) store.deleteAssignment(principal, role);
+    if (keepsNone) store.deleteGrantsOf(principal);
+    permissions.forget();
+    return null;
+  };
+
+  const requireRole = (role: string): void => {
+    if (!permissions.permissionsOfRole(role))
+      throw new PlatformError('not_found', `There is no role ${role}.`, { reason: 'unknown_role' });
+  };
+
   return {
     projectRoles: (input) => {
       const { roles } = parseInput('The roles', z.strictObject({ roles: projectedRoles }), input);
@@ -104,60 +127,25 @@ export function makeRoleMethods(
 
     assignRole: (input) => {
       const change = parseInput('The role change', roleChange, input);
-      const allowed = permissions.permissionsOfRole(change.role);
-      if (!allowed)
-        throw new PlatformError('not_found', `There is no role ${change.role}.`, { reason: 'unknown_role' });
-      requireAuthority(change, demandsOf(allowed));
-      store.saveAssignment({
-        principal: change.principal,
-        role: change.role,
-        grantedBy: change.by,
-        nowMs: unit.now(),
-      });
-      permissions.forget();
-      return null;
+      requireRole(change.role);
+      return apply(change, { given: [change.role], taken: [] });
     },
 
     revokeRole: (input) => {
       const change = parseInput('The role change', roleChange, input);
-      const { principal, role } = change;
-      const held = permissions.rolesOf(principal);
       // A role that is declared no more can still be taken away, or its assignments would wait for its return.
-      const allowed = permissions.permissionsOfRole(role);
-      if (!allowed && !held.includes(role))
-        throw new PlatformError('not_found', `There is no role ${role}.`, { reason: 'unknown_role' });
-      const isLast = held.every((each) => each === role);
-      requireAuthority(change, [
-        ...demandsOf(allowed ?? new Set()),
-        ...(isLast ? grantsThatGo(principal) : []),
-      ]);
-      store.deleteAssignment(principal, role);
-      if (isLast) store.deleteGrantsOf(principal);
-      permissions.forget();
-      return null;
+      if (!permissions.rolesOf(change.principal).includes(change.role)) requireRole(change.role);
+      return apply(change, { given: [], taken: [change.role] });
     },
 
     setRoles: (input) => {
-      const { principal, roles, by } = parseInput('The role change', rolesChange, input);
-      const wanted = new Set(roles);
-      const held = permissions.rolesOf(principal);
+      const change = parseInput('The role change', rolesChange, input);
+      const wanted = new Set(change.roles);
+      const held = permissions.rolesOf(change.principal);
       const given = [...wanted].filter((role) => !held.includes(role));
       const taken = held.filter((role) => !wanted.has(role));
-      const unknown = given.find((role) => !permissions.permissionsOfRole(role));
-      if (unknown !== undefined)
-        throw new PlatformError('not_found', `There is no role ${unknown}.`, { reason: 'unknown_role' });
-      if (given.length === 0 && taken.length === 0) return null;
-      requireAuthority({ by }, [
-        ...[...given, ...taken].flatMap((role) =>
-          demandsOf(permissions.permissionsOfRole(role) ?? new Set()),
-        ),
-        ...(wanted.size === 0 ? grantsThatGo(principal) : []),
-      ]);
-      for (const role of given) store.saveAssignment({ principal, role, grantedBy: by, nowMs: unit.now() });
-      for (const role of taken) store.deleteAssignment(principal, role);
-      if (wanted.size === 0) store.deleteGrantsOf(principal);
-      permissions.forget();
-      return null;
+      for (const role of given) requireRole(role);
+      return given.length + taken.length === 0 ? null : apply(change, { given, taken });
     },
 
     assignments: () => store.assignments(),
