@@ -45,3 +45,8 @@ export {
   verifiedSessionFromHeaders,
   verifySession,
 } from './session.ts';
+export {
+  makeSessionCookies,
+  type SessionCookies,
+  type SessionCookiesOptions,
+} from './session-cookies.ts';

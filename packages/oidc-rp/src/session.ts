@@ -1,8 +1,8 @@
 /** The session: who signed in, in a signed JWT that holds no token and no claim beyond the spec's (2.5, B-05, B-07). */
 import { base64url } from 'jose';
-import type { OidcContext } from './context.ts';
-import { cookieName, readOnlyCookie, SESSION_TTL_MS } from './cookies.ts';
+import { type CookieRules, cookieName, readOnlyCookie, SESSION_TTL_MS } from './cookies.ts';
 import { textOrUndefined } from './lib/record.ts';
+import type { TokenSigner } from './lib/signed-token.ts';
 
 /** Who is signed in, as the issuer described them. */
 export interface SessionUser {
@@ -27,6 +27,15 @@ export interface VerifiedSession {
   readonly authTimeMs?: number;
 }
 
+/** What minting and reading sessions needs; every `OidcContext` is one. */
+export interface SessionRules extends CookieRules {
+  /** Who asserts `user.id`: an issuer's URL, or a directory's URN. */
+  readonly env: { readonly issuer: string };
+  readonly now: () => number;
+  readonly random: (bytes: number) => Uint8Array;
+  readonly signers: { readonly session: TokenSigner };
+}
+
 export interface MintOptions {
   /** Default: 128 random bits. */
   readonly sid?: string;
@@ -36,7 +45,7 @@ export interface MintOptions {
 const SID_BYTES = 16;
 
 /** A session JWT for a user, valid for 7 days from now. Keep the user's claims few: the cookie has 4,096 bytes. */
-export function mintSession(env: OidcContext, user: SessionUser, options: MintOptions = {}): string {
+export function mintSession(env: SessionRules, user: SessionUser, options: MintOptions = {}): string {
   const nowMs = env.now();
   return env.signers.session.sign({
     idp: env.env.issuer,
@@ -58,7 +67,7 @@ export function mintSession(env: OidcContext, user: SessionUser, options: MintOp
  * What a session JWT says, or null when it is not ours, not for this audience, of an issuer that is no longer the
  * configured one (whose `sub` means nothing at another), or expired. Synchronous; never throws.
  */
-export function verifySession(env: OidcContext, token: string): VerifiedSession | null {
+export function verifySession(env: SessionRules, token: string): VerifiedSession | null {
   const claims = env.signers.session.verify(token);
   if (claims === null) return null;
   const { idp, sub, sid, iat, exp } = claims;
@@ -78,12 +87,12 @@ export function verifySession(env: OidcContext, token: string): VerifiedSession 
 }
 
 /** The user behind a request's `sb_session` cookie, or null for nobody. Synchronous; never throws. */
-export function sessionFromHeaders(env: OidcContext, headers: Headers): SessionUser | null {
+export function sessionFromHeaders(env: SessionRules, headers: Headers): SessionUser | null {
   return verifiedSessionFromHeaders(env, headers)?.user ?? null;
 }
 
 /** The same with issuer, session id and times. Two different valid sessions in one request are nobody's. */
-export function verifiedSessionFromHeaders(env: OidcContext, headers: Headers): VerifiedSession | null {
+export function verifiedSessionFromHeaders(env: SessionRules, headers: Headers): VerifiedSession | null {
   return readOnlyCookie(headers, cookieName(env, 'session'), (token) => verifySession(env, token));
 }
 

@@ -33,7 +33,21 @@ export type IdentityEventType =
   | 'session_ended'
   | 'all_sessions_ended'
   | 'config_changed'
-  | 'session_secret_minted';
+  | 'session_secret_minted'
+  | 'session_secret_rotated'
+  | 'account_created'
+  | 'account_renamed'
+  | 'sign_in_refused'
+  | 'account_locked'
+  | 'password_changed'
+  | 'password_reset'
+  | 'passkey_added'
+  | 'passkey_removed'
+  | 'totp_enabled'
+  | 'totp_disabled'
+  | 'recovery_codes_made'
+  | 'recovery_code_used'
+  | 'email_changed';
 
 /** One thing that happened. It never holds a token, a setting's value or a cookie. */
 export interface IdentityEvent {

@@ -1,0 +1,74 @@
+/** Sessions of somebody who signs people in without an issuer: the same cookie, minted and read in the same way. */
+import { type CookieRules, clearCookie, setCookie } from './cookies.ts';
+import { OidcConfigError } from './errors.ts';
+import { makeTokenSigner } from './lib/signed-token.ts';
+import {
+  type MintOptions,
+  mintSession,
+  type SessionRules,
+  type SessionUser,
+  type VerifiedSession,
+  verifiedSessionFromHeaders,
+  verifySession,
+} from './session.ts';
+
+export interface SessionCookiesOptions {
+  /** Who asserts the users' ids: any URI of the caller's own, such as `urn:example:directory:1`. */
+  readonly issuer: string;
+  /** The first signs, all verify; each at least 32 bytes. */
+  readonly secrets: readonly string[];
+  /** What is signed for one audience is nothing at another. */
+  readonly audience: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** That many bytes from a cryptographic source. */
+  readonly random: (bytes: number) => Uint8Array;
+  /** A Domain that was checked against the Public Suffix List. Default: host-only. */
+  readonly cookieDomain?: string;
+}
+
+/** One kind of session (spec 2.5: `sb_session`, 7 days). */
+export interface SessionCookies {
+  /** A new session and its `Set-Cookie` values. @throws OidcError `cookie_too_large`. */
+  mint(
+    user: SessionUser,
+    origin: string,
+    options?: MintOptions,
+  ): { readonly session: VerifiedSession; readonly setCookies: readonly string[] };
+  /** The session behind a request, or null for nobody. Never throws. */
+  read(headers: Headers): VerifiedSession | null;
+  /** `Set-Cookie` values that remove it. */
+  clear(origin: string): readonly string[];
+}
+
+const SECRET_BYTES_MIN = 32;
+
+/** @throws OidcConfigError without a secret of 32 bytes. */
+export function makeSessionCookies(options: SessionCookiesOptions): SessionCookies {
+  const { issuer, secrets, audience, now, random, cookieDomain } = options;
+  const encoder = new TextEncoder();
+  if (secrets.length === 0 || secrets.some((secret) => encoder.encode(secret).length < SECRET_BYTES_MIN)) {
+    throw new OidcConfigError(
+      'SESSION_SECRET',
+      `SESSION_SECRET must have at least ${SECRET_BYTES_MIN} bytes.`,
+    );
+  }
+  const cookies: CookieRules = { hintCookieName: '', cookieDomain };
+  const rules: SessionRules = {
+    ...cookies,
+    env: { issuer },
+    now,
+    random,
+    signers: { session: makeTokenSigner({ secrets, purpose: 'session', audience }) },
+  };
+  return {
+    mint: (user, origin, mint) => {
+      const token = mintSession(rules, user, mint);
+      const session = verifySession(rules, token);
+      if (session === null) throw new TypeError('A session that was just minted must verify.');
+      return { session, setCookies: setCookie(rules, 'session', origin, token) };
+    },
+    read: (headers) => verifiedSessionFromHeaders(rules, headers),
+    clear: (origin) => clearCookie(rules, 'session', origin),
+  };
+}
