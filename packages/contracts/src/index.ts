@@ -1,6 +1,11 @@
 /** What every part of the platform agrees on. Start with `problems.ts`, `operations.ts` and `management.ts`. */
 export * from './canonical-json.ts';
 export * from './ids.ts';
+export * from './management/connectors.ts';
+export * from './management/copies.ts';
+export * from './management/data-window.ts';
+export * from './management/events.ts';
+export * from './management/platform-requests.ts';
 export * from './management.ts';
 export * from './manifest.ts';
 export * from './operations.ts';

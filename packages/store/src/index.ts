@@ -7,3 +7,4 @@ export * from './sql-database.ts';
 export { StatementRefused } from './sql-tokens.ts';
 export * from './statement-check.ts';
 export * from './unit.ts';
+export * from './tools.ts';

@@ -1,0 +1,105 @@
+/** Copies of a scope, and its way back in time (spec 4.3, 4.4; design: kernel, "Copies"). */
+import { z } from 'zod';
+import { idSchema } from '../ids.ts';
+import { scopeRef } from '../management.ts';
+import { pageQuery } from '../pages.ts';
+import { timestamp } from '../time.ts';
+
+/** `sqlite` is the database file (engines that have one); `ndjson` can be read and restored anywhere. */
+export const exportFormat = z.enum(['sqlite', 'ndjson']);
+export type ExportFormat = z.infer<typeof exportFormat>;
+
+/** The media types of the two formats. */
+export const EXPORT_MEDIA_TYPES = {
+  sqlite: 'application/vnd.sqlite3',
+  ndjson: 'application/x-ndjson',
+} as const satisfies Record<ExportFormat, string>;
+
+export const exportQuery = z.strictObject({ ...scopeRef.shape, format: exportFormat.optional() });
+
+/** A consistent copy of one moment, as a stream. */
+export interface ScopeExport {
+  readonly format: ExportFormat;
+  /** The moment that it shows, as a bookmark where the engine has them. */
+  readonly bookmark: string | null;
+  readonly body: ReadableStream<Uint8Array>;
+}
+
+/** What a restore replaced the scope's contents with. */
+export const restoreResponse = z
+  .object({
+    format: exportFormat,
+    tables: z.int(),
+    rows: z.int(),
+    /** Leads back to what was there before, where the engine can rewind. */
+    undo: z.string().nullable(),
+  })
+  .meta({ id: 'Restored' });
+
+export const snapshotId = idSchema('snp');
+export const snapshotRequest = z.strictObject({
+  ...scopeRef.shape,
+  name: z.string().min(1).max(200).optional(),
+});
+export const snapshotRecord = z
+  .object({
+    id: snapshotId,
+    name: z.string().nullable(),
+    bytes: z.int(),
+    digest: z.string(),
+    bookmark: z.string().nullable(),
+    at: timestamp,
+  })
+  .meta({ id: 'Snapshot' });
+
+/** A commit that can be rewound to. Bookmarks of one scope sort in the order of their commits. */
+export const bookmarkRecord = z.object({ bookmark: z.string(), at: timestamp }).meta({ id: 'Bookmark' });
+export const bookmarksQuery = z.strictObject({
+  ...scopeRef.shape,
+  /** The last bookmark at or before this moment comes first. */
+  at: timestamp.optional(),
+  ...pageQuery,
+});
+/** Newest first. `earliest` is where the window begins; `current` is now. */
+export const bookmarksResponse = z.object({
+  items: z.array(bookmarkRecord),
+  nextCursor: z.string().nullable(),
+  current: bookmarkRecord.nullable(),
+  earliest: bookmarkRecord.nullable(),
+});
+
+/** To a bookmark, or to the last commit at or before a moment: exactly one of the two. */
+export const rewindRequest = z
+  .strictObject({ ...scopeRef.shape, bookmark: z.string().max(128).optional(), at: timestamp.optional() })
+  .refine(
+    (body) => (body.bookmark === undefined) !== (body.at === undefined),
+    'names a bookmark or a moment',
+  );
+export const rewindResponse = z
+  .object({
+    /** Where the scope is now. */
+    bookmark: z.string(),
+    at: timestamp,
+    /** Leads back to before the rewind. */
+    undo: z.string(),
+  })
+  .meta({ id: 'Rewound' });
+
+export type Restored = z.infer<typeof restoreResponse>;
+export type SnapshotRecord = z.infer<typeof snapshotRecord>;
+export type BookmarkRecord = z.infer<typeof bookmarkRecord>;
+export type BookmarksQuery = z.infer<typeof bookmarksQuery>;
+export type Bookmarks = z.infer<typeof bookmarksResponse>;
+export type RewindRequest = z.infer<typeof rewindRequest>;
+export type Rewound = z.infer<typeof rewindResponse>;
+
+/** What a person's erasure left behind: proof that it was done, and nothing of what was erased. */
+export const shredReceipt = z
+  .object({
+    subject: z.string(),
+    /** SHA-256 of the key that is no more, so that two receipts of one erasure are the same. */
+    keyDigest: z.string().nullable(),
+    shreddedAt: timestamp,
+  })
+  .meta({ id: 'ShredReceipt' });
+export type ShredReceipt = z.infer<typeof shredReceipt>;

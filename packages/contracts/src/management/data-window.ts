@@ -1,0 +1,106 @@
+/** Looking into a scope's tables (spec 4.3; design: kernel, "Looking inside"): what can be asked, and its limits. */
+import { z } from 'zod';
+import { scopeRef } from '../management.ts';
+import { LIMIT_DEFAULT, LIMIT_MAX } from '../pages.ts';
+
+/** Most rows that a query answers. */
+export const QUERY_ROWS_MAX = 1_000;
+/** How long a query may run before it is stopped. */
+export const QUERY_TIME_MS = 5_000;
+/** Most bytes of values that one answer holds: what is beyond is cut, and the answer says so. */
+export const QUERY_BYTES_MAX = 4 * 1_024 * 1_024;
+/** The longest text of a query. */
+export const QUERY_SQL_LENGTH_MAX = 20_000;
+
+/**
+ * A value as JSON: text, safe integers and reals as they are; an integer beyond them as `{ $integer }` (decimal
+ * text); bytes as `{ $bytes, length }` (base64url, the first 256 bytes); text beyond 4,096 characters as
+ * `{ $text, length }` (its beginning).
+ */
+export const cell = z.union([
+  z.null(),
+  z.string(),
+  z.number(),
+  z.object({ $integer: z.string() }),
+  z.object({ $bytes: z.string(), length: z.int() }),
+  z.object({ $text: z.string(), length: z.int() }),
+]);
+
+export const columnInfo = z.object({
+  name: z.string(),
+  /** As it was declared: `TEXT`, `INTEGER`, empty for none. */
+  type: z.string(),
+  notNull: z.boolean(),
+  /** Its place in the primary key from 1, or 0. */
+  primaryKey: z.int(),
+});
+
+export const tableInfo = z
+  .object({
+    name: z.string(),
+    /** `spine` are the platform's own, `vertical` the application's. */
+    kind: z.enum(['spine', 'vertical']),
+    type: z.enum(['table', 'view']),
+    columns: z.array(columnInfo),
+    /** Null where counting would take too long: more than 100,000 rows, or a view. */
+    rows: z.int().nullable(),
+  })
+  .meta({ id: 'Table' });
+export const tablesResponse = z.object({ items: z.array(tableInfo) });
+
+/** One condition on a column. `like` takes SQL's `%` and `_`; `is null` and `is not null` take no value. */
+export const tableFilter = z.strictObject({
+  column: z.string().min(1).max(128),
+  op: z.enum(['=', '!=', '<', '<=', '>', '>=', 'like', 'is null', 'is not null']),
+  value: z.union([z.string().max(4_096), z.number()]).optional(),
+});
+
+/** Rows of one table, in the order of its primary key (or rowid). */
+export const tableQuery = z.strictObject({
+  ...scopeRef.shape,
+  table: z.string().min(1).max(128),
+  filters: z.array(tableFilter).max(10).default([]),
+  /** Newest last by default; `desc` turns it round. */
+  order: z.enum(['asc', 'desc']).default('asc'),
+  limit: z.int().min(1).max(LIMIT_MAX).default(LIMIT_DEFAULT),
+  cursor: z.string().max(4_096).optional(),
+});
+export const tablePage = z
+  .object({
+    table: z.string(),
+    columns: z.array(columnInfo),
+    rows: z.array(z.array(cell)),
+    nextCursor: z.string().nullable(),
+    /** True when values were shortened. */
+    truncated: z.boolean(),
+  })
+  .meta({ id: 'TablePage' });
+
+/** One statement that reads; `?` parameters are bound. */
+export const queryRequest = z.strictObject({
+  ...scopeRef.shape,
+  sql: z.string().min(1).max(QUERY_SQL_LENGTH_MAX),
+  params: z
+    .array(z.union([z.null(), z.string().max(65_536), z.number()]))
+    .max(100)
+    .default([]),
+});
+export const queryResponse = z
+  .object({
+    columns: z.array(z.string()),
+    rows: z.array(z.array(cell)),
+    /** Why the answer is not whole, or null. */
+    truncated: z.enum(['rows', 'bytes']).nullable(),
+    limits: z.object({ rows: z.int(), bytes: z.int(), timeMs: z.int() }),
+    durationMs: z.number(),
+  })
+  .meta({ id: 'QueryResult' });
+
+export type Cell = z.infer<typeof cell>;
+export type ColumnInfo = z.infer<typeof columnInfo>;
+export type TableInfo = z.infer<typeof tableInfo>;
+export type TableFilter = z.infer<typeof tableFilter>;
+export type TableQuery = z.infer<typeof tableQuery>;
+export type TablePage = z.infer<typeof tablePage>;
+export type QueryRequest = z.infer<typeof queryRequest>;
+export type QueryResult = z.infer<typeof queryResponse>;

@@ -1,0 +1,94 @@
+/** Reads of a scope's event log beyond the walks: counted events, one invocation, deliveries that gave up (spec 4.3.3). */
+import { z } from 'zod';
+import { eventId, invocationId } from '../ids.ts';
+import { eventRecord, scopeRef } from '../management.ts';
+import { pageOf, pageQuery } from '../pages.ts';
+import { timestamp } from '../time.ts';
+
+/** What events can be counted by. */
+export const facetKey = z.enum(['type', 'entityType', 'actor', 'operation', 'day']);
+
+/** Most buckets that one answer holds; the rest is counted in `others`. */
+export const FACET_BUCKETS_MAX = 200;
+
+/** The outbox narrowed, grouped and counted. Without `since` the last 30 days. */
+export const facetsQuery = z.strictObject({
+  ...scopeRef.shape,
+  groupBy: facetKey.default('type'),
+  type: z.string().max(128).optional(),
+  entityType: z.string().max(64).optional(),
+  actor: z.string().max(128).optional(),
+  operation: z.string().max(128).optional(),
+  since: timestamp.optional(),
+  until: timestamp.optional(),
+});
+export const facetBucket = z.object({
+  key: z.string(),
+  count: z.int(),
+  firstAt: timestamp,
+  lastAt: timestamp,
+});
+export const facetsResponse = z
+  .object({
+    groupBy: facetKey,
+    since: timestamp,
+    until: timestamp,
+    total: z.int(),
+    /** The largest first. */
+    buckets: z.array(facetBucket),
+    /** How many events lie in buckets that were left out. */
+    others: z.int(),
+    /** True when counting stopped at its bound (100,000 events): the numbers are of the newest of them. */
+    truncated: z.boolean(),
+  })
+  .meta({ id: 'EventFacets' });
+
+export const invocationRef = z.strictObject({ ...scopeRef.shape, invocation: invocationId });
+export const invocationRecord = z
+  .object({
+    id: invocationId,
+    operation: z.string(),
+    principal: z.string(),
+    /** The invocation that made this one, from within. */
+    parent: invocationId.nullable(),
+    /** The event that set it off. */
+    cause: eventId.nullable(),
+    idempotencyKey: z.string().nullable(),
+    startedAt: timestamp,
+    durationMs: z.int(),
+    outcome: z.string(),
+  })
+  .meta({ id: 'Invocation' });
+/** Everything that one call recorded. */
+export const invocationResponse = z.object({
+  invocation: invocationRecord,
+  items: z.array(eventRecord),
+  truncated: z.boolean(),
+});
+
+export const deadLetter = z
+  .object({
+    event: eventRecord,
+    /** The subscription or executor that gave up. */
+    subscriber: z.string(),
+    attempts: z.int(),
+    firstAttemptAt: timestamp,
+    lastAttemptAt: timestamp,
+    /** The code of the last failure, and a sentence without payloads. */
+    error: z.object({ code: z.string(), detail: z.string() }),
+  })
+  .meta({ id: 'DeadLetter' });
+export const deadLettersQuery = z.strictObject({
+  ...scopeRef.shape,
+  subscriber: z.string().max(128).optional(),
+  ...pageQuery,
+});
+/** Newest event first (spec 4.3.3). */
+export const deadLettersResponse = pageOf(deadLetter);
+
+export type FacetsQuery = z.infer<typeof facetsQuery>;
+export type EventFacets = z.infer<typeof facetsResponse>;
+export type InvocationRecord = z.infer<typeof invocationRecord>;
+export type InvocationEvents = z.infer<typeof invocationResponse>;
+export type DeadLetter = z.infer<typeof deadLetter>;
+export type DeadLettersQuery = z.infer<typeof deadLettersQuery>;
