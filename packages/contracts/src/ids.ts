@@ -38,6 +38,13 @@ export type EventId = Branded<'evt'>;
 export type InvocationId = Branded<'inv'>;
 export type TokenId = Branded<'tok'>;
 
+/** A service that a vertical's manifest declares: what the vertical does by itself, it does as one of these. */
+export type ServiceActor = `service:${string}`;
+/** A connection to another system, acting in a scope (spec 4.4). */
+export type ConnectionActor = `connection:${string}`;
+/** Whoever can act in a scope: a person's principal, a service, a connection. */
+export type ActorId = PrincipalId | ServiceActor | ConnectionActor;
+
 /** A schema for ids of one kind: the prefix, an underscore and 26 characters of ULID. */
 export function idSchema<T extends string = string>(prefix: string): z.ZodType<T, string> {
   return z
@@ -51,6 +58,14 @@ export function idSchema<T extends string = string>(prefix: string): z.ZodType<T
 export const tenantId = idSchema<TenantId>(ID_PREFIXES.tenant);
 export const scopeId = idSchema<ScopeId>(ID_PREFIXES.scope);
 export const principalId = idSchema<PrincipalId>(ID_PREFIXES.principal);
+/** The name of a service, as in `service:billing`. */
+export const serviceKey = z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/);
+export const actorId: z.ZodType<ActorId, string> = z
+  .string()
+  .regex(
+    /^(?:prn_[0-7][0-9a-hjkmnp-tv-z]{25}|connection:con_[0-7][0-9a-hjkmnp-tv-z]{25}|service:[a-z][a-z0-9_-]{0,63})$/,
+    'must be the id of a principal, a service or a connection',
+  ) as never;
 export const eventId = idSchema<EventId>(ID_PREFIXES.event);
 export const invocationId = idSchema<InvocationId>(ID_PREFIXES.invocation);
 
@@ -119,6 +134,12 @@ export function makeIdFactory(sources: IdSources): IdFactory {
   };
 
   return Object.assign(next, { observe });
+}
+
+/** The smallest id of a millisecond: where a search by time begins. Times out of an id's range are moved into it. */
+export function firstIdAt(prefix: string, ms: number): string {
+  const time = Math.min(Math.max(0, Math.floor(ms)), TIME_LIMIT_MS - 1);
+  return `${prefix}_${encodeTime(time)}${ALPHABET.charAt(0).repeat(RANDOM_CHARS)}`;
 }
 
 /** The creation time that an id carries, in milliseconds since the epoch. */

@@ -1,5 +1,6 @@
 /** What a vertical says about itself: the declaration that the platform, the kernel and the staff read. */
 import { z } from 'zod';
+import { serviceKey } from './ids.ts';
 
 export const slug = z
   .string()
@@ -37,30 +38,42 @@ export const manifestSchema = z
     /** The role that the owner seat is granted. */
     ownerRole: roleKey,
     /** Entity type → its declaration. A grant on a parent covers its children, four levels deep at most. */
-    entities: z.record(z.string(), z.strictObject({ parent: z.string().optional() })),
+    entities: z.record(
+      z.string(),
+      z.strictObject({
+        parent: z.string().optional(),
+        /** The permissions that reading and adding a record's attachments take; without it, it has none. */
+        attachments: z.strictObject({ read: permissionKey, write: permissionKey }).optional(),
+      }),
+    ),
+    /** What the vertical does by itself (subscriptions, schedules, its public surface), and may do. */
+    services: z
+      .record(serviceKey, z.strictObject({ name: z.string(), permissions: z.array(permissionKey) }))
+      .optional(),
     env: envSpec,
   })
   .superRefine((manifest, issues) => {
-    if (!manifest.roles[manifest.ownerRole]) {
+    if (!Object.hasOwn(manifest.roles, manifest.ownerRole)) {
       issues.addIssue({
         code: 'custom',
         path: ['ownerRole'],
         message: `names no declared role: ${manifest.ownerRole}`,
       });
     }
-    for (const [key, role] of Object.entries(manifest.roles)) {
-      for (const permission of role.permissions) {
-        if (!(permission in manifest.permissions)) {
-          issues.addIssue({
-            code: 'custom',
-            path: ['roles', key],
-            message: `names an undeclared permission: ${permission}`,
-          });
-        }
+    const requireDeclared = (path: string[], permissions: readonly string[]): void => {
+      for (const permission of permissions) {
+        if (Object.hasOwn(manifest.permissions, permission)) continue;
+        issues.addIssue({ code: 'custom', path, message: `names an undeclared permission: ${permission}` });
       }
-    }
+    };
+    for (const [key, role] of Object.entries(manifest.roles))
+      requireDeclared(['roles', key], role.permissions);
+    for (const [key, service] of Object.entries(manifest.services ?? {}))
+      requireDeclared(['services', key], service.permissions);
     for (const [type, entity] of Object.entries(manifest.entities)) {
-      if (entity.parent !== undefined && !manifest.entities[entity.parent]) {
+      if (entity.attachments)
+        requireDeclared(['entities', type, 'attachments'], Object.values(entity.attachments));
+      if (entity.parent !== undefined && !Object.hasOwn(manifest.entities, entity.parent)) {
         issues.addIssue({
           code: 'custom',
           path: ['entities', type],

@@ -3,13 +3,13 @@
  * handler keeps of it for later (a timer, a promise) is refused, because later is another caller's transaction.
  */
 import {
+  type ActorId,
+  actorId,
   type EntityRef,
   type EventId,
   type InvocationId,
   PlatformError,
-  type PrincipalId,
   permissionKey,
-  principalId,
   type ScopeId,
   toTimestamp,
 } from '@freehold/contracts';
@@ -36,7 +36,7 @@ export interface Refusal {
 
 /** What the calls of one invocation share, nested ones included. */
 export interface Invocation {
-  readonly principal: PrincipalId;
+  readonly principal: ActorId;
   readonly nowMs: number;
   /** Set by the first refused check. */
   refusal: Refusal | null;
@@ -184,6 +184,14 @@ export function makeContextFactory(parts: ContextParts): ContextFactory {
         requireDeclared(permission);
         return permissions.prove({ principal, permission, entity: entityOf(entity), nowMs }) !== null;
       },
+      setParent: (entity, parent) => {
+        requireWritable('move a record');
+        const where = `operation ${name}, setParent`;
+        permissions.parents.place(
+          requireEntity(entity, where),
+          parent === null ? null : requireEntity(parent, where),
+        );
+      },
       reach: (permission, entityType) => {
         requireOpen();
         requireDeclared(permission);
@@ -275,7 +283,7 @@ function payloadText(operation: string, type: string, payload: unknown): string 
 
 /** Subjects come from callers, so a wrong one is the caller's mistake. */
 function requireSubject(subject: unknown): void {
-  if (principalId.safeParse(subject).success) return;
+  if (actorId.safeParse(subject).success) return;
   throw new PlatformError('validation_failed', 'This is not the id of anybody here.', {
     reason: 'subject_malformed',
   });

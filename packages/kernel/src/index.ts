@@ -1,4 +1,9 @@
 /** What one scope does. Start with `vertical.ts` (what a builder writes) and `scope-methods.ts` (what a scope answers). */
+export {
+  type PermissionChange,
+  type PermissionDiff,
+  permissionDiff,
+} from './permissions/permission-diff.ts';
 export type { Proof } from './permissions/permissions.ts';
 export { makeScopeHost, type ScopeHost, type ScopeStub } from './scope-host.ts';
 export type { EventWalkResult, Holdings, RoleAssignment, RoleChange, ScopeMethods } from './scope-methods.ts';

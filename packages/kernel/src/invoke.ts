@@ -5,6 +5,7 @@
  * The permission comes first: a replay tells somebody nothing who would be refused now, and neither does a version.
  */
 import {
+  type ActorId,
   type EntityRef,
   type EventId,
   type InvocationId,
@@ -13,7 +14,6 @@ import {
   isReadOnly,
   type OperationDeclaration,
   PlatformError,
-  type PrincipalId,
   validationError,
 } from '@freehold/contracts';
 import { isThenable, RollbackThen, TransactionLost } from '@freehold/store';
@@ -36,7 +36,7 @@ export interface InvokeParts extends ContextParts {
 }
 
 /** `cause` is the event that set the call off, when it was not a person. */
-export type InvokeInput = InvokeRequest & { readonly principal: PrincipalId; readonly cause?: EventId };
+export type InvokeInput = InvokeRequest & { readonly principal: ActorId; readonly cause?: EventId };
 
 /** One operation that is about to run: found, its input parsed, its permission proven. */
 interface Call {

@@ -3,9 +3,9 @@
  * way in for the vertical's own routes.
  */
 import {
+  type ActorId,
   type OperationStub,
   PlatformError,
-  type PrincipalId,
   type ScopeRef,
   type VerticalScopeHost,
 } from '@freehold/contracts';
@@ -20,7 +20,7 @@ export interface ScopeHost extends VerticalScopeHost {
   /** The scope itself, for the vertical's own code, which knows whose it is. */
   scope(scopeId: string): ScopeStub;
   /** The scope as one caller sees it: what `mountOperations` needs. */
-  operations(scopeId: string, principal: PrincipalId): OperationStub;
+  operations(scopeId: string, principal: ActorId): OperationStub;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** What a scope can be asked: the methods of its unit, with their inputs and answers. */
 import type {
+  ActorId,
   DenialRecord,
   DenialsSummary,
   EntityRef,
@@ -64,7 +65,7 @@ export type ScopeMethods = {
    * `run` throws. A replay is answered before the precondition, and only to somebody whom the permission still lets
    * through.
    */
-  invoke(input: InvokeRequest & { readonly principal: PrincipalId; readonly cause?: EventId }): InvokeResult;
+  invoke(input: InvokeRequest & { readonly principal: ActorId; readonly cause?: EventId }): InvokeResult;
   /** Replaces the roles that the platform adds to the manifest's own, and cannot change those. */
   projectRoles(input: { readonly roles: Readonly<Record<string, readonly string[]>> }): null;
   /** Giving a role twice is giving it once. */
@@ -86,19 +87,19 @@ export type ScopeMethods = {
   /** All of them, by principal and role. */
   assignments(input: Record<string, never>): RoleAssignment[];
   /** What a principal holds for the whole scope; what he holds for single records, `explain` tells. */
-  holdings(input: { readonly principal: PrincipalId }): Holdings;
+  holdings(input: { readonly principal: ActorId }): Holdings;
   /**
    * Demands a permission for what is not an operation. Answers the proof; a refusal is `permission_denied` and one
    * denial row without an operation.
    */
   check(input: {
-    readonly principal: PrincipalId;
+    readonly principal: ActorId;
     readonly permission: string;
     readonly entity?: EntityRef;
   }): Proof;
   /** Every assignment and grant that gives the principal the permission. */
   explain(input: {
-    readonly principal: PrincipalId;
+    readonly principal: ActorId;
     readonly permission: string;
     readonly entity?: EntityRef;
   }): Proof[];

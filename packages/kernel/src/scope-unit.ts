@@ -1,8 +1,8 @@
 /** A scope's unit: the kernel's parts put together over one database. */
 import {
   entityRef,
+  firstIdAt,
   ID_PREFIXES,
-  makeIdFactory,
   PlatformError,
   pageQuery,
   parseInput,
@@ -152,8 +152,7 @@ function openScope(vertical: Vertical, unit: UnitContext): ScopeMethods {
  */
 function observeNewest(unit: UnitContext, ids: readonly string[], endedAtMs: number): void {
   const lastMs = Math.max(endedAtMs, ...ids.map(timeOfId));
-  const first = makeIdFactory({ now: () => lastMs + 1, random: (bytes) => new Uint8Array(bytes) });
-  if (lastMs > 0) unit.newId.observe(first(ID_PREFIXES.event));
+  if (lastMs > 0) unit.newId.observe(firstIdAt(ID_PREFIXES.event, lastMs + 1));
 }
 
 function requireEvent(events: EventStore, id: string): void {

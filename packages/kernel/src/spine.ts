@@ -1,5 +1,6 @@
 /** The platform's own tables in every scope: what was done, what happened, who may, and what was refused. */
 import type { MigrationSet } from '@freehold/store';
+import { parentsMigration } from './permissions/parents.ts';
 
 export const spineMigrations: MigrationSet = {
   name: 'spine',
@@ -64,5 +65,6 @@ CREATE INDEX _spine_denials_of_actor ON _spine_denials (actor, id);
 CREATE INDEX _spine_grants_wide ON _spine_grants (subject, permission) WHERE entity_type = '';
 `,
     },
+    parentsMigration,
   ],
 };

@@ -1,5 +1,6 @@
 /** What a vertical's builder writes against: the context of an operation, and the declaration of a vertical. */
 import {
+  type ActorId,
   type EntityRef,
   type EventId,
   isReadOnly,
@@ -8,7 +9,6 @@ import {
   OPERATION_NAME,
   type OperationDeclaration,
   type OperationTable,
-  type PrincipalId,
   type ScopeId,
   type VerticalManifest,
 } from '@freehold/contracts';
@@ -29,7 +29,7 @@ export interface NewEvent {
 /** A permission given to one principal (design: kernel, "Permissions"). */
 export interface GrantRequest {
   /** Another shape of id is `validation_failed`, reason `subject_malformed`. */
-  readonly subject: PrincipalId;
+  readonly subject: ActorId;
   /** A key that the manifest declares. */
   readonly permission: string;
   /** Narrows the grant to one record; without it the grant is for the whole scope. */
@@ -53,7 +53,8 @@ export interface OperationContext {
    * @throws StatementRefused on SQL that reaches further (see the README of `@freehold/store`).
    */
   readonly sql: SqlDatabase;
-  readonly principal: PrincipalId;
+  /** Who runs the operation: a person's principal, a service of the manifest, or a connection. */
+  readonly principal: ActorId;
   readonly scope: ScopeId;
   /** When the invocation began, in milliseconds since the epoch. */
   readonly now: number;
@@ -69,6 +70,12 @@ export interface OperationContext {
   check(permission: string, entity?: EntityRef): Proof;
   /** Whether the principal holds a permission. Refuses nothing. */
   can(permission: string, entity?: EntityRef): boolean;
+  /**
+   * Puts a record into another one of the type that the manifest declares as its parent, or (null) takes it out. A
+   * grant on a parent covers what lies in it, at most four levels down: to move a record is to change who reaches it.
+   * @throws PlatformError `conflict`, reason `parents_cycle` or `parents_too_deep`.
+   */
+  setParent(entity: EntityRef, parent: EntityRef | null): void;
   /** The records of a type for which the principal holds a permission: all of them, or these. */
   reach(permission: string, entityType: string): 'all' | readonly string[];
   /**

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DENIAL_SQL } from '../src/denials/store.ts';
 import { EVENT_SQL } from '../src/events/store.ts';
 import { IDEMPOTENCY_SQL } from '../src/idempotency/idempotency.ts';
+import { PARENT_SQL } from '../src/permissions/parents.ts';
 import { PERMISSION_SQL } from '../src/permissions/store.ts';
 import { openShop, scopeId } from './shop.ts';
 
@@ -30,6 +31,7 @@ const { summaryByActor, summaryByOperation, list, ...denialSearches } = DENIAL_S
 const searches = Object.entries({
   ...prefixed('events', EVENT_SQL),
   ...prefixed('permissions', PERMISSION_SQL),
+  ...prefixed('parents', PARENT_SQL),
   ...prefixed('idempotency', IDEMPOTENCY_SQL),
   ...prefixed('denials', { ...denialSearches, list }),
 });

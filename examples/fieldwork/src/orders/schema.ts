@@ -1,5 +1,5 @@
 /** A work order on the wire. */
-import { idSchema, principalId, timestamp } from '@freehold/contracts';
+import { actorId, idSchema, principalId, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
 import { customerId } from '../customers/schema.ts';
 import { siteId } from '../sites/schema.ts';
@@ -84,7 +84,7 @@ export type Order = z.infer<typeof orderOutput>;
 
 export const noteOutput = z.object({
   id: z.string(),
-  author: principalId,
+  author: actorId,
   text: z.string(),
   at: timestamp,
 });

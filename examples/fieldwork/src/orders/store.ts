@@ -1,5 +1,6 @@
 /** The SQL of work orders, typed in and out. */
 import {
+  type ActorId,
   cutPage,
   decodeCursor,
   type Page,
@@ -231,7 +232,8 @@ export function countUnassigned(sql: SqlDatabase, reach: 'all' | readonly string
 
 export interface NoteRow {
   readonly id: string;
-  readonly author: PrincipalId;
+  /** A person, or what acted in a person's place. */
+  readonly author: ActorId;
   readonly text: string;
   readonly at: number;
 }

@@ -1,5 +1,5 @@
 /** A check outside of any operation: for what a vertical serves beside its operations, such as its team or its logs. */
-import { entityRef, PlatformError, parseInput, principalId } from '@freehold/contracts';
+import { actorId, entityRef, PlatformError, parseInput } from '@freehold/contracts';
 import { RollbackThen, type UnitContext } from '@freehold/store';
 import { z } from 'zod';
 import type { DenialStore } from '../denials/store.ts';
@@ -8,7 +8,7 @@ import type { Vertical } from '../vertical.ts';
 import type { Permissions } from './permissions.ts';
 
 const checkInput = z.strictObject({
-  principal: principalId,
+  principal: actorId,
   permission: z.string(),
   entity: entityRef.optional(),
 });
