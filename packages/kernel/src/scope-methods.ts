@@ -4,8 +4,11 @@ import type {
   DenialRecord,
   DenialsSummary,
   EntityRef,
+  EventFacets,
   EventId,
   EventRecord,
+  FacetsQuery,
+  InvocationEvents,
   InvocationId,
   InvokeRequest,
   InvokeResult,
@@ -114,7 +117,9 @@ export type ScopeMethods = {
   /** What an event set off, directly and further on, in the order of their happening. */
   effects(input: { readonly event: EventId }): EventWalkResult;
   /** Every event that one invocation recorded; what it invoked has invocations of its own. */
-  invocation(input: { readonly invocation: InvocationId }): EventWalkResult;
+  invocation(input: { readonly invocation: InvocationId }): InvocationEvents;
+  /** The log narrowed, grouped and counted; it looks at the newest 100,000 events of the span (spec 4.3.3). */
+  facets(input: Omit<FacetsQuery, 'tenantId' | 'scopeId'>): EventFacets;
   /** Refused attempts, newest first; `limit` is 1 to 200. */
   listDenials(input: {
     readonly actor?: string;

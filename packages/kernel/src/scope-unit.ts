@@ -1,6 +1,7 @@
 /** A scope's unit: the kernel's parts put together over one database. */
 import {
   entityRef,
+  facetsQuery,
   firstIdAt,
   ID_PREFIXES,
   PlatformError,
@@ -15,6 +16,7 @@ import {
 import { appliedMigrations, defineUnit, type UnitContext, type UnitDefinition } from '@freehold/store';
 import { z } from 'zod';
 import { makeDenialStore } from './denials/store.ts';
+import { makeFacets } from './events/facets.ts';
 import { type EventStore, makeEventStore } from './events/store.ts';
 import { makeIdempotency } from './idempotency/idempotency.ts';
 import { makeInvoke } from './invoke.ts';
@@ -34,6 +36,7 @@ const SPINE_PREFIX = '_spine_';
 
 const provisionInput = z.strictObject({ tenantId: tenantIdSchema, name: provisionRequest.shape.name });
 const historyInput = z.strictObject({ entity: entityRef, ...pageQuery });
+const facetsInput = facetsQuery.omit({ tenantId: true, scopeId: true });
 const denialsInput = z.strictObject({
   actor: z.string().optional(),
   permission: z.string().optional(),
@@ -56,6 +59,7 @@ export function makeScopeUnit(vertical: Vertical): ScopeUnit {
       'cause',
       'effects',
       'invocation',
+      'facets',
       'listDenials',
       'summarizeDenials',
       'appliedMigrations',
@@ -70,6 +74,7 @@ function openScope(vertical: Vertical, unit: UnitContext): ScopeMethods {
   const permissions = makePermissions(db, vertical.manifest);
   const events = makeEventStore(db);
   const denials = makeDenialStore(db);
+  const facets = makeFacets(db);
   unit.onRollback(permissions.forget);
   const newest = events.newest();
   observeNewest(unit, [...newest.ids, denials.newestId() ?? []].flat(), newest.endedAtMs);
@@ -135,7 +140,15 @@ function openScope(vertical: Vertical, unit: UnitContext): ScopeMethods {
       requireEvent(events, event);
       return events.effects(event);
     },
-    invocation: ({ invocation }) => events.invocation(invocation),
+    invocation: ({ invocation }) => {
+      const found = events.invocation(invocation);
+      if (!found)
+        throw new PlatformError('not_found', 'There is no such invocation in this scope.', {
+          reason: 'unknown_invocation',
+        });
+      return found;
+    },
+    facets: (input) => facets(parseInput('The query', facetsInput, input), unit.now()),
     listDenials: (input) => denials.list(parseInput('The query', denialsInput, input)),
     summarizeDenials: ({ groupBy }) => denials.summarize(groupBy),
     appliedMigrations: () =>

@@ -1,5 +1,6 @@
 /** The platform's own tables in every scope: what was done, what happened, who may, and what was refused. */
 import type { MigrationSet } from '@freehold/store';
+import { eventsByTypeMigration } from './events/schema.ts';
 import { parentsMigration } from './permissions/parents.ts';
 
 export const spineMigrations: MigrationSet = {
@@ -66,5 +67,6 @@ CREATE INDEX _spine_grants_wide ON _spine_grants (subject, permission) WHERE ent
 `,
     },
     parentsMigration,
+    eventsByTypeMigration,
   ],
 };

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DENIAL_SQL } from '../src/denials/store.ts';
+import { FACET_SQL } from '../src/events/facets.ts';
 import { EVENT_SQL } from '../src/events/store.ts';
 import { IDEMPOTENCY_SQL } from '../src/idempotency/idempotency.ts';
 import { PARENT_SQL } from '../src/permissions/parents.ts';
@@ -30,6 +31,7 @@ function planOf(sql: string): string {
 const { summaryByActor, summaryByOperation, list, ...denialSearches } = DENIAL_SQL;
 const searches = Object.entries({
   ...prefixed('events', EVENT_SQL),
+  ...prefixed('facets', FACET_SQL),
   ...prefixed('permissions', PERMISSION_SQL),
   ...prefixed('parents', PARENT_SQL),
   ...prefixed('idempotency', IDEMPOTENCY_SQL),

@@ -1,5 +1,12 @@
 /** Counting the event log: narrowed, grouped, and bounded, so that no question reads the whole of a long log (spec 4.3.3). */
-import { type EventFacets, FACET_BUCKETS_MAX, type FacetsQuery, firstIdAt, ID_PREFIXES, toTimestamp } from '@freehold/contracts';
+import {
+  type EventFacets,
+  FACET_BUCKETS_MAX,
+  type FacetsQuery,
+  firstIdAt,
+  ID_PREFIXES,
+  toTimestamp,
+} from '@freehold/contracts';
 import type { SqlDatabase, SqlValue } from '@freehold/store';
 
 /** How many events one answer looks at. */

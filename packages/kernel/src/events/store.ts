@@ -5,6 +5,7 @@ import {
   type EntityRef,
   type EventId,
   type EventRecord,
+  type InvocationEvents,
   type InvocationId,
   type Page,
   toTimestamp,
@@ -42,6 +43,8 @@ export interface InvocationRow {
   readonly durationMs: number;
 }
 
+type InvocationColumns = Omit<InvocationEvents['invocation'], 'startedAt'> & { readonly startedAtMs: number };
+
 const COLUMNS = `id, type, entity_type AS entityType, entity_id AS entityId, actor, operation, invocation, cause, payload, at AS atMs`;
 
 export const EVENT_SQL = {
@@ -49,6 +52,8 @@ export const EVENT_SQL = {
   one: `SELECT ${COLUMNS} FROM _spine_events WHERE id = ?`,
   effects: `SELECT ${COLUMNS} FROM _spine_events WHERE cause = ? ORDER BY id LIMIT ?`,
   invocation: `SELECT ${COLUMNS} FROM _spine_events WHERE invocation = ? ORDER BY id LIMIT ?`,
+  oneInvocation: `SELECT id, operation, principal, parent, cause, idempotency_key AS idempotencyKey,
+      started_at AS startedAtMs, duration_ms AS durationMs, outcome FROM _spine_invocations WHERE id = ?`,
   version: 'SELECT id FROM _spine_events WHERE entity_type = ? AND entity_id = ? ORDER BY id DESC LIMIT 1',
 } as const;
 
@@ -153,9 +158,17 @@ export function makeEventStore(db: SqlDatabase) {
       return { items: [...seen.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).map(recordOf), truncated };
     },
 
-    invocation: (id: string): EventWalkResult => {
+    /** Everything that one call recorded, or null when there was no such call. */
+    invocation: (id: string): InvocationEvents | null => {
+      const found = db.get<InvocationColumns>(EVENT_SQL.oneInvocation, id);
+      if (!found) return null;
+      const { startedAtMs, ...invocation } = found;
       const rows = db.all<EventRow>(EVENT_SQL.invocation, id, WALK_MAX + 1);
-      return { items: rows.slice(0, WALK_MAX).map(recordOf), truncated: rows.length > WALK_MAX };
+      return {
+        invocation: { ...invocation, startedAt: toTimestamp(startedAtMs) },
+        items: rows.slice(0, WALK_MAX).map(recordOf),
+        truncated: rows.length > WALK_MAX,
+      };
     },
 
     exists: (id: string): boolean => one(id) !== undefined,
