@@ -63,6 +63,8 @@ export interface ContextParts {
   readonly permissions: Permissions;
   readonly events: EventStore;
   readonly requireEntity: RequireEntity;
+  /** Told of every event, in its transaction. */
+  readonly onEvent: (event: { readonly id: EventId; readonly type: string }, nowMs: number) => void;
   /** The vertical's view of the database. */
   readonly sql: SqlDatabase;
   /** The same, for operations that only read. */
@@ -171,6 +173,7 @@ export function makeContextFactory(parts: ContextParts): ContextFactory {
           },
           proofText,
         );
+        parts.onEvent({ id, type }, nowMs);
         frame.lastEvent = id;
         return id;
       },

@@ -1,4 +1,15 @@
 /** What one scope does. Start with `vertical.ts` (what a builder writes) and `scope-methods.ts` (what a scope answers). */
+export type {
+  Executor,
+  ExecutorTools,
+  Schedule,
+  Subscription,
+} from './deliveries/declarations.ts';
+export {
+  type DeliveryRunner,
+  type DeliveryRunnerOptions,
+  makeDeliveryRunner,
+} from './deliveries/runner.ts';
 export {
   type PermissionChange,
   type PermissionDiff,
@@ -7,7 +18,7 @@ export {
 export type { Proof } from './permissions/permissions.ts';
 export { makeScopeHost, type ScopeHost, type ScopeStub } from './scope-host.ts';
 export type { EventWalkResult, Holdings, RoleAssignment, RoleChange, ScopeMethods } from './scope-methods.ts';
-export { makeScopeUnit, type ScopeUnit } from './scope-unit.ts';
+export { makeScopeUnit, type ScopeUnit, type ScopeUnitOptions } from './scope-unit.ts';
 export {
   defineOperations,
   defineVertical,

@@ -1,6 +1,7 @@
 /** What a scope can be asked: the methods of its unit, with their inputs and answers. */
 import type {
   ActorId,
+  DeadLetter,
   DenialRecord,
   DenialsSummary,
   EntityRef,
@@ -17,6 +18,7 @@ import type {
   PrincipalId,
   TenantId,
 } from '@freehold/contracts';
+import type { DeliveryResult, WorkDone } from './deliveries/declarations.ts';
 import type { Proof } from './permissions/permissions.ts';
 
 /** What a walk through the log answers: at most 500 events. */
@@ -120,6 +122,21 @@ export type ScopeMethods = {
   invocation(input: { readonly invocation: InvocationId }): InvocationEvents;
   /** The log narrowed, grouped and counted; it looks at the newest 100,000 events of the span (spec 4.3.3). */
   facets(input: Omit<FacetsQuery, 'tenantId' | 'scopeId'>): EventFacets;
+  /**
+   * One round of what the scope does by itself: brings events to subscriptions, lends them to executors, runs due
+   * schedules. Called by a `DeliveryRunner`.
+   */
+  work(input: Record<string, never>): WorkDone;
+  /** What became of a delivery that was lent to an executor. */
+  settle(input: DeliveryResult): { readonly settled: boolean };
+  /** Deliveries that gave up, newest event first; `limit` is 1 to 200. */
+  deadLetters(input: {
+    readonly subscriber?: string;
+    readonly limit: number;
+    readonly cursor?: string;
+  }): Page<DeadLetter>;
+  /** Puts a dead letter back in line. @throws PlatformError `not_found`, reason `unknown_dead_letter`. */
+  retryDeadLetter(input: { readonly event: EventId; readonly subscriber: string }): null;
   /** Refused attempts, newest first; `limit` is 1 to 200. */
   listDenials(input: {
     readonly actor?: string;

@@ -1,5 +1,6 @@
 /** A scope's unit: the kernel's parts put together over one database. */
 import {
+  deadLettersQuery,
   entityRef,
   facetsQuery,
   firstIdAt,
@@ -15,6 +16,8 @@ import {
 } from '@freehold/contracts';
 import { appliedMigrations, defineUnit, type UnitContext, type UnitDefinition } from '@freehold/store';
 import { z } from 'zod';
+import { makeLanes } from './deliveries/lanes.ts';
+import { makeWork } from './deliveries/work.ts';
 import { makeDenialStore } from './denials/store.ts';
 import { makeFacets } from './events/facets.ts';
 import { type EventStore, makeEventStore } from './events/store.ts';
@@ -36,6 +39,7 @@ const SPINE_PREFIX = '_spine_';
 
 const provisionInput = z.strictObject({ tenantId: tenantIdSchema, name: provisionRequest.shape.name });
 const historyInput = z.strictObject({ entity: entityRef, ...pageQuery });
+const deadLettersInput = deadLettersQuery.omit({ tenantId: true, scopeId: true });
 const facetsInput = facetsQuery.omit({ tenantId: true, scopeId: true });
 const denialsInput = z.strictObject({
   actor: z.string().optional(),
@@ -43,11 +47,16 @@ const denialsInput = z.strictObject({
   ...pageQuery,
 });
 
+export interface ScopeUnitOptions {
+  /** Told after a commit that put something in line for a subscriber: wake a `DeliveryRunner` with it. */
+  readonly onWork?: (scopeId: string) => void;
+}
+
 /**
  * The unit that hosts the scopes of a vertical: kind `scope-<slug>`, keyed by scope id. A scope is created by
  * `provision` and migrated whenever it is opened: the spine first, then the vertical's own set, guarded.
  */
-export function makeScopeUnit(vertical: Vertical): ScopeUnit {
+export function makeScopeUnit(vertical: Vertical, options: ScopeUnitOptions = {}): ScopeUnit {
   return defineUnit<ScopeMethods>({
     kind: `scope-${vertical.manifest.slug}`,
     migrations: [spineMigrations, { name: 'vertical', migrations: vertical.migrations, guarded: true }],
@@ -60,16 +69,17 @@ export function makeScopeUnit(vertical: Vertical): ScopeUnit {
       'effects',
       'invocation',
       'facets',
+      'deadLetters',
       'listDenials',
       'summarizeDenials',
       'appliedMigrations',
       'identify',
     ],
-    open: (unit) => openScope(vertical, unit),
+    open: (unit) => openScope(vertical, unit, options),
   });
 }
 
-function openScope(vertical: Vertical, unit: UnitContext): ScopeMethods {
+function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitOptions): ScopeMethods {
   const { db } = unit;
   const permissions = makePermissions(db, vertical.manifest);
   const events = makeEventStore(db);
@@ -87,9 +97,14 @@ function openScope(vertical: Vertical, unit: UnitContext): ScopeMethods {
     denials,
     requireEntity: makeRequireEntity(vertical.manifest),
     idempotency: makeIdempotency(db),
+    onEvent: (event, nowMs) => {
+      if (work.enqueue(event, nowMs) && onWork) unit.afterCommit(() => onWork(unit.key));
+    },
     sql: unit.guarded({ protectedPrefix: SPINE_PREFIX, readOnly: false }),
     readOnlySql: unit.guarded({ protectedPrefix: SPINE_PREFIX, readOnly: true }),
   });
+
+  const work = makeWork({ unit, vertical, lanes: makeLanes(vertical), events, invoke });
 
   let identity: { readonly tenantId: TenantId; readonly name: string } | null = null;
   unit.onRollback(() => {
@@ -149,6 +164,17 @@ function openScope(vertical: Vertical, unit: UnitContext): ScopeMethods {
       return found;
     },
     facets: (input) => facets(parseInput('The query', facetsInput, input), unit.now()),
+    work: () => {
+      identify();
+      return work.work();
+    },
+    settle: (input) => work.settle(input),
+    deadLetters: (input) => work.deadLetters(parseInput('The query', deadLettersInput, input)),
+    retryDeadLetter: (input) => {
+      work.retryDeadLetter(input);
+      if (onWork) unit.afterCommit(() => onWork(unit.key));
+      return null;
+    },
     listDenials: (input) => denials.list(parseInput('The query', denialsInput, input)),
     summarizeDenials: ({ groupBy }) => denials.summarize(groupBy),
     appliedMigrations: () =>

@@ -14,6 +14,8 @@ import {
 } from '@freehold/contracts';
 import type { Migration, SqlDatabase } from '@freehold/store';
 import type { z } from 'zod';
+import type { Executor, Schedule, Subscription } from './deliveries/declarations.ts';
+import { requireListeners } from './deliveries/lanes.ts';
 import type { Proof } from './permissions/permissions.ts';
 
 /** Something that happened, to be remembered for good. */
@@ -141,11 +143,17 @@ export interface Vertical {
   /** Applied in order to every scope when it is opened. */
   readonly migrations: readonly Migration[];
   readonly operations: OperationTable;
+  /** What happens inside the scope when something has happened, by the subscriber's name. */
+  readonly subscriptions?: Readonly<Record<string, Subscription>>;
+  /** What happens outside of it, by the executor's name. */
+  readonly executors?: Readonly<Record<string, Executor>>;
+  /** What happens at its time, by the schedule's name. */
+  readonly schedules?: Readonly<Record<string, Schedule>>;
 }
 
 /**
  * Checks a vertical: the manifest, its operations as {@link defineOperations} does, that they name declared
- * permissions, and that none writes on GET. A vertical that cannot work fails at start, not at its first call.
+ * permissions, that none writes on GET, and that subscribers and schedules act as services that may do what they do. A vertical that cannot work fails at start, not at its first call.
  * @throws TypeError that names what is wrong.
  */
 export function defineVertical(vertical: Vertical): Vertical {
@@ -163,5 +171,6 @@ export function defineVertical(vertical: Vertical): Vertical {
       throw new TypeError(`operation ${name}: a GET must be read only`);
     }
   }
+  requireListeners(vertical, vertical.operations, vertical.manifest);
   return vertical;
 }

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { DELIVERY_SQL } from '../src/deliveries/store.ts';
 import { DENIAL_SQL } from '../src/denials/store.ts';
 import { FACET_SQL } from '../src/events/facets.ts';
 import { EVENT_SQL } from '../src/events/store.ts';
@@ -32,6 +33,7 @@ const { summaryByActor, summaryByOperation, list, ...denialSearches } = DENIAL_S
 const searches = Object.entries({
   ...prefixed('events', EVENT_SQL),
   ...prefixed('facets', FACET_SQL),
+  ...prefixed('deliveries', DELIVERY_SQL),
   ...prefixed('permissions', PERMISSION_SQL),
   ...prefixed('parents', PARENT_SQL),
   ...prefixed('idempotency', IDEMPOTENCY_SQL),

@@ -206,7 +206,9 @@ export const stranger = 'prn_01arz3ndektsv4rrffq69g5fa3' as PrincipalId;
 export const scopeId = 'scp_01arz3ndektsv4rrffq69g5fav';
 
 /** A fresh engine with one provisioned scope, in a directory that goes with it. */
-export async function openShop(options: { vertical?: Vertical; dataDirectory?: string } = {}) {
+export async function openShop(
+  options: { vertical?: Vertical; dataDirectory?: string; onWork?: (scopeId: string) => void } = {},
+) {
   const dataDirectory = options.dataDirectory ?? mkdtempSync(join(tmpdir(), 'freehold-kernel-'));
   const clock = { ms: Date.UTC(2026, 0, 1) };
   const incidents: unknown[] = [];
@@ -215,7 +217,10 @@ export async function openShop(options: { vertical?: Vertical; dataDirectory?: s
     now: () => clock.ms,
     onIncident: (error) => void incidents.push(error),
   });
-  const host = makeScopeHost({ engine, unit: makeScopeUnit(options.vertical ?? shop) });
+  const host = makeScopeHost({
+    engine,
+    unit: makeScopeUnit(options.vertical ?? shop, options.onWork ? { onWork: options.onWork } : {}),
+  });
   const scope = host.scope(scopeId);
   try {
     await host.provisionScopeLocal({ tenantId: tenant, scopeId: scopeId as never, name: 'Acme' });

@@ -74,6 +74,7 @@ export function openUnit<M extends UnitMethods>(
     newId: makeIdFactory(host),
     afterCommit: (task) => commitTasks.push(task),
     onRollback: (task) => rollbackTasks.push(task),
+    report: (error, method) => report(error, method),
   };
   migrateAll(definition, host);
   const methods = definition.open(context);

@@ -6,5 +6,5 @@ export * from './plain-value.ts';
 export * from './sql-database.ts';
 export { StatementRefused } from './sql-tokens.ts';
 export * from './statement-check.ts';
-export * from './unit.ts';
 export * from './tools.ts';
+export * from './unit.ts';

@@ -24,6 +24,8 @@ export interface UnitContext {
    * earlier, and what it sends anywhere is held back until then.) One that fails is reported, and changes nothing.
    */
   afterCommit(task: () => void): void;
+  /** Tells the operator of an error that nobody expected and that does not fail the present call. Never throws. */
+  report(error: unknown, method: string): void;
   /** Registers what to do when something was rolled back: drop whatever is cached from the database. */
   onRollback(task: () => void): void;
 }

@@ -171,6 +171,11 @@ export function makeEventStore(db: SqlDatabase) {
       };
     },
 
+    record: (id: string): EventRecord | null => {
+      const row = one(id);
+      return row ? recordOf(row) : null;
+    },
+
     exists: (id: string): boolean => one(id) !== undefined,
   };
 }

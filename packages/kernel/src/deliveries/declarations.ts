@@ -1,0 +1,93 @@
+/** What a vertical does when something has happened, or when it is time (design: kernel, "Events, causes, deliveries"). */
+import type { EventId, EventRecord } from '@freehold/contracts';
+
+/** Which events, and as whom. */
+interface Listener {
+  /** Types of events: `order.completed`. */
+  readonly on: readonly string[];
+  /** The service of the manifest as which it acts: nothing happens with nobody's permissions. */
+  readonly as: string;
+  /** How often it is tried before the event becomes a dead letter. Default 10; at most 100. */
+  readonly attemptsMax?: number;
+}
+
+/**
+ * Runs an operation of the vertical for each event, after its commit, in the order of the events of a type. The
+ * delivery is struck off in the transaction of the operation: it happens once.
+ */
+export interface Subscription extends Listener {
+  readonly operation: string;
+  /** The operation's input. Default: `{ event: <the event's id> }`. */
+  readonly input?: (event: EventRecord) => unknown;
+}
+
+/** What an executor is given beside its event. */
+export interface ExecutorTools {
+  /** 1 for the first time. */
+  readonly attempt: number;
+  /** The same for every attempt at this event: what the outside world can recognise a repetition by. */
+  readonly deliveryKey: string;
+  /** Aborted when the time is over. */
+  readonly signal: AbortSignal;
+  /** Runs an operation as the executor's service, caused by the event. Repeated under one `step` it is done once. */
+  invoke(operation: string, input: unknown, step?: string): Promise<unknown>;
+}
+
+/**
+ * Does work in the outside world for each event: outside of any transaction, at least once, in the order of the
+ * events of a type. What it throws or rejects with is tried again later.
+ */
+export interface Executor extends Listener {
+  /** Milliseconds. Default 30,000; at most 600,000. */
+  readonly timeoutMs?: number;
+  run(event: EventRecord, tools: ExecutorTools): Promise<void>;
+}
+
+/** Runs an operation at the times of a cron expression. */
+export interface Schedule {
+  /** Five or six fields, as in crontab(5): `0 6 * * MON`. */
+  readonly cron: string;
+  /** An IANA name such as `Europe/Vienna`. Default `UTC`. */
+  readonly timezone?: string;
+  readonly operation: string;
+  readonly input?: unknown;
+  readonly as: string;
+}
+
+/** Both kinds of listener under one key: a name may be used once. */
+export interface Listeners {
+  readonly subscriptions?: Readonly<Record<string, Subscription>> | undefined;
+  readonly executors?: Readonly<Record<string, Executor>> | undefined;
+}
+
+export const ATTEMPTS_DEFAULT = 10;
+export const ATTEMPTS_MAX = 100;
+export const TIMEOUT_DEFAULT_MS = 30_000;
+export const TIMEOUT_MAX_MS = 600_000;
+
+/** An event that waits for one executor, lent to whoever runs it. */
+export interface ClaimedDelivery {
+  readonly subscriber: string;
+  readonly event: EventRecord;
+  readonly attempt: number;
+  /** Names this claim: an answer that comes after the claim was given to somebody else changes nothing. */
+  readonly claim: number;
+}
+
+/** What became of a claimed delivery. */
+export interface DeliveryResult {
+  readonly subscriber: string;
+  readonly event: EventId;
+  readonly claim: number;
+  /** Absent when it was done. */
+  readonly error?: { readonly code: string; readonly detail: string };
+}
+
+/** What one round of work did. */
+export interface WorkDone {
+  /** Deliveries and schedules that were brought to an end in this round: done, or given up. */
+  readonly settled: number;
+  readonly claimed: readonly ClaimedDelivery[];
+  /** When there is work again, in milliseconds since the epoch: at once when it has passed. Null: nothing waits. */
+  readonly nextAtMs: number | null;
+}
