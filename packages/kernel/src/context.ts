@@ -8,6 +8,7 @@ import {
   type EntityRef,
   type EventId,
   type InvocationId,
+  LIMIT_MAX,
   PlatformError,
   permissionKey,
   type ScopeId,
@@ -20,6 +21,8 @@ import type { RequireEntity } from './lib/entities.ts';
 import { assertJson } from './lib/json.ts';
 import { refusalReason, refusalWords } from './permissions/check-method.ts';
 import { endOf, type Permissions, type Proof } from './permissions/permissions.ts';
+import type { makeRequests } from './platform-requests/requests.ts';
+import type { Settings } from './settings/settings.ts';
 import type { OperationContext, Vertical } from './vertical.ts';
 
 /** How long an event's payload may be, in characters of JSON: it is kept for good. */
@@ -63,6 +66,8 @@ export interface ContextParts {
   readonly permissions: Permissions;
   readonly events: EventStore;
   readonly requireEntity: RequireEntity;
+  readonly requests: ReturnType<typeof makeRequests>;
+  readonly settings: Settings;
   /** Told of every event, in its transaction. */
   readonly onEvent: (event: { readonly id: EventId; readonly type: string }, nowMs: number) => void;
   /** The vertical's view of the database. */
@@ -222,6 +227,28 @@ export function makeContextFactory(parts: ContextParts): ContextFactory {
         const before = store.grant({ subject, permission, entity }, nowMs);
         if (before && endOf(before) > untilMs) refuseBeyond(untilMs, permission, entity);
         store.deleteGrant({ subject, permission, entity });
+      },
+      requestPlatform: (kind, payload) => {
+        requireWritable('ask the platform');
+        const cause = frame.lastEvent ?? frame.cause;
+        return parts.requests.ask({
+          kind,
+          payload,
+          operation: name,
+          principal,
+          invocation: frame.id,
+          cause,
+          nowMs,
+        });
+      },
+      platformRequests: ({ limit = LIMIT_MAX, ...filter } = {}) => {
+        requireOpen();
+        return parts.requests.history({ ...filter, limit: Math.max(1, Math.min(limit, LIMIT_MAX)) }).items;
+      },
+      settings: parts.settings.all(),
+      entitlement: (key) => {
+        requireOpen();
+        return parts.settings.entitlement(key, nowMs);
       },
       invoke: (nested, input) => {
         requireOpen();

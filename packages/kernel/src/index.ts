@@ -19,6 +19,7 @@ export type { Proof } from './permissions/permissions.ts';
 export { makeScopeHost, type ScopeHost, type ScopeStub } from './scope-host.ts';
 export type { EventWalkResult, Holdings, RoleAssignment, RoleChange, ScopeMethods } from './scope-methods.ts';
 export { makeScopeUnit, type ScopeUnit, type ScopeUnitOptions } from './scope-unit.ts';
+export type { Entitlement } from './settings/settings.ts';
 export {
   defineOperations,
   defineVertical,

@@ -15,11 +15,16 @@ import type {
   InvokeResult,
   MigrationRecord,
   Page,
+  PlatformRequest,
+  PlatformRequestHistoryQuery,
+  PlatformRequestsQuery,
   PrincipalId,
+  SettleRequest,
   TenantId,
 } from '@freehold/contracts';
 import type { DeliveryResult, WorkDone } from './deliveries/declarations.ts';
 import type { Proof } from './permissions/permissions.ts';
+import type { Entitlement } from './settings/settings.ts';
 
 /** What a walk through the log answers: at most 500 events. */
 export interface EventWalkResult {
@@ -137,6 +142,21 @@ export type ScopeMethods = {
   }): Page<DeadLetter>;
   /** Puts a dead letter back in line. @throws PlatformError `not_found`, reason `unknown_dead_letter`. */
   retryDeadLetter(input: { readonly event: EventId; readonly subscriber: string }): null;
+  /** What the scope asks of the platform and waits for, oldest first. */
+  listPlatformRequests(input: Omit<PlatformRequestsQuery, 'tenantId' | 'scopeId'>): Page<PlatformRequest>;
+  /** All that it ever asked, newest first. */
+  platformRequestHistory(
+    input: Omit<PlatformRequestHistoryQuery, 'tenantId' | 'scopeId'>,
+  ): Page<PlatformRequest>;
+  /**
+   * The platform's answer, by compare and set. Rejects with `not_found`, `precondition_failed`, or
+   * `invalid_transition`, reason `already_settled`; the same answer once more is the same answer.
+   */
+  settlePlatformRequest(input: Omit<SettleRequest, 'tenantId' | 'scopeId'>): PlatformRequest;
+  /** Replaces the settings that operations read; the caller leaves out secrets. */
+  projectSettings(input: { readonly settings: Readonly<Record<string, string>> }): null;
+  /** Replaces what the tenant is entitled to. */
+  projectEntitlements(input: { readonly entitlements: Readonly<Record<string, Entitlement>> }): null;
   /** Refused attempts, newest first; `limit` is 1 to 200. */
   listDenials(input: {
     readonly actor?: string;

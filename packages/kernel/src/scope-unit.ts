@@ -8,7 +8,10 @@ import {
   PlatformError,
   pageQuery,
   parseInput,
+  platformRequestHistoryQuery,
+  platformRequestsQuery,
   provisionRequest,
+  settleRequest,
   type TenantId,
   tenantId as tenantIdSchema,
   timeOfId,
@@ -27,7 +30,9 @@ import { makeRequireEntity } from './lib/entities.ts';
 import { makeCheckMethod } from './permissions/check-method.ts';
 import { makePermissions } from './permissions/permissions.ts';
 import { makeRoleMethods } from './permissions/role-methods.ts';
+import { makeRequests } from './platform-requests/requests.ts';
 import type { ScopeMethods } from './scope-methods.ts';
+import { makeSettings } from './settings/settings.ts';
 import { spineMigrations } from './spine.ts';
 import type { Vertical } from './vertical.ts';
 
@@ -40,6 +45,9 @@ const SPINE_PREFIX = '_spine_';
 const provisionInput = z.strictObject({ tenantId: tenantIdSchema, name: provisionRequest.shape.name });
 const historyInput = z.strictObject({ entity: entityRef, ...pageQuery });
 const deadLettersInput = deadLettersQuery.omit({ tenantId: true, scopeId: true });
+const requestsInput = platformRequestsQuery.omit({ tenantId: true, scopeId: true });
+const requestHistoryInput = platformRequestHistoryQuery.omit({ tenantId: true, scopeId: true });
+const settleInput = settleRequest.omit({ tenantId: true, scopeId: true });
 const facetsInput = facetsQuery.omit({ tenantId: true, scopeId: true });
 const denialsInput = z.strictObject({
   actor: z.string().optional(),
@@ -70,6 +78,8 @@ export function makeScopeUnit(vertical: Vertical, options: ScopeUnitOptions = {}
       'invocation',
       'facets',
       'deadLetters',
+      'listPlatformRequests',
+      'platformRequestHistory',
       'listDenials',
       'summarizeDenials',
       'appliedMigrations',
@@ -87,8 +97,11 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
   const facets = makeFacets(db);
   unit.onRollback(permissions.forget);
   const newest = events.newest();
-  observeNewest(unit, [...newest.ids, denials.newestId() ?? []].flat(), newest.endedAtMs);
 
+  const requests = makeRequests(unit);
+  const settings = makeSettings(unit);
+  const newestIds = [...newest.ids, denials.newestId(), requests.newestId()].filter((id) => id !== undefined);
+  observeNewest(unit, newestIds, newest.endedAtMs);
   const invoke = makeInvoke({
     unit,
     vertical,
@@ -97,6 +110,8 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
     denials,
     requireEntity: makeRequireEntity(vertical.manifest),
     idempotency: makeIdempotency(db),
+    requests,
+    settings,
     onEvent: (event, nowMs) => {
       if (work.enqueue(event, nowMs) && onWork) unit.afterCommit(() => onWork(unit.key));
     },
@@ -175,6 +190,11 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
       if (onWork) unit.afterCommit(() => onWork(unit.key));
       return null;
     },
+    listPlatformRequests: (input) => requests.list(parseInput('The query', requestsInput, input)),
+    platformRequestHistory: (input) => requests.history(parseInput('The query', requestHistoryInput, input)),
+    settlePlatformRequest: (input) => requests.settle(parseInput('The answer', settleInput, input)),
+    projectSettings: settings.projectSettings,
+    projectEntitlements: settings.projectEntitlements,
     listDenials: (input) => denials.list(parseInput('The query', denialsInput, input)),
     summarizeDenials: ({ groupBy }) => denials.summarize(groupBy),
     appliedMigrations: () =>

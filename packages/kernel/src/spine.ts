@@ -3,6 +3,8 @@ import type { MigrationSet } from '@freehold/store';
 import { deliveriesMigration } from './deliveries/schema.ts';
 import { eventsByTypeMigration } from './events/schema.ts';
 import { parentsMigration } from './permissions/parents.ts';
+import { platformRequestsMigration } from './platform-requests/schema.ts';
+import { settingsMigration } from './settings/schema.ts';
 
 export const spineMigrations: MigrationSet = {
   name: 'spine',
@@ -70,5 +72,7 @@ CREATE INDEX _spine_grants_wide ON _spine_grants (subject, permission) WHERE ent
     parentsMigration,
     eventsByTypeMigration,
     deliveriesMigration,
+    platformRequestsMigration,
+    settingsMigration,
   ],
 };

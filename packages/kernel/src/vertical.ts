@@ -9,6 +9,7 @@ import {
   OPERATION_NAME,
   type OperationDeclaration,
   type OperationTable,
+  type PlatformRequest,
   type ScopeId,
   type VerticalManifest,
 } from '@freehold/contracts';
@@ -94,6 +95,22 @@ export interface OperationContext {
    * grant would last (reason `grant_outlives_holder`).
    */
   revoke(request: Omit<GrantRequest, 'expiresAtMs'>): void;
+  /**
+   * Asks the platform for something, as part of this operation: it stands once this commits. The platform's answer
+   * is read later, by {@link OperationContext.platformRequests}. The payload is at most 65,536 characters of JSON.
+   * @throws PlatformError `rate_limited`, reason `platform_requests_full`, when 1,000 are waiting.
+   */
+  requestPlatform(kind: string, payload?: JsonValue): string;
+  /** What was asked of the platform, newest first, with its answers; at most 200. */
+  platformRequests(filter?: {
+    readonly kind?: string;
+    readonly status?: PlatformRequest['status'];
+    readonly limit?: number;
+  }): readonly PlatformRequest[];
+  /** The settings that were projected into the scope, the secret ones never. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** What the tenant is entitled to under a key, or null: nothing, or no longer. */
+  entitlement(key: string): JsonValue;
   /**
    * Runs another operation of this vertical as the same principal, in the same transaction, caused by the last event,
    * and answers its output. When it fails and `run` catches that, nothing of it stays; a refused permission refuses

@@ -9,6 +9,7 @@ import { EVENT_SQL } from '../src/events/store.ts';
 import { IDEMPOTENCY_SQL } from '../src/idempotency/idempotency.ts';
 import { PARENT_SQL } from '../src/permissions/parents.ts';
 import { PERMISSION_SQL } from '../src/permissions/store.ts';
+import { REQUEST_SQL } from '../src/platform-requests/store.ts';
 import { openShop, scopeId } from './shop.ts';
 
 let shop: Awaited<ReturnType<typeof openShop>>;
@@ -34,6 +35,7 @@ const searches = Object.entries({
   ...prefixed('events', EVENT_SQL),
   ...prefixed('facets', FACET_SQL),
   ...prefixed('deliveries', DELIVERY_SQL),
+  ...prefixed('platform requests', REQUEST_SQL),
   ...prefixed('permissions', PERMISSION_SQL),
   ...prefixed('parents', PARENT_SQL),
   ...prefixed('idempotency', IDEMPOTENCY_SQL),
