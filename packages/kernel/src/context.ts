@@ -11,17 +11,19 @@ import {
   LIMIT_MAX,
   PlatformError,
   permissionKey,
+  piiClass as piiClassSchema,
   type ScopeId,
   toTimestamp,
 } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext } from '@freehold/store';
 import type { Denial } from './denials/store.ts';
-import type { EventStore } from './events/store.ts';
+import { type EventStore, eventPlace } from './events/store.ts';
 import type { RequireEntity } from './lib/entities.ts';
 import { assertJson } from './lib/json.ts';
 import { refusalReason, refusalWords } from './permissions/check-method.ts';
 import { endOf, type Permissions, type Proof } from './permissions/permissions.ts';
 import type { makeRequests } from './platform-requests/requests.ts';
+import { isKeysNeeded, requireSubjectName, type SubjectKeys } from './sealing/subject-keys.ts';
 import type { Settings } from './settings/settings.ts';
 import type { OperationContext, Vertical } from './vertical.ts';
 
@@ -43,6 +45,10 @@ export interface Invocation {
   readonly nowMs: number;
   /** Set by the first refused check. */
   refusal: Refusal | null;
+  /** Set by the first use of a person's key that is not here: the call is made again once it is. */
+  keysNeeded: PlatformError | null;
+  /** The persons whose sealed data this invocation wrote or read: its stored answer may hold some of it. */
+  readonly subjects: Set<string>;
 }
 
 /** One frame of an invocation: the operation that was called, or one that it invoked. */
@@ -67,6 +73,7 @@ export interface ContextParts {
   readonly events: EventStore;
   readonly requireEntity: RequireEntity;
   readonly requests: ReturnType<typeof makeRequests>;
+  readonly subjectKeys: SubjectKeys;
   readonly settings: Settings;
   /** Told of every event, in its transaction. */
   readonly onEvent: (event: { readonly id: EventId; readonly type: string }, nowMs: number) => void;
@@ -124,6 +131,16 @@ export function makeContextFactory(parts: ContextParts): ContextFactory {
       requireOpen();
       if (frame.readOnly) throw new TypeError(`operation ${name} is read only and tried to ${what}`);
     };
+    /** Works with a person's key. A missing one ends the whole call, whatever `run` makes of the error. */
+    const forSubject = <T>(subject: string, work: () => T): T => {
+      invocation.subjects.add(subject);
+      try {
+        return work();
+      } catch (error) {
+        if (isKeysNeeded(error)) invocation.keysNeeded ??= error;
+        throw error;
+      }
+    };
     const entityOf = (entity: EntityRef | undefined): EntityRef | undefined =>
       entity === undefined ? undefined : requireEntity(entity, `operation ${name}`);
 
@@ -156,12 +173,17 @@ export function makeContextFactory(parts: ContextParts): ContextFactory {
           );
         return unit.newId(prefix);
       },
-      emit: ({ type, entity, payload }) => {
+      emit: ({ type, entity, payload, piiClass = 'none', subject }) => {
         requireWritable('emit an event');
         requireEventType(name, type);
         const { type: entityType, id: entityId } = requireEntity(entity, `operation ${name}, event ${type}`);
-        const text = payload === undefined ? null : payloadText(name, type, payload);
+        const plain = payload === undefined ? null : payloadText(name, type, payload);
+        const person = subjectOf(name, type, { piiClass, subject });
         const id = unit.newId('evt') as EventId;
+        const text =
+          person === null || plain === null
+            ? plain
+            : forSubject(person, () => parts.subjectKeys.seal(person, eventPlace(id), plain));
         proofText ??= JSON.stringify(frame.proof);
         events.append(
           {
@@ -173,6 +195,8 @@ export function makeContextFactory(parts: ContextParts): ContextFactory {
             operation: name,
             invocation: frame.id,
             cause: frame.cause,
+            piiClass,
+            subject: person,
             payload: text,
             atMs: nowMs,
           },
@@ -227,6 +251,21 @@ export function makeContextFactory(parts: ContextParts): ContextFactory {
         const before = store.grant({ subject, permission, entity }, nowMs);
         if (before && endOf(before) > untilMs) refuseBeyond(untilMs, permission, entity);
         store.deleteGrant({ subject, permission, entity });
+      },
+      seal: (subject, place, value) => {
+        requireOpen();
+        const where = `operation ${name}, seal`;
+        const text = JSON.stringify(assertJson(where, value));
+        if (text.length > PAYLOAD_LENGTH_MAX)
+          throw new TypeError(`${where}: at most ${PAYLOAD_LENGTH_MAX} characters of JSON`);
+        const person = requireSubjectName(where, subject);
+        return forSubject(person, () => parts.subjectKeys.seal(person, valuePlace(place), text));
+      },
+      unseal: (subject, place, sealed) => {
+        requireOpen();
+        const person = requireSubjectName(`operation ${name}, unseal`, subject);
+        const opened = forSubject(person, () => parts.subjectKeys.open(person, valuePlace(place), sealed));
+        return 'text' in opened ? JSON.parse(opened.text) : null;
       },
       requestPlatform: (kind, payload) => {
         requireWritable('ask the platform');
@@ -291,6 +330,27 @@ function gatedSql(sql: SqlDatabase, frame: Frame, requireOpen: () => void): SqlD
       }
     },
   };
+}
+
+/** Where a sealed value of a vertical's own table is kept: another space than that of events. */
+function valuePlace(place: string): string {
+  return `value/${place}`;
+}
+
+/** The person that an event's payload is sealed for, or null when it says nothing about anybody. */
+function subjectOf(
+  operation: string,
+  type: string,
+  { piiClass, subject }: { readonly piiClass: string; readonly subject: string | undefined },
+): string | null {
+  const where = `operation ${operation}, event ${type}`;
+  if (!piiClassSchema.safeParse(piiClass).success) throw new TypeError(`${where}: there is no such piiClass`);
+  if (subject === undefined) {
+    if (piiClass === 'none') return null;
+    throw new TypeError(`${where}: a payload that is ${piiClass} needs a subject`);
+  }
+  if (piiClass === 'none') throw new TypeError(`${where}: a subject needs a piiClass`);
+  return requireSubjectName(where, subject);
 }
 
 /** The form of an event's type is that of a permission key: `order.completed`. */

@@ -16,9 +16,10 @@ export {
   permissionDiff,
 } from './permissions/permission-diff.ts';
 export type { Proof } from './permissions/permissions.ts';
-export { makeScopeHost, type ScopeHost, type ScopeStub } from './scope-host.ts';
+export { makeScopeHost, type ScopeHost, type ScopeHostOptions, type ScopeStub } from './scope-host.ts';
 export type { EventWalkResult, Holdings, RoleAssignment, RoleChange, ScopeMethods } from './scope-methods.ts';
 export { makeScopeUnit, type ScopeUnit, type ScopeUnitOptions } from './scope-unit.ts';
+export { makeUnitVault, makeVaultUnit, type Vault, type VaultUnit } from './sealing/vault.ts';
 export type { Entitlement } from './settings/settings.ts';
 export {
   defineOperations,

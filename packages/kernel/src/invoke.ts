@@ -99,6 +99,7 @@ export function makeInvoke(parts: InvokeParts): (input: InvokeInput) => InvokeRe
     } finally {
       frame.open = false;
     }
+    if (invocation.keysNeeded) throw invocation.keysNeeded;
     if (invocation.refusal) throw invocation.refusal.error;
     if (!frame.readOnly) {
       events.saveInvocation({
@@ -198,16 +199,24 @@ export function makeInvoke(parts: InvokeParts): (input: InvokeInput) => InvokeRe
       version: entity ? events.version(entity) : null,
       replayed: false,
     };
-    if (keyed) idempotency.store(keyed, result);
+    if (keyed) idempotency.store(keyed, result, [...invocation.subjects].sort());
     return result;
   };
 
   return (request) => {
-    const invocation: Invocation = { principal: request.principal, nowMs: unit.now(), refusal: null };
+    const invocation: Invocation = {
+      principal: request.principal,
+      nowMs: unit.now(),
+      refusal: null,
+      keysNeeded: null,
+      subjects: new Set(),
+    };
     try {
       return perform(request, invocation);
     } catch (error) {
-      const { refusal } = invocation;
+      const { refusal, keysNeeded } = invocation;
+      // The call is made again with the keys: only then is it settled what it was.
+      if (keysNeeded && !(error instanceof TransactionLost)) throw keysNeeded;
       if (!refusal || error instanceof TransactionLost) throw error;
       throw new RollbackThen(refusal.error, () =>
         denials.save(unit.newId('dnl'), refusal.denial, invocation.nowMs),

@@ -6,35 +6,51 @@ import {
   type ActorId,
   type OperationStub,
   PlatformError,
+  type ScopeConnector,
+  type ScopeErasure,
+  type ScopeEventReads,
+  type ScopeId,
   type ScopeRef,
+  type ScopeRequests,
   type VerticalScopeHost,
 } from '@freehold/contracts';
 import type { Engine, UnitStub } from '@freehold/store';
 import type { ScopeMethods } from './scope-methods.ts';
 import type { ScopeUnit } from './scope-unit.ts';
+import type { Vault } from './sealing/vault.ts';
+import { withSubjectKeys } from './sealing/with-subject-keys.ts';
 
 /** One scope, from outside. */
 export type ScopeStub = UnitStub<ScopeMethods>;
 
-export interface ScopeHost extends VerticalScopeHost {
+export interface ScopeHost
+  extends VerticalScopeHost,
+    ScopeEventReads,
+    ScopeRequests,
+    ScopeConnector,
+    ScopeErasure {
   /** The scope itself, for the vertical's own code, which knows whose it is. */
   scope(scopeId: string): ScopeStub;
   /** The scope as one caller sees it: what `mountOperations` needs. */
   operations(scopeId: string, principal: ActorId): OperationStub;
 }
 
+export interface ScopeHostOptions {
+  readonly engine: Engine;
+  readonly unit: ScopeUnit;
+  /** Where the keys of persons are kept. Without it, an event about a person cannot be emitted, nor anybody erased. */
+  readonly vault?: Vault;
+}
+
 /**
  * Builds the host of a vertical's scopes. Every member of the management contract rejects with a `PlatformError`:
  * `not_found`, reason `unknown_scope`, for a scope that does not exist and for another tenant's alike.
  */
-export function makeScopeHost({
-  engine,
-  unit,
-}: {
-  readonly engine: Engine;
-  readonly unit: ScopeUnit;
-}): ScopeHost {
-  const scope = (scopeId: string): ScopeStub => engine.unit(unit, scopeId);
+export function makeScopeHost({ engine, unit, vault }: ScopeHostOptions): ScopeHost {
+  const scope = (scopeId: string): ScopeStub => {
+    const stub = engine.unit(unit, scopeId);
+    return vault ? withSubjectKeys(stub, scopeId as ScopeId, vault) : stub;
+  };
 
   /** The scope of a management call, or `not_found` when it is another tenant's: the two must look alike. */
   const owned = async (ref: ScopeRef): Promise<ScopeStub> => {
@@ -70,10 +86,53 @@ export function makeScopeHost({
       (await owned(ref)).history({
         entity: { type: entityType, id: entityId },
         limit,
+        sealed: true,
         ...(cursor === undefined ? {} : { cursor }),
       }),
-    eventCauseLocal: async ({ event, ...ref }) => (await owned(ref)).cause({ event }),
-    eventEffectsLocal: async ({ event, ...ref }) => (await owned(ref)).effects({ event }),
+    eventCauseLocal: async ({ event, ...ref }) => (await owned(ref)).cause({ event, sealed: true }),
+    eventEffectsLocal: async ({ event, ...ref }) => (await owned(ref)).effects({ event, sealed: true }),
+    facetEventsLocal: async ({ tenantId, scopeId, ...query }) =>
+      (await owned({ tenantId, scopeId })).facets(query),
+    invocationEventsLocal: async ({ invocation, ...ref }) =>
+      (await owned(ref)).invocation({ invocation, sealed: true }),
+    deadLettersLocal: async ({ tenantId, scopeId, subscriber, limit, cursor }) =>
+      (await owned({ tenantId, scopeId })).deadLetters({
+        limit,
+        ...(subscriber === undefined ? {} : { subscriber }),
+        ...(cursor === undefined ? {} : { cursor }),
+      }),
+    retryDeadLetterLocal: async ({ event, subscriber, ...ref }) =>
+      void (await (await owned(ref)).retryDeadLetter({ event, subscriber })),
+    listPlatformRequests: async ({ tenantId, scopeId, ...query }) =>
+      (await owned({ tenantId, scopeId })).listPlatformRequests(query),
+    listPlatformRequestHistory: async ({ tenantId, scopeId, ...query }) =>
+      (await owned({ tenantId, scopeId })).platformRequestHistory(query),
+    settlePlatformRequest: async ({ tenantId, scopeId, ...answer }) =>
+      (await owned({ tenantId, scopeId })).settlePlatformRequest(answer),
+    connectorInvokeLocal: async ({ tenantId, scopeId, connection, operation, input, idempotencyKey }) =>
+      (await owned({ tenantId, scopeId })).invoke({
+        principal: `connection:${connection}`,
+        operation,
+        input,
+        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+      }),
+    connectorGrantLocal: async ({ tenantId, scopeId, connection, permission, entity }) =>
+      (await owned({ tenantId, scopeId })).grantConnection({
+        connection,
+        permission,
+        ...(entity === undefined ? {} : { entity }),
+      }),
+    shredSubjectLocal: async ({ subject, ...ref }) => {
+      if (!vault)
+        throw new PlatformError('unsupported', 'There is no vault here, so that nobody can be erased.', {
+          reason: 'no_vault',
+        });
+      const stub = await owned(ref);
+      // The key goes first: whatever happens afterwards, the person's data opens nowhere any more.
+      const receipt = await vault.shred(ref, subject);
+      await stub.redact({ receipt });
+      return receipt;
+    },
     listDenialsLocal: async ({ tenantId, scopeId, actor, permission, limit, cursor }) =>
       (await owned({ tenantId, scopeId })).listDenials({
         limit,

@@ -1,6 +1,7 @@
 /** What a scope can be asked: the methods of its unit, with their inputs and answers. */
 import type {
   ActorId,
+  ConnectorGranted,
   DeadLetter,
   DenialRecord,
   DenialsSummary,
@@ -20,10 +21,12 @@ import type {
   PlatformRequestsQuery,
   PrincipalId,
   SettleRequest,
+  ShredReceipt,
   TenantId,
 } from '@freehold/contracts';
 import type { DeliveryResult, WorkDone } from './deliveries/declarations.ts';
 import type { Proof } from './permissions/permissions.ts';
+import type { SubjectKey } from './sealing/vault.ts';
 import type { Entitlement } from './settings/settings.ts';
 
 /** What a walk through the log answers: at most 500 events. */
@@ -99,6 +102,15 @@ export type ScopeMethods = {
   /** What a principal holds for the whole scope; what he holds for single records, `explain` tells. */
   holdings(input: { readonly principal: ActorId }): Holdings;
   /**
+   * Gives a connection a permission in the platform's name (spec 4.4). Giving it twice is giving it once. Rejects with
+   * `validation_failed`, reason `unknown_permission`.
+   */
+  grantConnection(input: {
+    readonly connection: string;
+    readonly permission: string;
+    readonly entity?: EntityRef;
+  }): ConnectorGranted;
+  /**
    * Demands a permission for what is not an operation. Answers the proof; a refusal is `permission_denied` and one
    * denial row without an operation.
    */
@@ -113,18 +125,22 @@ export type ScopeMethods = {
     readonly permission: string;
     readonly entity?: EntityRef;
   }): Proof[];
-  /** The story of one record, oldest first; `limit` is 1 to 200. */
+  /**
+   * The story of one record, oldest first; `limit` is 1 to 200. With `sealed`, here and in the other reads, payloads
+   * about persons stay closed: `{ $sealed }`. Those of somebody who was erased are `{ $shredded: { at } }`.
+   */
   history(input: {
     readonly entity: EntityRef;
     readonly limit: number;
     readonly cursor?: string;
+    readonly sealed?: boolean;
   }): Page<EventRecord>;
   /** From an event back to its origin, nearest cause first. */
-  cause(input: { readonly event: EventId }): EventWalkResult;
+  cause(input: { readonly event: EventId; readonly sealed?: boolean }): EventWalkResult;
   /** What an event set off, directly and further on, in the order of their happening. */
-  effects(input: { readonly event: EventId }): EventWalkResult;
+  effects(input: { readonly event: EventId; readonly sealed?: boolean }): EventWalkResult;
   /** Every event that one invocation recorded; what it invoked has invocations of its own. */
-  invocation(input: { readonly invocation: InvocationId }): InvocationEvents;
+  invocation(input: { readonly invocation: InvocationId; readonly sealed?: boolean }): InvocationEvents;
   /** The log narrowed, grouped and counted; it looks at the newest 100,000 events of the span (spec 4.3.3). */
   facets(input: Omit<FacetsQuery, 'tenantId' | 'scopeId'>): EventFacets;
   /**
@@ -153,6 +169,13 @@ export type ScopeMethods = {
    * `invalid_transition`, reason `already_settled`; the same answer once more is the same answer.
    */
   settlePlatformRequest(input: Omit<SettleRequest, 'tenantId' | 'scopeId'>): PlatformRequest;
+  /** Hands in keys of persons, to be held in memory. A `ScopeHost` does it when a call needs them. */
+  provideKeys(input: { readonly keys: Readonly<Record<string, SubjectKey>> }): null;
+  /**
+   * Redacts what the scope holds of a person whose key was destroyed: payloads of events, and what the vertical's
+   * `onShred` removes. Redacting again changes nothing.
+   */
+  redact(input: { readonly receipt: ShredReceipt }): null;
   /** Replaces the settings that operations read; the caller leaves out secrets. */
   projectSettings(input: { readonly settings: Readonly<Record<string, string>> }): null;
   /** Replaces what the tenant is entitled to. */

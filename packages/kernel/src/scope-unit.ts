@@ -17,7 +17,13 @@ import {
   timeOfId,
   toTimestamp,
 } from '@freehold/contracts';
-import { appliedMigrations, defineUnit, type UnitContext, type UnitDefinition } from '@freehold/store';
+import {
+  appliedMigrations,
+  defineUnit,
+  type SqlDatabase,
+  type UnitContext,
+  type UnitDefinition,
+} from '@freehold/store';
 import { z } from 'zod';
 import { makeLanes } from './deliveries/lanes.ts';
 import { makeWork } from './deliveries/work.ts';
@@ -28,10 +34,13 @@ import { makeIdempotency } from './idempotency/idempotency.ts';
 import { makeInvoke } from './invoke.ts';
 import { makeRequireEntity } from './lib/entities.ts';
 import { makeCheckMethod } from './permissions/check-method.ts';
+import { makeGrantConnection } from './permissions/grant-connection.ts';
 import { makePermissions } from './permissions/permissions.ts';
 import { makeRoleMethods } from './permissions/role-methods.ts';
 import { makeRequests } from './platform-requests/requests.ts';
 import type { ScopeMethods } from './scope-methods.ts';
+import { makeRedact } from './sealing/redact.ts';
+import { makeSubjectKeys } from './sealing/subject-keys.ts';
 import { makeSettings } from './settings/settings.ts';
 import { spineMigrations } from './spine.ts';
 import type { Vertical } from './vertical.ts';
@@ -43,7 +52,7 @@ export type ScopeUnit = UnitDefinition<ScopeMethods>;
 const SPINE_PREFIX = '_spine_';
 
 const provisionInput = z.strictObject({ tenantId: tenantIdSchema, name: provisionRequest.shape.name });
-const historyInput = z.strictObject({ entity: entityRef, ...pageQuery });
+const historyInput = z.strictObject({ entity: entityRef, sealed: z.boolean().optional(), ...pageQuery });
 const deadLettersInput = deadLettersQuery.omit({ tenantId: true, scopeId: true });
 const requestsInput = platformRequestsQuery.omit({ tenantId: true, scopeId: true });
 const requestHistoryInput = platformRequestHistoryQuery.omit({ tenantId: true, scopeId: true });
@@ -67,6 +76,7 @@ export interface ScopeUnitOptions {
 export function makeScopeUnit(vertical: Vertical, options: ScopeUnitOptions = {}): ScopeUnit {
   return defineUnit<ScopeMethods>({
     kind: `scope-${vertical.manifest.slug}`,
+    admit: admitScope,
     migrations: [spineMigrations, { name: 'vertical', migrations: vertical.migrations, guarded: true }],
     queries: [
       'assignments',
@@ -92,12 +102,15 @@ export function makeScopeUnit(vertical: Vertical, options: ScopeUnitOptions = {}
 function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitOptions): ScopeMethods {
   const { db } = unit;
   const permissions = makePermissions(db, vertical.manifest);
-  const events = makeEventStore(db);
+  const subjectKeys = makeSubjectKeys(unit);
+  const events = makeEventStore(db, subjectKeys);
   const denials = makeDenialStore(db);
   const facets = makeFacets(db);
   unit.onRollback(permissions.forget);
   const newest = events.newest();
 
+  const sql = unit.guarded({ protectedPrefix: SPINE_PREFIX, readOnly: false });
+  const requireEntity = makeRequireEntity(vertical.manifest);
   const requests = makeRequests(unit);
   const settings = makeSettings(unit);
   const newestIds = [...newest.ids, denials.newestId(), requests.newestId()].filter((id) => id !== undefined);
@@ -108,14 +121,15 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
     permissions,
     events,
     denials,
-    requireEntity: makeRequireEntity(vertical.manifest),
-    idempotency: makeIdempotency(db),
+    requireEntity,
+    idempotency: makeIdempotency(db, subjectKeys),
+    subjectKeys,
     requests,
     settings,
     onEvent: (event, nowMs) => {
       if (work.enqueue(event, nowMs) && onWork) unit.afterCommit(() => onWork(unit.key));
     },
-    sql: unit.guarded({ protectedPrefix: SPINE_PREFIX, readOnly: false }),
+    sql,
     readOnlySql: unit.guarded({ protectedPrefix: SPINE_PREFIX, readOnly: true }),
   });
 
@@ -158,20 +172,21 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
       return invoke(input);
     },
     ...makeRoleMethods(vertical, unit, permissions, denials),
+    grantConnection: makeGrantConnection(vertical, unit, permissions, requireEntity),
     check: makeCheckMethod(vertical, unit, permissions, denials),
     explain: ({ principal, permission, entity }) =>
       permissions.proofs({ principal, permission, entity, nowMs: unit.now() }),
     history: (input) => events.history(parseInput('The query', historyInput, input)),
-    cause: ({ event }) => {
+    cause: ({ event, sealed }) => {
       requireEvent(events, event);
-      return events.cause(event);
+      return events.cause(event, sealed);
     },
-    effects: ({ event }) => {
+    effects: ({ event, sealed }) => {
       requireEvent(events, event);
-      return events.effects(event);
+      return events.effects(event, sealed);
     },
-    invocation: ({ invocation }) => {
-      const found = events.invocation(invocation);
+    invocation: ({ invocation, sealed }) => {
+      const found = events.invocation(invocation, sealed);
       if (!found)
         throw new PlatformError('not_found', 'There is no such invocation in this scope.', {
           reason: 'unknown_invocation',
@@ -193,6 +208,8 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
     listPlatformRequests: (input) => requests.list(parseInput('The query', requestsInput, input)),
     platformRequestHistory: (input) => requests.history(parseInput('The query', requestHistoryInput, input)),
     settlePlatformRequest: (input) => requests.settle(parseInput('The answer', settleInput, input)),
+    provideKeys: ({ keys }) => subjectKeys.provide(keys),
+    redact: makeRedact({ unit, vertical, events, subjectKeys, sql }),
     projectSettings: settings.projectSettings,
     projectEntitlements: settings.projectEntitlements,
     listDenials: (input) => denials.list(parseInput('The query', denialsInput, input)),
@@ -203,6 +220,15 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
         appliedAt: toTimestamp(appliedAtMs),
       })),
   };
+}
+
+/** A copy of another scope's is none of this one. Restoring takes a scope of the same tenant, which `identify` tells. */
+function admitScope(staged: SqlDatabase): void {
+  const found = staged.get('SELECT 1 FROM _spine_scope WHERE singleton = 1');
+  if (!found)
+    throw new PlatformError('validation_failed', 'This is not a copy of a scope.', {
+      reason: 'copy_foreign',
+    });
 }
 
 /**

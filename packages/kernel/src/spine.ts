@@ -4,6 +4,7 @@ import { deliveriesMigration } from './deliveries/schema.ts';
 import { eventsByTypeMigration } from './events/schema.ts';
 import { parentsMigration } from './permissions/parents.ts';
 import { platformRequestsMigration } from './platform-requests/schema.ts';
+import { sealingMigration } from './sealing/schema.ts';
 import { settingsMigration } from './settings/schema.ts';
 
 export const spineMigrations: MigrationSet = {
@@ -74,5 +75,6 @@ CREATE INDEX _spine_grants_wide ON _spine_grants (subject, permission) WHERE ent
     deliveriesMigration,
     platformRequestsMigration,
     settingsMigration,
+    sealingMigration,
   ],
 };

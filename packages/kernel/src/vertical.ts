@@ -25,8 +25,15 @@ export interface NewEvent {
   readonly type: string;
   /** The record it happened to, of a type that the manifest declares. Its version is the id of the last such event. */
   readonly entity: EntityRef;
-  /** The facts, small: at most 65,536 characters of JSON. No personal data. */
+  /** The facts, small: at most 65,536 characters of JSON. Personal data only with a `piiClass` and a `subject`. */
   readonly payload?: JsonValue;
+  /**
+   * How much the payload says about a person. Anything but `none` (the default) is sealed under the subject's key,
+   * and is gone everywhere, in every copy, once that key is destroyed.
+   */
+  readonly piiClass?: 'none' | 'pseudonymous' | 'direct';
+  /** The person, by an id that is no personal data itself: `cus_…`. Needed unless `piiClass` is `none`. */
+  readonly subject?: string;
 }
 
 /** A permission given to one principal (design: kernel, "Permissions"). */
@@ -95,6 +102,15 @@ export interface OperationContext {
    * grant would last (reason `grant_outlives_holder`).
    */
   revoke(request: Omit<GrantRequest, 'expiresAtMs'>): void;
+  /**
+   * Seals a value for a person, to be kept in a table of the vertical: text that only {@link OperationContext.unseal}
+   * opens, in this scope, for as long as the person was not erased. `place` binds it to where it is kept
+   * (`customers.name/cus_…`): it opens nowhere else. At most 65,536 characters of JSON.
+   * @throws PlatformError `conflict`, reason `subject_shredded`.
+   */
+  seal(subject: string, place: string, value: JsonValue): string;
+  /** The value, or null when the person was erased. */
+  unseal(subject: string, place: string, sealed: string): JsonValue;
   /**
    * Asks the platform for something, as part of this operation: it stands once this commits. The platform's answer
    * is read later, by {@link OperationContext.platformRequests}. The payload is at most 65,536 characters of JSON.
@@ -166,6 +182,11 @@ export interface Vertical {
   readonly executors?: Readonly<Record<string, Executor>>;
   /** What happens at its time, by the schedule's name. */
   readonly schedules?: Readonly<Record<string, Schedule>>;
+  /**
+   * Removes what the vertical's own tables hold of a person who is erased, in the transaction that redacts the events.
+   * What is sealed is unreadable already; this is for what is not, and it does not reach older copies.
+   */
+  readonly onShred?: (ctx: { readonly sql: SqlDatabase; readonly now: number }, subject: string) => void;
 }
 
 /**

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EntityRef, PlatformError, type PrincipalId, type TenantId } from '@freehold/contracts';
+import { makeKeyring } from '@freehold/store';
 import { z } from 'zod';
 import { openNodeEngine } from '../../engine-node/src/index.ts';
 import {
@@ -11,6 +12,8 @@ import {
   defineVertical,
   makeScopeHost,
   makeScopeUnit,
+  makeUnitVault,
+  makeVaultUnit,
   type OperationContext,
   operation,
   type Vertical,
@@ -207,7 +210,13 @@ export const scopeId = 'scp_01arz3ndektsv4rrffq69g5fav';
 
 /** A fresh engine with one provisioned scope, in a directory that goes with it. */
 export async function openShop(
-  options: { vertical?: Vertical; dataDirectory?: string; onWork?: (scopeId: string) => void } = {},
+  options: {
+    vertical?: Vertical;
+    dataDirectory?: string;
+    onWork?: (scopeId: string) => void;
+    /** Secrets of the vault; without them there is none. */
+    sealKeys?: readonly string[];
+  } = {},
 ) {
   const dataDirectory = options.dataDirectory ?? mkdtempSync(join(tmpdir(), 'freehold-kernel-'));
   const clock = { ms: Date.UTC(2026, 0, 1) };
@@ -217,7 +226,11 @@ export async function openShop(
     now: () => clock.ms,
     onIncident: (error) => void incidents.push(error),
   });
+  const vaultUnit = options.sealKeys && makeVaultUnit(makeKeyring(options.sealKeys));
   const host = makeScopeHost({
+    ...(vaultUnit
+      ? { vault: makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true })) }
+      : {}),
     engine,
     unit: makeScopeUnit(options.vertical ?? shop, options.onWork ? { onWork: options.onWork } : {}),
   });

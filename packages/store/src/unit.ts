@@ -45,6 +45,16 @@ export interface UnitDefinition<M extends UnitMethods = UnitMethods> {
   readonly migrations: readonly MigrationSet[];
   /** Methods that only read: they are not isolated from the rest of their group and must not write. */
   readonly queries: readonly (keyof M & string)[];
+  /**
+   * `none`: nothing of this unit may outlive its present contents. The engine keeps no history, snapshot or archive of
+   * it, and deleted bytes are overwritten. Default `full`.
+   */
+  readonly copies?: 'full' | 'none';
+  /**
+   * Judges a copy before it takes the unit's place: called on the staged database, after its migrations. What it
+   * writes becomes part of the copy; what it throws refuses it.
+   */
+  readonly admit?: (staged: SqlDatabase, key: string) => void;
   /** Called when the unit is opened, after the migrations. Prepares state; writes nothing. */
   readonly open: (context: UnitContext) => M;
 }

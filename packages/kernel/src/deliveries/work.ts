@@ -17,6 +17,7 @@ import { RollbackThen, TransactionLost, type UnitContext } from '@freehold/store
 import type { EventStore } from '../events/store.ts';
 import type { InvokeInput } from '../invoke.ts';
 import { soundError } from '../lib/thrown.ts';
+import { isKeysNeeded } from '../sealing/subject-keys.ts';
 import type { Vertical } from '../vertical.ts';
 import type { ClaimedDelivery, DeliveryResult, Schedule, WorkDone } from './declarations.ts';
 import { type Lane, type Lanes, nextRunMs } from './lanes.ts';
@@ -54,7 +55,7 @@ export function makeWork({ unit, vertical, lanes, events, invoke }: WorkParts) {
       });
       return null;
     } catch (thrown) {
-      if (thrown instanceof TransactionLost) throw thrown;
+      if (thrown instanceof TransactionLost || isKeysNeeded(thrown)) throw thrown;
       if (thrown instanceof RollbackThen) {
         unit.db.savepoint(thrown.write);
         return thrown.error;
@@ -108,7 +109,7 @@ export function makeWork({ unit, vertical, lanes, events, invoke }: WorkParts) {
       const call = { operation, input: value, principal: `service:${as}` as ActorId, cause: event.id };
       failure = attempt(call, () => store.remove(key));
     } catch (thrown) {
-      if (thrown instanceof TransactionLost) throw thrown;
+      if (thrown instanceof TransactionLost || isKeysNeeded(thrown)) throw thrown;
       failure = soundError(operation, thrown);
       unit.report(failure, operation);
     }
@@ -213,7 +214,7 @@ export function makeWork({ unit, vertical, lanes, events, invoke }: WorkParts) {
       claim: answered,
       error,
     }: DeliveryResult): { readonly settled: boolean } => {
-      const type = events.record(event)?.type ?? '';
+      const type = events.record(event, true)?.type ?? '';
       const lane = lanes.find(subscriber, type);
       const row = store.one({ subscriber, type, event });
       if (!lane || !row || row.claim !== answered) return { settled: false };
@@ -252,7 +253,7 @@ export function makeWork({ unit, vertical, lanes, events, invoke }: WorkParts) {
 
   function toDeadLetter(row: DeadLetterRow): DeadLetter {
     return {
-      event: events.record(row.event) as EventRecord,
+      event: events.record(row.event, true) as EventRecord,
       subscriber: row.subscriber,
       attempts: row.attempts,
       firstAttemptAt: toTimestamp(row.firstAtMs),

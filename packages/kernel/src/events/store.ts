@@ -12,6 +12,7 @@ import {
 } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import type { EventWalkResult } from '../scope-methods.ts';
+import { keysNeeded, type Sealed, type Shredded, type SubjectKeys } from '../sealing/subject-keys.ts';
 
 /** How many events one walk answers at most. */
 export const WALK_MAX = 500;
@@ -28,6 +29,9 @@ export interface EventRow {
   readonly operation: string;
   readonly invocation: InvocationId;
   readonly cause: EventId | null;
+  readonly piiClass: EventRecord['piiClass'];
+  readonly subject: string | null;
+  /** JSON; sealed text when there is a subject; null without a payload, or when it was redacted. */
   readonly payload: string | null;
   readonly atMs: number;
 }
@@ -45,7 +49,8 @@ export interface InvocationRow {
 
 type InvocationColumns = Omit<InvocationEvents['invocation'], 'startedAt'> & { readonly startedAtMs: number };
 
-const COLUMNS = `id, type, entity_type AS entityType, entity_id AS entityId, actor, operation, invocation, cause, payload, at AS atMs`;
+const COLUMNS = `id, type, entity_type AS entityType, entity_id AS entityId, actor, operation, invocation, cause,
+  pii_class AS piiClass, subject, payload, at AS atMs`;
 
 export const EVENT_SQL = {
   history: `SELECT ${COLUMNS} FROM _spine_events WHERE entity_type = ? AND entity_id = ? AND id > ? ORDER BY id LIMIT ?`,
@@ -64,7 +69,26 @@ const NEWEST_INVOCATION =
 
 export type EventStore = ReturnType<typeof makeEventStore>;
 
-export function makeEventStore(db: SqlDatabase) {
+/** Where an event's payload is sealed to. */
+export function eventPlace(id: string): string {
+  return `event/${id}`;
+}
+
+export function makeEventStore(db: SqlDatabase, subjectKeys: SubjectKeys) {
+  /**
+   * Rows as records. Opening what is sealed needs the persons' keys, and asks for all that are missing at once; with
+   * `sealed` it stays closed.
+   */
+  const recordsOf = (rows: readonly EventRow[], sealed: boolean): EventRecord[] => {
+    if (!sealed) {
+      const missing = new Set(
+        rows.flatMap(({ subject }) => subject ?? []).filter((each) => !subjectKeys.has(each)),
+      );
+      if (missing.size > 0) throw keysNeeded([...missing]);
+    }
+    return rows.map((row) => recordOf(row, sealed ? null : subjectKeys));
+  };
+
   const one = (id: string): EventRow | undefined => db.get<EventRow>(EVENT_SQL.one, id);
 
   return {
@@ -73,7 +97,7 @@ export function makeEventStore(db: SqlDatabase) {
       db.run(
         `INSERT INTO _spine_events
            (id, type, version, entity_type, entity_id, actor, operation, invocation, cause, proof, pii_class, subject, payload, at)
-         VALUES (?, ?, ${EVENT_VERSION}, ?, ?, ?, ?, ?, ?, ?, 'none', NULL, ?, ?)`,
+         VALUES (?, ?, ${EVENT_VERSION}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         event.id,
         event.type,
         event.entityType,
@@ -83,6 +107,8 @@ export function makeEventStore(db: SqlDatabase) {
         event.invocation,
         event.cause,
         proof,
+        event.piiClass,
+        event.subject,
         event.payload,
         event.atMs,
       ),
@@ -117,18 +143,26 @@ export function makeEventStore(db: SqlDatabase) {
       entity,
       limit,
       cursor,
+      sealed = false,
     }: {
       entity: EntityRef;
       limit: number;
       cursor?: string | undefined;
+      sealed?: boolean | undefined;
     }): Page<EventRecord> => {
       const after = cursor === undefined ? '' : decodeCursor(cursor);
       const rows = db.all<EventRow>(EVENT_SQL.history, entity.type, entity.id, after, limit + 1);
-      return cutPage(rows, limit, (row) => row.id, recordOf);
+      const page = cutPage(
+        rows,
+        limit,
+        (row) => row.id,
+        (row) => row,
+      );
+      return { ...page, items: recordsOf(page.items, sealed) };
     },
 
     /** Backwards: an event, what caused it, what caused that. Stops at a cycle, which only a damaged log could have. */
-    cause: (event: string): EventWalkResult => {
+    cause: (event: string, sealed = false): EventWalkResult => {
       const seen = new Map<string, EventRow>();
       let next = one(event);
       while (next && !seen.has(next.id) && seen.size < WALK_MAX) {
@@ -136,11 +170,11 @@ export function makeEventStore(db: SqlDatabase) {
         next = next.cause === null ? undefined : one(next.cause);
       }
       const truncated = next !== undefined && !seen.has(next.id);
-      return { items: [...seen.values()].map(recordOf), truncated };
+      return { items: recordsOf([...seen.values()], sealed), truncated };
     },
 
     /** Forwards, breadth first: what an event set off, then what that set off. */
-    effects: (event: string): EventWalkResult => {
+    effects: (event: string, sealed = false): EventWalkResult => {
       const seen = new Map<string, EventRow>();
       const frontier = [event];
       let truncated = false;
@@ -155,32 +189,41 @@ export function makeEventStore(db: SqlDatabase) {
           frontier.push(row.id);
         }
       }
-      return { items: [...seen.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).map(recordOf), truncated };
+      const rows = [...seen.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+      return { items: recordsOf(rows, sealed), truncated };
     },
 
     /** Everything that one call recorded, or null when there was no such call. */
-    invocation: (id: string): InvocationEvents | null => {
+    invocation: (id: string, sealed = false): InvocationEvents | null => {
       const found = db.get<InvocationColumns>(EVENT_SQL.oneInvocation, id);
       if (!found) return null;
       const { startedAtMs, ...invocation } = found;
       const rows = db.all<EventRow>(EVENT_SQL.invocation, id, WALK_MAX + 1);
       return {
         invocation: { ...invocation, startedAt: toTimestamp(startedAtMs) },
-        items: rows.slice(0, WALK_MAX).map(recordOf),
+        items: recordsOf(rows.slice(0, WALK_MAX), sealed),
         truncated: rows.length > WALK_MAX,
       };
     },
 
-    record: (id: string): EventRecord | null => {
+    record: (id: string, sealed = false): EventRecord | null => {
       const row = one(id);
-      return row ? recordOf(row) : null;
+      return row ? (recordsOf([row], sealed)[0] ?? null) : null;
     },
+
+    /** Replaces every payload about a person by what says that it was erased. */
+    redact: (subject: string, shreddedAt: string): void =>
+      db.run(
+        'UPDATE _spine_events SET payload = ? WHERE subject = ? AND payload IS NOT NULL',
+        JSON.stringify({ $shredded: { at: shreddedAt } } satisfies Shredded),
+        subject,
+      ),
 
     exists: (id: string): boolean => one(id) !== undefined,
   };
 }
 
-function recordOf(row: EventRow): EventRecord {
+function recordOf(row: EventRow, subjectKeys: SubjectKeys | null): EventRecord {
   return {
     id: row.id,
     type: row.type,
@@ -189,9 +232,18 @@ function recordOf(row: EventRow): EventRecord {
     operation: row.operation,
     invocation: row.invocation,
     cause: row.cause,
-    piiClass: 'none',
-    subject: null,
-    payload: row.payload === null ? null : JSON.parse(row.payload),
+    piiClass: row.piiClass,
+    subject: row.subject,
+    payload: payloadOf(row, subjectKeys),
     at: toTimestamp(row.atMs),
   };
+}
+
+/** The payload in clear, or what stands for one that is sealed or erased. */
+function payloadOf({ id, subject, payload }: EventRow, subjectKeys: SubjectKeys | null): unknown {
+  if (payload === null) return null;
+  if (subject === null || payload.startsWith('{')) return JSON.parse(payload);
+  if (subjectKeys === null) return { $sealed: payload } satisfies Sealed;
+  const opened = subjectKeys.open(subject, eventPlace(id), payload);
+  return 'text' in opened ? JSON.parse(opened.text) : opened;
 }

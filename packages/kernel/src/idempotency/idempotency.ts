@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson, type InvokeResult, PlatformError } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
+import type { SubjectKeys } from '../sealing/subject-keys.ts';
 
 /** How long a stored result answers repeats: 24 hours. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
@@ -32,7 +33,7 @@ export interface KeyedCall {
 
 export const IDEMPOTENCY_SQL = {
   recall:
-    'SELECT fingerprint, result FROM _spine_idempotency WHERE principal = ? AND operation = ? AND key = ? AND at > ?',
+    'SELECT fingerprint, result, subjects FROM _spine_idempotency WHERE principal = ? AND operation = ? AND key = ? AND at > ?',
   expired: `SELECT principal, operation, key FROM _spine_idempotency WHERE at <= ? ORDER BY at LIMIT ${CLEARED_PER_CALL}`,
 } as const;
 
@@ -60,14 +61,35 @@ export function keyedCall(call: {
   return { principal, operation, key, fingerprint, nowMs };
 }
 
-export function makeIdempotency(db: SqlDatabase) {
+export function makeIdempotency(db: SqlDatabase, subjectKeys: SubjectKeys) {
+  const placeOf = ({ principal, operation, key }: KeyedCall): string =>
+    `answer/${principal}/${operation}/${key}`;
+
+  /** An answer may repeat what is sealed: it is sealed for each of the persons, and gone with the first of them. */
+  const sealed = (call: KeyedCall, text: string, subjects: readonly string[]): string =>
+    subjects.reduce((inner, subject) => subjectKeys.seal(subject, placeOf(call), inner), text);
+
+  const opened = (call: KeyedCall, text: string, subjects: readonly string[]): string =>
+    subjects.reduceRight((outer, subject) => {
+      const found = subjectKeys.open(subject, placeOf(call), outer);
+      if ('text' in found) return found.text;
+      throw new PlatformError(
+        'conflict',
+        'This was done, and its answer was erased with a person it was about.',
+        {
+          reason: 'idempotency_answer_erased',
+        },
+      );
+    }, text);
+
   return {
     /**
      * The stored result of this call, or undefined when it is the first.
-     * @throws PlatformError `conflict`, reason `idempotency_key_reused`, when the key came with another input before.
+     * @throws PlatformError `conflict`, reason `idempotency_key_reused`, when the key came with another input before;
+     * reason `idempotency_answer_erased`, when somebody whom the answer is about was erased since.
      */
     recall: (call: KeyedCall): InvokeResult | undefined => {
-      const row = db.get<{ fingerprint: string; result: string }>(
+      const row = db.get<{ fingerprint: string; result: string; subjects: string | null }>(
         IDEMPOTENCY_SQL.recall,
         call.principal,
         call.operation,
@@ -84,11 +106,12 @@ export function makeIdempotency(db: SqlDatabase) {
           },
         );
       }
-      return { ...(JSON.parse(row.result) as InvokeResult), replayed: true };
+      const subjects = row.subjects === null ? [] : (JSON.parse(row.subjects) as string[]);
+      return { ...(JSON.parse(opened(call, row.result, subjects)) as InvokeResult), replayed: true };
     },
 
     /** Keeps the result. @throws TypeError when it is too long to be kept: without it, a repeat would act twice. */
-    store: (call: KeyedCall, result: InvokeResult): void => {
+    store: (call: KeyedCall, result: InvokeResult, subjects: readonly string[]): void => {
       const text = JSON.stringify(result);
       if (text.length > RESULT_LENGTH_MAX)
         throw new TypeError(
@@ -106,13 +129,14 @@ export function makeIdempotency(db: SqlDatabase) {
           key,
         );
       db.run(
-        'INSERT OR REPLACE INTO _spine_idempotency (principal, operation, key, fingerprint, result, at) VALUES (?, ?, ?, ?, ?, ?)',
+        'INSERT OR REPLACE INTO _spine_idempotency (principal, operation, key, fingerprint, result, at, subjects) VALUES (?, ?, ?, ?, ?, ?, ?)',
         call.principal,
         call.operation,
         call.key,
         call.fingerprint,
-        text,
+        sealed(call, text, subjects),
         call.nowMs,
+        subjects.length === 0 ? null : JSON.stringify(subjects),
       );
     },
   };

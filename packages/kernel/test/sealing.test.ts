@@ -1,0 +1,321 @@
+/** Personal data: sealed under a key of its person, and gone from everywhere once that key is (spec C-20). */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { EventId, JsonValue } from '@freehold/contracts';
+import { makeKeyring, open, seal } from '@freehold/store';
+import fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { defineOperations, defineVertical, operation, type Vertical } from '../src/index.ts';
+import { onScenario, openShop, owner, scopeId, shop, operations as shopOperations, tenant } from './shop.ts';
+
+const SEAL_KEYS = ['the sealing key of these tests, long enough'];
+const SECRET = 'Ada Lovelace lives at Saint James Square 12';
+const ref = { tenantId: tenant, scopeId: scopeId as never };
+const subject = 'cus_ada';
+const entity = { type: 'box', id: 'b' };
+
+const vertical: Vertical = defineVertical({
+  ...shop,
+  manifest: { ...shop.manifest, services: { clerk: { name: 'Clerk', permissions: ['box.pack'] } } },
+  operations: defineOperations({
+    ...shopOperations,
+    'note/take': operation({
+      summary: 'Note something about a person',
+      input: z.strictObject({ subject: z.string(), text: z.string() }),
+      output: z.strictObject({ said: z.string() }),
+      permission: 'box.pack',
+      run: (ctx, input) => {
+        ctx.emit({
+          type: 'note.taken',
+          entity,
+          piiClass: 'direct',
+          subject: input.subject,
+          payload: { text: input.text },
+        });
+        return { said: input.text };
+      },
+    }),
+  }),
+  onShred: ({ sql }, person) => sql.run('DELETE FROM boxes WHERE label = ?', person),
+});
+
+const openSealed = (options: { dataDirectory?: string; vertical?: Vertical; sealKeys?: string[] } = {}) =>
+  openShop({ vertical, sealKeys: SEAL_KEYS, ...options });
+type Sealed = Awaited<ReturnType<typeof openSealed>>;
+
+const note = (opened: Sealed, text = SECRET, extra = {}, who = subject) =>
+  opened.run(owner, 'note/take', { subject: who, text }, extra);
+const payloads = async (opened: Sealed) =>
+  (await opened.scope.history({ entity, limit: 50 })).items.map(({ payload }) => payload);
+
+/** Everything that lies in a directory, read as text. */
+function everythingIn(directory: string): string {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((each) => each.isFile())
+    .map((each) => readFileSync(join(each.parentPath, each.name)).toString('latin1'))
+    .join('\n');
+}
+
+function scratch(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'freehold-sealing-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+test('what is said about a person is read by the vertical, and lies nowhere in clear', async () => {
+  const dataDirectory = scratch();
+  await using opened = await openSealed({ dataDirectory });
+  await note(opened, SECRET, { idempotencyKey: 'once' });
+  expect(await payloads(opened)).toEqual([{ text: SECRET }]);
+  const everything = everythingIn(dataDirectory);
+  expect(everything).toContain('note.taken');
+  expect(everything).not.toContain('Saint James');
+  // The staff's reads keep it closed.
+  const { items } = await opened.host.entityHistoryLocal({
+    ...ref,
+    entityType: 'box',
+    entityId: 'b',
+    limit: 5,
+  });
+  expect(items).toMatchObject([
+    { piiClass: 'direct', subject, payload: { $sealed: expect.stringMatching(/^v1\./) } },
+  ]);
+});
+
+test('keys are fetched in the middle of a call, and its caller sees one call', async () => {
+  await using opened = await openSealed();
+  const result = await note(opened, 'first');
+  const { items } = await opened.scope.invocation({ invocation: result.invocation as never });
+  expect(items).toHaveLength(1);
+  // A handler that catches everything cannot hide that a key was missing.
+  const what = onScenario('catches', (ctx) => {
+    try {
+      ctx.emit({ type: 'note.taken', entity, piiClass: 'direct', subject: 'cus_new', payload: 'x' });
+    } catch {
+      return 'lost';
+    }
+    return 'kept';
+  });
+  expect((await opened.run(owner, 'test/run', { what })).output).toBe('kept');
+  expect(opened.incidents).toEqual([]);
+});
+
+test('without a vault, nothing about a person is kept', async () => {
+  await using opened = await openShop({ vertical });
+  await expect(note(opened)).rejects.toMatchObject({ code: 'unavailable', reason: 'subject_keys_needed' });
+  expect((await opened.scope.history({ entity, limit: 5 })).items).toEqual([]);
+  await expect(opened.host.shredSubjectLocal({ ...ref, subject })).rejects.toMatchObject({
+    code: 'unsupported',
+    reason: 'no_vault',
+  });
+});
+
+test('C-20: after a shred nothing gives the data back, and the receipt stays the same', async () => {
+  const dataDirectory = scratch();
+  await using opened = await openSealed({ dataDirectory });
+  await note(opened, SECRET, { idempotencyKey: 'once' });
+  await note(opened, 'about somebody else', {}, 'cus_grace');
+  opened.clock.ms += 1_000;
+  const receipt = await opened.host.shredSubjectLocal({ ...ref, subject });
+  expect(receipt).toEqual({
+    subject,
+    keyDigest: expect.stringMatching(/^[0-9a-f]{64}$/),
+    shreddedAt: '2026-01-01T00:00:01.000Z',
+  });
+  opened.clock.ms += 1_000;
+  expect(await opened.host.shredSubjectLocal({ ...ref, subject })).toEqual(receipt);
+  expect(await payloads(opened)).toEqual([
+    { $shredded: { at: receipt.shreddedAt } },
+    { text: 'about somebody else' },
+  ]);
+  // Nor does the answer that was kept for a repeat: the key is free again, and the person is still erased.
+  await expect(note(opened, SECRET, { idempotencyKey: 'once' })).rejects.toMatchObject({
+    code: 'conflict',
+    reason: 'subject_shredded',
+  });
+});
+
+test('an older copy of the scope, put back after the shred, stays closed', async () => {
+  const dataDirectory = scratch();
+  const file = join(dataDirectory, 'scope-shop', `${scopeId}.sqlite`);
+  {
+    await using opened = await openSealed({ dataDirectory });
+    await note(opened, SECRET, { idempotencyKey: 'once' });
+  }
+  const copy = readFileSync(file);
+  {
+    await using opened = await openSealed({ dataDirectory });
+    await opened.host.shredSubjectLocal({ ...ref, subject });
+  }
+  const { writeFileSync } = await import('node:fs');
+  writeFileSync(file, copy);
+  await using opened = await openSealed({ dataDirectory });
+  expect(await payloads(opened)).toMatchObject([{ $shredded: {} }]);
+  await expect(note(opened, SECRET, { idempotencyKey: 'once' })).rejects.toMatchObject({
+    code: 'conflict',
+    reason: 'idempotency_answer_erased',
+  });
+});
+
+test('somebody can be erased who was never heard of, and is then kept out', async () => {
+  await using opened = await openSealed();
+  expect(await opened.host.shredSubjectLocal({ ...ref, subject: 'cus_nobody' })).toMatchObject({
+    keyDigest: null,
+  });
+  await expect(note(opened, 'x', {}, 'cus_nobody')).rejects.toMatchObject({ reason: 'subject_shredded' });
+});
+
+test('the vertical erases its own rows in the same breath', async () => {
+  await using opened = await openSealed();
+  await opened.run(owner, 'box/pack', { label: subject });
+  await opened.run(owner, 'box/pack', { label: 'another' });
+  await opened.host.shredSubjectLocal({ ...ref, subject });
+  const what = onScenario('labels', (ctx) =>
+    ctx.sql.all<{ label: string }>('SELECT label FROM boxes').map(({ label }) => label),
+  );
+  expect((await opened.run(owner, 'test/run', { what })).output).toEqual(['another']);
+});
+
+test('any value is sealed for a person and a place, and opens there alone', async () => {
+  await using opened = await openSealed();
+  let count = 0;
+  const act = async (work: Parameters<typeof onScenario>[1]) =>
+    (await opened.run(owner, 'test/run', { what: onScenario(`seal-${count++}`, work) })).output;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.jsonValue({ maxDepth: 2 }),
+      fc.string({ minLength: 1, maxLength: 20 }),
+      async (value, place) => {
+        const plain = JSON.parse(JSON.stringify(value)) as JsonValue;
+        const sealed = (await act((ctx) => ctx.seal(subject, place, plain))) as string;
+        expect(await act((ctx) => ctx.unseal(subject, place, sealed))).toEqual(plain);
+        await expect(act((ctx) => ctx.unseal(subject, `${place}x`, sealed))).rejects.toMatchObject({
+          code: 'internal',
+        });
+        await expect(act((ctx) => ctx.unseal('cus_grace', place, sealed))).rejects.toMatchObject({
+          code: 'internal',
+        });
+      },
+    ),
+    { numRuns: 20 },
+  );
+  const sealed = (await act((ctx) => ctx.seal(subject, 'name', 'Ada'))) as string;
+  await opened.host.shredSubjectLocal({ ...ref, subject });
+  expect(await act((ctx) => ctx.unseal(subject, 'name', sealed))).toBeNull();
+});
+
+test.each([
+  ['a class without a subject', { piiClass: 'direct' }],
+  ['a subject without a class', { subject: 'cus_1' }],
+  ['a class that is none', { piiClass: 'secret', subject: 'cus_1' }],
+  ['a subject that is empty', { piiClass: 'direct', subject: '' }],
+])('an event with %s fails loudly', async (name, more) => {
+  await using opened = await openSealed();
+  const what = onScenario(`emit ${name}`, (ctx) =>
+    ctx.emit({ type: 'note.taken', entity, ...(more as object) }),
+  );
+  await expect(opened.run(owner, 'test/run', { what })).rejects.toMatchObject({ code: 'internal' });
+});
+
+test('a subscriber is given what is sealed, and fetches the keys for it', async () => {
+  const seen: unknown[] = [];
+  const listening = defineVertical({
+    ...vertical,
+    operations: {
+      ...vertical.operations,
+      'note/file': operation({
+        summary: 'File a note',
+        input: z.strictObject({ payload: z.unknown() }),
+        output: z.null(),
+        permission: 'box.pack',
+        run: (_ctx, { payload }) => {
+          seen.push(payload);
+          return null;
+        },
+      }),
+    },
+    subscriptions: {
+      filing: {
+        on: ['note.taken'],
+        operation: 'note/file',
+        as: 'clerk',
+        input: ({ payload }) => ({ payload }),
+      },
+    },
+  });
+  const dataDirectory = scratch();
+  {
+    await using opened = await openSealed({ dataDirectory, vertical: listening });
+    await note(opened);
+  }
+  // Opened anew, the scope has no keys in memory.
+  await using opened = await openSealed({ dataDirectory, vertical: listening });
+  expect(await opened.scope.work({})).toMatchObject({ settled: 1 });
+  expect(seen).toEqual([{ text: SECRET }]);
+});
+
+test('the vault opens with an older sealing key, and not with a foreign one', async () => {
+  const dataDirectory = scratch();
+  {
+    await using opened = await openSealed({ dataDirectory });
+    await note(opened);
+  }
+  {
+    await using opened = await openSealed({
+      dataDirectory,
+      sealKeys: ['a newer sealing key, just as long as it', ...SEAL_KEYS],
+    });
+    expect(await payloads(opened)).toEqual([{ text: SECRET }]);
+  }
+  await using opened = await openSealed({
+    dataDirectory,
+    sealKeys: ['another key altogether, also long enough'],
+  });
+  await expect(payloads(opened)).rejects.toMatchObject({ code: 'internal' });
+});
+
+test('an event of a person has the id of its place: moved to another row, it does not open', async () => {
+  const dataDirectory = scratch();
+  let ids: EventId[] = [];
+  {
+    await using opened = await openSealed({ dataDirectory });
+    await note(opened, 'first');
+    await note(opened, 'second');
+    ids = (await opened.scope.history({ entity, limit: 5 })).items.map(({ id }) => id);
+  }
+  const { DatabaseSync } = await import('node:sqlite');
+  const db = new DatabaseSync(join(dataDirectory, 'scope-shop', `${scopeId}.sqlite`));
+  db.prepare(
+    'UPDATE _spine_events SET payload = (SELECT payload FROM _spine_events WHERE id = ?) WHERE id = ?',
+  ).run(ids[0] as string, ids[1] as string);
+  db.close();
+  await using opened = await openSealed({ dataDirectory });
+  await expect(payloads(opened)).rejects.toMatchObject({ code: 'internal' });
+});
+
+test('sealed text that was changed in any byte does not open', () => {
+  const key = new Uint8Array(32).fill(7);
+  const sealed = seal(key, 'here', 'text', new Uint8Array(12).fill(1));
+  expect(open(key, 'here', sealed)).toBe('text');
+  for (let i = 0; i < sealed.length; i++) {
+    const changed = sealed.slice(0, i) + (sealed[i] === 'A' ? 'B' : 'A') + sealed.slice(i + 1);
+    // The last character of base64url may carry unused bits.
+    if (i !== sealed.length - 1) expect(open(key, 'here', changed)).toBeNull();
+  }
+});
+
+test('a keyring without keys stores nothing, and one with short keys does not exist', () => {
+  const iv = new Uint8Array(12);
+  expect(() => makeKeyring([]).seal('here', 'text', iv)).toThrow(
+    expect.objectContaining({ code: 'unavailable', reason: 'no_seal_key' }),
+  );
+  expect(() => makeKeyring(['short'])).toThrow('32 bytes');
+  const [older, newer] = ['an older sealing key of enough length', 'a newer sealing key of enough length'];
+  const sealed = makeKeyring([older]).seal('here', 'text', iv);
+  const rotated = makeKeyring([newer, older]);
+  expect([rotated.open('here', sealed), rotated.isStale(sealed)]).toEqual(['text', true]);
+  expect(makeKeyring([newer]).open('here', sealed)).toBeNull();
+  expect(rotated.open('there', sealed)).toBeNull();
+});
