@@ -19,6 +19,8 @@ const forbidden: readonly (readonly [pkg: string, source: string])[] = [
     ['control-plane', '@freehold/store'],
     ['engine-node', '@freehold/kernel'],
     ['engine-workerd', '@freehold/kernel'],
+    ['cli', '@freehold/directory'],
+    ['cli', '@freehold/control-plane'],
   ].flatMap(([pkg, target]) =>
     [
       `import { x } from '${target}';\nexport const y = x;\n`,
@@ -46,6 +48,10 @@ const forbidden: readonly (readonly [pkg: string, source: string])[] = [
 const allowed: readonly (readonly [pkg: string, source: string])[] = [
   ['kernel', `import type { SqlDatabase } from '@freehold/store';\nexport type Y = SqlDatabase;\n`],
   ['kernel', `import { createHash } from 'node:crypto';\nexport const y = createHash;\n`],
+  [
+    'cli',
+    `import { makeControlPlaneClient } from '@freehold/control-plane/client';\nexport const y = makeControlPlaneClient;\n`,
+  ],
   ['auth', `import { safePath } from '@freehold/oidc-rp';\nexport const y = safePath;\n`],
 ];
 

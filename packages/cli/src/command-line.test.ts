@@ -1,0 +1,174 @@
+/** What every command line can count on, whichever command it is for. */
+
+import { PlatformError } from '@freehold/contracts';
+import { generateHelpTextForAllCommands } from '@stricli/core';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type Command, command } from './command.ts';
+import { type CommandTable, runCommandLine } from './command-line.ts';
+import { commands } from './commands.ts';
+import { makeApplication } from './lib/application.ts';
+
+/** Two made-up commands: one of a verb alone, one of a noun and a verb. */
+const greet = command({
+  path: ['greet'],
+  summary: 'Greet somebody',
+  description: 'Greets.',
+  examples: [{ line: 'freehold greet ada', does: 'greets ada' }],
+  arguments: [{ name: 'person', summary: 'Whom' }],
+  options: { withWords: { summary: 'How', placeholder: 'words' } },
+  input: z.strictObject({
+    person: z.string().regex(/^[a-z]+$/, 'must be lower-case letters'),
+    withWords: z.string().optional(),
+  }),
+  run: ({ person, withWords = 'Hello' }) => {
+    if (person === 'nobody') throw new PlatformError('conflict', 'Nobody is here.');
+    if (person === 'bug') throw new TypeError('cannot greet a bug');
+    return { value: { greeted: person }, text: `${withWords}, ${person}.` };
+  },
+});
+const listGreetings = command({
+  path: ['greetings', 'list'],
+  summary: 'List greetings',
+  description: 'Lists.',
+  examples: [{ line: 'freehold greetings list', does: 'lists them' }],
+  arguments: [],
+  options: {},
+  input: z.strictObject({}),
+  run: () => ({ value: { items: [] }, text: 'None.' }),
+});
+const table: CommandTable = { commands: [greet, listGreetings], nouns: { greetings: 'What was said' } };
+
+async function type(inputs: readonly string[], used: CommandTable = table) {
+  const [stdout, stderr]: [string[], string[]] = [[], []];
+  const status = await runCommandLine(used, inputs, {
+    cwd: '/',
+    version: '1.2.3',
+    stdout: { write: (text) => void stdout.push(text) },
+    stderr: { write: (text) => void stderr.push(text) },
+  });
+  return { status, stdout: stdout.join(''), stderr: stderr.join('') };
+}
+
+describe('every command of freehold', () => {
+  const silent = { cwd: '/', version: '0', stdout: { write: () => {} }, stderr: { write: () => {} } };
+  const help = new Map(generateHelpTextForAllCommands(makeApplication(commands, silent, { asJson: false })));
+
+  test.each(commands.commands.map((each): [string, Command] => [each.path.join(' '), each]))(
+    '%s says what it does, shows an example and can answer in JSON',
+    (path, { summary, description, examples }) => {
+      const text = help.get(`freehold ${path}`) ?? '';
+      expect(summary).toMatch(/^[A-Z].*[^.]$/);
+      expect(description).toMatch(/^[A-Z].*\.$/s);
+      expect(text).toContain(description.split('\n')[0]);
+      expect(text).toContain('--json');
+      for (const { line, does } of examples) {
+        expect(`${line} `).toContain(`freehold ${path} `);
+        expect(text).toContain(`  ${line}\n    ${does}`);
+      }
+    },
+  );
+
+  test('is in the help of freehold itself', async () => {
+    const { stdout } = await type(['--help'], commands);
+    for (const { path, summary } of commands.commands) {
+      expect(stdout).toContain(path[0]);
+      if (path.length === 1) expect(stdout).toContain(summary);
+    }
+  });
+});
+
+describe('an answer', () => {
+  test('is text for people, and one line of JSON with --json', async () => {
+    expect(await type(['greet', 'ada'])).toEqual({ status: 0, stdout: 'Hello, ada.\n', stderr: '' });
+    const { status, stdout, stderr } = await type(['greet', 'ada', '--json']);
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toBe('{"greeted":"ada"}\n');
+  });
+
+  test('of a noun and its verb', async () => {
+    expect(await type(['greetings', 'list'])).toMatchObject({ status: 0, stdout: 'None.\n' });
+    expect((await type(['greetings'])).stdout).toContain('List greetings');
+  });
+
+  test('takes options in kebab case, before or after the arguments', async () => {
+    for (const inputs of [
+      ['greet', '--with-words', 'Hi', 'ada'],
+      ['greet', 'ada', '--with-words=Hi'],
+    ]) {
+      expect((await type(inputs)).stdout).toBe('Hi, ada.\n');
+    }
+  });
+});
+
+describe('a command line that cannot be used is one sentence on stderr and exit code 2', () => {
+  test.each([
+    [['greeet', 'ada'], 'There is no command "greeet"; did you mean greet?'],
+    [['-z'], 'There is no option -z here.'],
+    [['greet'], '<person> is missing.'],
+    [['greet', 'ada', 'grace'], '"grace" is one argument too many.'],
+    [['greet', 'ada', '--with-word', 'x'], 'There is no option --with-word; did you mean --with-words?'],
+    [['greet', 'ada', '-q'], 'There is no option -q.'],
+    [['greet', 'ada', '--with-words'], '--with-words needs a value.'],
+    [['greet', 'ada', '--with-words', 'a', '--with-words', 'b'], '--with-words is given twice.'],
+    [['greet', 'ada', '--json=maybe'], '--json does not take the value "maybe".'],
+    [['greet', 'ADA'], '<person> cannot be used: it must be lower-case letters.'],
+    [['greet', '--', '--json'], '<person> cannot be used: it must be lower-case letters.'],
+  ])('%j', async (inputs, sentence) => {
+    expect(await type(inputs)).toEqual({ status: 2, stdout: '', stderr: `${sentence}\n` });
+  });
+
+  test('and with --json a problem document', async () => {
+    for (const inputs of [
+      ['greet', '--json'],
+      ['greet', 'ADA', '--json'],
+      ['nothing', '--json'],
+    ]) {
+      const { status, stdout, stderr } = await type(inputs);
+      expect([status, stdout]).toEqual([2, '']);
+      expect(JSON.parse(stderr)).toMatchObject({ code: 'validation_failed', status: 400 });
+      expect(stderr.trim().split('\n')).toHaveLength(1);
+    }
+  });
+});
+
+describe('a command that fails exits with 1', () => {
+  test('with its sentence, or its problem document', async () => {
+    expect(await type(['greet', 'nobody'])).toEqual({ status: 1, stdout: '', stderr: 'Nobody is here.\n' });
+    const { status, stderr } = await type(['greet', 'nobody', '--json']);
+    expect(status).toBe(1);
+    expect(JSON.parse(stderr)).toMatchObject({ code: 'conflict', detail: 'Nobody is here.' });
+  });
+
+  test('and says so when it is a bug', async () => {
+    const { status, stderr } = await type(['greet', 'bug']);
+    expect(status).toBe(1);
+    expect(stderr).toBe('This is a bug of freehold, please report it: TypeError: cannot greet a bug\n');
+    expect(JSON.parse((await type(['greet', 'bug', '--json'])).stderr)).toMatchObject({ code: 'internal' });
+  });
+});
+
+describe('help', () => {
+  test('is what freehold alone, help, --help and -h print', async () => {
+    const { status, stdout, stderr } = await type([]);
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('Greet somebody');
+    for (const inputs of [['help'], ['--help'], ['-h']]) expect((await type(inputs)).stdout).toBe(stdout);
+  });
+
+  test('of one command is printed by help and by --help', async () => {
+    const { status, stdout } = await type(['greetings', 'list', '--help']);
+    expect(status).toBe(0);
+    expect(stdout).toContain('EXAMPLES\n  freehold greetings list\n    lists them');
+    expect((await type(['help', 'greetings', 'list'])).stdout).toBe(stdout);
+    expect((await type(['help', 'nothing'])).status).toBe(2);
+  });
+});
+
+test('a noun that nobody described is a bug of the table', async () => {
+  await expect(type([], { ...table, nouns: {} })).rejects.toThrow('the noun greetings is not described');
+});
+
+test('--version prints the version alone', async () => {
+  expect(await type(['--version'])).toEqual({ status: 0, stdout: '1.2.3\n', stderr: '' });
+});

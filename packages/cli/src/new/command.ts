@@ -1,0 +1,94 @@
+/** `freehold new`: makes a vertical that runs, is tested, and lets nobody in yet (spec 1; A-04). */
+import { relative, resolve } from 'node:path';
+import { slug } from '@freehold/contracts';
+import { z } from 'zod';
+import { command } from '../command.ts';
+import { readCheckout } from './checkout.ts';
+import { planProject } from './plan-project.ts';
+import { writeProject } from './write-project.ts';
+
+/** First its length, because the other message does not speak of it. */
+const name = z.string().max(63, 'must have at most 63 characters').pipe(slug);
+
+const path = z.string().min(1, 'must not be empty').optional();
+
+const title = z
+  .string()
+  .trim()
+  .min(1, 'must not be empty')
+  .max(100, 'must have at most 100 characters')
+  .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line of text');
+
+export const newCommand = command({
+  path: ['new'],
+  summary: 'Make a new vertical',
+  description: [
+    'Makes a directory with a vertical: a manifest, one small feature with its table and operations, a development',
+    'server and tests. Everything under /api answers 401 until its authenticatedPrincipal is wired, for which the',
+    'lines are there. A directory that holds something is refused, and a failure leaves nothing behind.',
+    '',
+    'The packages of Freehold are not published yet: --link makes the project use those of a checkout.',
+  ].join('\n'),
+  examples: [
+    {
+      line: 'freehold new acme-notes --link ~/freehold',
+      does: 'in ./acme-notes, with the packages of a checkout',
+    },
+    { line: 'freehold new acme-notes --title "Notes of Acme" --directory notes', does: 'in ./notes' },
+    { line: 'freehold new acme-notes --json', does: 'for a program that reads the answer' },
+  ],
+  arguments: [{ name: 'name', summary: 'Lower-case letters, digits and hyphens, beginning with a letter' }],
+  options: {
+    directory: { summary: 'Where to make it; the default is ./<name>', placeholder: 'dir' },
+    title: { summary: 'What people call it; the default is made of the name', placeholder: 'text' },
+    link: { summary: 'A checkout of Freehold in which npm ci was run', placeholder: 'checkout' },
+  },
+  input: z.strictObject({ name, directory: path, title: title.optional(), link: path }),
+  run: (input, { cwd }) => {
+    const { name: chosen, title: called = titleOf(chosen) } = input;
+    const checkout = input.link === undefined ? null : readCheckout(resolve(cwd, input.link));
+    const directory = resolve(cwd, input.directory ?? chosen);
+    const files = planProject({ name: chosen, title: called, checkout });
+    writeProject(directory, files);
+
+    const shown = relative(cwd, directory) || '.';
+    const next = [...(shown === '.' ? [] : [`cd ${quoted(shown)}`]), 'npm install', 'npm test', 'npm start'];
+    const notes = [
+      'Everything under /api answers 401 until you let people in: README.md says how.',
+      ...(checkout === null ? [UNPUBLISHED] : []),
+    ];
+    return {
+      value: {
+        name: chosen,
+        title: called,
+        directory,
+        link: checkout?.root ?? null,
+        files: [...files.keys()],
+        next,
+        notes,
+      },
+      text: [
+        `Made ${called} in ${shown} (${files.size} files).`,
+        '',
+        'Next:',
+        ...next.map((line) => `  ${line}`),
+        '',
+        ...notes,
+      ].join('\n'),
+    };
+  },
+});
+
+const UNPUBLISHED =
+  'The packages of Freehold are not published yet, so npm install will not find them: make the project with --link.';
+
+/** `acme-notes` → `Acme Notes`. */
+function titleOf(name: string): string {
+  const words = name.split('-').filter(Boolean);
+  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(' ');
+}
+
+/** A path as a shell takes it. */
+function quoted(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

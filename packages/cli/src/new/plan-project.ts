@@ -1,0 +1,101 @@
+/** What a new project consists of: the files of `template/`, with the project's own name and title in them. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { PlatformError } from '@freehold/contracts';
+import { z } from 'zod';
+import type { Checkout } from './checkout.ts';
+
+/** The template is a working project of this name and title. Both words are replaced wherever they stand. */
+const TEMPLATE = fileURLToPath(new URL('../../template', import.meta.url));
+const TEMPLATE_NAME = 'acme-notes';
+const TEMPLATE_TITLE = 'Acme Notes';
+
+/** What npm would take for its own instructions, were it a file of a package. */
+const RENAMED: Readonly<Record<string, string>> = { gitignore: '.gitignore' };
+
+const dependencies = z.record(z.string(), z.string());
+const packageJson = z.object({
+  description: z.string(),
+  dependencies,
+  devDependencies: dependencies,
+});
+
+export interface Project {
+  /** A slug; see `@freehold/contracts`. */
+  readonly name: string;
+  /** One line of text. */
+  readonly title: string;
+  /** Null for the published packages. */
+  readonly checkout: Checkout | null;
+}
+
+/**
+ * The files of a project: path, with `/`, → text.
+ * @throws PlatformError `validation_failed` for a name that one of its dependencies has, and as the checkout does.
+ */
+export function planProject(project: Project): ReadonlyMap<string, string> {
+  return new Map(
+    templateFiles().map((file) => {
+      const text = readFileSync(join(TEMPLATE, file), 'utf8');
+      const own = file === 'package.json' ? planPackageJson(text, project) : substitute(file, text, project);
+      return [RENAMED[file] ?? file, own];
+    }),
+  );
+}
+
+function templateFiles(prefix = ''): string[] {
+  return readdirSync(join(TEMPLATE, prefix), { withFileTypes: true })
+    .filter(({ name }) => name !== 'node_modules' && !name.startsWith('.'))
+    .flatMap((entry) => {
+      const path = `${prefix}${entry.name}`;
+      return entry.isDirectory() ? templateFiles(`${path}/`) : [path];
+    })
+    .sort();
+}
+
+function planPackageJson(text: string, { name, title, checkout }: Project): string {
+  const whole: Record<string, unknown> = JSON.parse(text);
+  const template = packageJson.parse(whole);
+  if (name in template.dependencies || name in template.devDependencies) {
+    throw new PlatformError(
+      'validation_failed',
+      `<name> cannot be used: the project itself depends on the package ${name}.`,
+      { reason: 'name_of_a_dependency', errors: [{ path: '<name>', message: 'is that of a dependency' }] },
+    );
+  }
+  const own = {
+    ...whole,
+    name,
+    description: template.description.replace(TEMPLATE_TITLE, () => title),
+    ...(checkout === null
+      ? {}
+      : {
+          dependencies: mapKeys(template.dependencies, checkout.dependency),
+          devDependencies: mapKeys(template.devDependencies, checkout.tool),
+        }),
+  };
+  return `${JSON.stringify(own, null, 2)}\n`;
+}
+
+/** The same keys, with what is made of each as its value. */
+function mapKeys(
+  table: Readonly<Record<string, string>>,
+  make: (key: string) => string,
+): Record<string, string> {
+  return Object.fromEntries(Object.keys(table).map((key) => [key, make(key)]));
+}
+
+/** In one pass, so that a title with the template's name in it stays as it was given. */
+function substitute(file: string, text: string, { name, title }: Project): string {
+  return text.replaceAll(new RegExp(`${TEMPLATE_NAME}|${TEMPLATE_TITLE}`, 'g'), (found) =>
+    found === TEMPLATE_NAME ? name : escapeFor(file, title),
+  );
+}
+
+/** A title as it must be written in a file: in TypeScript it stands in single quotes. */
+function escapeFor(file: string, title: string): string {
+  if (extname(file) === '.ts') return title.replace(/['\\]/g, '\\$&');
+  if (extname(file) === '.md') return title.replace(/[\\`*_[\]<>#&|]/g, '\\$&');
+  return title;
+}

@@ -1,0 +1,128 @@
+/** Puts the files of a project on disk: all of them, or nothing. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { getSystemErrorMessage } from 'node:util';
+import { PlatformError } from '@freehold/contracts';
+
+/**
+ * Writes a project into a directory that is missing or empty. The files are written beside it and moved there when
+ * all of them exist, so that neither a failure nor a kill leaves half a project under its name.
+ * @throws PlatformError `conflict` when there is something already; `unavailable` when it cannot be written.
+ */
+export function writeProject(directory: string, files: ReadonlyMap<string, string>): void {
+  const found = look(directory);
+  if (found === 'occupied') throw occupied(directory);
+  try {
+    if (found === 'empty') fill(directory, files);
+    else make(directory, files);
+  } catch (error) {
+    if (isSystemError(error)) throw unwritable(directory, error);
+    throw error;
+  }
+}
+
+function look(directory: string): 'missing' | 'empty' | 'occupied' {
+  try {
+    return readdirSync(directory).length === 0 ? 'empty' : 'occupied';
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    if (error.code === 'ENOENT') return 'missing';
+    // A file is there, or it is a directory above that is none.
+    if (error.code === 'ENOTDIR' && existsSync(directory)) return 'occupied';
+    throw unwritable(directory, error);
+  }
+}
+
+/** Makes the directory in one step. Parents that had to be made go again when it fails. */
+function make(directory: string, files: ReadonlyMap<string, string>): void {
+  const parent = dirname(directory);
+  const made = mkdirSync(parent, { recursive: true });
+  const draft = draftIn(parent, basename(directory));
+  try {
+    writeFiles(draft, files);
+    claim(draft, directory);
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true });
+    if (made !== undefined) removeEmpty(parent, made);
+    throw error;
+  }
+}
+
+/** Gives a draft its name, unless somebody has put something there in the meantime. */
+function claim(draft: string, directory: string): void {
+  try {
+    renameSync(draft, directory);
+  } catch (error) {
+    const isTaken = isSystemError(error) && ['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(error.code);
+    throw isTaken ? occupied(directory) : error;
+  }
+}
+
+/** Removes a directory and those above it, up to one of them, for as long as nobody else has put anything in. */
+function removeEmpty(directory: string, upTo: string): void {
+  try {
+    rmdirSync(directory);
+  } catch {
+    return;
+  }
+  if (directory !== upTo) removeEmpty(dirname(directory), upTo);
+}
+
+/**
+ * Fills a directory that exists. It is not replaced, because it may be the one that somebody's shell is in; its entries
+ * are moved into it one by one.
+ */
+function fill(directory: string, files: ReadonlyMap<string, string>): void {
+  const draft = draftIn(directory, 'project');
+  const moved: string[] = [];
+  try {
+    writeFiles(draft, files);
+    for (const entry of readdirSync(draft)) {
+      const target = join(directory, entry);
+      renameSync(join(draft, entry), target);
+      moved.push(target);
+    }
+  } catch (error) {
+    for (const target of moved) rmSync(target, { recursive: true, force: true });
+    throw error;
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+/** A name that nobody else takes. Not `mkdtemp`, whose directories only their maker may read. */
+function draftIn(parent: string, name: string): string {
+  return join(parent, `.${name}.${randomBytes(6).toString('hex')}.draft`);
+}
+
+function writeFiles(directory: string, files: ReadonlyMap<string, string>): void {
+  mkdirSync(directory);
+  for (const [path, text] of files) {
+    const target = join(directory, path);
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, text, { flag: 'wx' });
+  }
+}
+
+function occupied(directory: string): PlatformError {
+  return new PlatformError(
+    'conflict',
+    `There is something at ${directory} already: choose another --directory, or empty it.`,
+    { reason: 'directory_occupied' },
+  );
+}
+
+function unwritable(directory: string, error: SystemError): PlatformError {
+  const why = getSystemErrorMessage(error.errno) ?? 'unknown error';
+  return new PlatformError('unavailable', `Cannot write ${directory}: ${why} (${error.code}).`, {
+    reason: 'cannot_write',
+    cause: error,
+  });
+}
+
+type SystemError = NodeJS.ErrnoException & { readonly code: string; readonly errno: number };
+
+function isSystemError(error: unknown): error is SystemError {
+  return error instanceof Error && 'code' in error && 'errno' in error && typeof error.errno === 'number';
+}

@@ -1,0 +1,17 @@
+/** The tables, version by version. A version that has run anywhere is never edited: add the next one. */
+import type { Migration } from '@freehold/store';
+
+export const migrations: readonly Migration[] = [
+  {
+    version: 1,
+    name: 'notes',
+    sql: `
+CREATE TABLE notes (
+  id TEXT PRIMARY KEY,
+  text TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  completed_at INTEGER
+) STRICT, WITHOUT ROWID;
+`,
+  },
+];

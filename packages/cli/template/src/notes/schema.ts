@@ -1,0 +1,17 @@
+/** A note on the wire. */
+import { idSchema, timestamp } from '@freehold/contracts';
+import { z } from 'zod';
+
+export const NOTE_PREFIX = 'not';
+export const noteId = idSchema(NOTE_PREFIX);
+
+export const noteText = z.string().trim().min(1, 'must not be empty').max(2_000);
+
+export const noteOutput = z.object({
+  id: noteId,
+  text: z.string(),
+  createdAt: timestamp,
+  /** Null until somebody completes it. */
+  completedAt: timestamp.nullable(),
+});
+export type Note = z.infer<typeof noteOutput>;

@@ -1,0 +1,37 @@
+/** What the platform asks of this application beyond its scopes: the owner seat, and the settings it delivers. */
+import type { PlatformSurfaceDeps, ProblemOptions } from '@freehold/vertical-host';
+import type { AppDeps, Bindings, Services } from './env.ts';
+import { manifest } from './manifest.ts';
+
+/**
+ * The dependencies of `mountPlatformSurface`. `mintOwnerClaim` is left out, which the platform is told with 501: add
+ * it together with a page that takes the link's token to `claimOwner` of the identity directory.
+ */
+export function platformSurface(
+  deps: AppDeps,
+  { host, directory }: Services,
+  problems: ProblemOptions,
+): PlatformSurfaceDeps<Bindings> {
+  return {
+    ...problems,
+    platformSecret: () => deps.platformSecret,
+    hostFor: () => host,
+    roles: Object.fromEntries(Object.entries(manifest.roles).map(([key, role]) => [key, role.permissions])),
+    ownerRoleKey: manifest.ownerRole,
+
+    resolveOwner: async ({ request: { tenantId, scopeId, owner }, ownerRoleKey }) => {
+      const { principal, state } = await directory(tenantId, { create: true }).setPendingOwner({
+        scopeId,
+        ...(owner?.email === undefined ? {} : { email: owner.email }),
+        ...(owner?.name === undefined ? {} : { name: owner.name }),
+      });
+      await host.scope(scopeId).assignRole({ principal, role: ownerRoleKey, by: 'platform' });
+      return { ownerSeat: state };
+    },
+
+    onConfigure: ({ request: { tenantId, scopeId, config } }) =>
+      directory(tenantId, { create: true }).putConfig({ scopeId, config }),
+
+    ownerSeat: ({ request: { tenantId, scopeId } }) => directory(tenantId).ownerSeat({ scopeId }),
+  };
+}
