@@ -249,15 +249,57 @@ test('token-type-case-insensitivity and a response without expires_in are fine',
 });
 
 describe('a late or repeated callback of somebody who is signed in', () => {
-  test('goes to onSuccess when its flow is gone, and asks the issuer nothing', async () => {
+  test.each([
+    ['to onSuccess when its login named no place', undefined, '/home'],
+    ['to the returnTo of its login, as the first time', '/inbox?folder=1', '/inbox?folder=1'],
+  ])('goes %s, asks the issuer nothing and changes no cookie', async (_, returnTo, place) => {
     const { approve, visit, issuer } = await start();
-    const callback = await approve();
+    const callback = await approve(returnTo === undefined ? {} : { returnTo });
     await visit(callback);
-    const asked = issuer.count('/token');
-    const again = await visit(callback);
-    expect(again.headers.get('location')).toBe('/home');
-    expect(again.headers.getSetCookie()).toEqual([]);
-    expect(issuer.count('/token')).toBe(asked);
+    const asked = issuer.requests.length;
+    for (let reload = 0; reload < 2; reload += 1) {
+      const again = await visit(callback);
+      expect(again.headers.get('location')).toBe(place);
+      expect(again.headers.getSetCookie()).toEqual([]);
+    }
+    expect(issuer.requests).toHaveLength(asked);
+  });
+
+  test('goes to its own returnTo among several tabs', async () => {
+    const { approve, visit } = await start();
+    const callbacks: string[] = [];
+    for (const returnTo of ['/one', '/two', '/three']) callbacks.push(await approve({ returnTo }));
+    const visitAll = async (): Promise<(string | null)[]> => {
+      const places: (string | null)[] = [];
+      for (const callback of callbacks) places.push((await visit(callback)).headers.get('location'));
+      return places;
+    };
+    expect(await visitAll()).toEqual(['/one', '/two', '/three']);
+    expect(await visitAll()).toEqual(['/one', '/two', '/three']);
+  });
+
+  test('goes to onSuccess when its flow failed the first time', async () => {
+    const { approve, visit, signIn, issuer } = await start();
+    await signIn();
+    issuer.behaviour.signWith = 'unpublished';
+    const failing = await approve({ returnTo: '/inbox' });
+    expect(errorOf(await visit(failing))).toBe('id_token_invalid');
+    expect((await visit(failing)).headers.get('location')).toBe('/home');
+  });
+
+  test('is refused after signing out: a used flow signs nobody in', async () => {
+    const { approve, visit, browser, issuer } = await start();
+    const callback = await approve({ returnTo: '/inbox' });
+    const used = await visit(callback);
+    const usedFlow = used.headers.getSetCookie().find((line) => line.startsWith('sb_oidc_flow='));
+    await visit('/api/auth/logout');
+    const asked = issuer.requests.length;
+    expect(errorOf(await visit(callback))).toBe('flow_expired');
+    // The same with the cookie that says it was used.
+    browser.store(APP, { headers: new Headers({ 'set-cookie': usedFlow ?? '' }) });
+    expect(errorOf(await visit(callback))).toBe('flow_expired');
+    expect(browser.values('sb_session')).toEqual([]);
+    expect(issuer.requests).toHaveLength(asked);
   });
 
   test('goes to its returnTo when its flow has only expired', async () => {

@@ -10,11 +10,11 @@ import type { OidcContext } from './context.ts';
 import { clearCookie, cookieName, fitsInCookie, setCookie } from './cookies.ts';
 import type { IssuerMetadata } from './discovery.ts';
 import { OidcError, type OidcErrorCode } from './errors.ts';
-import { type Flow, flowCookiesWithout, isExpired, readFlows } from './flow.ts';
+import { type Flow, flowCookiesAfter, isExpired, readFlows } from './flow.ts';
 import { sealHint } from './hint.ts';
 import { type IdTokenClaims, verifyIdToken } from './id-token.ts';
 import { oauthHttp } from './lib/oauth-http.ts';
-import { isRecord } from './lib/record.ts';
+import { isRecord, textOrUndefined } from './lib/record.ts';
 import type { IncomingRequest } from './login.ts';
 import { resolveOrigin } from './origin.ts';
 import { mintSession, type SessionUser, type VerifiedSession, verifySession } from './session.ts';
@@ -28,6 +28,8 @@ export interface CompletedLogin {
   readonly verified: VerifiedSession;
   readonly returnTo?: string;
   readonly idToken: string;
+  /** The issuer's own session, which a logout token would name (Back-Channel Logout section 2.1). Often absent. */
+  readonly issuerSid?: string;
   /** `Set-Cookie` values: the session, the logout hint (or its removal), and the flows that are left. */
   readonly setCookies: readonly string[];
 }
@@ -52,16 +54,18 @@ export async function completeLogin(env: OidcContext, request: IncomingRequest):
   if (verified === null) throw new Error('A session that was just minted does not verify.');
 
   const origin = resolveOrigin(env, request);
+  const issuerSid = textOrUndefined(claims.sid);
   return {
     user,
     session,
     verified,
     ...(flow.returnTo === undefined ? {} : { returnTo: flow.returnTo }),
     idToken,
+    ...(issuerSid === undefined ? {} : { issuerSid }),
     setCookies: [
       ...setCookie(env, 'session', origin, session),
       ...hintCookies(env, origin, idToken),
-      ...flowCookiesWithout(env, request.headers, origin, flow.state),
+      ...flowCookiesAfter(env, request.headers, origin, flow),
     ],
   };
 }

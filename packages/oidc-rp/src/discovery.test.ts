@@ -188,15 +188,28 @@ describe('a document that cannot be used is refused', () => {
   });
 });
 
-test('redirects are never followed', async () => {
-  const { rp, issuer } = await makeFixture();
-  const modes: unknown[] = [];
-  issuer.behaviour.intercept = (_, init) => {
-    modes.push(init.redirect);
+test('every request to an issuer has its deadline, and no redirect is ever followed', async () => {
+  const asked: [path: string, redirect: unknown, limitMs: number | undefined][] = [];
+  const limits = new Map<AbortSignal, number>();
+  const deadline = (ms: number): AbortSignal => {
+    const { signal } = new AbortController();
+    limits.set(signal, ms);
+    return signal;
+  };
+  const { signIn, issuer } = await makeFixture({ relyingParty: { deadline } });
+  issuer.behaviour.metadata = { require_pushed_authorization_requests: true };
+  issuer.behaviour.intercept = ({ path }, { redirect, signal }) => {
+    asked.push([path, redirect, signal == null ? undefined : limits.get(signal)]);
     return undefined;
   };
-  await rp.issuer.metadata();
-  expect(modes).toEqual(['manual']);
+  await signIn({ user: { sub: 'alice-1' } });
+  expect(asked).toEqual([
+    [DISCOVERY, 'manual', 5000],
+    ['/par', 'manual', 10_000],
+    ['/token', 'manual', 10_000],
+    ['/jwks', 'manual', 5000],
+    ['/userinfo', 'manual', 10_000],
+  ]);
 });
 
 test('an issuer on the loopback interface may be plain http, endpoints included', async () => {

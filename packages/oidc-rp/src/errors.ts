@@ -1,4 +1,4 @@
-/** Every way a sign-in can fail, as a closed list of codes that is safe to show in a URL. */
+/** Every way a sign-in or a sign-out can fail, as a closed list of codes that is safe to show in a URL. */
 
 interface OidcFailure {
   readonly status: 400 | 403 | 405 | 502 | 503;
@@ -68,10 +68,20 @@ const FAILURES = {
     retryable: false,
     message: 'You are signed out in this browser, but the session could not be ended everywhere.',
   },
+  logout_request_invalid: {
+    status: 400,
+    retryable: false,
+    message: 'The identity provider sent a sign-out that cannot be believed.',
+  },
   prefetch_refused: {
     status: 503,
     retryable: true,
     message: 'This address is only for a person who follows the link.',
+  },
+  navigation_required: {
+    status: 403,
+    retryable: false,
+    message: 'This address is only for a person who follows a link to it.',
   },
   method_not_allowed: { status: 405, retryable: false, message: 'This address answers only GET.' },
 } as const satisfies Record<string, OidcFailure>;

@@ -1,4 +1,11 @@
 /** The relying party: sign-in by authorization code at one OpenID Connect issuer, sessions in signed cookies. */
+export {
+  BACKCHANNEL_LOGOUT_PATH,
+  type BackchannelLogoutHooks,
+  handleBackchannelLogout,
+  type MountBackchannelLogoutOptions,
+  mountBackchannelLogout,
+} from './backchannel-logout.ts';
 export { type CompletedLogin, completeLogin } from './callback.ts';
 export type { ClientAuthMethod, OidcContext } from './context.ts';
 export {
@@ -13,6 +20,7 @@ export {
 export { type IssuerMetadata, SIGNING_ALGORITHMS, type SigningAlgorithm } from './discovery.ts';
 export { checkOidcEnv, isConfidentialUrl, isLoopbackHost, type OidcEnv, parseOidcEnv } from './env.ts';
 export { OIDC_ERROR_CODES, OidcConfigError, OidcError, type OidcErrorCode } from './errors.ts';
+export { isDeliberate } from './fetch-metadata.ts';
 export { hintFromHeaders } from './hint.ts';
 export { type Issuer, type IssuerOptions, type JwtExpectations, makeIssuer } from './issuer.ts';
 export { deriveKey, type KeyPurpose } from './keys.ts';
@@ -25,6 +33,7 @@ export {
   isPrefetch,
 } from './login.ts';
 export { federatedLogoutUrl } from './logout.ts';
+export { type LogoutToken, verifyLogoutToken } from './logout-token.ts';
 export { type MountOidcOptions, mountOidcRoutes } from './mount.ts';
 export { resolveOrigin } from './origin.ts';
 export { makeRelyingParty, type RelyingParty, type RelyingPartyOptions } from './relying-party.ts';

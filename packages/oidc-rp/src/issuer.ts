@@ -28,6 +28,8 @@ export interface JwtExpectations {
   /** The `typ` header, such as `at+jwt` or `logout+jwt`; any when left out. */
   readonly typ?: string;
   readonly requiredClaims?: readonly string[];
+  /** Accept a token without `exp`, whose age the caller judges; one that is present holds all the same. */
+  readonly isExpiryOptional?: boolean;
   /** Default: what the issuer says it signs ID tokens with. Symmetric algorithms cannot be named. */
   readonly algorithms?: readonly SigningAlgorithm[];
 }
@@ -66,12 +68,19 @@ export function makeIssuer(options: IssuerOptions): Issuer {
     metadata: discovery.get,
     async verifyJwt(token, expected = {}) {
       const metadata = await discovery.get();
+      const nowMs = options.now();
+      // Every comparison with an impossible time is false, and the token would never have expired.
+      if (!Number.isFinite(nowMs)) throw new TypeError('The clock must answer milliseconds since the epoch.');
       const { payload } = await jwtVerify(token, keySetAt(metadata.jwksUri), {
         issuer: options.url,
         algorithms: [...(expected.algorithms ?? metadata.idTokenAlgorithms)],
-        currentDate: new Date(options.now()),
+        currentDate: new Date(nowMs),
         clockTolerance: CLOCK_TOLERANCE_S,
-        requiredClaims: ['iss', 'exp', ...(expected.requiredClaims ?? [])],
+        requiredClaims: [
+          'iss',
+          ...(expected.isExpiryOptional === true ? [] : ['exp']),
+          ...(expected.requiredClaims ?? []),
+        ],
         ...(expected.audience === undefined ? {} : { audience: expected.audience }),
         ...(expected.typ === undefined ? {} : { typ: expected.typ }),
       });

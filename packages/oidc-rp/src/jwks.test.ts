@@ -1,7 +1,7 @@
-import { errors } from 'jose';
+import { errors, exportJWK, generateKeyPair } from 'jose';
 import { describe, expect, test } from 'vitest';
-import { UNKNOWN_KEY_COOLDOWN_MS } from './jwks.ts';
-import { DOCUMENT_TTL_MS, STALE_MAX_MS } from './lib/cached-document.ts';
+import { makeKeySet, UNKNOWN_KEY_COOLDOWN_MS } from './jwks.ts';
+import { DOCUMENT_TTL_MS, FAILURE_TTL_MS, STALE_MAX_MS } from './lib/cached-document.ts';
 import { type Fixture, makeFixture } from './testing/fixture.ts';
 
 const down = (): never => {
@@ -53,7 +53,95 @@ test('invented key names cause at most one fetch in 30 seconds', async () => {
   await expect(fixture.rp.issuer.verifyJwt(rotated)).resolves.toMatchObject({ sub: 'alice-1' });
 });
 
+test('everybody who signs in at the moment of a rotation waits for one fetch, and is signed in', async () => {
+  const fixture = await makeFixture();
+  await idToken(fixture);
+  await fixture.issuer.rotateKeys();
+  const requests: Request[] = [];
+  for (let person = 0; person < 4; person += 1) {
+    requests.push(fixture.browser.request(await fixture.approve()));
+  }
+  const signedIn = await Promise.all(requests.map((request) => fixture.rp.completeLogin(request)));
+  expect(signedIn).toHaveLength(4);
+  expect(fixture.issuer.count('/jwks')).toBe(2);
+});
+
+test('a token that comes while newer keys are being fetched is judged by those', async () => {
+  const fixture = await makeFixture();
+  await idToken(fixture);
+  await fixture.issuer.rotateKeys();
+  const kept = await fixture.issuer.publicKeys();
+  const request = fixture.browser.request(await fixture.approve());
+  let answer: (response: Response) => void = () => undefined;
+  const late = new Promise<Response>((resolve) => {
+    answer = resolve;
+  });
+  fixture.issuer.behaviour.intercept = ({ path }) => (path === '/jwks' ? late : undefined);
+  const first = fixture.rp.completeLogin(request);
+  while (fixture.issuer.count('/jwks') < 2) await new Promise((resolve) => setImmediate(resolve));
+  const others = ['a', 'b', 'c'].map(async (sub) =>
+    fixture.rp.issuer.verifyJwt(await fixture.issuer.logoutToken({ sub }), { isExpiryOptional: true }),
+  );
+  await new Promise((resolve) => setImmediate(resolve));
+  answer(Response.json(kept));
+  await expect(first).resolves.toMatchObject({ user: { id: 'alice-1' } });
+  await expect(Promise.all(others)).resolves.toMatchObject([{ sub: 'a' }, { sub: 'b' }, { sub: 'c' }]);
+  expect(fixture.issuer.count('/jwks')).toBe(2);
+});
+
+test('a new key is found at whatever moment of its arrival a token names it', async () => {
+  const jwk = async (kid: string) => ({
+    ...(await exportJWK((await generateKeyPair('ES256')).publicKey)),
+    kid,
+  });
+  const before = { keys: [await jwk('old')] };
+  const after = { keys: [...before.keys, await jwk('new')] };
+  const token = { payload: '', signature: '' };
+  for (let delay = 0; delay < 60; delay += 1) {
+    let published = before;
+    const resolve = makeKeySet({
+      url: 'https://issuer.example/jwks',
+      // Answers without leaving the microtask queue, so that every turn of it is a moment.
+      fetch: async () => Object.assign(new Response(), { json: async () => published }),
+      now: () => 0,
+      deadline: () => new AbortController().signal,
+      waitMaxMs: 1000,
+    });
+    await resolve({ alg: 'ES256', kid: 'old' }, token);
+    published = after;
+    const first = resolve({ alg: 'ES256', kid: 'new' }, token);
+    for (let turn = 0; turn < delay; turn += 1) await Promise.resolve();
+    const second = resolve({ alg: 'ES256', kid: 'new' }, token);
+    await expect(Promise.all([first, second])).resolves.toHaveLength(2);
+  }
+});
+
 describe('an outage of the key set', () => {
+  test('leaves known keys believed, and an unknown one undecided: 503, asked for once in 30 seconds', async () => {
+    const fixture = await makeFixture();
+    const known = await idToken(fixture);
+    await fixture.issuer.rotateKeys();
+    const unknown = await fixture.issuer.logoutToken({ sub: 'alice-1' });
+    fixture.issuer.behaviour.intercept = (request) => (request.path === '/jwks' ? down() : undefined);
+    await expect(fixture.rp.issuer.verifyJwt(unknown)).rejects.toMatchObject({ code: 'issuer_unavailable' });
+    await expect(fixture.rp.issuer.verifyJwt(unknown)).rejects.toBeInstanceOf(errors.JWKSNoMatchingKey);
+    await expect(fixture.rp.issuer.verifyJwt(known)).resolves.toMatchObject({ sub: 'alice-1' });
+    expect(fixture.issuer.count('/jwks')).toBe(2);
+  });
+
+  test('is remembered for 30 seconds and then asked again', async () => {
+    const fixture = await makeFixture();
+    const token = await fixture.issuer.logoutToken({ sub: 'alice-1' });
+    fixture.issuer.behaviour.intercept = (request) => (request.path === '/jwks' ? down() : undefined);
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      await expect(fixture.rp.issuer.verifyJwt(token)).rejects.toMatchObject({ code: 'issuer_unavailable' });
+    }
+    expect(fixture.issuer.count('/jwks')).toBe(1);
+    delete fixture.issuer.behaviour.intercept;
+    fixture.clock.nowMs += FAILURE_TTL_MS;
+    await expect(fixture.rp.issuer.verifyJwt(token)).resolves.toMatchObject({ sub: 'alice-1' });
+  });
+
   test('is survived with the last good keys', async () => {
     const fixture = await makeFixture();
     await fixture.signIn();
@@ -71,13 +159,18 @@ describe('an outage of the key set', () => {
   });
 });
 
-test.each([
-  ['no list', {}],
-  ['members that are no keys', { keys: [7] }],
-])('a key set with %s is refused', async (_, body) => {
+test.each<[string, () => Response]>([
+  ['no list', () => Response.json({})],
+  ['members that are no keys', () => Response.json({ keys: [7] })],
+  [
+    'a key that is off its curve',
+    () => Response.json({ keys: [{ kty: 'EC', crv: 'P-256', kid: 'es-shared', x: 'AAAA', y: 'AAAA' }] }),
+  ],
+  ['a redirect to it', () => Response.redirect('https://evil.example/jwks', 302)],
+  ['a page in its place', () => new Response('<html>', { headers: { 'content-type': 'text/html' } })],
+])('a key set with %s is refused', async (_, answer) => {
   const fixture = await makeFixture();
-  fixture.issuer.behaviour.intercept = (request) =>
-    request.path === '/jwks' ? Response.json(body) : undefined;
+  fixture.issuer.behaviour.intercept = (request) => (request.path === '/jwks' ? answer() : undefined);
   const request = fixture.browser.request(await fixture.approve());
   await expect(fixture.rp.completeLogin(request)).rejects.toMatchObject({ code: 'issuer_misconfigured' });
 });

@@ -17,28 +17,50 @@ export interface KeySetOptions {
 }
 
 /**
- * A key resolver for jose. Throws `OidcError` `issuer_unavailable` when the keys cannot be had, and jose's
- * `JWKSNoMatchingKey` or `JWKSMultipleMatchingKeys` when the token's key is not exactly one of them.
+ * A key resolver for jose. Throws `OidcError` `issuer_unavailable` or `issuer_misconfigured` when the keys cannot be
+ * had or used, and jose's `JWKSNoMatchingKey` or `JWKSMultipleMatchingKeys` when the token's key is not exactly one
+ * of them.
  */
 export function makeKeySet(options: KeySetOptions): JWTVerifyGetKey {
   const cached = makeCachedDocument({ ...options, load: () => loadKeys(options) });
   let askedAgainAtMs = Number.NEGATIVE_INFINITY;
 
+  /** Keys that may know what others did not: being fetched, or just fetched. The same ones when asking is too soon. */
+  function newerKeys(): Promise<KeySet> {
+    if (!cached.isRefreshing()) {
+      if (options.now() - askedAgainAtMs < UNKNOWN_KEY_COOLDOWN_MS) return cached.get();
+      askedAgainAtMs = options.now();
+    }
+    // After a rotation everybody who signs in at that moment waits for the one fetch.
+    return cached.refresh();
+  }
+
   return async (header, token) => {
     const keys = await cached.get();
     try {
-      return await keys(header, token);
+      return await findKey(keys, header, token);
     } catch (error) {
-      const isUnknown = error instanceof errors.JWKSNoMatchingKey;
-      if (!isUnknown || options.now() - askedAgainAtMs < UNKNOWN_KEY_COOLDOWN_MS) throw error;
-      askedAgainAtMs = options.now();
-      const fresh = await cached.refresh();
-      return fresh(header, token);
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      const newer = await newerKeys();
+      if (newer === keys) throw error;
+      return findKey(newer, header, token);
     }
   };
 }
 
-async function loadKeys({ url, fetch }: KeySetOptions): Promise<ReturnType<typeof createLocalJWKSet>> {
+type KeySet = ReturnType<typeof createLocalJWKSet>;
+
+/** A published key that cannot be imported is the issuer's fault, and not that of a token which names it. */
+async function findKey(keys: KeySet, ...wanted: Parameters<KeySet>): Promise<Awaited<ReturnType<KeySet>>> {
+  try {
+    return await keys(...wanted);
+  } catch (cause) {
+    if (cause instanceof errors.JOSEError) throw cause;
+    throw new OidcError('issuer_misconfigured', 'The key set has a key that cannot be used.', { cause });
+  }
+}
+
+async function loadKeys({ url, fetch }: KeySetOptions): Promise<KeySet> {
   const response = await fetch(url, {
     method: 'GET',
     headers: { accept: 'application/json, application/jwk-set+json' },

@@ -1,4 +1,5 @@
 /** `makeRelyingParty`: the dependency record together with the functions bound to it. */
+import { type BackchannelLogoutHooks, handleBackchannelLogout } from './backchannel-logout.ts';
 import { type CompletedLogin, completeLogin } from './callback.ts';
 import { makeContext, type OidcContext, type OidcContextOptions } from './context.ts';
 import { type BeginLoginOptions, type BegunLogin, beginLogin, type IncomingRequest } from './login.ts';
@@ -35,6 +36,7 @@ export interface RelyingParty extends OidcContext {
     idTokenHint?: string | null,
   ): Promise<string | null>;
   handle(request: Request, options?: AuthRoutesOptions): Promise<Response>;
+  handleBackchannelLogout(request: Request, hooks: BackchannelLogoutHooks): Promise<Response>;
 }
 
 /** Make it once and keep it: it holds derived keys and the issuer's caches. Throws `OidcConfigError`. */
@@ -51,5 +53,6 @@ export function makeRelyingParty(options: RelyingPartyOptions): RelyingParty {
     verifiedSessionFromHeaders: (headers) => verifiedSessionFromHeaders(env, headers),
     federatedLogoutUrl: (origin, path, hint) => federatedLogoutUrl(env, origin, path, hint),
     handle: (request, routes) => handleAuthRequest(env, request, routes),
+    handleBackchannelLogout: (request, hooks) => handleBackchannelLogout(env, request, hooks),
   };
 }

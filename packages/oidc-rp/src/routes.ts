@@ -5,7 +5,8 @@ import type { OidcContext } from './context.ts';
 import { CALLBACK_PATH, clearCookie, LOGIN_PATH, LOGOUT_PATH } from './cookies.ts';
 import { OidcError } from './errors.ts';
 import { failureResponse } from './failure-page.ts';
-import { flowCookiesWithout, readFlows } from './flow.ts';
+import { isDeliberate } from './fetch-metadata.ts';
+import { flowCookiesWithout, returnToOf } from './flow.ts';
 import { hintFromHeaders } from './hint.ts';
 import { beginLogin, isPrefetch } from './login.ts';
 import { federatedLogoutUrl } from './logout.ts';
@@ -19,6 +20,8 @@ export interface SignedIn {
   /** Who was signed in in this browser until now. Their session is replaced and should be ended. */
   readonly previous: VerifiedSession | null;
   readonly idToken: string;
+  /** The issuer's own session: keep it beside `session.sid` to end that one when a logout token names this. */
+  readonly issuerSid?: string;
   readonly request: Request;
 }
 
@@ -60,7 +63,8 @@ export async function handleAuthRequest(
   request: Request,
   options: AuthRoutesOptions = {},
 ): Promise<Response> {
-  const route = ROUTES[new URL(request.url).pathname];
+  const path = new URL(request.url).pathname;
+  const route = ROUTES[path];
   if (route === undefined)
     return new Response(null, { status: 404, headers: { 'cache-control': 'no-store' } });
   // A HEAD is refused too: link checkers send it, and these addresses change something.
@@ -71,6 +75,16 @@ export async function handleAuthRequest(
   }
   if (isPrefetch(request.headers)) {
     return failureResponse(new OidcError('prefetch_refused', 'The browser asked on a guess.'));
+  }
+  // A picture on somebody's page must not sign its readers out, or push their flows from the cookie. The callback
+  // needs no such rule: it does nothing without a flow of this browser and its unguessable state.
+  if (path !== CALLBACK_PATH && !isDeliberate(request.headers, resolveOrigin(env, request))) {
+    const error = new OidcError(
+      'navigation_required',
+      'A page asked by itself, without anybody following a link.',
+    );
+    options.onFailure?.(error);
+    return failureResponse(error);
   }
   return route(env, request, options);
 }
@@ -107,15 +121,20 @@ async function handleCallback(
   const previous = verifiedSessionFromHeaders(env, request.headers);
   try {
     const login = await completeLogin(env, request);
-    await options.onSignedIn?.({ session: login.verified, previous, idToken: login.idToken, request });
-    return redirect(landingPath(login.returnTo) ?? options.onSuccess ?? '/', login.setCookies);
+    await options.onSignedIn?.({
+      session: login.verified,
+      previous,
+      idToken: login.idToken,
+      ...(login.issuerSid === undefined ? {} : { issuerSid: login.issuerSid }),
+      request,
+    });
+    return redirect(landing(options, login.returnTo), login.setCookies);
   } catch (error) {
     const isStale =
       error instanceof OidcError && (error.code === 'flow_expired' || error.code === 'state_mismatch');
     if (isStale && previous !== null) {
       // A reloaded or late callback of somebody who is signed in: nothing was lost, so nothing is reported.
-      const flow = readFlows(env, request.headers).find((candidate) => candidate.state === state);
-      return redirect(landingPath(flow?.returnTo) ?? options.onSuccess ?? '/', []);
+      return redirect(landing(options, returnToOf(env, request.headers, state)), []);
     }
     return fail(error, flowCookiesWithout(env, request.headers, origin, state), options);
   }
@@ -151,12 +170,18 @@ async function handleLogout(
   return redirect(atIssuer ?? returnTo, cleared);
 }
 
+/** Where a sign-in ends. Settings are judged again here, at the sink, since not every caller checks them. */
+function landing(options: AuthRoutesOptions, returnTo: string | undefined): string {
+  return landingPath(returnTo) ?? landingPath(options.onSuccess) ?? '/';
+}
+
 function fail(error: unknown, setCookies: readonly string[], options: AuthRoutesOptions): Response {
   if (!(error instanceof OidcError)) throw error;
   options.onFailure?.(error);
-  if (options.onError === undefined) return withCookies(failureResponse(error), setCookies);
+  const path = landingPath(options.onError);
+  if (path === null) return withCookies(failureResponse(error), setCookies);
   // Only the closed code travels: a description that somebody else wrote is never shown as ours.
-  const url = new URL(options.onError, 'https://path.invalid');
+  const url = new URL(path, 'https://path.invalid');
   url.searchParams.set('error', error.code);
   return redirect(`${url.pathname}${url.search}${url.hash}`, setCookies);
 }

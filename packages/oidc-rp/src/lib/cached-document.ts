@@ -14,6 +14,8 @@ export interface CachedDocument<T> {
   get(): Promise<T>;
   /** The document, fetched now whatever its age. Shares a fetch that is already under way. */
   refresh(): Promise<T>;
+  /** Whether a fetch is under way, so that `refresh` would start none. */
+  isRefreshing(): boolean;
 }
 
 export interface CachedDocumentOptions<T> {
@@ -66,6 +68,7 @@ export function makeCachedDocument<T>(options: CachedDocumentOptions<T>): Cached
 
   return {
     refresh,
+    isRefreshing: () => pending !== undefined,
     async get() {
       if (good !== undefined && options.now() - good.atMs < DOCUMENT_TTL_MS) return good.document;
       try {

@@ -1,5 +1,6 @@
 /** How every request to an issuer is made: with a deadline, a size limit, and no redirect followed. */
 import { OidcError } from '../errors.ts';
+import { readLimitedBody } from './limited-body.ts';
 
 /** The part of `fetch` that is used. An SSRF guard is put in by passing a guarded one. */
 export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;
@@ -59,26 +60,8 @@ function isOutage(status: number): boolean {
 }
 
 async function readLimited(response: Response): Promise<Uint8Array<ArrayBuffer>> {
-  const declared = Number(response.headers.get('content-length') ?? 0);
-  if (declared > RESPONSE_BYTES_MAX) {
-    await response.body?.cancel();
-    throw tooLarge();
-  }
-  if (response.body === null) return new Uint8Array();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body) {
-    size += chunk.byteLength;
-    // Leaving the loop cancels the stream, so nothing more is received.
-    if (size > RESPONSE_BYTES_MAX) throw tooLarge();
-    chunks.push(chunk);
-  }
-  const body = new Uint8Array(size);
-  let offset = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, offset);
-    offset += chunk.byteLength;
-  }
+  const body = await readLimitedBody(response, RESPONSE_BYTES_MAX);
+  if (body === null) throw tooLarge();
   return body;
 }
 

@@ -28,6 +28,12 @@ export interface FakeBehaviour {
   claims?: (claims: JWTPayload) => JWTPayload;
   /** Changes the finished ID token. */
   idToken?: (token: string) => string | Promise<string>;
+  /** Changes a logout token's claims before they are signed. */
+  logoutClaims?: (claims: JWTPayload) => JWTPayload;
+  /** The `typ` header of logout tokens; null for none. Default `logout+jwt`. */
+  logoutType?: string | null;
+  /** Changes the finished logout token. */
+  logoutToken?: (token: string) => string | Promise<string>;
   /** Changes the token response. */
   tokens?: (body: Record<string, unknown>) => Record<string, unknown>;
   /** Default `published`. */
@@ -66,6 +72,8 @@ export interface FakeIssuer {
   approve(authorizationUrl: string, user: FakeUser): string;
   /** The callback URL of a sign-in that the issuer refuses. */
   refuse(authorizationUrl: string, error: string): string;
+  /** A logout token for a subject, one session of the issuer, or both; valid for two minutes. */
+  logoutToken(ended: { sub?: string; sid?: string }): Promise<string>;
   /** New signing keys; the old ones are no longer published. */
   rotateKeys(): Promise<void>;
   /** The published key set. */
@@ -186,13 +194,33 @@ export async function makeFakeIssuer(options: FakeIssuerOptions): Promise<FakeIs
       exp: nowS + 300,
       ...grant.user.claims,
     };
+    const signed = await sign(behaviour.claims?.(claims) ?? claims, {});
+    return behaviour.idToken?.(signed) ?? signed;
+  }
+
+  async function logoutToken(ended: { sub?: string; sid?: string }): Promise<string> {
+    const nowS = Math.floor(options.now() / 1000);
+    const claims: JWTPayload = {
+      iss: url,
+      aud: options.clientId,
+      jti: crypto.randomUUID(),
+      iat: nowS,
+      exp: nowS + 120,
+      events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+      ...ended,
+    };
+    const typ = behaviour.logoutType === undefined ? 'logout+jwt' : behaviour.logoutType;
+    const signed = await sign(behaviour.logoutClaims?.(claims) ?? claims, typ === null ? {} : { typ });
+    return behaviour.logoutToken?.(signed) ?? signed;
+  }
+
+  async function sign(claims: JWTPayload, header: { typ?: string }): Promise<string> {
     const algorithm = behaviour.algorithm ?? 'ES256';
     const pair = algorithm === 'ES256' ? keys.es256 : keys.rs256;
     const kid = `${algorithm === 'ES256' ? 'es' : 'rs'}-${keys.id}`;
-    const signed = await new SignJWT(behaviour.claims?.(claims) ?? claims)
-      .setProtectedHeader(behaviour.namesKey === false ? { alg: algorithm } : { alg: algorithm, kid })
+    return new SignJWT(claims)
+      .setProtectedHeader({ ...header, alg: algorithm, ...(behaviour.namesKey === false ? {} : { kid }) })
       .sign(behaviour.signWith === 'unpublished' ? unpublished.privateKey : pair.privateKey);
-    return behaviour.idToken?.(signed) ?? signed;
   }
 
   function userinfo(request: RecordedRequest): Response {
@@ -241,6 +269,7 @@ export async function makeFakeIssuer(options: FakeIssuerOptions): Promise<FakeIs
     behaviour,
     requests,
     publicKeys,
+    logoutToken,
     count: (path) => requests.filter((request) => request.path === path).length,
     async fetch(address, init) {
       const target = new URL(address);
@@ -279,19 +308,19 @@ export async function makeFakeIssuer(options: FakeIssuerOptions): Promise<FakeIs
   };
 }
 
-/** An ID token of the same claims that says `alg: none` and has no signature. */
+/** A token of the same claims that says `alg: none` and has no signature. */
 export function withoutSignature(token: string): string {
   const header = base64url.encode(JSON.stringify({ alg: 'none' }));
   return `${header}.${token.split('.')[1] ?? ''}.`;
 }
 
-/** The same ID token under a signature whose first bits are wrong. */
+/** The same token under a signature whose first bits are wrong. */
 export function withSpoiltSignature(token: string): string {
   const start = token.lastIndexOf('.') + 1;
   return `${token.slice(0, start)}${token[start] === 'A' ? 'B' : 'A'}${token.slice(start + 1)}`;
 }
 
-/** An ID token of the same claims, signed with HS256 and a secret of the attacker's choosing. */
+/** A token of the same claims, signed with HS256 and a secret of the attacker's choosing. */
 export async function withHmac(token: string, secret: Uint8Array): Promise<string> {
   const claims: JWTPayload = JSON.parse(
     new TextDecoder().decode(base64url.decode(token.split('.')[1] ?? '')),

@@ -86,7 +86,7 @@ export async function makeFixture(options: FixtureOptions = {}): Promise<Fixture
     user?: FakeUser;
     returnTo?: string;
   } = {}): Promise<string> {
-    const query = returnTo === undefined ? '' : `?returnTo=${encodeURIComponent(returnTo)}`;
+    const query = returnTo === undefined ? '' : `?${new URLSearchParams({ returnTo })}`;
     const response = await visit(`/api/auth/login${query}`);
     return issuer.approve(response.headers.get('location') ?? '', user);
   }

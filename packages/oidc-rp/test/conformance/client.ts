@@ -91,7 +91,8 @@ export function claiming(change: Readonly<Record<string, unknown>>): FakeBehavio
   return { claims: (claims) => ({ ...claims, ...change }) };
 }
 
-function reasonOf(error: OidcError | undefined): string | null {
+/** What exactly was refused: the verifier’s error code and claim, or our own detail. */
+export function reasonOf(error: OidcError | undefined): string | null {
   if (error === undefined) return null;
   const { cause } = error;
   if (!(cause instanceof Error) || !('code' in cause)) return error.detail;
