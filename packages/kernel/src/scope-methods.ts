@@ -22,6 +22,9 @@ import type {
   PrincipalId,
   SettleRequest,
   ShredReceipt,
+  TableInfo,
+  TablePage,
+  TableQuery,
   TenantId,
 } from '@freehold/contracts';
 import type { DeliveryResult, WorkDone } from './deliveries/declarations.ts';
@@ -180,6 +183,10 @@ export type ScopeMethods = {
   projectSettings(input: { readonly settings: Readonly<Record<string, string>> }): null;
   /** Replaces what the tenant is entitled to. */
   projectEntitlements(input: { readonly entitlements: Readonly<Record<string, Entitlement>> }): null;
+  /** Every table and view, the platform's own included, with columns and, where it is quick, their number of rows. */
+  tables(input: Record<string, never>): TableInfo[];
+  /** Rows of one table in the order of its key. Long values are shortened, and say so. */
+  table(input: Omit<TableQuery, 'tenantId' | 'scopeId'>): TablePage;
   /** Refused attempts, newest first; `limit` is 1 to 200. */
   listDenials(input: {
     readonly actor?: string;

@@ -13,6 +13,7 @@ import {
   provisionRequest,
   settleRequest,
   type TenantId,
+  tableQuery,
   tenantId as tenantIdSchema,
   timeOfId,
   toTimestamp,
@@ -25,6 +26,7 @@ import {
   type UnitDefinition,
 } from '@freehold/store';
 import { z } from 'zod';
+import { listTables, readTable } from './data-window/tables.ts';
 import { makeLanes } from './deliveries/lanes.ts';
 import { makeWork } from './deliveries/work.ts';
 import { makeDenialStore } from './denials/store.ts';
@@ -57,6 +59,7 @@ const deadLettersInput = deadLettersQuery.omit({ tenantId: true, scopeId: true }
 const requestsInput = platformRequestsQuery.omit({ tenantId: true, scopeId: true });
 const requestHistoryInput = platformRequestHistoryQuery.omit({ tenantId: true, scopeId: true });
 const settleInput = settleRequest.omit({ tenantId: true, scopeId: true });
+const tableInput = tableQuery.omit({ tenantId: true, scopeId: true });
 const facetsInput = facetsQuery.omit({ tenantId: true, scopeId: true });
 const denialsInput = z.strictObject({
   actor: z.string().optional(),
@@ -88,6 +91,8 @@ export function makeScopeUnit(vertical: Vertical, options: ScopeUnitOptions = {}
       'invocation',
       'facets',
       'deadLetters',
+      'tables',
+      'table',
       'listPlatformRequests',
       'platformRequestHistory',
       'listDenials',
@@ -110,6 +115,7 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
   const newest = events.newest();
 
   const sql = unit.guarded({ protectedPrefix: SPINE_PREFIX, readOnly: false });
+  const readOnlySql = unit.guarded({ protectedPrefix: SPINE_PREFIX, readOnly: true });
   const requireEntity = makeRequireEntity(vertical.manifest);
   const requests = makeRequests(unit);
   const settings = makeSettings(unit);
@@ -130,7 +136,7 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
       if (work.enqueue(event, nowMs) && onWork) unit.afterCommit(() => onWork(unit.key));
     },
     sql,
-    readOnlySql: unit.guarded({ protectedPrefix: SPINE_PREFIX, readOnly: true }),
+    readOnlySql,
   });
 
   const work = makeWork({ unit, vertical, lanes: makeLanes(vertical), events, invoke });
@@ -212,6 +218,8 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
     redact: makeRedact({ unit, vertical, events, subjectKeys, sql }),
     projectSettings: settings.projectSettings,
     projectEntitlements: settings.projectEntitlements,
+    tables: () => listTables(db),
+    table: (input) => readTable(db, parseInput('The query', tableInput, input)),
     listDenials: (input) => denials.list(parseInput('The query', denialsInput, input)),
     summarizeDenials: ({ groupBy }) => denials.summarize(groupBy),
     appliedMigrations: () =>
