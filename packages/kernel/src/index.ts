@@ -1,4 +1,11 @@
 /** What one scope does. Start with `vertical.ts` (what a builder writes) and `scope-methods.ts` (what a scope answers). */
+export {
+  ATTACHMENT_BYTES_MAX,
+  type Attachments,
+  type AttachmentsOptions,
+  makeAttachments,
+} from './attachments/attachments.ts';
+export type { BlobEntry, BlobLimits, BlobStore, StoredBlob } from './attachments/blob-store.ts';
 export type {
   Executor,
   ExecutorTools,

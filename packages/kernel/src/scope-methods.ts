@@ -1,6 +1,8 @@
 /** What a scope can be asked: the methods of its unit, with their inputs and answers. */
 import type {
   ActorId,
+  AttachmentMeta,
+  AttachmentRecord,
   ConnectorGranted,
   DeadLetter,
   DenialRecord,
@@ -183,6 +185,18 @@ export type ScopeMethods = {
   projectSettings(input: { readonly settings: Readonly<Record<string, string>> }): null;
   /** Replaces what the tenant is entitled to. */
   projectEntitlements(input: { readonly entitlements: Readonly<Record<string, Entitlement>> }): null;
+  /** Demands the permission to add attachments to a record, before any byte is taken in. */
+  checkAttach(input: { readonly principal: ActorId; readonly entity: EntityRef }): Proof;
+  /** Records an attachment whose bytes are there. See `makeAttachments`, which brings both together. */
+  addAttachment(input: {
+    readonly principal: ActorId;
+    readonly meta: AttachmentMeta & { readonly digest: string; readonly bytes: number };
+  }): AttachmentRecord;
+  attachment(input: { readonly principal: ActorId; readonly id: string }): AttachmentRecord;
+  attachments(input: { readonly principal: ActorId; readonly entity: EntityRef }): AttachmentRecord[];
+  removeAttachment(input: { readonly principal: ActorId; readonly id: string }): null;
+  /** Which of these bytes are needed: by a record, or by one that a rewind could bring back. */
+  heldBlobs(input: { readonly digests: readonly string[] }): string[];
   /** Every table and view, the platform's own included, with columns and, where it is quick, their number of rows. */
   tables(input: Record<string, never>): TableInfo[];
   /** Rows of one table in the order of its key. Long values are shortened, and say so. */

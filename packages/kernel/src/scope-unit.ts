@@ -1,6 +1,7 @@
 /** A scope's unit: the kernel's parts put together over one database. */
 import {
   deadLettersQuery,
+  type EventId,
   entityRef,
   facetsQuery,
   firstIdAt,
@@ -26,6 +27,7 @@ import {
   type UnitDefinition,
 } from '@freehold/store';
 import { z } from 'zod';
+import { makeAttachmentMethods } from './attachments/attachment-methods.ts';
 import { listTables, readTable } from './data-window/tables.ts';
 import { makeLanes } from './deliveries/lanes.ts';
 import { makeWork } from './deliveries/work.ts';
@@ -121,6 +123,9 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
   const settings = makeSettings(unit);
   const newestIds = [...newest.ids, denials.newestId(), requests.newestId()].filter((id) => id !== undefined);
   observeNewest(unit, newestIds, newest.endedAtMs);
+  const onEvent = (event: { readonly id: EventId; readonly type: string }, nowMs: number): void => {
+    if (work.enqueue(event, nowMs) && onWork) unit.afterCommit(() => onWork(unit.key));
+  };
   const invoke = makeInvoke({
     unit,
     vertical,
@@ -132,9 +137,7 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
     subjectKeys,
     requests,
     settings,
-    onEvent: (event, nowMs) => {
-      if (work.enqueue(event, nowMs) && onWork) unit.afterCommit(() => onWork(unit.key));
-    },
+    onEvent,
     sql,
     readOnlySql,
   });
@@ -218,6 +221,15 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
     redact: makeRedact({ unit, vertical, events, subjectKeys, sql }),
     projectSettings: settings.projectSettings,
     projectEntitlements: settings.projectEntitlements,
+    ...makeAttachmentMethods({
+      vertical,
+      unit,
+      permissions,
+      denials,
+      events,
+      requireEntity,
+      onEvent,
+    }),
     tables: () => listTables(db),
     table: (input) => readTable(db, parseInput('The query', tableInput, input)),
     listDenials: (input) => denials.list(parseInput('The query', denialsInput, input)),

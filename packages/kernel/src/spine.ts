@@ -1,5 +1,6 @@
 /** The platform's own tables in every scope: what was done, what happened, who may, and what was refused. */
 import type { MigrationSet } from '@freehold/store';
+import { attachmentsMigration } from './attachments/schema.ts';
 import { deliveriesMigration } from './deliveries/schema.ts';
 import { eventsByTypeMigration } from './events/schema.ts';
 import { parentsMigration } from './permissions/parents.ts';
@@ -76,5 +77,6 @@ CREATE INDEX _spine_grants_wide ON _spine_grants (subject, permission) WHERE ent
     platformRequestsMigration,
     settingsMigration,
     sealingMigration,
+    attachmentsMigration,
   ],
 };

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ATTACHMENT_SQL } from '../src/attachments/store.ts';
 import { DELIVERY_SQL } from '../src/deliveries/store.ts';
 import { DENIAL_SQL } from '../src/denials/store.ts';
 import { FACET_SQL } from '../src/events/facets.ts';
@@ -34,6 +35,7 @@ const { summaryByActor, summaryByOperation, list, ...denialSearches } = DENIAL_S
 const searches = Object.entries({
   ...prefixed('events', EVENT_SQL),
   ...prefixed('facets', FACET_SQL),
+  ...prefixed('attachments', ATTACHMENT_SQL),
   ...prefixed('deliveries', DELIVERY_SQL),
   ...prefixed('platform requests', REQUEST_SQL),
   ...prefixed('permissions', PERMISSION_SQL),

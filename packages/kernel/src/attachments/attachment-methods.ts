@@ -1,0 +1,192 @@
+/**
+ * Attachments inside a scope: records with the owning record's permissions, and events in its history. The bytes lie
+ * elsewhere, and are there before their record is.
+ */
+import {
+  type ActorId,
+  type AttachmentRecord,
+  actorId,
+  attachmentMeta,
+  type EntityRef,
+  type EventId,
+  entityRef,
+  type InvocationId,
+  PlatformError,
+  parseInput,
+} from '@freehold/contracts';
+import { RollbackThen, type UnitContext } from '@freehold/store';
+import { z } from 'zod';
+import type { DenialStore } from '../denials/store.ts';
+import type { EventStore } from '../events/store.ts';
+import type { RequireEntity } from '../lib/entities.ts';
+import { refusalReason, refusalWords } from '../permissions/check-method.ts';
+import type { Permissions, Proof } from '../permissions/permissions.ts';
+import type { ScopeMethods } from '../scope-methods.ts';
+import type { Vertical } from '../vertical.ts';
+import { makeAttachmentStore } from './store.ts';
+
+/** How many attachments one record may have. */
+const OF_ONE_MAX = 200;
+/** How long removed bytes are kept: for as long as a rewind reaches back, and a day. */
+export const ATTACHMENTS_KEPT_MS = 8 * 86_400_000;
+
+type AttachmentMethods = Pick<
+  ScopeMethods,
+  'checkAttach' | 'addAttachment' | 'attachment' | 'attachments' | 'removeAttachment' | 'heldBlobs'
+>;
+
+const addInput = z.strictObject({
+  principal: actorId,
+  meta: attachmentMeta.extend({
+    digest: z.string().regex(/^[0-9a-f]{64}$/),
+    bytes: z.int().min(0),
+  }),
+});
+const oneInput = z.strictObject({ principal: actorId, id: z.string().max(64) });
+const entityInput = z.strictObject({ principal: actorId, entity: entityRef });
+
+export interface AttachmentParts {
+  readonly vertical: Vertical;
+  readonly unit: UnitContext;
+  readonly permissions: Permissions;
+  readonly denials: DenialStore;
+  readonly events: EventStore;
+  readonly requireEntity: RequireEntity;
+  readonly onEvent: (event: { readonly id: EventId; readonly type: string }, nowMs: number) => void;
+}
+
+export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods {
+  const { vertical, unit, permissions, denials, events } = parts;
+  const store = makeAttachmentStore(unit.db);
+
+  /** The owning record, checked, with the permission it takes. */
+  const ruleOf = (named: EntityRef, access: 'read' | 'write'): { entity: EntityRef; permission: string } => {
+    const declared = Object.hasOwn(vertical.manifest.entities, named.type)
+      ? vertical.manifest.entities[named.type]
+      : undefined;
+    if (!declared?.attachments)
+      throw new PlatformError('validation_failed', `Records of type ${named.type} have no attachments.`, {
+        reason: 'no_attachments',
+      });
+    return { entity: parts.requireEntity(named, 'attachment'), permission: declared.attachments[access] };
+  };
+
+  const demand = (principal: ActorId, named: EntityRef, access: 'read' | 'write'): Proof => {
+    const { entity, permission } = ruleOf(named, access);
+    const nowMs = unit.now();
+    const proof = permissions.prove({ principal, permission, entity, nowMs });
+    if (proof) return proof;
+    const error = new PlatformError('permission_denied', refusalWords(vertical, permission), {
+      reason: refusalReason(permission),
+    });
+    throw new RollbackThen(error, () =>
+      denials.save(unit.newId('dnl'), { actor: principal, permission, entity, operation: null }, nowMs),
+    );
+  };
+
+  const requireOne = (id: string): AttachmentRecord => {
+    const found = store.one(id);
+    if (!found)
+      throw new PlatformError('not_found', 'There is no such attachment.', { reason: 'unknown_attachment' });
+    return found;
+  };
+
+  /** An attachment is part of its record's story; its name may say something about somebody, and stays out of it. */
+  const record = (type: string, attachment: AttachmentRecord, principal: ActorId, proof: Proof): void => {
+    const nowMs = unit.now();
+    const [id, invocation] = [unit.newId('evt') as EventId, unit.newId('inv') as InvocationId];
+    const operation = type === 'attachment.added' ? 'attachment/add' : 'attachment/remove';
+    events.append(
+      {
+        id,
+        type,
+        entityType: attachment.entity.type,
+        entityId: attachment.entity.id,
+        actor: principal,
+        operation,
+        invocation,
+        cause: null,
+        piiClass: 'none',
+        subject: null,
+        payload: JSON.stringify({
+          attachment: attachment.id,
+          mediaType: attachment.mediaType,
+          bytes: attachment.bytes,
+          digest: attachment.digest,
+        }),
+        atMs: nowMs,
+      },
+      JSON.stringify(proof),
+    );
+    events.saveInvocation({
+      id: invocation,
+      operation,
+      principal,
+      parent: null,
+      cause: null,
+      idempotencyKey: null,
+      startedAtMs: nowMs,
+      durationMs: 0,
+    });
+    parts.onEvent({ id, type }, nowMs);
+  };
+
+  return {
+    checkAttach: (input) => {
+      const { principal, entity } = parseInput('The attachment', entityInput, input);
+      return demand(principal, entity, 'write');
+    },
+
+    addAttachment: (input) => {
+      const { principal, meta } = parseInput('The attachment', addInput, input);
+      const proof = demand(principal, meta.entity, 'write');
+      if (store.of(meta.entity, OF_ONE_MAX).length >= OF_ONE_MAX)
+        throw new PlatformError('conflict', `A record has at most ${OF_ONE_MAX} attachments.`, {
+          reason: 'attachments_full',
+        });
+      const id = unit.newId('att');
+      store.insert({
+        id,
+        entityType: meta.entity.type,
+        entityId: meta.entity.id,
+        digest: meta.digest,
+        bytes: meta.bytes,
+        mediaType: meta.mediaType,
+        filename: meta.filename,
+        by: principal,
+        atMs: unit.now(),
+      });
+      const added = requireOne(id);
+      record('attachment.added', added, principal, proof);
+      return added;
+    },
+
+    attachment: (input) => {
+      const { principal, id } = parseInput('The attachment', oneInput, input);
+      const found = requireOne(id);
+      demand(principal, found.entity, 'read');
+      return found;
+    },
+
+    attachments: (input) => {
+      const { principal, entity } = parseInput('The record', entityInput, input);
+      demand(principal, entity, 'read');
+      return store.of(entity, OF_ONE_MAX);
+    },
+
+    removeAttachment: (input) => {
+      const { principal, id } = parseInput('The attachment', oneInput, input);
+      const found = requireOne(id);
+      const proof = demand(principal, found.entity, 'write');
+      store.remove(id, unit.now());
+      record('attachment.removed', found, principal, proof);
+      return null;
+    },
+
+    heldBlobs: ({ digests }) => {
+      const afterMs = unit.now() - ATTACHMENTS_KEPT_MS;
+      store.forget(afterMs);
+      return digests.filter((digest) => store.isHeld(digest, afterMs));
+    },
+  };
+}
