@@ -5,7 +5,6 @@ export {
   type AttachmentsOptions,
   makeAttachments,
 } from './attachments/attachments.ts';
-export type { BlobEntry, BlobLimits, BlobStore, StoredBlob } from './attachments/blob-store.ts';
 export type {
   Executor,
   ExecutorTools,

@@ -10,9 +10,9 @@ import {
   parseInput,
   type ScopeId,
 } from '@freehold/contracts';
+import type { BlobStore } from '@freehold/store';
 import type { ScopeStub } from '../scope-host.ts';
 import { ATTACHMENTS_KEPT_MS } from './attachment-methods.ts';
-import type { BlobStore } from './blob-store.ts';
 
 /** How large one attachment may be, unless the vertical says otherwise: 50 MiB. */
 export const ATTACHMENT_BYTES_MAX = 50 * 1_024 * 1_024;

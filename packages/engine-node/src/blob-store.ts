@@ -1,0 +1,163 @@
+/** The bytes of attachments in a directory: one file a blob, named by its SHA-256, whole or not there. */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { PlatformError } from '@freehold/contracts';
+import {
+  assertUnitKey,
+  type BlobEntry,
+  type BlobLimits,
+  type BlobStore,
+  type StoredBlob,
+} from '@freehold/store';
+
+const DIGEST = /^[0-9a-f]{64}$/;
+/** Names of files that are still coming in. */
+const COMING = /^\.coming-/;
+
+export interface NodeBlobStoreOptions {
+  /** The data directory; the bytes of a scope lie under `blobs/<scope id>`. */
+  readonly dataDirectory: string;
+  readonly scopeId: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** A part of a file name that no two uploads share. Default: `crypto.randomUUID`. */
+  readonly newName?: () => string;
+}
+
+/** Makes the store of one scope. It makes its directory with the first bytes. */
+export function makeNodeBlobStore(options: NodeBlobStoreOptions): BlobStore {
+  const { dataDirectory, scopeId, now, newName = () => crypto.randomUUID() } = options;
+  assertUnitKey(scopeId);
+  const root = join(dataDirectory, 'blobs', scopeId);
+  /** Two levels, so that no directory grows beyond what a file system is quick with. */
+  const folderOf = (digest: string): string => join(root, digest.slice(0, 2));
+  const pathOf = (digest: string): string => join(folderOf(digest), requireDigest(digest));
+
+  return {
+    put: async (body, limits) => {
+      await mkdir(root, { recursive: true, mode: 0o700 });
+      const coming = join(root, `.coming-${newName()}`);
+      try {
+        const stored = await takeIn(coming, body, limits);
+        await mkdir(folderOf(stored.digest), { recursive: true, mode: 0o700 });
+        await rename(coming, pathOf(stored.digest));
+        await syncDirectory(folderOf(stored.digest));
+        const at = new Date(now());
+        await utimes(pathOf(stored.digest), at, at);
+        return stored;
+      } catch (error) {
+        await rm(coming, { force: true });
+        throw error instanceof PlatformError ? error : unavailable(error);
+      }
+    },
+
+    open: async (digest) => {
+      const path = pathOf(digest);
+      const found = await stat(path).catch(orMissing);
+      return found ? checked(createReadStream(path), digest) : null;
+    },
+
+    delete: async (digest) => {
+      await rm(pathOf(digest), { force: true }).catch(rethrowUnavailable);
+    },
+
+    list: async function* list(): AsyncIterable<BlobEntry> {
+      const folders = (await readdir(root).catch(orMissing)) ?? [];
+      for (const folder of folders) {
+        if (COMING.test(folder)) continue;
+        for (const digest of (await readdir(join(root, folder)).catch(orMissing)) ?? []) {
+          const found = await stat(join(root, folder, digest)).catch(orMissing);
+          if (found && DIGEST.test(digest)) yield { digest, bytes: found.size, atMs: found.mtimeMs };
+        }
+      }
+    },
+
+    clear: async () => {
+      await rm(root, { recursive: true, force: true }).catch(rethrowUnavailable);
+    },
+  };
+}
+
+/** Writes the stream to a file, counting and hashing, and makes it durable. */
+async function takeIn(
+  path: string,
+  body: ReadableStream<Uint8Array>,
+  limits: BlobLimits,
+): Promise<StoredBlob> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const file = await open(path, 'wx', 0o600);
+  try {
+    for await (const chunk of body) {
+      bytes += chunk.byteLength;
+      if (bytes > limits.bytesMax)
+        throw new PlatformError('payload_too_large', `An attachment has at most ${limits.bytesMax} bytes.`);
+      hash.update(chunk);
+      await file.writeFile(chunk);
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  const digest = hash.digest('hex');
+  if (limits.bytes !== undefined && limits.bytes !== bytes)
+    throw mismatch('length_mismatch', `${limits.bytes} bytes were announced and ${bytes} arrived.`);
+  if (limits.digest !== undefined && limits.digest !== digest)
+    throw mismatch('digest_mismatch', 'What arrived is not what was announced: its SHA-256 is another.');
+  return { digest, bytes };
+}
+
+/** A file as a stream that fails at its end when its bytes are not those of the digest. */
+function checked(file: Readable, digest: string): ReadableStream<Uint8Array> {
+  const hash = createHash('sha256');
+  const check = new TransformStream<Uint8Array, Uint8Array>({
+    transform: (chunk, controller) => {
+      hash.update(chunk);
+      controller.enqueue(chunk);
+    },
+    flush: () => {
+      if (hash.digest('hex') !== digest)
+        throw new PlatformError('unavailable', 'The bytes of this attachment are damaged.', {
+          reason: 'blob_damaged',
+        });
+    },
+  });
+  return (Readable.toWeb(file) as ReadableStream<Uint8Array>).pipeThrough(check);
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+function requireDigest(digest: string): string {
+  if (DIGEST.test(digest)) return digest;
+  throw new TypeError('a digest is 64 hexadecimal characters');
+}
+
+function orMissing(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
+  throw unavailable(error);
+}
+
+function rethrowUnavailable(error: unknown): never {
+  throw unavailable(error);
+}
+
+function unavailable(cause: unknown): PlatformError {
+  return new PlatformError('unavailable', 'The attachments cannot be reached right now.', {
+    reason: 'blob_store_failed',
+    cause,
+  });
+}
+
+function mismatch(reason: string, detail: string): PlatformError {
+  return new PlatformError('validation_failed', detail, { reason });
+}
