@@ -4,17 +4,23 @@
  */
 import {
   type ActorId,
+  ID_PREFIXES,
+  makeIdFactory,
   type OperationStub,
   PlatformError,
   type ScopeConnector,
+  type ScopeCopies,
   type ScopeErasure,
   type ScopeEventReads,
   type ScopeId,
   type ScopeRef,
   type ScopeRequests,
+  type ScopeTables,
   type VerticalScopeHost,
 } from '@freehold/contracts';
-import type { Engine, UnitStub } from '@freehold/store';
+import type { BlobStore, Engine, EngineTools, UnitStub } from '@freehold/store';
+import { type Attachments, makeAttachments } from './attachments/attachments.ts';
+import { makeScopeCopies } from './scope-copies.ts';
 import type { ScopeMethods } from './scope-methods.ts';
 import type { ScopeUnit } from './scope-unit.ts';
 import type { Vault } from './sealing/vault.ts';
@@ -23,21 +29,34 @@ import { withSubjectKeys } from './sealing/with-subject-keys.ts';
 /** One scope, from outside. */
 export type ScopeStub = UnitStub<ScopeMethods>;
 
+/** The host of a vertical's scopes. */
 export interface ScopeHost
   extends VerticalScopeHost,
     ScopeEventReads,
     ScopeRequests,
     ScopeConnector,
-    ScopeErasure {
+    ScopeErasure,
+    ScopeTables,
+    ScopeCopies {
   /** The scope itself, for the vertical's own code, which knows whose it is. */
   scope(scopeId: string): ScopeStub;
+  /** Files that belong to records. Every member rejects with `unsupported`, reason `no_blob_store`, without `blobs`. */
+  readonly attachments: Attachments;
   /** The scope as one caller sees it: what `mountOperations` needs. */
   operations(scopeId: string, principal: ActorId): OperationStub;
 }
 
 export interface ScopeHostOptions {
-  readonly engine: Engine;
+  readonly engine: Engine & Partial<EngineTools>;
   readonly unit: ScopeUnit;
+  /** Where the bytes of attachments lie. Without it, there are none. */
+  readonly blobs?: (scopeId: string) => BlobStore;
+  /** How large one attachment may be. Default 50 MiB. */
+  readonly attachmentBytesMax?: number;
+  /** Milliseconds since the epoch. Default: the system's clock. */
+  readonly now?: () => number;
+  /** That many bytes from a cryptographic source. Default: the platform's. */
+  readonly random?: (bytes: number) => Uint8Array;
   /** Where the keys of persons are kept. Without it, an event about a person cannot be emitted, nor anybody erased. */
   readonly vault?: Vault;
 }
@@ -46,7 +65,9 @@ export interface ScopeHostOptions {
  * Builds the host of a vertical's scopes. Every member of the management contract rejects with a `PlatformError`:
  * `not_found`, reason `unknown_scope`, for a scope that does not exist and for another tenant's alike.
  */
-export function makeScopeHost({ engine, unit, vault }: ScopeHostOptions): ScopeHost {
+export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
+  const { engine, unit, vault, blobs, attachmentBytesMax, now = Date.now, random = defaultRandom } = options;
+  const newId = makeIdFactory({ now, random });
   const scope = (scopeId: string): ScopeStub => {
     const stub = engine.unit(unit, scopeId);
     return vault ? withSubjectKeys(stub, scopeId as ScopeId, vault) : stub;
@@ -62,8 +83,41 @@ export function makeScopeHost({ engine, unit, vault }: ScopeHostOptions): ScopeH
     return stub;
   };
 
+  const attachments = makeAttachments({
+    scope,
+    blobs: blobs ?? noBlobs,
+    now,
+    ...(attachmentBytesMax === undefined ? {} : { bytesMax: attachmentBytesMax }),
+  });
+  const copies = makeScopeCopies({
+    engine,
+    unit,
+    vertical: unit.vertical,
+    vault,
+    requireOwned: owned,
+    newSnapshotId: () => newId(ID_PREFIXES.snapshot),
+    now,
+  });
+
   return {
     scope,
+    ...copies,
+    deleteScopeLocal: async (ref) => {
+      await copies.deleteScopeLocal(ref);
+      await blobs?.(ref.scopeId).clear();
+    },
+    attachments,
+    connectorAttachmentUploadLocal: async ({ connection, meta, ...ref }, body) => {
+      await owned(ref);
+      return attachments.add(ref.scopeId, `connection:${connection}`, meta, body);
+    },
+    connectorAttachmentOpenLocal: async ({ connection, attachment, ...ref }) => {
+      await owned(ref);
+      return attachments.open(ref.scopeId, `connection:${connection}`, attachment);
+    },
+    introspectScopeTables: async (ref) => (await owned(ref)).tables({}),
+    introspectScopeTable: async ({ tenantId, scopeId, ...query }) =>
+      (await owned({ tenantId, scopeId })).table(query),
     operations: (scopeId, principal) => {
       const stub = scope(scopeId);
       return {
@@ -142,6 +196,16 @@ export function makeScopeHost({ engine, unit, vault }: ScopeHostOptions): ScopeH
       }),
     summarizeDenialsLocal: async ({ groupBy, ...ref }) => (await owned(ref)).summarizeDenials({ groupBy }),
   };
+}
+
+function noBlobs(): never {
+  throw new PlatformError('unsupported', 'There is no place for attachments here.', {
+    reason: 'no_blob_store',
+  });
+}
+
+function defaultRandom(bytes: number): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(bytes));
 }
 
 function unknownScope(): PlatformError {

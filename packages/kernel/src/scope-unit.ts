@@ -50,7 +50,10 @@ import { spineMigrations } from './spine.ts';
 import type { Vertical } from './vertical.ts';
 
 /** What an engine needs to host the scopes of a vertical. */
-export type ScopeUnit = UnitDefinition<ScopeMethods>;
+export interface ScopeUnit extends UnitDefinition<ScopeMethods> {
+  /** What the scopes are scopes of. */
+  readonly vertical: Vertical;
+}
 
 /** Names of tables that a vertical may read and never write. */
 const SPINE_PREFIX = '_spine_';
@@ -79,7 +82,7 @@ export interface ScopeUnitOptions {
  * `provision` and migrated whenever it is opened: the spine first, then the vertical's own set, guarded.
  */
 export function makeScopeUnit(vertical: Vertical, options: ScopeUnitOptions = {}): ScopeUnit {
-  return defineUnit<ScopeMethods>({
+  const definition = defineUnit<ScopeMethods>({
     kind: `scope-${vertical.manifest.slug}`,
     admit: admitScope,
     migrations: [spineMigrations, { name: 'vertical', migrations: vertical.migrations, guarded: true }],
@@ -104,6 +107,7 @@ export function makeScopeUnit(vertical: Vertical, options: ScopeUnitOptions = {}
     ],
     open: (unit) => openScope(vertical, unit, options),
   });
+  return { ...definition, vertical };
 }
 
 function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitOptions): ScopeMethods {
@@ -218,7 +222,7 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
     platformRequestHistory: (input) => requests.history(parseInput('The query', requestHistoryInput, input)),
     settlePlatformRequest: (input) => requests.settle(parseInput('The answer', settleInput, input)),
     provideKeys: ({ keys }) => subjectKeys.provide(keys),
-    redact: makeRedact({ unit, vertical, events, subjectKeys, sql }),
+    redact: makeRedact({ unit, vertical, subjectKeys, sql }),
     projectSettings: settings.projectSettings,
     projectEntitlements: settings.projectEntitlements,
     ...makeAttachmentMethods({

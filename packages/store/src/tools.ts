@@ -2,7 +2,7 @@
  * What an engine can do with a whole unit, beside calling it: copy it, put it back, take it back in time, look into
  * it. Everything here is asynchronous and stands in line with the unit's calls: none sees half of it.
  */
-import type { SqlValue } from './sql-database.ts';
+import type { SqlDatabase, SqlValue } from './sql-database.ts';
 import type { UnitDefinition, UnitMethods } from './unit.ts';
 
 /** `sqlite`: the database file. `ndjson`: text that any engine reads, see {@link UnitTools.export}. */
@@ -67,6 +67,12 @@ export interface InspectResult {
 }
 
 /**
+ * Judges what is about to take the unit's place, beside the definition's own `admit` and after it: called on the staged
+ * database of a restore and of a rewind. What it writes becomes part of it; what it throws refuses it.
+ */
+export type Admit = (staged: SqlDatabase) => void;
+
+/**
  * The tools of one unit. Members reject with `unsupported`, reason `engine_cannot`, where an engine has no such thing
  * (see its capabilities); with `not_found` for a unit that was never created.
  */
@@ -82,7 +88,7 @@ export interface UnitTools {
    * kind, migrations, the definition's `admit`) and put in place at once.
    * @throws PlatformError `validation_failed`, reason `copy_damaged` or `copy_foreign`.
    */
-  restore(format: CopyFormat, body: ReadableStream<Uint8Array>): Promise<UnitRestored>;
+  restore(format: CopyFormat, body: ReadableStream<Uint8Array>, admit?: Admit): Promise<UnitRestored>;
   /** A named copy beside the unit. */
   snapshot(options: { readonly id: string; readonly name?: string }): Promise<UnitSnapshot>;
   /** Newest first. */
@@ -101,6 +107,7 @@ export interface UnitTools {
    */
   rewind(
     target: { readonly bookmark: string } | { readonly atMs: number },
+    admit?: Admit,
   ): Promise<Bookmark & { readonly undo: string }>;
   /** Removes the unit with its snapshots and its history. Removing it twice is removing it once. */
   remove(): Promise<void>;

@@ -12,7 +12,7 @@ import {
 } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import type { EventWalkResult } from '../scope-methods.ts';
-import { keysNeeded, type Sealed, type Shredded, type SubjectKeys } from '../sealing/subject-keys.ts';
+import { keysNeeded, type Sealed, type SubjectKeys } from '../sealing/subject-keys.ts';
 
 /** How many events one walk answers at most. */
 export const WALK_MAX = 500;
@@ -210,14 +210,6 @@ export function makeEventStore(db: SqlDatabase, subjectKeys: SubjectKeys) {
       const row = one(id);
       return row ? (recordsOf([row], sealed)[0] ?? null) : null;
     },
-
-    /** Replaces every payload about a person by what says that it was erased. */
-    redact: (subject: string, shreddedAt: string): void =>
-      db.run(
-        'UPDATE _spine_events SET payload = ? WHERE subject = ? AND payload IS NOT NULL',
-        JSON.stringify({ $shredded: { at: shreddedAt } } satisfies Shredded),
-        subject,
-      ),
 
     exists: (id: string): boolean => one(id) !== undefined,
   };

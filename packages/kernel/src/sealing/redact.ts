@@ -2,44 +2,65 @@
 import { parseInput, type ShredReceipt, shredReceipt } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { z } from 'zod';
-import type { EventStore } from '../events/store.ts';
 import type { ScopeMethods } from '../scope-methods.ts';
 import type { Vertical } from '../vertical.ts';
-import type { SubjectKeys } from './subject-keys.ts';
+import type { Shredded, SubjectKeys } from './subject-keys.ts';
 
 const redactInput = z.strictObject({ receipt: shredReceipt });
 
+/** The scope's `redact`. */
 export function makeRedact({
   unit,
   vertical,
-  events,
   subjectKeys,
   sql,
 }: {
   readonly unit: UnitContext;
   readonly vertical: Vertical;
-  readonly events: EventStore;
   readonly subjectKeys: SubjectKeys;
   readonly sql: SqlDatabase;
 }): ScopeMethods['redact'] {
-  const remember = ({ subject, keyDigest, shreddedAt }: ShredReceipt): void =>
-    unit.db.run(
-      `INSERT INTO _spine_shredded (subject, key_digest, shredded_at, at) VALUES (?, ?, ?, ?)
-       ON CONFLICT (subject) DO NOTHING`,
-      subject,
-      keyDigest,
-      shreddedAt,
-      unit.now(),
-    );
-
   return (input) => {
     const { receipt } = parseInput('The receipt', redactInput, input);
     subjectKeys.provide({ [receipt.subject]: { shredded: receipt } });
-    events.redact(receipt.subject, receipt.shreddedAt);
-    // Answers that were kept for repeats may hold what was erased.
-    unit.db.run('DELETE FROM _spine_idempotency WHERE subjects IS NOT NULL');
-    vertical.onShred?.({ sql, now: unit.now() }, receipt.subject);
-    remember(receipt);
+    redactScope({ db: unit.db, sql, vertical, receipt, nowMs: unit.now() });
     return null;
   };
+}
+
+/**
+ * Takes a person's payloads out of a scope's database, and what the vertical's `onShred` removes: of the scope itself,
+ * or of an older state of it that is about to take its place. Redacting again changes nothing.
+ */
+export function redactScope({
+  db,
+  sql,
+  vertical,
+  receipt,
+  nowMs,
+}: {
+  readonly db: SqlDatabase;
+  /** The view that the vertical is given. */
+  readonly sql: SqlDatabase;
+  readonly vertical: Vertical;
+  readonly receipt: ShredReceipt;
+  readonly nowMs: number;
+}): void {
+  const { subject, keyDigest, shreddedAt } = receipt;
+  db.run(
+    'UPDATE _spine_events SET payload = ? WHERE subject = ? AND payload IS NOT NULL',
+    JSON.stringify({ $shredded: { at: shreddedAt } } satisfies Shredded),
+    subject,
+  );
+  // Answers that were kept for repeats may hold what was erased.
+  db.run('DELETE FROM _spine_idempotency WHERE subjects IS NOT NULL');
+  vertical.onShred?.({ sql, now: nowMs }, subject);
+  db.run(
+    `INSERT INTO _spine_shredded (subject, key_digest, shredded_at, at) VALUES (?, ?, ?, ?)
+     ON CONFLICT (subject) DO NOTHING`,
+    subject,
+    keyDigest,
+    shreddedAt,
+    nowMs,
+  );
 }

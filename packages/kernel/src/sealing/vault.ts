@@ -19,6 +19,8 @@ export type SubjectKey = { readonly key: string } | { readonly shredded: ShredRe
 export interface Vault {
   /** The keys of subjects; those that are missing are made. */
   keys(scope: ScopeRef, subjects: readonly string[]): Promise<Readonly<Record<string, SubjectKey>>>;
+  /** Everybody who was erased from a scope: what is brought back from an older time is redacted of them. */
+  shredded(scope: ScopeRef): Promise<readonly ShredReceipt[]>;
   /** Destroys a subject's key for good, or remembers that there must never be one. Twice is once. */
   shred(scope: ScopeRef, subject: string): Promise<ShredReceipt>;
 }
@@ -49,7 +51,7 @@ CREATE TABLE subject_keys (
         ],
       },
     ],
-    queries: [],
+    queries: ['shredded'],
     open: (unit) => openVault(unit, keyring),
   });
 }
@@ -121,6 +123,15 @@ function openVault(unit: UnitContext, keyring: Keyring) {
       return receiptOf(subject, load(scopeId, subject) as KeyRow);
     },
 
+    shredded: ({ scopeId }: { scopeId: string }): ShredReceipt[] =>
+      db
+        .all<KeyRow & { subject: string }>(
+          `SELECT subject, wrapped, digest, shredded_at AS shreddedAtMs FROM subject_keys
+           WHERE scope_id = ? AND shredded_at IS NOT NULL ORDER BY subject`,
+          scopeId,
+        )
+        .map((row) => receiptOf(row.subject, row)),
+
     /** Seals again what is under another key than the first: at most so many at a time; answers how many are left. */
     reseal: ({ limit }: { limit: number }): { left: number } => {
       const rows = db.all<{ scopeId: string; subject: string; wrapped: string }>(
@@ -147,10 +158,12 @@ export function makeUnitVault(
   unitOf: (tenantId: string) => {
     keys(input: { scopeId: string; subjects: readonly string[] }): Promise<Record<string, SubjectKey>>;
     shred(input: { scopeId: string; subject: string }): Promise<ShredReceipt>;
+    shredded(input: { scopeId: string }): Promise<ShredReceipt[]>;
   },
 ): Vault {
   return {
     keys: ({ tenantId, scopeId }, subjects) => unitOf(tenantId).keys({ scopeId, subjects }),
+    shredded: ({ tenantId, scopeId }) => unitOf(tenantId).shredded({ scopeId }),
     shred: ({ tenantId, scopeId }, subject) => unitOf(tenantId).shred({ scopeId, subject }),
   };
 }

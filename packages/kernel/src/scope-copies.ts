@@ -1,0 +1,145 @@
+/**
+ * The co-located host's half of the management contract that is about a scope as a whole: its copies, its way back in
+ * time, and queries into it. The engine does the work; here stands what must hold: whose scope it is, and that nobody
+ * who was erased comes back with an older state.
+ */
+import {
+  type BookmarkRecord,
+  type Bookmarks,
+  type BookmarksQuery,
+  PlatformError,
+  QUERY_BYTES_MAX,
+  QUERY_ROWS_MAX,
+  QUERY_TIME_MS,
+  type QueryRequest,
+  type QueryResult,
+  type Restored,
+  type RewindRequest,
+  type Rewound,
+  type ScopeCopies,
+  type ScopeRef,
+  type SnapshotRecord,
+  toTimestamp,
+} from '@freehold/contracts';
+import type { Admit, Bookmark, EngineTools, SqlDatabase, UnitSnapshot, UnitTools } from '@freehold/store';
+import { cellOf, isCut } from './data-window/columns.ts';
+import type { ScopeUnit } from './scope-unit.ts';
+import { redactScope } from './sealing/redact.ts';
+import type { Vault } from './sealing/vault.ts';
+import type { Vertical } from './vertical.ts';
+
+export interface ScopeCopiesParts {
+  readonly engine: Partial<EngineTools>;
+  readonly unit: ScopeUnit;
+  readonly vertical: Vertical;
+  readonly vault: Vault | undefined;
+  /** Rejects unless the scope is the tenant's. */
+  readonly requireOwned: (ref: ScopeRef) => Promise<unknown>;
+  readonly newSnapshotId: () => string;
+  readonly now: () => number;
+}
+
+export function makeScopeCopies(parts: ScopeCopiesParts): ScopeCopies {
+  const { engine, unit, vertical, vault, requireOwned, newSnapshotId, now } = parts;
+
+  const toolsOf = async (ref: ScopeRef): Promise<UnitTools> => {
+    await requireOwned(ref);
+    if (!engine.tools)
+      throw new PlatformError('unsupported', 'This engine cannot copy a scope.', { reason: 'engine_cannot' });
+    return engine.tools(unit, ref.scopeId);
+  };
+
+  /** A state from elsewhere or from before becomes the scope: it must be this tenant's, and hold nobody who was erased. */
+  const admission = async ({ tenantId, scopeId }: ScopeRef): Promise<Admit> => {
+    const receipts = (await vault?.shredded({ tenantId, scopeId })) ?? [];
+    return (staged: SqlDatabase): void => {
+      const whose = staged.get<{ tenantId: string }>('SELECT tenant_id AS tenantId FROM _spine_scope');
+      if (whose?.tenantId !== tenantId)
+        throw new PlatformError('validation_failed', 'This is a copy of another tenant’s scope.', {
+          reason: 'copy_foreign',
+        });
+      for (const receipt of receipts)
+        redactScope({ db: staged, sql: staged, vertical, receipt, nowMs: now() });
+    };
+  };
+
+  return {
+    exportScopeLocal: async ({ format = 'sqlite', ...ref }) => {
+      const copy = await (await toolsOf(ref)).export(format);
+      return { format: copy.format, bookmark: copy.bookmark, body: copy.body };
+    },
+
+    restoreScopeLocal: async ({ format, ...ref }, body): Promise<Restored> => {
+      try {
+        const tools = await toolsOf(ref);
+        const { tables, rows, undo } = await tools.restore(format, body, await admission(ref));
+        return { format, tables, rows, undo };
+      } catch (error) {
+        await body.cancel().catch(() => undefined);
+        throw error;
+      }
+    },
+
+    snapshotScopeLocal: async ({ name, ...ref }): Promise<SnapshotRecord> => {
+      const id = newSnapshotId();
+      return snapshotOf(await (await toolsOf(ref)).snapshot({ id, ...(name === undefined ? {} : { name }) }));
+    },
+    listSnapshotsLocal: async (ref) => (await (await toolsOf(ref)).snapshots()).map(snapshotOf),
+    openSnapshotLocal: async ({ snapshot, ...ref }) => {
+      const { format, bookmark, body } = await (await toolsOf(ref)).openSnapshot(snapshot);
+      return { format, bookmark, body };
+    },
+    deleteSnapshotLocal: async ({ snapshot, ...ref }) => (await toolsOf(ref)).removeSnapshot(snapshot),
+
+    deleteScopeLocal: async (ref) => (await toolsOf(ref)).remove(),
+
+    migrationBookmarksLocal: async ({
+      tenantId,
+      scopeId,
+      at,
+      limit,
+      cursor,
+    }: BookmarksQuery): Promise<Bookmarks> => {
+      const page = await (await toolsOf({ tenantId, scopeId })).bookmarks({
+        limit,
+        ...(at === undefined ? {} : { atMs: Date.parse(at) }),
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      return {
+        items: page.items.map(bookmarkOf),
+        nextCursor: page.nextCursor,
+        current: page.current && bookmarkOf(page.current),
+        earliest: page.earliest && bookmarkOf(page.earliest),
+      };
+    },
+
+    rewindScopeLocal: async ({ bookmark, at, ...ref }: RewindRequest): Promise<Rewound> => {
+      const tools = await toolsOf(ref);
+      const target = bookmark === undefined ? { atMs: Date.parse(at ?? '') } : { bookmark };
+      const reached = await tools.rewind(target, await admission(ref));
+      return { ...bookmarkOf(reached), undo: reached.undo };
+    },
+
+    introspectScopeQuery: async ({ sql, params, ...ref }: QueryRequest): Promise<QueryResult> => {
+      const limits = { rowsMax: QUERY_ROWS_MAX, bytesMax: QUERY_BYTES_MAX, timeMs: QUERY_TIME_MS };
+      const result = await (await toolsOf(ref)).inspect({ sql, params, ...limits });
+      const rows = result.rows.map((row) => row.map(cellOf));
+      const isShortened = rows.some((row) => row.some(isCut));
+      return {
+        columns: [...result.columns],
+        rows,
+        truncated: result.truncated ?? (isShortened ? 'bytes' : null),
+        limits: { rows: QUERY_ROWS_MAX, bytes: QUERY_BYTES_MAX, timeMs: QUERY_TIME_MS },
+        durationMs: result.durationMs,
+      };
+    },
+  };
+}
+
+function bookmarkOf({ bookmark, atMs }: Bookmark): BookmarkRecord {
+  return { bookmark, at: toTimestamp(atMs) };
+}
+
+function snapshotOf({ atMs, ...snapshot }: UnitSnapshot): SnapshotRecord {
+  return { ...snapshot, at: toTimestamp(atMs) };
+}
