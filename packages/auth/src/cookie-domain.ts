@@ -16,6 +16,15 @@ export interface CookieDomainInput {
   readonly sharedDomains?: readonly string[];
 }
 
+/** Characters that the parser of URLs would drop, decode, or take for the end of the host. */
+const NO_HOST = /[\p{Cc}\s/\\?#@%]/u;
+/** RFC 1035, section 2.3.4, without the root's dot. */
+const NAME_LENGTH_MAX = 253;
+/** The same, with the underscore that some host names have. */
+const LABEL = /^[a-z0-9_-]{1,63}$/;
+/** What a `Set-Cookie` header may name: no underscore. */
+const PLAIN_DOMAIN = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/;
+
 /**
  * The narrowest domain that covers every surface, or undefined for a host-only cookie. It is undefined unless all
  * of this holds: there is more than one host; none is an IP address or malformed; what they share has more than
@@ -36,12 +45,9 @@ export function resolveCookieDomain(input: CookieDomainInput): string | undefine
 
 /** The host in one spelling: lower case, punycode, no port and no root dot; null when it is no host name. */
 function canonicalHost(host: string): string | null {
-  if (!URL.canParse(`http://${host}`)) return null;
-  const url = new URL(`http://${host}`);
-  // Anything but a host and a port means that the text was not a host.
-  if (url.username || url.password || url.pathname !== '/' || url.search || url.hash) return null;
-  const name = url.hostname.replace(/\.$/, '');
-  return name === '' || name.includes('..') ? null : name;
+  if (NO_HOST.test(host) || !URL.canParse(`http://${host}`)) return null;
+  const name = new URL(`http://${host}`).hostname.replace(/\.$/, '');
+  return name.length <= NAME_LENGTH_MAX && name.split('.').every((label) => LABEL.test(label)) ? name : null;
 }
 
 /** The labels that all hosts end in. */
@@ -54,6 +60,7 @@ function commonParent(hosts: readonly string[]): string {
 
 /** Whether a domain lies below a suffix that the Public Suffix List names, its private part included. */
 function isRegistrable(domain: string): boolean {
+  if (!PLAIN_DOMAIN.test(domain)) return false;
   const { isIp, isIcann, isPrivate, domain: registrable } = parse(domain, { allowPrivateDomains: true });
   return isIp === false && (isIcann === true || isPrivate === true) && registrable !== null;
 }

@@ -1,6 +1,19 @@
 /** Who is there, and who they are to a tenant. Start with `identity-directory/unit.ts` and `instance-auth.ts`. */
+export { directoryIssuer } from './accounts/contract.ts';
 export type { InstanceConfig } from './config/operations.ts';
 export { type CookieDomainInput, resolveCookieDomain } from './cookie-domain.ts';
+export {
+  makePasswordHasher,
+  type PasswordHasher,
+  type PasswordHasherOptions,
+  type PasswordVerdict,
+} from './directory-provider/passwords/password-hash.ts';
+export {
+  type DirectoryAuthProvider,
+  type DoAuthProviderOptions,
+  doAuthProvider,
+} from './directory-provider/provider.ts';
+export type { AuthTheme } from './directory-provider/theme.ts';
 export { AuthConfigError } from './errors.ts';
 export type { IdentityEvent, IdentityEventType } from './events/operations.ts';
 export { IDENTITY_CHOICE_KEY, type IdentityChoice } from './identity-choice.ts';
@@ -13,10 +26,13 @@ export {
   makeInstanceAuthCache,
 } from './instance-auth-cache.ts';
 export type { AcceptedInvite, EmailMatch, Invite, InvitePreview, InviteState } from './invites/operations.ts';
+export type { Mail, Mailer } from './mailer.ts';
 export type { Member, ResolvedPrincipal, ResolvePrincipalInput } from './people/operations.ts';
 export type { AuthProvider, VerifyingAuthProvider } from './provider.ts';
 export { type OidcAuthProviderOptions, oidcAuthProvider } from './providers/oidc-auth-provider.ts';
 export { type OidcRpAuthProviderOptions, oidcRpAuthProvider } from './providers/oidc-rp-auth-provider.ts';
 export type { AuthRuntime } from './runtime.ts';
 export type { OwnerClaim, OwnerClaimLink, PendingOwner } from './seats/operations.ts';
+export { clientLabel } from './sessions/client-label.ts';
+export type { ListedSession, SignInInput } from './sessions/operations.ts';
 export type { AuthSubject, IssuedSubject, SubjectSession, VerifiedSubject } from './subject.ts';

@@ -1,8 +1,10 @@
 /** The kept authentication of instances: cheap, and never stale. */
+import { makeRelyingParty } from '@freehold/oidc-rp';
 import { describe, expect, test } from 'vitest';
 import { makeBrowser } from '../test/browser.ts';
-import { makeFakeIssuer } from '../test/fake-issuer.ts';
-import { ISSUER, OTHER_SCOPE, openPlatform, SCOPE } from '../test/support.ts';
+import { accessClaims, makeFakeIssuer } from '../test/fake-issuer.ts';
+import { DAY_MS, ISSUER, OTHER_SCOPE, openPlatform, SCOPE, TENANT_A } from '../test/support.ts';
+import { AuthConfigError } from './errors.ts';
 import type { IdentityDirectory } from './identity-directory/unit.ts';
 import { makeInstanceAuthCache } from './instance-auth-cache.ts';
 
@@ -68,6 +70,108 @@ describe('a change takes effect with the next call, without a restart', () => {
   });
 });
 
+describe('how people sign in changes with the next request, without a restart', () => {
+  test('A-14, A-15, A-16, A-17: from nothing to tokens, to the code flow, and back', async () => {
+    const { authOf, directory } = await open();
+    const put = (config: Record<string, string | null>) => directory.putConfig({ scopeId: SCOPE, config });
+    const now = async () => {
+      const auth = await authOf({ directory, scopeId: SCOPE });
+      try {
+        const answer = await auth.provider().handle(new Request('https://app.example/api/auth/login'));
+        return answer.status;
+      } catch (error) {
+        return error instanceof AuthConfigError ? `error ${error.status}` : error;
+      }
+    };
+    expect(await now()).toBe('error 503');
+    await put({ AUTH_PROVIDER: 'oidc' });
+    expect(await now()).toBe('error 500');
+    await put({ OIDC_ISSUER: ISSUER });
+    expect(await now()).toBe(501);
+    await put(choice(ISSUER));
+    expect(await now()).toBe(302);
+    await put({ 'platform:auth': '{}' });
+    expect(await now()).toBe(501);
+    await put({ AUTH_PROVIDER: null });
+    expect(await now()).toBe('error 503');
+  });
+
+  test('A-15: the audience of a token', async () => {
+    const { authOf, directory, issuer, clock } = await open();
+    await directory.putConfig({ scopeId: SCOPE, config: { AUTH_PROVIDER: 'oidc', OIDC_ISSUER: ISSUER } });
+    const resolve = async (aud: string, resource: string[] = []) => {
+      const provider = (await authOf({ directory, scopeId: SCOPE, resource })).provider();
+      const token = await issuer.sign(accessClaims(clock, { aud }));
+      return (await provider.resolve(new Headers({ authorization: `Bearer ${token}` }))) !== null;
+    };
+    const origins = ['https://one.example', 'https://two.example'] as const;
+    // An instance with two host names: what one of them is called opens nothing at the other.
+    for (let i = 0; i < 2; i++) {
+      expect(await resolve(origins[0], [origins[0]])).toBe(true);
+      expect(await resolve(origins[0], [origins[1]])).toBe(false);
+      expect(await resolve(SCOPE, [origins[1]])).toBe(true);
+      expect(await resolve(origins[0])).toBe(false);
+    }
+    await directory.putConfig({ scopeId: SCOPE, config: { OIDC_AUDIENCE: 'api' } });
+    expect([await resolve('api', [origins[0]]), await resolve(origins[0], [origins[0]])]).toEqual([
+      true,
+      false,
+    ]);
+  });
+
+  test('A-11: the session secret: nobody is signed out, a sign-in under way completes, and what was stolen with the former ends with it', async () => {
+    const { authOf, directory, issuer, clock } = await open();
+    await directory.putConfig({ scopeId: SCOPE, config: choice(ISSUER) });
+    const provider = async () => (await authOf({ directory, scopeId: SCOPE })).provider();
+    const browserOf = () =>
+      makeBrowser('https://app.example', async (request) => (await provider()).handle(request));
+    const begin = async (browser: ReturnType<typeof browserOf>) =>
+      issuer.authorize((await browser.get('/api/auth/login')).headers.get('location') ?? '');
+    const isKnown = async (browser: ReturnType<typeof browserOf>) =>
+      (await (await provider()).resolve(browser.headersFor('/'))) !== null;
+
+    const [before, waiting, after] = [browserOf(), browserOf(), browserOf()];
+    await before.get(await begin(before));
+    const back = await begin(waiting);
+    const first = await provider();
+    await directory.rotateSessionSecret({});
+    expect(await provider()).not.toBe(first);
+    expect(await provider()).toBe(await provider());
+    expect((await waiting.get(back)).status).toBe(302);
+    await after.get(await begin(after));
+    expect([await isKnown(before), await isKnown(waiting), await isKnown(after)]).toEqual([true, true, true]);
+
+    // Whoever has the former secret can sign whatever they like with it, for as long as it verifies.
+    const former = (await authOf({ directory, scopeId: SCOPE })).sessionSecrets[1] ?? '';
+    const forge = () =>
+      makeRelyingParty({
+        env: { issuer: ISSUER, clientId: 'app', sessionSecrets: [former] },
+        audience: `${TENANT_A}/${SCOPE}`,
+        fetch: issuer.fetch,
+        now: () => clock.nowMs,
+      }).mintSession({ id: 'mallory' });
+    const forged = async () => {
+      const headers = new Headers({ cookie: `sb_session=${forge()}` });
+      return (await (await provider()).resolve(headers)) !== null;
+    };
+    clock.nowMs += 8 * DAY_MS - 1;
+    expect(await forged()).toBe(true);
+    clock.nowMs += 1;
+    expect(await forged()).toBe(false);
+  });
+
+  test('A-11: a secret that others may have ends at once', async () => {
+    const { authOf, directory, issuer } = await open();
+    await directory.putConfig({ scopeId: SCOPE, config: choice(ISSUER) });
+    const provider = async () => (await authOf({ directory, scopeId: SCOPE })).provider();
+    const browser = makeBrowser('https://app.example', async (request) => (await provider()).handle(request));
+    const login = await browser.get('/api/auth/login');
+    await browser.get(issuer.authorize(login.headers.get('location') ?? ''));
+    await directory.rotateSessionSecret({ keepFormer: false });
+    expect(await (await provider()).resolve(browser.headersFor('/'))).toBeNull();
+  });
+});
+
 test('A-22: tenants and scopes are never taken for each other', async () => {
   const { authOf, directory, other } = await open();
   await directory.putConfig({ scopeId: OTHER_SCOPE, config: { WHERE: 'other scope' } });
@@ -77,6 +181,22 @@ test('A-22: tenants and scopes are never taken for each other', async () => {
     expect((await authOf({ directory, scopeId: OTHER_SCOPE })).config).toEqual({ WHERE: 'other scope' });
     expect((await authOf({ directory: other, scopeId: OTHER_SCOPE })).config).toEqual({});
   }
+});
+
+test('A-40: an instance has the cookie domain of its own surfaces, and its neighbour none', async () => {
+  const { authOf, directory, issuer } = await open();
+  const domains = async (scopeId: string, cookieDomain?: string) => {
+    const provider = (await authOf({ directory, scopeId, cookieDomain })).provider();
+    const browser = makeBrowser('https://app.acme.com', (request) => provider.handle(request));
+    const login = await browser.get('/api/auth/login');
+    const answer = await browser.get(issuer.authorize(login.headers.get('location') ?? ''));
+    const set = answer.headers.getSetCookie().filter((each) => /^sb_session=[^;]/.test(each));
+    return set.map((each) => /; Domain=([^;]*)/.exec(each)?.[1]);
+  };
+  for (const scopeId of [SCOPE, OTHER_SCOPE]) await directory.putConfig({ scopeId, config: choice(ISSUER) });
+  expect(await domains(SCOPE, 'acme.com')).toEqual(['acme.com']);
+  expect(await domains(OTHER_SCOPE)).toEqual([undefined]);
+  expect(await domains(SCOPE)).toEqual([undefined]);
 });
 
 test('instances of one issuer share its metadata', async () => {

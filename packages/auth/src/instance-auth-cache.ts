@@ -2,7 +2,7 @@
 import type { EnvSpec } from '@freehold/contracts';
 import type { Issuer } from '@freehold/oidc-rp';
 import type { IdentityDirectory } from './identity-directory/unit.ts';
-import { buildInstanceAuth, type InstanceAuth } from './instance-auth.ts';
+import { buildInstanceAuth, type InstanceAuth, readInstance } from './instance-auth.ts';
 import { makeLruMap } from './lib/lru-map.ts';
 import { type AuthRuntime, type CompleteRuntime, completeRuntime, issuerAt } from './runtime.ts';
 
@@ -23,27 +23,34 @@ export interface InstanceAuthCacheOptions {
 export type InstanceAuthCache = (instance: {
   readonly directory: IdentityDirectory;
   readonly scopeId: string;
+  /** As in `InstanceAuthInput`. An instance with several host names is kept once for each. */
+  readonly resource?: string | readonly string[];
+  /** The same. Every surface of an instance has the same one, or a sign-in at one would not be seen at the other. */
+  readonly cookieDomain?: string | undefined;
 }) => Promise<InstanceAuth>;
 
 /**
  * Makes a cache for all instances of one vertical. Every call asks the directory for the version of the
- * configuration, so that a change takes effect with the next request and without a restart.
+ * configuration, so that a change of it, and of the session secrets, takes effect with the next request and without
+ * a restart.
  */
 export function makeInstanceAuthCache(options: InstanceAuthCacheOptions): InstanceAuthCache {
   const { envSpec, env, instancesMax = INSTANCES_MAX_DEFAULT } = options;
   const runtime = withSharedIssuers(completeRuntime(options.runtime));
   const kept = makeLruMap<{ readonly version: string; readonly auth: InstanceAuth }>(instancesMax);
 
-  return async ({ directory, scopeId }) => {
-    const known = kept.get(scopeId);
-    const read = await directory.readInstanceConfig({
+  return async (instance) => {
+    const { directory, scopeId, resource = [], cookieDomain = null } = instance;
+    const key = JSON.stringify([scopeId, resource, cookieDomain]);
+    const known = kept.get(key);
+    const read = await readInstance(directory, {
       scopeId,
       ...(known === undefined ? {} : { knownVersion: known.version }),
     });
     if (known !== undefined && !read.changed) return known.auth;
     if (!read.changed) throw new TypeError('the directory left out what was asked for');
-    const auth = await buildInstanceAuth({ directory, scopeId, envSpec, env }, read, runtime);
-    kept.set(scopeId, { version: read.version, auth });
+    const auth = buildInstanceAuth({ ...instance, envSpec, env }, read, runtime);
+    kept.set(key, { version: read.version, auth });
     return auth;
   };
 }

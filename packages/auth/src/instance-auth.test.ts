@@ -56,6 +56,19 @@ async function presentedAtToken(provider: AuthProvider, issuer: FakeIssuer): Pro
 }
 
 describe('A-09: the answer', () => {
+  test('has what the spec names, and every secret that verifies', async () => {
+    const { auth, directory } = await open();
+    expect(Object.keys(auth).sort()).toEqual([
+      'config',
+      'identity',
+      'provider',
+      'sessionSecret',
+      'sessionSecrets',
+      'settings',
+    ]);
+    expect(auth.sessionSecrets).toEqual([await directory.sessionSecret()]);
+  });
+
   test('A-10: identity is the delivered choice', async () => {
     const { auth } = await open({ 'platform:auth': JSON.stringify({ ...choice, extra: 1 }) });
     expect(auth.identity).toEqual(choice);
@@ -70,6 +83,11 @@ describe('A-09: the answer', () => {
     ['an empty issuer', JSON.stringify({ ...choice, issuer: '' })],
     ['no client id', JSON.stringify({ mode: 'oidc', issuer: ISSUER })],
     ['a number for a client id', JSON.stringify({ ...choice, clientId: 7 })],
+    ['an empty client id', JSON.stringify({ ...choice, clientId: '' })],
+    ['a list', JSON.stringify([choice])],
+    ['the mode in capitals', JSON.stringify({ ...choice, mode: 'OIDC' })],
+    ['no mode', JSON.stringify({ issuer: ISSUER, clientId: 'app' })],
+    ['nothing', ''],
   ])('A-10, A-16: %s is no usable choice: identity is null, and provider() is 503', async (_, text) => {
     const { auth } = await open({ 'platform:auth': text });
     expect(auth.identity).toBeNull();
@@ -90,6 +108,18 @@ describe('A-09: the answer', () => {
     expect(auth.sessionSecret).not.toBe(await other.sessionSecret());
   });
 
+  test('A-11: the secret is minted once a tenant, whichever instance comes first, and after a rotation the new one signs', async () => {
+    const { auth, directory, runtime } = await open();
+    const input = { directory, scopeId: OTHER_SCOPE, envSpec: declared, env: {}, runtime };
+    expect((await instanceAuthFor(input)).sessionSecret).toBe(auth.sessionSecret);
+    await directory.rotateSessionSecret({});
+    const rotated = await instanceAuthFor(input);
+    expect(rotated.sessionSecret).not.toBe(auth.sessionSecret);
+    expect(rotated.sessionSecrets).toEqual([rotated.sessionSecret, auth.sessionSecret]);
+    const { items } = await directory.listIdentityEvents({});
+    expect(items.filter((each) => each.type === 'session_secret_minted')).toHaveLength(1);
+  });
+
   test('A-12: settings are delivered over binding over default, and only declared ones', async () => {
     const env = { GREETING: 'bound', AUTH_PROVIDER: 'bound', OIDC_ISSUER: 7, UNDECLARED: 'x' };
     const none = await open();
@@ -98,6 +128,17 @@ describe('A-09: the answer', () => {
     expect(bound.auth.settings).toEqual({ GREETING: 'bound', AUTH_PROVIDER: 'bound' });
     const delivered = await open({ GREETING: 'delivered', UNDECLARED: 'y' }, { env });
     expect(delivered.auth.settings).toEqual({ GREETING: 'delivered', AUTH_PROVIDER: 'bound' });
+  });
+
+  test('A-12: instances that share a binding have their own settings, and an empty delivered one is one', async () => {
+    const env = { GREETING: 'for all', OIDC_ISSUER: 'https://worker.example' };
+    const { directory, other, runtime } = await open({ GREETING: '', OIDC_ISSUER: ISSUER }, { env });
+    const shared = { envSpec: declared, env, runtime };
+    const settings = async (of: typeof directory, scopeId: string) =>
+      (await instanceAuthFor({ ...shared, directory: of, scopeId })).settings;
+    expect(await settings(directory, SCOPE)).toEqual({ GREETING: '', OIDC_ISSUER: ISSUER });
+    expect(await settings(directory, OTHER_SCOPE)).toEqual(env);
+    expect(await settings(other, SCOPE)).toEqual(env);
   });
 
   test('A-12: names of Object’s own members are no settings', async () => {
@@ -258,6 +299,57 @@ describe('provider()', () => {
     expect([(await resolve('api')) !== null, await resolve(SCOPE)]).toEqual([true, null]);
   });
 
+  describe('A-15: the audience', () => {
+    const bound = { AUTH_PROVIDER: 'oidc', OIDC_ISSUER: ISSUER };
+    /** Those of the names for which a token is taken. */
+    async function takenOf(names: string[], delivered: Record<string, string>, resource?: string | string[]) {
+      const more = resource === undefined ? {} : { resource };
+      const { auth, issuer, clock } = await open(delivered, { env: bound, ...more });
+      const taken: string[] = [];
+      for (const aud of names) {
+        const token = await issuer.sign(accessClaims(clock, { aud }));
+        const headers = new Headers({ authorization: `Bearer ${token}` });
+        if ((await auth.provider().resolve(headers)) !== null) taken.push(aud);
+      }
+      return taken;
+    }
+    const names = [SCOPE, OTHER_SCOPE, ORIGIN, `${ORIGIN}/`, `${ORIGIN}/mcp`, 'api', 'app', ISSUER, ''];
+
+    test('is the scope’s id, and the resource that the application says it is', async () => {
+      expect(await takenOf(names, {})).toEqual([SCOPE]);
+      expect(await takenOf(names, {}, ORIGIN)).toEqual([SCOPE, ORIGIN]);
+      expect(await takenOf(names, {}, [ORIGIN, `${ORIGIN}/mcp`])).toEqual([SCOPE, ORIGIN, `${ORIGIN}/mcp`]);
+    });
+
+    test('is what OIDC_AUDIENCE says, and then nothing else; several are separated by spaces', async () => {
+      expect(await takenOf(names, { OIDC_AUDIENCE: 'api' }, ORIGIN)).toEqual(['api']);
+      expect(await takenOf(names, { OIDC_AUDIENCE: ` api  ${ORIGIN}/ ` }, ORIGIN)).toEqual([
+        `${ORIGIN}/`,
+        'api',
+      ]);
+    });
+
+    test('is never everything: an OIDC_AUDIENCE of nothing is none', async () => {
+      for (const OIDC_AUDIENCE of ['', '  '])
+        expect(await takenOf(names, { OIDC_AUDIENCE }, ORIGIN)).toEqual([SCOPE, ORIGIN]);
+    });
+
+    test.each(['app.example', `${ORIGIN}/#x`, `${ORIGIN}/?a=b`, 'urn:x', ''])(
+      'A-17: a resource of %j is a configuration error, and not a name',
+      async (resource) => {
+        const { auth } = await open({}, { env: bound, resource });
+        expect(configError(auth.provider).status).toBe(500);
+      },
+    );
+
+    test('is no matter to a provider that takes no tokens, which names no authorization server', async () => {
+      const { auth } = await open({ 'platform:auth': JSON.stringify(choice) }, { resource: 'nonsense' });
+      expect(auth.provider().authorizationServers).toBeUndefined();
+      const { auth: taking } = await open({}, { env: bound });
+      expect(taking.provider().authorizationServers).toEqual([ISSUER]);
+    });
+  });
+
   test('A-12, A-15: what was delivered wins over the shared binding here too', async () => {
     const env = { AUTH_PROVIDER: 'oidc', OIDC_ISSUER: 'https://worker.example' };
     const { auth, issuer, clock } = await open({ OIDC_ISSUER: ISSUER }, { env });
@@ -309,23 +401,26 @@ describe('provider()', () => {
     expect(auth.provider()).toBe(auth.provider());
   });
 
-  test('A-19: the error carries what a worker needs to raise it as its framework’s exception', async () => {
-    const { auth } = await open({}, { env: { AUTH_PROVIDER: 'oidc' } });
-    const app = new Hono().get('/api/auth/login', (c) => {
-      try {
-        return auth.provider().handle(c.req.raw);
-      } catch (error) {
-        if (error instanceof AuthConfigError)
-          throw new HTTPException(error.status, { message: error.message });
-        throw error;
-      }
-    });
-    const response = await app.request('/api/auth/login');
-    expect([response.status, await response.text()]).toEqual([
-      500,
-      'AUTH_PROVIDER is oidc, and OIDC_ISSUER is not set.',
-    ]);
-  });
+  test.each([
+    [{ AUTH_PROVIDER: 'oidc' }, 500, 'AUTH_PROVIDER is oidc, and OIDC_ISSUER is not set.'],
+    [{}, 503, 'Sign-in is not set up for this instance yet.'],
+  ])(
+    'A-19: with %j a worker raises it as its framework’s exception with %i and the message',
+    async (env, status, message) => {
+      const { auth } = await open({}, { env });
+      const app = new Hono().get('/api/auth/login', (c) => {
+        try {
+          return auth.provider().handle(c.req.raw);
+        } catch (error) {
+          if (error instanceof AuthConfigError)
+            throw new HTTPException(error.status, { message: error.message });
+          throw error;
+        }
+      });
+      const response = await app.request('/api/auth/login');
+      expect([response.status, await response.text()]).toEqual([status, message]);
+    },
+  );
 });
 
 test('a directory that fails is an error, and never an instance without a configuration', async () => {

@@ -1,5 +1,5 @@
 /** Turns what was delivered to one instance into its way of signing people in (spec 2.3 and 5.2). */
-import type { EnvSpec } from '@freehold/contracts';
+import { type EnvSpec, PlatformError } from '@freehold/contracts';
 import type { InstanceConfig } from './config/operations.ts';
 import { type IdentityChoice, parseIdentityChoice } from './identity-choice.ts';
 import type { IdentityDirectory } from './identity-directory/unit.ts';
@@ -16,6 +16,17 @@ export interface InstanceAuthInput {
   readonly envSpec: EnvSpec;
   /** The worker's bindings. They are shared by every instance of the worker. */
   readonly env: Readonly<Record<string, unknown>>;
+  /**
+   * The URLs by which clients name this instance as a resource (RFC 8707, section 2): its origin, its MCP endpoint.
+   * Access tokens made for one of them are taken beside those made for the scope's id, unless OIDC_AUDIENCE says
+   * otherwise. Compared character for character. Default: none.
+   */
+  readonly resource?: string | readonly string[];
+  /**
+   * Domain of this instance's session cookie, from `resolveCookieDomain` over the surfaces that it has. Default: the
+   * runtime's.
+   */
+  readonly cookieDomain?: string | undefined;
   /** Default: the system's clock and network, host-only cookies. */
   readonly runtime?: AuthRuntime;
 }
@@ -26,6 +37,8 @@ export interface InstanceAuth {
   readonly identity: IdentityChoice | null;
   /** The tenant's own session-signing secret. */
   readonly sessionSecret: string;
+  /** Every secret of the tenant's that verifies, the one that signs first: more than one for a while after a rotation. */
+  readonly sessionSecrets: readonly string[];
   /** The declared settings that have a value: delivered, then binding, then manifest default. */
   readonly settings: Readonly<Record<string, string>>;
   /** Everything that was delivered, undeclared keys included. */
@@ -44,36 +57,53 @@ export interface InstanceAuth {
  * @throws PlatformError as the directory does.
  */
 export async function instanceAuthFor(input: InstanceAuthInput): Promise<InstanceAuth> {
-  const read = await input.directory.readInstanceConfig({ scopeId: input.scopeId });
+  const read = await readInstance(input.directory, { scopeId: input.scopeId });
   // Without a known version the directory always answers in full.
   if (!read.changed) throw new TypeError('the directory left out what was asked for');
   return buildInstanceAuth(input, read, completeRuntime(input.runtime));
 }
 
-/** Builds the answer from a full reading. The tenant's secret is minted when this is its first use. */
-export async function buildInstanceAuth(
+/** Reads an instance's configuration. The tenant's secret is minted when this is its first use. */
+export async function readInstance(
+  directory: IdentityDirectory,
+  input: { readonly scopeId: string; readonly knownVersion?: string },
+): Promise<InstanceConfig> {
+  const read = await directory.readInstanceConfig(input);
+  if (!read.changed || read.sessionSecret !== null) return read;
+  await directory.sessionSecret();
+  return directory.readInstanceConfig({ scopeId: input.scopeId });
+}
+
+/** Builds the answer from a full reading. @throws PlatformError `unavailable` when it holds no session secret. */
+export function buildInstanceAuth(
   input: Omit<InstanceAuthInput, 'runtime'>,
   read: Extract<InstanceConfig, { changed: true }>,
   runtime: CompleteRuntime,
-): Promise<InstanceAuth> {
-  const { directory, scopeId, envSpec, env } = input;
+): InstanceAuth {
+  const { directory, scopeId, envSpec, env, cookieDomain = runtime.cookieDomain } = input;
+  const { sessionSecret, sessionSecrets } = read;
+  if (sessionSecret === null)
+    throw new PlatformError('unavailable', 'This tenant has no secret to sign sessions with.', {
+      reason: 'session_secret_missing',
+    });
   const sources: SettingSources = { config: read.config, env, envSpec };
   const identity = parseIdentityChoice(read.config);
-  const sessionSecret = read.sessionSecret ?? (await directory.sessionSecret());
   let selected: VerifyingAuthProvider | undefined;
   return {
     identity,
     sessionSecret,
+    sessionSecrets,
     settings: resolveSettings(sources),
     config: Object.freeze({ ...read.config }),
     provider: () => {
       selected ??= selectProvider({
         instance: { tenantId: read.tenantId, scopeId },
         identity,
-        sessionSecret,
+        sessionSecrets,
+        resources: [input.resource ?? []].flat(),
         sources,
         directory,
-        runtime,
+        runtime: cookieDomain === undefined ? runtime : { ...runtime, cookieDomain },
       });
       return selected;
     },

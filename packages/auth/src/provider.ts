@@ -15,4 +15,9 @@ export interface AuthProvider {
 /** A provider whose subjects name their issuer and session: what the identity directory takes. */
 export interface VerifyingAuthProvider extends AuthProvider {
   resolve(headers: Headers): Promise<VerifiedSubject | null>;
+  /**
+   * Who makes the access tokens that this provider takes: issuer identifiers, for the metadata of the resource
+   * (RFC 9728, section 2). Absent for a provider that takes none.
+   */
+  readonly authorizationServers?: readonly string[];
 }

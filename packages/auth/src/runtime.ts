@@ -1,4 +1,5 @@
 /** What a provider needs of the world, handed in so that tests and engines can choose it. */
+import { PlatformError } from '@freehold/contracts';
 import { type Issuer, makeIssuer } from '@freehold/oidc-rp';
 
 /** Where the clock, the network and the host names of an application come from. */
@@ -22,6 +23,12 @@ export interface AuthRuntime {
   readonly onSuccess?: string;
   /** Where a failed sign-in ends, with `?error=<code>`. Default: a plain page that says what went wrong. */
   readonly onError?: string;
+  /**
+   * Serve `/api/auth/backchannel-logout` too, where the issuer says that somebody signed out there (OpenID Connect
+   * Back-Channel Logout 1.0). It takes a POST of another server without a cookie, so that the application must let
+   * one through to it. Default false.
+   */
+  readonly backchannelLogout?: boolean;
   /** Issuers by URL, so that their metadata and keys are fetched once for many instances. Default: one each. */
   readonly issuer?: (url: string) => Issuer;
 }
@@ -37,7 +44,18 @@ export function completeRuntime(runtime: AuthRuntime = {}): CompleteRuntime {
   return {
     ...runtime,
     fetch: runtime.fetch ?? ((url, init) => globalThis.fetch(url, init)),
-    now: runtime.now ?? Date.now,
+    now: checkedClock(runtime.now ?? Date.now),
+  };
+}
+
+/** No comparison with a time that is no number holds, "expired" among them: whoever asks hears of it instead. */
+function checkedClock(now: () => number): () => number {
+  return () => {
+    const nowMs = now();
+    if (Number.isFinite(nowMs)) return nowMs;
+    throw new PlatformError('unavailable', 'Nobody can be recognized while the clock cannot be read.', {
+      reason: 'clock_unreadable',
+    });
   };
 }
 

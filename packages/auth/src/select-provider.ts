@@ -6,13 +6,17 @@ import type { IdentityDirectory } from './identity-directory/unit.ts';
 import type { VerifyingAuthProvider } from './provider.ts';
 import { oidcAuthProvider } from './providers/oidc-auth-provider.ts';
 import { oidcRpAuthProvider } from './providers/oidc-rp-auth-provider.ts';
+import { parseResource } from './resource-server/metadata.ts';
 import type { CompleteRuntime } from './runtime.ts';
 import { readSetting, type SettingSources } from './settings.ts';
 
 export interface ProviderSelection {
   readonly instance: { readonly tenantId: string; readonly scopeId: string };
   readonly identity: IdentityChoice | null;
-  readonly sessionSecret: string;
+  /** The first signs, all verify. */
+  readonly sessionSecrets: readonly string[];
+  /** The URLs that stand for this instance as a resource. */
+  readonly resources: readonly string[];
   readonly sources: SettingSources;
   readonly directory: IdentityDirectory;
   readonly runtime: CompleteRuntime;
@@ -35,7 +39,7 @@ export function selectProvider(selection: ProviderSelection): VerifyingAuthProvi
 }
 
 function rpProvider(selection: ProviderSelection, identity: IdentityChoice): VerifyingAuthProvider {
-  const { instance, sources, sessionSecret, directory, runtime } = selection;
+  const { instance, sources, sessionSecrets, directory, runtime } = selection;
   const clientSecret = readClientSecret(sources, identity);
   const baseUrl = readSetting(sources, 'BASE_URL');
   return orConfigError(503, () =>
@@ -45,7 +49,7 @@ function rpProvider(selection: ProviderSelection, identity: IdentityChoice): Ver
       clientId: identity.clientId,
       ...(clientSecret ? { clientSecret } : {}),
       ...(baseUrl ? { baseUrl } : {}),
-      sessionSecret,
+      sessionSecret: sessionSecrets,
       directory,
       runtime,
     }),
@@ -73,11 +77,23 @@ function readClientSecret(
     : undefined;
 }
 
-/** The audience is this instance's own unless told otherwise, so that no other resource's token opens it. */
+/**
+ * The audience is this instance's own unless told otherwise, so that no other resource's token opens it: the scope's
+ * id, and the URLs that the application says it has.
+ */
 function bearerProvider(selection: ProviderSelection, issuer: string): VerifyingAuthProvider {
-  const { instance, sources, runtime } = selection;
-  const audience = readSetting(sources, 'OIDC_AUDIENCE') || instance.scopeId;
-  return orConfigError(500, () => oidcAuthProvider({ issuer, audience, runtime }));
+  const { instance, sources, resources, runtime } = selection;
+  const told = readSetting(sources, 'OIDC_AUDIENCE')?.split(/\s+/).filter(Boolean) ?? [];
+  return orConfigError(500, () => {
+    const audience = told.length > 0 ? told : [instance.scopeId, ...resources.map(requireResource)];
+    return oidcAuthProvider({ issuer, audience, runtime });
+  });
+}
+
+function requireResource(resource: string): string {
+  if (parseResource(resource) === null)
+    throw new OidcConfigError('resource', 'A resource must be an absolute URL without query and fragment.');
+  return resource;
 }
 
 /** A setting that is there and cannot be used, with the status of whoever has to repair it. */

@@ -8,6 +8,7 @@
 export interface Account {
   /** `usr_…`: the `sub` of the account's subjects. */
   readonly userId: string;
+  /** In its one spelling (NFKC, lower case), to which mail is written too. */
   readonly email: string;
   readonly name: string | null;
   /** Whether the account's holder has shown that mail to the address reaches them. */
@@ -94,7 +95,11 @@ export type SignInStep =
   | { readonly outcome: 'second_factor'; readonly token: string; readonly expiresAtMs: number }
   | { readonly outcome: 'refused' };
 
-/** The accounts feature of the identity directory. Inputs name the account by `userId` once somebody is signed in. */
+/**
+ * The accounts feature of the identity directory. Inputs name the account by `userId` once somebody is signed in.
+ * Every operation that takes an e-mail address throws `validation_failed` when it is none, and every one that takes a
+ * `userId` and changes something `not_found`, reason `account_unknown`, when there is no such account.
+ */
 export interface AccountOperations {
   /**
    * Asks for an account. An address that has one gets no second: the caller writes to its holder instead, and
@@ -181,12 +186,19 @@ export interface AccountOperations {
     },
   ): SignInStep;
 
-  /** Uses a TOTP code (RFC 6238) or a recovery code for a sign-in that waits for it. Each works once. */
+  /**
+   * Uses a TOTP code (RFC 6238) or a recovery code for a sign-in that waits for it. Each works once. Wrong codes of
+   * an account are counted and locked as wrong passwords are, whichever token they come with.
+   */
   finishSecondFactor(
     input: Attempt & { readonly token: string; readonly code: string },
-  ): SignInStep | { readonly outcome: 'expired' };
+  ): SignInStep | { readonly outcome: 'expired' } | Limited;
 
-  /** A challenge for a passkey ceremony, valid for five minutes and once. */
+  /**
+   * A challenge for a passkey ceremony, valid for five minutes and once.
+   * @throws PlatformError `validation_failed` for a registration that is for nobody or for two; `not_found`, reason
+   * `account_unknown` or `link_unknown`.
+   */
   beginPasskey(input: {
     readonly purpose: 'register' | 'sign_in';
     /** The account, when it is known: its own for `register`. A sign-up link's token stands for one to come. */

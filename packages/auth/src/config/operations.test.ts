@@ -1,6 +1,15 @@
 /** Delivered settings and the tenant's session secret. */
 import { describe, expect, test } from 'vitest';
-import { ISSUER, OTHER_SCOPE, openPlatform, refusal, SCOPE, TENANT_A } from '../../test/support.ts';
+import {
+  DAY_MS,
+  HOUR_MS,
+  ISSUER,
+  OTHER_SCOPE,
+  openPlatform,
+  refusal,
+  SCOPE,
+  TENANT_A,
+} from '../../test/support.ts';
 
 /** A delivered choice, as text. */
 const choice = (issuer: string, clientId = 'app', more: object = {}) =>
@@ -153,9 +162,10 @@ test('the instance config answers only what the caller does not have yet', async
   const first = await directory.readInstanceConfig({ scopeId: SCOPE });
   expect(first).toEqual({
     changed: true,
-    version: `${TENANT_A}/none`,
+    version: `${TENANT_A}/none/none`,
     tenantId: TENANT_A,
     sessionSecret: null,
+    sessionSecrets: [],
     config: {},
   });
   await directory.sessionSecret();
@@ -166,5 +176,125 @@ test('the instance config answers only what the caller does not have yet', async
   expect(await directory.readInstanceConfig({ scopeId: SCOPE, knownVersion: version })).toEqual({
     changed: false,
     version,
+  });
+});
+
+describe('replacing the session secret', () => {
+  /** What verifies, the one that signs first. */
+  async function openRotating() {
+    const platform = await openPlatform();
+    const { directory } = platform;
+    const secrets = async () => {
+      const read = await directory.readInstanceConfig({ scopeId: SCOPE });
+      if (!read.changed) throw new Error('nothing was read');
+      expect(read.sessionSecret).toBe(read.sessionSecrets[0] ?? null);
+      return read.sessionSecrets;
+    };
+    const first = await directory.sessionSecret();
+    return { ...platform, secrets, first };
+  }
+
+  test('a new one signs, and the former verifies for eight days: a session’s seven and one for the clocks', async () => {
+    const { directory, secrets, first, clock } = await openRotating();
+    const replacedAtMs = clock.nowMs;
+    expect(await directory.rotateSessionSecret({})).toEqual({
+      formerValidUntilMs: replacedAtMs + 8 * DAY_MS,
+    });
+    const second = await directory.sessionSecret();
+    expect(second).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    expect(second).not.toBe(first);
+    expect(await secrets()).toEqual([second, first]);
+    clock.nowMs += HOUR_MS;
+    await directory.rotateSessionSecret({});
+    const third = await directory.sessionSecret();
+    expect(await secrets()).toEqual([third, second, first]);
+    clock.nowMs = replacedAtMs + 8 * DAY_MS - 1;
+    expect(await secrets()).toEqual([third, second, first]);
+    clock.nowMs += 1;
+    expect(await secrets()).toEqual([third, second]);
+    clock.nowMs += HOUR_MS;
+    expect(await secrets()).toEqual([third]);
+  });
+
+  test('the version changes with it in every scope, and again when the former secret’s time is over', async () => {
+    const { directory, clock } = await openRotating();
+    const read = async (scopeId: string, knownVersion?: string) =>
+      directory.readInstanceConfig({ scopeId, ...(knownVersion ? { knownVersion } : {}) });
+    const versions = [(await read(OTHER_SCOPE)).version];
+    const step = async (): Promise<void> => {
+      const last = versions.at(-1) ?? '';
+      const next = await read(OTHER_SCOPE, last);
+      expect(next.changed).toBe(true);
+      versions.push(next.version);
+      expect(await read(OTHER_SCOPE, next.version)).toEqual({ changed: false, version: next.version });
+    };
+    await directory.rotateSessionSecret({});
+    await step();
+    await directory.rotateSessionSecret({});
+    await step();
+    clock.nowMs += 8 * DAY_MS;
+    await step();
+    expect(new Set(versions).size).toBe(4);
+  });
+
+  test('five former ones are kept: a sixth rotation is refused, changes nothing, and is possible once one has run out', async () => {
+    const { directory, secrets, clock } = await openRotating();
+    for (let i = 0; i < 5; i++) {
+      await directory.rotateSessionSecret({});
+      clock.nowMs += HOUR_MS;
+    }
+    const full = await secrets();
+    expect(full).toHaveLength(6);
+    expect(await refusal(directory.rotateSessionSecret({}))).toEqual({
+      code: 'conflict',
+      reason: 'rotated_too_often',
+    });
+    expect(await secrets()).toEqual(full);
+    clock.nowMs += 8 * DAY_MS - 5 * HOUR_MS;
+    await directory.rotateSessionSecret({});
+    expect(await secrets()).toEqual([await directory.sessionSecret(), ...full.slice(0, 5)]);
+  });
+
+  test('a secret that others may have ends at once, with all before it, however often', async () => {
+    const { directory, secrets } = await openRotating();
+    for (let i = 0; i < 5; i++) await directory.rotateSessionSecret({});
+    expect(await directory.rotateSessionSecret({ keepFormer: false })).toEqual({ formerValidUntilMs: null });
+    expect(await secrets()).toEqual([await directory.sessionSecret()]);
+  });
+
+  test('a tenant that has none yet gets its first', async () => {
+    const { directory } = await openPlatform();
+    expect(await directory.rotateSessionSecret({ by: 'prn_1' })).toEqual({ formerValidUntilMs: null });
+    const secret = await directory.sessionSecret();
+    expect(await directory.readInstanceConfig({ scopeId: SCOPE })).toMatchObject({
+      sessionSecrets: [secret],
+    });
+  });
+
+  test('is an event that says who did it and what became of the former, and holds no secret; another tenant keeps its own', async () => {
+    const { directory, other, first } = await openRotating();
+    const neighbours = await other.sessionSecret();
+    await directory.rotateSessionSecret({ by: 'prn_1' });
+    await directory.rotateSessionSecret({ keepFormer: false });
+    const { items } = await directory.listIdentityEvents({});
+    expect(items).toMatchObject([
+      { type: 'session_secret_rotated', actor: null, scopeId: null, detail: { former: 'ended' } },
+      { type: 'session_secret_rotated', actor: 'prn_1', detail: { former: 'kept' } },
+      { type: 'session_secret_minted' },
+    ]);
+    const read = JSON.stringify([items, (await directory.readInstanceConfig({ scopeId: SCOPE })).version]);
+    for (const secret of [first, await directory.sessionSecret()]) expect(read).not.toContain(secret);
+    expect(await other.sessionSecret()).toBe(neighbours);
+  });
+
+  test('many at once each take their turn, and none of their secrets is lost', async () => {
+    const { directory, secrets, first } = await openRotating();
+    const answers = await Promise.allSettled(
+      Array.from({ length: 20 }, () => directory.rotateSessionSecret({})),
+    );
+    expect(answers.filter((each) => each.status === 'fulfilled')).toHaveLength(5);
+    const left = await secrets();
+    expect(new Set(left).size).toBe(6);
+    expect(left.at(-1)).toBe(first);
   });
 });

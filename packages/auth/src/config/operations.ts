@@ -1,5 +1,7 @@
 /** Settings delivered to a scope, and the tenant's session secret (spec 2.3). */
+import { createHash } from 'node:crypto';
 import { CONFIG_KEYS_MAX, configPatch, PlatformError, parseInput } from '@freehold/contracts';
+import { SESSION_TTL_MS } from '@freehold/oidc-rp';
 import type { UnitContext } from '@freehold/store';
 import { base64url } from 'jose';
 import { recordEvent } from '../events/operations.ts';
@@ -10,11 +12,16 @@ import {
   parseIdentityChoice,
 } from '../identity-choice.ts';
 import {
+  countFormerSecrets,
+  deleteFormerSecrets,
+  deleteFormerSecretsUpTo,
   deleteSetting,
   loadConfig,
-  loadConfigVersion,
+  loadInstanceMarks,
   loadSecret,
+  replaceSecret,
   saveConfigVersion,
+  saveFormerSecret,
   saveSecret,
   saveSetting,
 } from './store.ts';
@@ -22,10 +29,14 @@ import {
 /** 256 bits: the strength of the HMAC that it keys. */
 const SESSION_SECRET_BYTES = 32;
 const SESSION_SECRET = 'session';
+/** What a secret signed last lives for seven days; the eighth is for clocks that disagree across machines. */
+const FORMER_SECRET_KEPT_MS = SESSION_TTL_MS + 24 * 3_600_000;
+/** Each costs a signature's check on requests whose cookie it did not sign. */
+const FORMER_SECRETS_MAX = 5;
 /** Names that a careless reader of the delivered map would take for a part of its object. */
 const NO_KEYS: readonly string[] = ['__proto__', 'constructor', 'prototype'];
-/** What a version ends in for a scope to which nothing was ever delivered. */
-const NEVER_DELIVERED = 'none';
+/** What a version says of a scope to which nothing was ever delivered, and of a tenant without a secret. */
+const NONE = 'none';
 
 /** What instance authentication is built from; `changed` is false when the caller's copy still holds. */
 export type InstanceConfig =
@@ -34,13 +45,16 @@ export type InstanceConfig =
       readonly changed: true;
       readonly version: string;
       readonly tenantId: string;
-      /** Null before it was minted. */
+      /** The one that signs. Null before it was minted. */
       readonly sessionSecret: string | null;
+      /** Every one that verifies, the one that signs first; empty before it was minted. */
+      readonly sessionSecrets: readonly string[];
       readonly config: Readonly<Record<string, string>>;
     };
 
 /** The config feature of the identity directory. */
 export function makeConfigOperations(unit: UnitContext) {
+  const fingerprintOf = makeFingerprint();
   return {
     /**
      * Delivers settings: null removes a key, the rest stays. Answers every key that is set afterwards, sorted.
@@ -80,28 +94,94 @@ export function makeConfigOperations(unit: UnitContext) {
 
     /** The settings, unless the caller has them: cheap enough for every request. */
     readInstanceConfig(input: { scopeId: string; knownVersion?: string }): InstanceConfig {
+      const { scopeId } = input;
+      const { configVersion, sessionSecrets } = loadInstanceMarks(unit.db, {
+        scopeId,
+        secretName: SESSION_SECRET,
+        nowMs: unit.now(),
+      });
       // The version names the tenant, so that one tenant's can never be taken for another's.
-      const version = `${unit.key}/${loadConfigVersion(unit.db, input.scopeId) ?? NEVER_DELIVERED}`;
+      const version = `${unit.key}/${configVersion ?? NONE}/${fingerprintOf(sessionSecrets)}`;
       if (version === input.knownVersion) return { changed: false, version };
       return {
         changed: true,
         version,
         tenantId: unit.key,
-        sessionSecret: loadSecret(unit.db, SESSION_SECRET) ?? null,
-        config: loadConfig(unit.db, input.scopeId),
+        sessionSecret: sessionSecrets[0] ?? null,
+        sessionSecrets,
+        config: loadConfig(unit.db, scopeId),
       };
     },
 
     /** The tenant's session-signing secret, minted on the first call: 32 random bytes as base64url. */
     sessionSecret(): string {
-      const found = loadSecret(unit.db, SESSION_SECRET);
-      if (found !== undefined) return found;
-      const value = base64url.encode(unit.random(SESSION_SECRET_BYTES));
-      saveSecret(unit.db, { name: SESSION_SECRET, value, atMs: unit.now() });
-      recordEvent(unit, 'session_secret_minted', {});
-      return value;
+      return loadSecret(unit.db, SESSION_SECRET) ?? mintSecret(unit);
+    },
+
+    /**
+     * Replaces the tenant's session secret in every scope. What the former one signed verifies for 8 more days, so
+     * that nobody is signed out and no sign-in under way is lost. With `keepFormer: false`, for a secret that others
+     * may have, it and all that came before it end now, and everybody signs in again.
+     * @returns until when the former secret verifies; null when there is none, or none any more.
+     * @throws PlatformError `conflict`, reason `rotated_too_often`, while five former secrets still verify.
+     */
+    rotateSessionSecret(input: { by?: string; keepFormer?: boolean }): { formerValidUntilMs: number | null } {
+      const { by, keepFormer = true } = input;
+      const former = loadSecret(unit.db, SESSION_SECRET);
+      if (former === undefined) {
+        mintSecret(unit);
+        return { formerValidUntilMs: null };
+      }
+      const nowMs = unit.now();
+      const validUntilMs = nowMs + FORMER_SECRET_KEPT_MS;
+      if (keepFormer) {
+        deleteFormerSecretsUpTo(unit.db, nowMs);
+        if (countFormerSecrets(unit.db) >= FORMER_SECRETS_MAX) throw rotatedTooOften();
+        saveFormerSecret(unit.db, { value: former, replacedAtMs: nowMs, validUntilMs });
+      } else deleteFormerSecrets(unit.db);
+      replaceSecret(unit.db, { name: SESSION_SECRET, value: makeSecret(unit), atMs: nowMs });
+      const detail = { former: keepFormer ? 'kept' : 'ended' };
+      recordEvent(unit, 'session_secret_rotated', { actor: by, detail });
+      return { formerValidUntilMs: keepFormer ? validUntilMs : null };
     },
   };
+}
+
+function mintSecret(unit: UnitContext): string {
+  const value = makeSecret(unit);
+  saveSecret(unit.db, { name: SESSION_SECRET, value, atMs: unit.now() });
+  recordEvent(unit, 'session_secret_minted', {});
+  return value;
+}
+
+function makeSecret(unit: UnitContext): string {
+  return base64url.encode(unit.random(SESSION_SECRET_BYTES));
+}
+
+/**
+ * Makes the function that tells one list of secrets from another. It differs whenever the list does: with a rotation,
+ * when a former secret's time is over, and after a restore of the directory, where a counter would repeat itself.
+ * 96 bits of a hash say nothing about secrets of 256.
+ */
+function makeFingerprint(): (secrets: readonly string[]) => string {
+  // Every request asks, and the list is nearly always the one from before.
+  let last = { text: '', fingerprint: NONE };
+  return (secrets) => {
+    const text = secrets.join(' ');
+    if (text !== last.text) {
+      const digest = createHash('sha256').update(text).digest('base64url');
+      last = { text, fingerprint: text === '' ? NONE : digest.slice(0, 16) };
+    }
+    return last.fingerprint;
+  };
+}
+
+function rotatedTooOften(): PlatformError {
+  return new PlatformError(
+    'conflict',
+    'The session secret was replaced five times in eight days. Wait until the oldest has run out.',
+    { reason: 'rotated_too_often' },
+  );
 }
 
 /** A pair of null removes the key. */

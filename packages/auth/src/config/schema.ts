@@ -20,3 +20,15 @@ export const configMigration: Migration = {
     created_at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;`,
 };
+
+/** Session secrets that no longer sign, and until when they still verify. */
+export const formerSecretsMigration: Migration = {
+  version: 10,
+  name: 'former secrets',
+  sql: `CREATE TABLE former_session_secrets (
+    id INTEGER PRIMARY KEY,
+    value TEXT NOT NULL UNIQUE,
+    replaced_at INTEGER NOT NULL,
+    valid_until INTEGER NOT NULL
+  ) STRICT;`,
+};

@@ -55,3 +55,60 @@ export function saveSecret(db: SqlDatabase, secret: { name: string; value: strin
     secret.atMs,
   );
 }
+
+export function replaceSecret(db: SqlDatabase, secret: { name: string; value: string; atMs: number }): void {
+  db.run(
+    'UPDATE secrets SET value = ?, created_at = ? WHERE name = ?',
+    secret.value,
+    secret.atMs,
+    secret.name,
+  );
+}
+
+/** What decides whether a kept configuration still holds: one statement, because every request asks. */
+export function loadInstanceMarks(
+  db: SqlDatabase,
+  key: { scopeId: string; secretName: string; nowMs: number },
+): { readonly configVersion: string | null; readonly sessionSecrets: readonly string[] } {
+  const row = db.get<{ configVersion: string | null; secret: string | null; formers: string | null }>(
+    `SELECT (SELECT version FROM config_versions WHERE scope_id = ?) AS configVersion,
+       (SELECT value FROM secrets WHERE name = ?) AS secret,
+       (SELECT group_concat(value, ' ') FROM
+         (SELECT value FROM former_session_secrets WHERE valid_until > ? ORDER BY id DESC)) AS formers`,
+    key.scopeId,
+    key.secretName,
+    key.nowMs,
+  );
+  const { configVersion = null, secret = null, formers = null } = row ?? {};
+  // The secrets are base64url: there is no space in them.
+  return {
+    configVersion,
+    sessionSecrets: secret === null ? [] : [secret, ...(formers?.split(' ') ?? [])],
+  };
+}
+
+/** How many replaced session secrets are kept. */
+export function countFormerSecrets(db: SqlDatabase): number {
+  return db.get<{ count: number }>('SELECT count(*) AS count FROM former_session_secrets')?.count ?? 0;
+}
+
+export function saveFormerSecret(
+  db: SqlDatabase,
+  secret: { value: string; replacedAtMs: number; validUntilMs: number },
+): void {
+  db.run(
+    'INSERT INTO former_session_secrets (value, replaced_at, valid_until) VALUES (?, ?, ?)',
+    secret.value,
+    secret.replacedAtMs,
+    secret.validUntilMs,
+  );
+}
+
+/** Forgets the replaced session secrets whose time is over. */
+export function deleteFormerSecretsUpTo(db: SqlDatabase, validUntilMs: number): void {
+  db.run('DELETE FROM former_session_secrets WHERE valid_until <= ?', validUntilMs);
+}
+
+export function deleteFormerSecrets(db: SqlDatabase): void {
+  db.run('DELETE FROM former_session_secrets');
+}

@@ -32,6 +32,7 @@ function openDirectly() {
     newId: makeIdFactory({ now, random }),
     afterCommit: () => undefined,
     onRollback: () => undefined,
+    report: () => undefined,
   });
   return { db: database.db, methods };
 }
@@ -67,10 +68,19 @@ test('what is declared a query writes nothing, whatever there is to read', () =>
   methods.putConfig({ scopeId: SCOPE, config: { A: '1' } });
   const subject = person('ada');
   const session = { sid: 's', issuedAtMs: START_MS };
+  const { userId } = methods.importAccount({ email: 'ada@example.com', emailVerified: true });
+  const passkey = { id: 'key', publicKey: 'pQ', counter: 0, transports: [], backedUp: false, name: 'Key' };
+  methods.addPasskey({ scopeId: SCOPE, userId, passkey });
+  const link = methods.beginSignUp({ scopeId: SCOPE, email: 'bob@example.com' }) as { token: string };
   const inputs: Record<string, unknown> = {
+    showLink: { token: link.token, purpose: 'sign_up' },
+    findPasskey: { id: passkey.id },
+    accountSecurity: { userId },
+    findAccount: { userId },
     findPrincipal: { scopeId: SCOPE, subject, session },
     showInvite: { token },
     sessionState: { subject, session },
+    listSessions: subject,
   };
   db.exec('PRAGMA query_only = 1');
   for (const name of identityDirectory.queries)

@@ -3,8 +3,10 @@
  * settings and session secret, and nobody else's (spec 2.6).
  */
 import { defineUnit, type UnitContext, type UnitDefinition, type UnitStub } from '@freehold/store';
+import { makeAccountOperations } from '../accounts/operations.ts';
+import { accountsMigration } from '../accounts/schema.ts';
 import { makeConfigOperations } from '../config/operations.ts';
-import { configMigration } from '../config/schema.ts';
+import { configMigration, formerSecretsMigration } from '../config/schema.ts';
 import { makeEventOperations } from '../events/operations.ts';
 import { eventsMigration, refusalsMigration } from '../events/schema.ts';
 import { newestEventId } from '../events/store.ts';
@@ -15,7 +17,7 @@ import { peopleMigration } from '../people/schema.ts';
 import { makeSeatOperations } from '../seats/operations.ts';
 import { seatsMigration } from '../seats/schema.ts';
 import { makeSessionOperations } from '../sessions/operations.ts';
-import { sessionsMigration } from '../sessions/schema.ts';
+import { sessionListMigration, sessionsMigration } from '../sessions/schema.ts';
 
 type IdentityMethods = ReturnType<typeof openDirectory>;
 
@@ -36,6 +38,9 @@ export const identityDirectory: UnitDefinition<IdentityMethods> = defineUnit({
         configMigration,
         sessionsMigration,
         refusalsMigration,
+        accountsMigration,
+        sessionListMigration,
+        formerSecretsMigration,
       ],
     },
   ],
@@ -48,9 +53,14 @@ export const identityDirectory: UnitDefinition<IdentityMethods> = defineUnit({
     'listInvites',
     'showInvite',
     'sessionState',
+    'listSessions',
     'getConfig',
     'readInstanceConfig',
     'listIdentityEvents',
+    'showLink',
+    'findPasskey',
+    'accountSecurity',
+    'findAccount',
   ],
   open: openDirectory,
 });
@@ -66,5 +76,6 @@ function openDirectory(unit: UnitContext) {
     ...makeConfigOperations(unit),
     ...makeSessionOperations(unit),
     ...makeEventOperations(unit),
+    ...makeAccountOperations(unit),
   };
 }

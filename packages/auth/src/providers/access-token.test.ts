@@ -18,7 +18,8 @@ const known = makeIssuer({
   now: () => clock.nowMs,
 });
 
-const verify = (token: string) => verifyAccessToken(token, known, 'resource');
+const verify = (token: string, audiences = ['resource']) =>
+  verifyAccessToken(token, known, { audiences, nowMs: clock.nowMs });
 
 describe('A-20: proves its subject', () => {
   test.each(['at+jwt', 'application/at+jwt', 'AT+JWT', 'JWT'])('typ %s', async (typ) => {
@@ -29,6 +30,12 @@ describe('A-20: proves its subject', () => {
   test('with one of several audiences', async () => {
     const token = await issuer.sign(accessClaims(clock, { aud: ['elsewhere', 'resource'] }));
     expect(await verify(token)).toMatchObject({ sub: 'ada' });
+  });
+
+  test('for any of the names that this resource has', async () => {
+    const audiences = ['scope', 'https://app.example', 'https://app.example/mcp'];
+    for (const aud of [...audiences, ['elsewhere', 'https://app.example/mcp']])
+      expect(await verify(await issuer.sign(accessClaims(clock, { aud })), audiences)).not.toBeNull();
   });
 
   test.each([true, false])('A-06: email_verified %s passes through unchanged', async (verified) => {
@@ -52,6 +59,7 @@ describe('A-20: proves its subject', () => {
   test('with clocks half a minute apart', async () => {
     expect(await verify(await issuer.sign(accessClaims(clock, { exp: nowSeconds - 29 })))).not.toBeNull();
     expect(await verify(await issuer.sign(accessClaims(clock, { nbf: nowSeconds + 29 })))).not.toBeNull();
+    expect(await verify(await issuer.sign(accessClaims(clock, { iat: nowSeconds + 30 })))).not.toBeNull();
   });
 });
 
@@ -64,7 +72,8 @@ test('believes the algorithms that sign-in does: one list, without none and with
       return known.verifyJwt(token, expected);
     },
   };
-  await verifyAccessToken(await issuer.sign(accessClaims(clock)), witness, 'resource');
+  const rules = { audiences: ['resource'], nowMs: clock.nowMs };
+  await verifyAccessToken(await issuer.sign(accessClaims(clock)), witness, rules);
   expect(asked[0]).toBe(SIGNING_ALGORITHMS);
   expect(
     SIGNING_ALGORITHMS.filter((each) => !/^(?:[RPE]S(?:256|384|512)|EdDSA|Ed25519)$/.test(each)),
@@ -86,6 +95,11 @@ describe('A-20: proves nothing', () => {
     ['without expiry', { exp: undefined }],
     ['an expiry that is no number', { exp: '9999999999' }],
     ['not yet valid', { nbf: nowSeconds + 31 }],
+    ['made later than now', { iat: nowSeconds + 31 }],
+    ['made at no time', { iat: 'now' }],
+    ['an audience that is no text', { aud: 7 }],
+    ['audiences of which none is a text', { aud: [7, null, ['resource'], {}] }],
+    ['no audience in a list', { aud: [] }],
     ['the nonce of an ID token', { nonce: 'n' }],
     ['the at_hash of an ID token', { at_hash: 'h' }],
     ['bound to a key', { cnf: { jkt: 'x' } }],
@@ -96,6 +110,19 @@ describe('A-20: proves nothing', () => {
 
   test.each(['logout+jwt', 'id_token+jwt', 'session+jwt', 'dpop+jwt', ''])('typ %j', async (typ) => {
     expect(await verify(await issuer.sign(accessClaims(clock), { typ }))).toBeNull();
+  });
+
+  test.each([
+    'https://app.example/',
+    'https://APP.example',
+    'http://app.example',
+    'https://app.example:443',
+    'https://app.example/mcp',
+    'https://app.example.evil',
+    'https://app.exampl',
+    '',
+  ])('made for %j, which is nearly a name of this resource', async (aud) => {
+    expect(await verify(await issuer.sign(accessClaims(clock, { aud })), ['https://app.example'])).toBeNull();
   });
 
   test('no typ at all', async () => {

@@ -86,6 +86,55 @@ test('only the bearer scheme is read, and no cookie', async () => {
   expect(await provider.resolve(new Headers({ authorization: `bearer  ${token}` }))).not.toBeNull();
 });
 
+test('A-20: two Authorization values are nobody’s, whatever each is worth', async () => {
+  const { clock, issuer, provider } = await make();
+  const token = await issuer.sign(accessClaims(clock));
+  for (const [first, second] of [
+    [`Bearer ${token}`, `Bearer ${token}`],
+    [`Bearer ${token}`, 'Basic eDp5'],
+    ['', `Bearer ${token}`],
+  ] as const) {
+    const headers = new Headers({ authorization: first });
+    headers.append('authorization', second);
+    expect(await provider.resolve(headers)).toBeNull();
+  }
+});
+
+test('A-20: a token in the address or in a form is never read', async () => {
+  const { clock, issuer, provider } = await make();
+  const token = await issuer.sign(accessClaims(clock));
+  const url = `https://app.example/api?access_token=${token}`;
+  const form = new Request(url, { method: 'POST', body: new URLSearchParams({ access_token: token }) });
+  for (const request of [new Request(url, { headers: { referer: url } }), form])
+    expect(await provider.resolve(request.headers)).toBeNull();
+});
+
+test('names the one issuer whose tokens it takes, for the metadata of the resource', async () => {
+  expect((await make()).provider.authorizationServers).toEqual([ISSUER]);
+});
+
+test('takes tokens for each of its names, and none for another', async () => {
+  const { clock, issuer } = await make();
+  const runtime = { fetch: issuer.fetch, now: () => clock.nowMs };
+  const audience = ['scp_1', 'https://app.example/mcp'];
+  const provider = oidcAuthProvider({ issuer: ISSUER, audience, runtime });
+  const isTaken = async (aud: string | string[]) => {
+    const token = await issuer.sign(accessClaims(clock, { aud }));
+    return (await provider.resolve(new Headers({ authorization: `Bearer ${token}` }))) !== null;
+  };
+  expect(await isTaken('scp_1')).toBe(true);
+  expect(await isTaken(['other', 'https://app.example/mcp'])).toBe(true);
+  for (const aud of ['https://app.example', 'https://app.example/mcp/', 'scp_1 https://app.example/mcp'])
+    expect(await isTaken(aud)).toBe(false);
+});
+
+test.each([[''], [[]], [['scp_1', '']]])(
+  'the audience %j would let everything in, and is refused',
+  (audience) => {
+    expect(() => oidcAuthProvider({ issuer: ISSUER, audience })).toThrow(OidcConfigError);
+  },
+);
+
 test('there is no sign-in here: every route is 501 with a problem document', async () => {
   const { provider } = await make();
   const response = await provider.handle(new Request('https://app.example/api/auth/login'));

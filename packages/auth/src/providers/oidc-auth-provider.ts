@@ -9,8 +9,8 @@ import { readBearer } from './bearer.ts';
 export interface OidcAuthProviderOptions {
   /** The one issuer whose tokens count, exactly as it names itself; its keys are found by discovery. */
   readonly issuer: string;
-  /** The resource that a token must have been made for. */
-  readonly audience: string;
+  /** The names of this resource, one of which a token must have been made for. Compared character for character. */
+  readonly audience: string | readonly string[];
   /** Default: the system's clock and network. */
   readonly runtime?: AuthRuntime;
 }
@@ -19,19 +19,20 @@ export interface OidcAuthProviderOptions {
  * Makes the provider. `resolve` answers the subject of `Authorization: Bearer`, and null for a token that is
  * missing, malformed, expired, or made for something else. It rejects with `unavailable` when the issuer's keys
  * cannot be had. `handle` answers 501: people sign in at the issuer, not here.
- * @throws OidcConfigError for an issuer that is no https address.
+ * @throws OidcConfigError for an issuer that is no https address, and without an audience.
  */
 export function oidcAuthProvider(options: OidcAuthProviderOptions): VerifyingAuthProvider {
-  const { audience } = options;
+  const audiences = requireAudiences(options.audience);
   const runtime = completeRuntime(options.runtime);
   requireIssuerUrl(options.issuer, runtime);
   const issuer = issuerAt(options.issuer, runtime);
   return {
+    authorizationServers: [options.issuer],
     resolve: async (headers) => {
       const token = readBearer(headers);
       if (token === null) return null;
       try {
-        return await verifyAccessToken(token, issuer, audience);
+        return await verifyAccessToken(token, issuer, { audiences, nowMs: runtime.now() });
       } catch (cause) {
         throw cause instanceof OidcError ? issuerFailed(cause) : cause;
       }
@@ -47,6 +48,14 @@ export function oidcAuthProvider(options: OidcAuthProviderOptions): VerifyingAut
         ),
       ),
   };
+}
+
+/** Without one every token of the issuer would do, whatever it was made for. */
+function requireAudiences(audience: string | readonly string[]): readonly string[] {
+  const audiences = [audience].flat();
+  if (audiences.length === 0 || audiences.includes(''))
+    throw new OidcConfigError('OIDC_AUDIENCE', 'OIDC_AUDIENCE must name this resource.');
+  return audiences;
 }
 
 function requireIssuerUrl(issuer: string, runtime: AuthRuntime): void {

@@ -4,7 +4,16 @@ import { describe, expect, test } from 'vitest';
 import { makeBrowser } from '../../test/browser.ts';
 import { makeFakeIssuer } from '../../test/fake-issuer.ts';
 import { describeAuthProvider } from '../../test/provider-suite.ts';
-import { DAY_MS, ISSUER, OTHER_SCOPE, openPlatform, SCOPE, TENANT_A, TENANT_B } from '../../test/support.ts';
+import {
+  DAY_MS,
+  ISSUER,
+  OTHER_SCOPE,
+  openPlatform,
+  SCOPE,
+  START_MS,
+  TENANT_A,
+  TENANT_B,
+} from '../../test/support.ts';
 import type { IdentityDirectory } from '../identity-directory/unit.ts';
 import { type OidcRpAuthProviderOptions, oidcRpAuthProvider } from './oidc-rp-auth-provider.ts';
 
@@ -74,7 +83,9 @@ describe('A-21: signing in on the server', () => {
     expect(query.get('code_challenge_method')).toBe('S256');
     expect(query.get('redirect_uri')).toBe(`${ORIGIN}/api/auth/callback`);
     const browser = await signIn(opened);
-    expect([...browser.cookies.keys()].sort()).toEqual(['sb_auth_idt', 'sb_session']);
+    // The flow cookie may remember where the sign-in led.
+    const kept = [...browser.cookies.keys()].filter((name) => name !== 'sb_oidc_flow');
+    expect(kept.sort()).toEqual(['sb_auth_idt', 'sb_session']);
     expect(opened.issuer.requests.at(-2)?.url).toBe(`${ISSUER}/token`);
     const session = atob(browser.cookies.get('sb_session')?.value.split('.')[1] ?? '');
     expect(session).not.toContain('id_token');
@@ -217,6 +228,202 @@ describe('signing out', () => {
   });
 });
 
+describe('the list of sessions', () => {
+  test('has the session of a sign-in, in words of ours about the browser, until its very end', async () => {
+    const opened = await open();
+    const browser = opened.browserOf();
+    const userAgent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0 <b>mine</b>';
+    const login = await browser.get('/api/auth/login');
+    const back = opened.issuer.authorize(login.headers.get('location') ?? '');
+    await browser.get(back, { 'user-agent': userAgent });
+    const { items } = await opened.directory.listSessions({ issuer: ISSUER, sub: 'ada' });
+    const session = (await opened.provider.resolve(browser.headersFor('/')))?.session;
+    expect(items).toEqual([
+      {
+        sid: session?.sid,
+        scopeId: SCOPE,
+        client: 'Firefox on Linux',
+        startedMs: START_MS,
+        expiresMs: START_MS + 7 * DAY_MS,
+      },
+    ]);
+    await opened.directory.endOwnSession({ issuer: ISSUER, sub: 'ada', sid: items[0]?.sid ?? '' });
+    expect(await opened.provider.resolve(browser.headersFor('/'))).toBeNull();
+  });
+});
+
+describe('a session from the future', () => {
+  test('is nobody’s: a clock that lost years does not bring expired sessions back', async () => {
+    const opened = await open();
+    const headers = (await signIn(opened)).headersFor('/');
+    opened.clock.nowMs -= DAY_MS;
+    expect(await opened.provider.resolve(headers)).toMatchObject({ sub: 'ada' });
+    opened.clock.nowMs -= 1;
+    expect(await opened.provider.resolve(headers)).toBeNull();
+  });
+});
+
+describe('back-channel logout', () => {
+  const PATH = '/api/auth/backchannel-logout';
+
+  /** A provider that takes logout tokens, and an issuer that sends them. */
+  async function openListening() {
+    const opened = await open();
+    const { issuer, clock } = opened;
+    const runtime = { fetch: issuer.fetch, now: () => clock.nowMs, backchannelLogout: true };
+    const provider = await opened.make({ runtime });
+    let count = 0;
+    const tokenOf = (claims: object) => {
+      count += 1;
+      const iat = Math.floor(clock.nowMs / 1_000);
+      const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
+      return issuer.sign(
+        { iss: ISSUER, aud: 'app', iat, exp: iat + 120, jti: `jti-${count}`, events, ...claims },
+        { typ: 'logout+jwt' },
+      );
+    };
+    const send = (token: string, to = provider) =>
+      to.handle(
+        new Request(`${ORIGIN}${PATH}`, {
+          method: 'POST',
+          body: new URLSearchParams({ logout_token: token }),
+        }),
+      );
+    const signInAs = async (claims: { sub: string; sid?: string }) => {
+      issuer.claims = { ...claims };
+      return signIn({ ...opened, provider, browserOf: () => opened.browserOf(provider) });
+    };
+    return { ...opened, provider, send, tokenOf, signInAs };
+  }
+
+  test('is there only where it was asked for', async () => {
+    const { provider, send, tokenOf } = await openListening();
+    const silent = await open();
+    const answer = await send(await tokenOf({ sub: 'ada' }), silent.provider);
+    expect([answer.status, (await answer.json()).code]).toEqual([404, 'not_found']);
+    expect((await provider.handle(new Request(`${ORIGIN}${PATH}`))).status).toBe(405);
+    expect((await provider.handle(new Request(`${ORIGIN}${PATH}/x`, { method: 'POST' }))).status).toBe(404);
+  });
+
+  test('by session ends the browser that came from it, on the next request, and no other', async () => {
+    const { provider, send, tokenOf, signInAs } = await openListening();
+    const one = await signInAs({ sub: 'ada', sid: 'at-issuer-1' });
+    const two = await signInAs({ sub: 'ada', sid: 'at-issuer-2' });
+    const answer = await send(await tokenOf({ sub: 'ada', sid: 'at-issuer-1' }));
+    expect([answer.status, answer.headers.get('cache-control'), await answer.text()]).toEqual([
+      200,
+      'no-store',
+      '',
+    ]);
+    expect(await provider.resolve(one.headersFor('/'))).toBeNull();
+    expect(await provider.resolve(two.headersFor('/'))).toMatchObject({ sub: 'ada' });
+  });
+
+  test('by person ends all of theirs, also when the issuer never named a session', async () => {
+    const { provider, send, tokenOf, signInAs, clock } = await openListening();
+    const adas = [await signInAs({ sub: 'ada' }), await signInAs({ sub: 'ada', sid: 'x' })];
+    const bobs = await signInAs({ sub: 'bob' });
+    expect((await send(await tokenOf({ sub: 'ada' }))).status).toBe(200);
+    for (const browser of adas) expect(await provider.resolve(browser.headersFor('/'))).toBeNull();
+    expect(await provider.resolve(bobs.headersFor('/'))).toMatchObject({ sub: 'bob' });
+    clock.nowMs += 1;
+    const again = await signInAs({ sub: 'ada' });
+    expect(await provider.resolve(again.headersFor('/'))).toMatchObject({ sub: 'ada' });
+  });
+
+  test('repeated, it does not end the session that began since', async () => {
+    const { provider, send, tokenOf, signInAs, clock } = await openListening();
+    await signInAs({ sub: 'ada' });
+    const token = await tokenOf({ sub: 'ada' });
+    await send(token);
+    clock.nowMs += 1_000;
+    const since = await signInAs({ sub: 'ada' });
+    expect((await send(token)).status).toBe(200);
+    expect(await provider.resolve(since.headersFor('/'))).not.toBeNull();
+  });
+
+  test('a sign-in that was under way from the ended session is refused, and leaves no session', async () => {
+    const { provider, issuer, directory, send, tokenOf, browserOf } = await openListening();
+    issuer.claims = { sub: 'ada', sid: 'x' };
+    const browser = browserOf(provider);
+    const login = await browser.get('/api/auth/login');
+    const back = issuer.authorize(login.headers.get('location') ?? '');
+    await send(await tokenOf({ sub: 'ada', sid: 'x' }));
+    const answer = await browser.get(back);
+    expect([answer.status, browser.cookies.has('sb_session')]).toEqual([403, false]);
+    expect((await directory.listSessions({ issuer: ISSUER, sub: 'ada' })).items).toEqual([]);
+    expect((await directory.listIdentityEvents({ scopeId: SCOPE })).items).toEqual([]);
+  });
+
+  test.each<[string, object]>([
+    ['made for another client', { aud: 'other' }],
+    ['of another issuer', { iss: 'https://evil.example' }],
+    ['with a nonce', { nonce: 'n' }],
+    ['that announces no logout', { events: {} }],
+    ['that names nobody', { sub: undefined }],
+    ['that expired', { exp: 1 }],
+  ])('a token %s is 400, and everybody stays', async (_, claims) => {
+    const { provider, send, tokenOf, signInAs } = await openListening();
+    const browser = await signInAs({ sub: 'ada' });
+    expect((await send(await tokenOf({ sub: 'ada', ...claims }))).status).toBe(400);
+    expect(await provider.resolve(browser.headersFor('/'))).not.toBeNull();
+  });
+
+  test('when the directory cannot be told it is 503, so that the issuer tries again, and that then works', async () => {
+    const { provider, send, tokenOf, signInAs, failing } = await openListening();
+    const browser = await signInAs({ sub: 'ada' });
+    const token = await tokenOf({ sub: 'ada' });
+    failing.directory = true;
+    const answer = await send(token);
+    expect([answer.status, answer.headers.has('retry-after')]).toEqual([503, true]);
+    failing.directory = false;
+    expect((await send(token)).status).toBe(200);
+    expect(await provider.resolve(browser.headersFor('/'))).toBeNull();
+  });
+});
+
+describe('after the session secret was replaced', () => {
+  test('nobody is signed out and no sign-in under way is lost; when the former secret is gone, so is what it signed', async () => {
+    const opened = await open();
+    const { directory, issuer, make, browserOf } = opened;
+    const former = await directory.sessionSecret();
+    const before = await signIn(opened);
+    const waiting = browserOf();
+    const login = await waiting.get('/api/auth/login?returnTo=/orders');
+
+    await directory.rotateSessionSecret({});
+    const current = await directory.sessionSecret();
+    const rotated = await make({ sessionSecret: [current, former] });
+    expect(await rotated.resolve(before.headersFor('/'))).toMatchObject({ sub: 'ada' });
+    // The browser is the same; what answers it is not.
+    const back = new URL(issuer.authorize(login.headers.get('location') ?? ''));
+    const answer = await rotated.handle(
+      new Request(back, { headers: waiting.headersFor('/api/auth/callback') }),
+    );
+    expect([answer.status, answer.headers.get('location')]).toEqual([302, '/orders']);
+    const after = await signIn({ ...opened, provider: rotated, browserOf: () => browserOf(rotated) });
+
+    const later = await make({ sessionSecret: current });
+    expect(await later.resolve(after.headersFor('/'))).toMatchObject({ sub: 'ada' });
+    expect(await later.resolve(before.headersFor('/'))).toBeNull();
+    const hint = await rotated.handle(
+      new Request(`${ORIGIN}/api/auth/logout?federated`, { headers: before.headersFor('/api/auth/logout') }),
+    );
+    expect(new URL(hint.headers.get('location') ?? '').searchParams.has('id_token_hint')).toBe(true);
+  });
+
+  test.each([[[]], [['']], [['short']], [['x'.repeat(32), 'short']]])(
+    'secrets that could be guessed are refused: %j',
+    async (sessionSecret) => {
+      const { make } = await open();
+      await expect(make({ sessionSecret })).rejects.toMatchObject({
+        name: 'OidcConfigError',
+        variable: 'SESSION_SECRET',
+      });
+    },
+  );
+});
+
 /** The directory, until it fails like one whose disk is gone. */
 function breakable(directory: IdentityDirectory, failing: { directory: boolean }) {
   const guard =
@@ -229,5 +436,6 @@ function breakable(directory: IdentityDirectory, failing: { directory: boolean }
     sessionState: guard(directory.sessionState),
     endSession: guard(directory.endSession),
     recordSignIn: guard(directory.recordSignIn),
+    endIssuerSessions: guard(directory.endIssuerSessions),
   };
 }

@@ -86,6 +86,19 @@ test('an ended session is remembered for a day beyond its expiry, and then forgo
   expect(await state()).toBe('live');
 });
 
+test('a floor is remembered until the last session below it has been over for a day, and then forgotten', async () => {
+  const { directory, clock } = await openOwned();
+  await directory.endAllSessions({ issuer: ada.issuer, sub: ada.sub, nowMs: START_MS });
+  const state = () => directory.sessionState({ subject: ada, session });
+  const another = (nowMs: number) => directory.endAllSessions({ issuer: ada.issuer, sub: 'bob', nowMs });
+  clock.nowMs = START_MS + 8 * DAY_MS;
+  await another(clock.nowMs);
+  expect(await state()).toBe('ended');
+  clock.nowMs += 1;
+  await another(clock.nowMs);
+  expect(await state()).toBe('live');
+});
+
 test('a sign-in is an event; it binds nobody and claims nothing', async () => {
   const { directory } = await openPlatform();
   const { principal } = await directory.setPendingOwner({ scopeId: SCOPE });
@@ -100,4 +113,25 @@ test('a sign-in is an event; it binds nobody and claims nothing', async () => {
     ['signed_in', null],
     ['seat_opened', principal],
   ]);
+});
+
+test('a sign-in brings a known person’s record up to date, and makes none of a stranger', async () => {
+  const { directory, clock } = await openOwned();
+  clock.nowMs += 1;
+  const later = { sid: 'later', issuedAtMs: clock.nowMs };
+  await directory.recordSignIn({
+    scopeId: SCOPE,
+    subject: person('ada', { name: 'Ada L.' }),
+    session: later,
+  });
+  await directory.recordSignIn({
+    scopeId: SCOPE,
+    subject: person('eve'),
+    session: { ...later, sid: 'eves' },
+  });
+  expect((await directory.listMembers({ scopeId: SCOPE })).items).toMatchObject([{ name: 'Ada L.' }]);
+  const changes = (await directory.listIdentityEvents({})).items.filter(
+    (each) => each.type === 'profile_changed',
+  );
+  expect(changes).toMatchObject([{ subject: { sub: 'ada' } }]);
 });

@@ -1,0 +1,122 @@
+/** Moving an account to another address. */
+import { expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS, refusal, START_MS } from '../../test/support.ts';
+import { ADA, HASH, linkFor, OTHER_HASH, openAccounts, SCOPE, type TestAccounts } from './test/support.ts';
+
+const NEW = 'ada@new.example';
+
+async function begin({ directory, ada }: TestAccounts, email = NEW, userId = ada.userId): Promise<string> {
+  const made = await directory.beginEmailChange({ scopeId: SCOPE, userId, email });
+  if (made.outcome !== 'made') throw new Error(`the change is ${made.outcome}`);
+  return made.token;
+}
+
+const complete = ({ directory }: TestAccounts, token: string) =>
+  directory.completeEmailChange({ scopeId: SCOPE, token });
+const unknown = { code: 'not_found', reason: 'link_unknown' };
+
+test('happens when the link is used, and not before', async () => {
+  const accounts = await openAccounts();
+  const { directory, ada, enter, events } = accounts;
+  expect(
+    await directory.beginEmailChange({ scopeId: SCOPE, userId: ada.userId, email: 'ADA@new.example' }),
+  ).toEqual({
+    outcome: 'made',
+    token: expect.any(String),
+    expiresAtMs: START_MS + DAY_MS,
+    email: NEW,
+    name: 'Ada',
+  });
+  const token = await begin(accounts);
+  expect(await directory.showLink({ token, purpose: 'email_change' })).toEqual({ email: NEW, name: 'Ada' });
+  expect(await directory.findAccount({ userId: ada.userId })).toEqual(ada);
+  const moved = { ...ada, email: NEW };
+  expect(await complete(accounts, token)).toEqual({ account: moved, formerEmail: ADA });
+  expect(await enter({ email: NEW })).toEqual({ outcome: 'signed_in', account: moved });
+  expect(await directory.beginPassword({ scopeId: SCOPE, email: ADA })).toMatchObject({ userId: null });
+  expect((await events())[0]).toMatchObject({ type: 'email_changed', sub: ada.userId });
+});
+
+test('happens once of 200 times at once, and is refused after a day', async () => {
+  const accounts = await openAccounts();
+  const token = await begin(accounts);
+  accounts.clock.nowMs += DAY_MS;
+  expect(await refusal(complete(accounts, token))).toEqual({ code: 'conflict', reason: 'link_expired' });
+  accounts.clock.nowMs -= 1;
+  const answers = await Promise.allSettled(Array.from({ length: 200 }, () => complete(accounts, token)));
+  expect(answers.filter((answer) => answer.status === 'fulfilled')).toHaveLength(1);
+});
+
+test('to an address that has an account is known when asked for, and refused when it has got one meanwhile', async () => {
+  const accounts = await openAccounts();
+  const { directory, ada } = accounts;
+  const change = (email: string) => directory.beginEmailChange({ scopeId: SCOPE, userId: ada.userId, email });
+  const token = await begin(accounts);
+  await directory.importAccount({ email: NEW, emailVerified: true });
+  expect(await change(NEW)).toEqual({ outcome: 'known' });
+  expect(await change(ADA)).toEqual({ outcome: 'known' });
+  expect(await refusal(complete(accounts, token))).toEqual({ code: 'conflict', reason: 'account_exists' });
+  expect((await directory.findAccount({ userId: ada.userId }))?.email).toBe(ADA);
+});
+
+test('of two accounts to one address: each has its link, and the first to use it gets the address', async () => {
+  const accounts = await openAccounts();
+  const bob = await accounts.directory.importAccount({ email: 'bob@example.com', emailVerified: true });
+  const tokens = [await begin(accounts), await begin(accounts, NEW, bob.userId)];
+  const sign = await linkFor(accounts.directory, NEW);
+  await complete(accounts, tokens[1] ?? '');
+  const taken = { code: 'conflict', reason: 'account_exists' };
+  expect(await refusal(complete(accounts, tokens[0] ?? ''))).toEqual(taken);
+  const credential = { kind: 'password', hash: HASH } as const;
+  expect(
+    await refusal(accounts.directory.completeSignUp({ scopeId: SCOPE, token: sign, credential })),
+  ).toEqual(taken);
+});
+
+test('voids a reset that is on its way to the former address, and every other change', async () => {
+  const accounts = await openAccounts();
+  const { directory } = accounts;
+  const reset = await directory.beginReset({ scopeId: SCOPE, email: ADA });
+  const other = await begin(accounts, 'ada@third.example');
+  await complete(accounts, await begin(accounts));
+  const token = reset.outcome === 'made' ? reset.token : '';
+  expect(await refusal(directory.completeReset({ scopeId: SCOPE, token, hash: OTHER_HASH }))).toEqual(
+    unknown,
+  );
+  expect(await refusal(complete(accounts, other))).toEqual(unknown);
+});
+
+test('verifies the address, whatever was known of the former', async () => {
+  const accounts = await openAccounts();
+  const bob = await accounts.directory.importAccount({ email: 'bob@example.com', emailVerified: false });
+  const { account } = await complete(accounts, await begin(accounts, NEW, bob.userId));
+  expect(account).toMatchObject({ emailVerified: true });
+});
+
+test('is refused for what is no address, for no account, and too often', async () => {
+  const accounts = await openAccounts();
+  const { directory, ada } = accounts;
+  expect((await refusal(begin(accounts, 'ada'))).code).toBe('validation_failed');
+  expect(await refusal(begin(accounts, NEW, 'usr_nobody'))).toEqual({
+    code: 'not_found',
+    reason: 'account_unknown',
+  });
+  for (let i = 0; i < 3; i++) await begin(accounts);
+  expect(await directory.beginEmailChange({ scopeId: SCOPE, userId: ada.userId, email: NEW })).toEqual({
+    outcome: 'limited',
+    retryAfterMs: HOUR_MS,
+  });
+});
+
+test('an attempt that was under way is taken back under the new address', async () => {
+  const accounts = await openAccounts();
+  const { directory, ada, enter } = accounts;
+  for (let i = 0; i < 2; i++) await enter({ right: false });
+  await complete(accounts, await begin(accounts));
+  for (let i = 0; i < 4; i++) await enter({ right: false, email: NEW });
+  const begun = await directory.beginPassword({ scopeId: SCOPE, email: NEW });
+  if (begun.outcome !== 'judge') throw new Error('it is limited');
+  const finish = { scopeId: SCOPE, email: ADA, userId: ada.userId, judgedHash: begun.hash, right: true };
+  await directory.finishPassword({ ...finish, confirm: true });
+  expect(await enter({ email: NEW })).toMatchObject({ outcome: 'signed_in' });
+});

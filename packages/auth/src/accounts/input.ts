@@ -1,0 +1,48 @@
+/** What is asked of the values that make up an account, beyond its address. */
+import { PlatformError, parseInput } from '@freehold/contracts';
+import { z } from 'zod';
+import type { NewPasskey } from './contract.ts';
+
+const NAME_LENGTH_MAX = 100;
+/** Line breaks and control characters, and those that turn the text around them the other way. */
+const UNSHOWABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
+/**
+ * `$id$…` in printable ASCII: https://github.com/P-H-C/phc-string-format. What is no such string may be a password
+ * that was about to be stored in clear.
+ */
+const PHC_STRING = /^\$[a-z0-9-]{1,32}\$[!-~]{1,480}$/;
+const BASE64URL = /^[A-Za-z0-9_-]+$/;
+
+/** A display name without white space around it; null when nothing is left. @throws PlatformError `validation_failed`. */
+export function requireName(name: string | null | undefined): string | null {
+  const trimmed = name?.trim() ?? '';
+  if (trimmed.length > NAME_LENGTH_MAX || UNSHOWABLE.test(trimmed))
+    throw new PlatformError('validation_failed', `A name has at most ${NAME_LENGTH_MAX} characters.`, {
+      errors: [{ path: 'name', message: `must be one line of at most ${NAME_LENGTH_MAX} characters` }],
+    });
+  return trimmed === '' ? null : trimmed;
+}
+
+/** @throws PlatformError `validation_failed` when it has not the shape of a PHC string; the message does not repeat it. */
+export function requirePasswordHash(hash: unknown): string {
+  if (typeof hash !== 'string' || !PHC_STRING.test(hash))
+    throw new PlatformError('validation_failed', 'This is not the hash of a password.', {
+      errors: [{ path: 'passwordHash', message: 'must be a PHC string' }],
+    });
+  return hash;
+}
+
+/** A credential id has at most 1,023 bytes (Web Authentication, section 7.1). */
+const passkeySchema = z.object({
+  id: z.string().max(1_364).regex(BASE64URL),
+  publicKey: z.string().max(4_096).regex(BASE64URL),
+  counter: z.int().min(0),
+  transports: z.array(z.string().max(32)).max(10),
+  backedUp: z.boolean(),
+  name: z.string(),
+});
+
+/** @throws PlatformError `validation_failed`. */
+export function requirePasskey(passkey: NewPasskey): NewPasskey {
+  return parseInput('The passkey', passkeySchema, passkey);
+}

@@ -1,0 +1,98 @@
+/** The links that are sent to addresses: made, shown and used once. */
+import { PlatformError } from '@freehold/contracts';
+import type { UnitContext } from '@freehold/store';
+import { hashToken, mintToken } from '../lib/token.ts';
+import type { LinkPurpose, MadeLink } from './contract.ts';
+import { forgetLinks, insertLink, type LinkRow, loadLink, markLinkUsed, retireLinks } from './link-store.ts';
+
+const HOUR_MS = 3_600_000;
+/** A reset is asked for by somebody who is waiting; the others may lie in a mailbox overnight. */
+const TTL_MS: Readonly<Record<LinkPurpose, number>> = {
+  sign_up: 24 * HOUR_MS,
+  reset: HOUR_MS,
+  email_change: 24 * HOUR_MS,
+};
+/** How long an expired link is told apart from one that never was. */
+const MEMORY_MS = 24 * HOUR_MS;
+/** How many forgotten links one new link takes with it. */
+const FORGOTTEN_AT_ONCE = 20;
+
+export interface LinkOrder {
+  readonly purpose: LinkPurpose;
+  /** The address it is sent to. */
+  readonly email: string;
+  readonly userId: string | null;
+  readonly name: string | null;
+}
+
+/** A link that is good for one use. An earlier one of the same purpose, address and account works no more. */
+export function makeLink(unit: UnitContext, order: LinkOrder): MadeLink {
+  const { email, name } = order;
+  return { outcome: 'made', ...writeLink(unit, order, email), email, name };
+}
+
+/**
+ * Writes what {@link makeLink} writes, for nobody: no token of it is known, and no address is kept. So it takes the
+ * same time to ask for a link whether or not the address has an account.
+ */
+export function pretendLink(unit: UnitContext, order: Pick<LinkOrder, 'purpose' | 'email'>): void {
+  writeLink(unit, { ...order, userId: null, name: null }, null);
+}
+
+/** A link that could be used now, or null. */
+export function findLiveLink(unit: UnitContext, token: unknown, purpose: LinkPurpose): LiveLink | null {
+  const row = loadLink(unit.db, hashToken(token));
+  if (!row || !isSent(row, purpose) || row.usedAtMs !== null || unit.now() >= row.expiresAtMs) return null;
+  return row;
+}
+
+/**
+ * Uses a link up, in the present transaction. Of two uses the second finds it used.
+ * @throws PlatformError `not_found`, reason `link_unknown`; `conflict`, reason `link_used` or `link_expired`.
+ */
+export function takeLink(unit: UnitContext, token: unknown, purpose: LinkPurpose): LiveLink {
+  const tokenHash = hashToken(token);
+  const row = loadLink(unit.db, tokenHash);
+  if (!row || !isSent(row, purpose)) throw unknownLink();
+  if (row.usedAtMs !== null)
+    throw new PlatformError('conflict', 'This link was used already.', { reason: 'link_used' });
+  if (unit.now() >= row.expiresAtMs)
+    throw new PlatformError('conflict', 'This link has expired. Ask for a new one.', {
+      reason: 'link_expired',
+    });
+  markLinkUsed(unit.db, { tokenHash, atMs: unit.now() });
+  return row;
+}
+
+export function unknownLink(): PlatformError {
+  return new PlatformError('not_found', 'This link is not valid. Ask for a new one.', {
+    reason: 'link_unknown',
+  });
+}
+
+/** A link that was sent to an address. */
+export type LiveLink = LinkRow & { readonly email: string };
+
+function isSent(row: LinkRow, purpose: LinkPurpose): row is LiveLink {
+  return row.purpose === purpose && row.email !== null;
+}
+
+function writeLink(
+  unit: UnitContext,
+  order: LinkOrder,
+  sentTo: string | null,
+): { token: string; expiresAtMs: number } {
+  const nowMs = unit.now();
+  const { purpose, userId, name } = order;
+  const addressHash = hashToken(order.email);
+  const expiresAtMs = nowMs + TTL_MS[purpose];
+  const { token, hash } = mintToken(unit.random);
+  forgetLinks(unit.db, { expiresAtMs: nowMs - MEMORY_MS, rowsMax: FORGOTTEN_AT_ONCE });
+  retireLinks(unit.db, { purpose, addressHash, userId });
+  insertLink(
+    unit.db,
+    { purpose, addressHash, email: sentTo, userId, name, expiresAtMs, usedAtMs: null },
+    hash,
+  );
+  return { token, expiresAtMs };
+}

@@ -1,0 +1,97 @@
+/** The SQL of sign-ins under way: challenges of passkey ceremonies, and tokens that wait for a second factor. */
+import type { SqlDatabase } from '@freehold/store';
+
+/** What a challenge was made for: it is good for nothing else. */
+export interface ChallengeRow {
+  readonly purpose: 'register' | 'sign_in';
+  readonly userId: string | null;
+  /** The hash of a sign-up link's token. */
+  readonly linkHash: string | null;
+  readonly expiresAtMs: number;
+}
+
+/** A first factor that was shown, and waits for the second. */
+export interface SecondFactorRow {
+  readonly userId: string;
+  /** Wrong codes so far. */
+  readonly tries: number;
+  readonly expiresAtMs: number;
+}
+
+export const TAKE_CHALLENGE_SQL = `DELETE FROM account_challenges WHERE challenge_hash = ?
+  RETURNING purpose, user_id AS userId, link_hash AS linkHash, expires_at AS expiresAtMs`;
+export const FORGET_CHALLENGES_SQL = `DELETE FROM account_challenges WHERE id IN
+  (SELECT id FROM account_challenges WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`;
+export const TRIM_CHALLENGES_SQL =
+  'DELETE FROM account_challenges WHERE id <= (SELECT max(id) FROM account_challenges) - ?';
+export const SECOND_FACTOR_SQL = `SELECT user_id AS userId, tries, expires_at AS expiresAtMs
+  FROM account_second_factors WHERE token_hash = ?`;
+export const VOID_SECOND_FACTORS_SQL = 'DELETE FROM account_second_factors WHERE user_id = ?';
+export const TRIM_SECOND_FACTORS_SQL = `DELETE FROM account_second_factors WHERE user_id = ?1 AND token_hash NOT IN
+  (SELECT token_hash FROM account_second_factors WHERE user_id = ?1 ORDER BY expires_at DESC LIMIT ?2)`;
+export const FORGET_SECOND_FACTORS_SQL = `DELETE FROM account_second_factors WHERE token_hash IN
+  (SELECT token_hash FROM account_second_factors WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`;
+
+export function insertChallenge(db: SqlDatabase, row: ChallengeRow, challengeHash: string): void {
+  db.run(
+    `INSERT INTO account_challenges (challenge_hash, purpose, user_id, link_hash, expires_at)
+     VALUES (?, ?, ?, ?, ?)`,
+    challengeHash,
+    row.purpose,
+    row.userId,
+    row.linkHash,
+    row.expiresAtMs,
+  );
+}
+
+/** Removes a challenge and answers what it was made for. */
+export function takeChallengeRow(db: SqlDatabase, challengeHash: string): ChallengeRow | undefined {
+  return db.get<ChallengeRow>(TAKE_CHALLENGE_SQL, challengeHash);
+}
+
+/** Removes expired challenges, some at a time, and whatever is older than the newest `kept`. */
+export function forgetChallenges(
+  db: SqlDatabase,
+  options: { nowMs: number; rowsMax: number; kept: number },
+): void {
+  db.run(FORGET_CHALLENGES_SQL, options.nowMs, options.rowsMax);
+  db.run(TRIM_CHALLENGES_SQL, options.kept);
+}
+
+export function loadSecondFactor(db: SqlDatabase, tokenHash: string): SecondFactorRow | undefined {
+  return db.get<SecondFactorRow>(SECOND_FACTOR_SQL, tokenHash);
+}
+
+export function insertSecondFactor(
+  db: SqlDatabase,
+  row: { tokenHash: string; userId: string; expiresAtMs: number },
+): void {
+  db.run(
+    'INSERT INTO account_second_factors (token_hash, user_id, tries, expires_at) VALUES (?, ?, 0, ?)',
+    row.tokenHash,
+    row.userId,
+    row.expiresAtMs,
+  );
+}
+
+export function saveSecondFactorTries(db: SqlDatabase, row: { tokenHash: string; tries: number }): void {
+  db.run('UPDATE account_second_factors SET tries = ? WHERE token_hash = ?', row.tries, row.tokenHash);
+}
+
+export function deleteSecondFactor(db: SqlDatabase, tokenHash: string): void {
+  db.run('DELETE FROM account_second_factors WHERE token_hash = ?', tokenHash);
+}
+
+/** Removes every token of an account. */
+export function voidSecondFactors(db: SqlDatabase, userId: string): void {
+  db.run(VOID_SECOND_FACTORS_SQL, userId);
+}
+
+/** Removes expired tokens, some at a time, and all but the newest `kept` of an account. */
+export function forgetSecondFactors(
+  db: SqlDatabase,
+  options: { userId: string; nowMs: number; rowsMax: number; kept: number },
+): void {
+  db.run(FORGET_SECOND_FACTORS_SQL, options.nowMs, options.rowsMax);
+  db.run(TRIM_SECOND_FACTORS_SQL, options.userId, options.kept);
+}

@@ -1,0 +1,372 @@
+/** The second factor: turned on and off, asked for, and used once. */
+import { TOTP } from 'otpauth';
+import { describe, expect, test } from 'vitest';
+import { openNodeDatabase } from '../../../engine-node/src/node-database.ts';
+import { HOUR_MS, MINUTE_MS, refusal, START_MS } from '../../test/support.ts';
+import { ADA, HASH, openAccounts, openBare, SCOPE, type TestAccounts } from './test/support.ts';
+
+const refused = { outcome: 'refused' };
+const expired = { outcome: 'expired' };
+/** As good as certain not to be right: the tests' secrets are the same in every run. */
+const WRONG = '000000';
+
+const finish = ({ directory }: TestAccounts, token: string, code: string, address?: string) =>
+  directory.finishSecondFactor({ scopeId: SCOPE, token, code, address });
+const outcomes = (steps: readonly { outcome: string }[]) =>
+  Object.fromEntries(
+    [...new Set(steps.map((step) => step.outcome))].map((outcome) => [
+      outcome,
+      steps.filter((step) => step.outcome === outcome).length,
+    ]),
+  );
+
+describe('turning it on', () => {
+  test('takes a right code of the fresh secret, and answers ten recovery codes', async () => {
+    const { directory, ada, codeOf, events } = await openAccounts();
+    const { userId } = ada;
+    const { secret } = await directory.beginTotp({ userId });
+    expect(secret).toMatch(/^[A-Z2-7]{32}$/);
+    expect((await directory.accountSecurity({ userId }))?.totp).toBe(false);
+    const wrong = directory.enableTotp({ scopeId: SCOPE, userId, code: WRONG });
+    expect(await refusal(wrong)).toEqual({ code: 'validation_failed', reason: 'code_wrong' });
+    const { recoveryCodes } = await directory.enableTotp({ scopeId: SCOPE, userId, code: codeOf(secret) });
+    expect(recoveryCodes).toHaveLength(10);
+    expect(new Set(recoveryCodes).size).toBe(10);
+    expect(await directory.accountSecurity({ userId })).toMatchObject({ totp: true, recoveryCodes: 10 });
+    expect((await events())[0]).toMatchObject({ type: 'totp_enabled', sub: userId });
+  });
+
+  test('works with the newest secret only, and only once', async () => {
+    const { directory, ada, codeOf } = await openAccounts();
+    const { userId } = ada;
+    const enable = (code: string) => directory.enableTotp({ scopeId: SCOPE, userId, code });
+    const notBegun = { code: 'conflict', reason: 'totp_not_begun' };
+    expect(await refusal(enable(WRONG))).toEqual(notBegun);
+    const older = await directory.beginTotp({ userId });
+    const newer = await directory.beginTotp({ userId });
+    expect((await refusal(enable(codeOf(older.secret)))).reason).toBe('code_wrong');
+    await enable(codeOf(newer.secret));
+    expect(await refusal(enable(codeOf(newer.secret, 1)))).toEqual(notBegun);
+    expect(await refusal(directory.beginTotp({ userId }))).toEqual({
+      code: 'conflict',
+      reason: 'totp_enabled',
+    });
+  });
+
+  test('that was only begun asks for nothing at sign-in', async () => {
+    const { directory, ada, enter } = await openAccounts();
+    await directory.beginTotp({ userId: ada.userId });
+    expect(await enter()).toMatchObject({ outcome: 'signed_in' });
+  });
+
+  test('uses its code up: it does not sign in as well', async () => {
+    const accounts = await openAccounts();
+    const { secret } = await accounts.turnTotpOn();
+    accounts.clock.nowMs -= 30_000;
+    const token = await accounts.waitingToken();
+    expect(await finish(accounts, token, accounts.codeOf(secret))).toEqual(refused);
+    expect(await finish(accounts, token, accounts.codeOf(secret, 1))).toMatchObject({ outcome: 'signed_in' });
+  });
+});
+
+describe('a sign-in', () => {
+  test('with the right password waits for the second factor, and completes with a code', async () => {
+    const accounts = await openAccounts();
+    const { ada, enter, codeOf, clock } = accounts;
+    const { secret } = await accounts.turnTotpOn();
+    const step = await enter();
+    expect(step).toEqual({
+      outcome: 'second_factor',
+      token: expect.stringMatching(/^[A-Za-z0-9_-]{22}$/),
+      expiresAtMs: clock.nowMs + 5 * MINUTE_MS,
+    });
+    const token = step.outcome === 'second_factor' ? step.token : '';
+    const code = codeOf(secret);
+    const typed = ` ${code.slice(0, 3)} ${code.slice(3)}`;
+    expect(await finish(accounts, token, typed)).toEqual({ outcome: 'signed_in', account: ada });
+    expect(await finish(accounts, token, codeOf(secret, 1))).toEqual(expired);
+  });
+
+  test('that only proves who somebody is asks for no second factor', async () => {
+    const accounts = await openAccounts();
+    await accounts.turnTotpOn();
+    expect(await accounts.enter({ confirm: true })).toEqual({ outcome: 'signed_in', account: accounts.ada });
+    expect(await accounts.enter({ confirm: false })).toMatchObject({ outcome: 'second_factor' });
+  });
+
+  test('with the wrong password does not say that there is a second factor', async () => {
+    const accounts = await openAccounts();
+    await accounts.turnTotpOn();
+    expect(await accounts.enter({ right: false })).toEqual(refused);
+  });
+
+  test('waits for five minutes, to the millisecond', async () => {
+    const accounts = await openAccounts();
+    const { secret } = await accounts.turnTotpOn();
+    const [early, late] = [await accounts.waitingToken(), await accounts.waitingToken()];
+    accounts.clock.nowMs += 5 * MINUTE_MS - 1;
+    expect(await finish(accounts, early, accounts.codeOf(secret))).toMatchObject({ outcome: 'signed_in' });
+    accounts.clock.nowMs += 1;
+    expect(await finish(accounts, late, accounts.codeOf(secret, 1))).toEqual(expired);
+  });
+
+  test('of another tenant, and a token that was made up, have expired', async () => {
+    const accounts = await openAccounts();
+    const { secret } = await accounts.turnTotpOn();
+    const token = await accounts.waitingToken();
+    const input = { scopeId: SCOPE, token, code: accounts.codeOf(secret) };
+    expect(await accounts.other.finishSecondFactor(input)).toEqual(expired);
+    for (const odd of ['', 'x'.repeat(22), undefined, {}])
+      expect(await accounts.directory.finishSecondFactor({ ...input, token: odd as never })).toEqual(expired);
+  });
+
+  test('keeps its tokens and its recovery codes as hashes', () => {
+    const { accounts, db } = openBare(openNodeDatabase(':memory:'));
+    const { userId } = accounts.importAccount({ email: ADA, emailVerified: true, passwordHash: HASH });
+    const { recoveryCodes } = enableBare(accounts, userId);
+    const finishPassword = { scopeId: SCOPE, email: ADA, userId, judgedHash: HASH, right: true };
+    const step = accounts.finishPassword(finishPassword);
+    const everything = JSON.stringify([
+      db.all('SELECT * FROM account_second_factors'),
+      db.all('SELECT * FROM account_recovery_codes'),
+      db.all('SELECT * FROM identity_events'),
+    ]);
+    expect(step.outcome).toBe('second_factor');
+    for (const secret of [...recoveryCodes, ...(step.outcome === 'second_factor' ? [step.token] : [])]) {
+      expect(everything).not.toContain(secret);
+      expect(everything).not.toContain(secret.replaceAll('-', ''));
+    }
+  });
+
+  test('waits in five places at most, and the newest are kept', () => {
+    const { accounts, count, clock } = openBare(openNodeDatabase(':memory:'));
+    const { userId } = accounts.importAccount({ email: ADA, emailVerified: true, passwordHash: HASH });
+    enableBare(accounts, userId);
+    for (let i = 0; i < 20; i++) {
+      clock.nowMs += 1;
+      accounts.finishPassword({ scopeId: SCOPE, email: ADA, userId, judgedHash: HASH, right: true });
+      expect(count('account_second_factors')).toBeLessThanOrEqual(5);
+    }
+  });
+});
+
+function enableBare(accounts: ReturnType<typeof openBare>['accounts'], userId: string) {
+  const { secret } = accounts.beginTotp({ userId });
+  const code = new TOTP({ secret }).generate({ timestamp: START_MS });
+  return accounts.enableTotp({ scopeId: SCOPE, userId, code });
+}
+
+describe('a code', () => {
+  test('RFC 6238, section 5.2: used 50 times at once signs in once', async () => {
+    const accounts = await openAccounts();
+    const { secret } = await accounts.turnTotpOn();
+    const tokens: string[] = [];
+    for (let i = 0; i < 5; i++) tokens.push(await accounts.waitingToken());
+    const code = accounts.codeOf(secret);
+    const steps = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => finish(accounts, tokens[i % 5] ?? '', code)),
+    );
+    expect(outcomes(steps)).toEqual({ signed_in: 1, expired: 9, refused: 5, limited: 35 });
+    const again = await openAccounts();
+    const other = await again.turnTotpOn();
+    const token = await again.waitingToken();
+    const same = await Promise.all(
+      Array.from({ length: 50 }, () => finish(again, token, again.codeOf(other.secret))),
+    );
+    expect(outcomes(same)).toEqual({ signed_in: 1, expired: 49 });
+  });
+
+  test('from before the one that was used is refused, the next one is not', async () => {
+    const accounts = await openAccounts();
+    const { secret } = await accounts.turnTotpOn();
+    accounts.clock.nowMs += MINUTE_MS;
+    const code = accounts.codeOf(secret);
+    const earlier = accounts.codeOf(secret, -1);
+    await finish(accounts, await accounts.waitingToken(), code);
+    const token = await accounts.waitingToken();
+    expect(await finish(accounts, token, earlier)).toEqual(refused);
+    expect(await finish(accounts, token, code)).toEqual(refused);
+    expect(await finish(accounts, token, accounts.codeOf(secret, 1))).toMatchObject({ outcome: 'signed_in' });
+  });
+
+  test('a minute off, or nothing like one, is refused', async () => {
+    const accounts = await openAccounts();
+    const { secret } = await accounts.turnTotpOn();
+    const odd = [accounts.codeOf(secret, 2), '', 'x'.repeat(1_000_000), 7 as never];
+    const token = await accounts.waitingToken();
+    for (const code of odd) expect(await finish(accounts, token, code)).toEqual(refused);
+  });
+
+  test('of the other tenant’s account is wrong here', async () => {
+    const accounts = await openAccounts();
+    const { other, foreign, codeOf } = accounts;
+    await accounts.turnTotpOn();
+    const { secret } = await other.beginTotp({ userId: foreign.userId });
+    expect(await finish(accounts, await accounts.waitingToken(), codeOf(secret))).toEqual(refused);
+  });
+});
+
+describe('wrong codes', () => {
+  test('void the token at the fifth, and lock the second factor with every further one, whatever the password does', async () => {
+    const accounts = await openAccounts();
+    const { secret } = await accounts.turnTotpOn();
+    const first = await accounts.waitingToken();
+    for (let i = 0; i < 5; i++) expect(await finish(accounts, first, WRONG)).toEqual(refused);
+    expect(await finish(accounts, first, accounts.codeOf(secret))).toEqual(expired);
+    for (const minutes of [1, 2, 4]) {
+      const token = await accounts.waitingToken();
+      const waitMs = minutes * MINUTE_MS;
+      expect(await finish(accounts, token, accounts.codeOf(secret))).toEqual({
+        outcome: 'limited',
+        retryAfterMs: waitMs,
+      });
+      accounts.clock.nowMs += waitMs;
+      expect(await finish(accounts, token, WRONG)).toEqual(refused);
+    }
+    accounts.clock.nowMs += 8 * MINUTE_MS;
+    const token = await accounts.waitingToken();
+    expect(await finish(accounts, token, accounts.codeOf(secret))).toMatchObject({ outcome: 'signed_in' });
+    const next = await accounts.waitingToken();
+    for (let i = 0; i < 4; i++) await finish(accounts, next, WRONG);
+    expect(await finish(accounts, next, accounts.codeOf(secret, 1))).toMatchObject({ outcome: 'signed_in' });
+  });
+
+  test('in a burst of 200 are judged five times, over however many tokens', async () => {
+    const accounts = await openAccounts();
+    await accounts.turnTotpOn();
+    const tokens: string[] = [];
+    for (let i = 0; i < 5; i++) tokens.push(await accounts.waitingToken());
+    const steps = await Promise.all(
+      Array.from({ length: 200 }, (_, i) => finish(accounts, tokens[i % 5] ?? '', WRONG)),
+    );
+    expect(outcomes(steps)).toEqual({ refused: 5, limited: 195 });
+  });
+
+  test('count with the other attempts of a network; a right one is taken back', async () => {
+    const accounts = await openAccounts();
+    const { secret } = await accounts.turnTotpOn();
+    const address = '192.0.2.1';
+    for (let i = 0; i < 29; i++)
+      await accounts.directory.beginPassword({ scopeId: SCOPE, email: `p${i}@example.com`, address });
+    const token = await accounts.waitingToken();
+    expect(await finish(accounts, token, accounts.codeOf(secret), address)).toMatchObject({
+      outcome: 'signed_in',
+    });
+    const next = await accounts.waitingToken();
+    expect(await finish(accounts, next, WRONG, address)).toEqual(refused);
+    expect(await finish(accounts, next, accounts.codeOf(secret, 1), address)).toMatchObject({
+      outcome: 'limited',
+    });
+    expect(await finish(accounts, next, accounts.codeOf(secret, 1))).toMatchObject({ outcome: 'signed_in' });
+  });
+
+  test('are told, and their lock once', async () => {
+    const accounts = await openAccounts();
+    await accounts.turnTotpOn();
+    const token = await accounts.waitingToken();
+    for (let i = 0; i < 9; i++) await finish(accounts, token, WRONG);
+    const told = (await accounts.events()).slice(0, 6);
+    expect(told.map((each) => each.type)).toEqual(['account_locked', ...Array(5).fill('sign_in_refused')]);
+    expect(told[0]).toMatchObject({ sub: accounts.ada.userId, detail: { factor: 'second_factor' } });
+    expect(told[1]?.detail).toEqual({ reason: 'wrong_code' });
+    expect(await accounts.enter()).toMatchObject({ outcome: 'second_factor' });
+  });
+});
+
+describe('recovery codes', () => {
+  test('sign in once each, in any spelling, and that is told with how many are left', async () => {
+    const accounts = await openAccounts();
+    const { recoveryCodes } = await accounts.turnTotpOn();
+    for (const [i, code] of recoveryCodes.entries()) {
+      const typed = i % 2 ? code.toUpperCase().replaceAll('-', '') : code;
+      expect(await finish(accounts, await accounts.waitingToken(), typed)).toEqual({
+        outcome: 'signed_in',
+        account: accounts.ada,
+      });
+      expect(await finish(accounts, await accounts.waitingToken(), code)).toEqual(refused);
+      const used = (await accounts.events()).find((each) => each.type === 'recovery_code_used');
+      expect(used?.detail).toEqual({ left: `${9 - i}` });
+    }
+    const security = await accounts.directory.accountSecurity({ userId: accounts.ada.userId });
+    expect(security).toMatchObject({ totp: true, recoveryCodes: 0 });
+  });
+
+  test('one used 50 times at once signs in once', async () => {
+    const accounts = await openAccounts();
+    const { recoveryCodes } = await accounts.turnTotpOn();
+    const tokens: string[] = [];
+    for (let i = 0; i < 5; i++) tokens.push(await accounts.waitingToken());
+    const steps = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => finish(accounts, tokens[i % 5] ?? '', recoveryCodes[0] ?? '')),
+    );
+    expect(steps.filter((step) => step.outcome === 'signed_in')).toHaveLength(1);
+    expect((await accounts.directory.accountSecurity({ userId: accounts.ada.userId }))?.recoveryCodes).toBe(
+      9,
+    );
+  });
+
+  test('are made anew, which voids the earlier ones', async () => {
+    const accounts = await openAccounts();
+    const { directory, ada, events } = accounts;
+    const { userId } = ada;
+    const make = () => directory.makeRecoveryCodes({ scopeId: SCOPE, userId });
+    expect(await refusal(make())).toEqual({ code: 'conflict', reason: 'totp_disabled' });
+    const earlier = await accounts.turnTotpOn();
+    const { recoveryCodes } = await make();
+    expect((await events())[0]).toMatchObject({ type: 'recovery_codes_made', sub: userId });
+    const token = await accounts.waitingToken();
+    expect(await finish(accounts, token, earlier.recoveryCodes[0] ?? '')).toEqual(refused);
+    expect(await finish(accounts, token, recoveryCodes[0] ?? '')).toMatchObject({ outcome: 'signed_in' });
+    expect((await directory.accountSecurity({ userId }))?.recoveryCodes).toBe(9);
+  });
+
+  test('of one account are worth nothing for another', async () => {
+    const accounts = await openAccounts();
+    const { directory, codeOf } = accounts;
+    await accounts.turnTotpOn();
+    const { userId } = await directory.importAccount({ email: 'bob@example.com', emailVerified: true });
+    const { secret } = await directory.beginTotp({ userId });
+    const bobs = await directory.enableTotp({ scopeId: SCOPE, userId, code: codeOf(secret) });
+    expect(await finish(accounts, await accounts.waitingToken(), bobs.recoveryCodes[0] ?? '')).toEqual(
+      refused,
+    );
+    expect((await directory.accountSecurity({ userId }))?.recoveryCodes).toBe(10);
+  });
+});
+
+describe('turning it off', () => {
+  test('removes the secret, the codes and the tokens that wait, and is told once', async () => {
+    const accounts = await openAccounts();
+    const { directory, ada, enter, events } = accounts;
+    const { userId } = ada;
+    const { secret } = await accounts.turnTotpOn();
+    const token = await accounts.waitingToken();
+    for (let i = 0; i < 2; i++) expect(await directory.disableTotp({ scopeId: SCOPE, userId })).toBeNull();
+    expect(await directory.accountSecurity({ userId })).toMatchObject({ totp: false, recoveryCodes: 0 });
+    expect(await finish(accounts, token, accounts.codeOf(secret))).toEqual(expired);
+    expect(await enter()).toMatchObject({ outcome: 'signed_in' });
+    expect((await events()).filter((each) => each.type === 'totp_disabled')).toHaveLength(1);
+    const again = await directory.beginTotp({ userId });
+    expect(again.secret).not.toBe(secret);
+    await directory.enableTotp({ scopeId: SCOPE, userId, code: accounts.codeOf(again.secret) });
+  });
+
+  test('and everything else is refused for no account', async () => {
+    const { directory } = await openAccounts();
+    const input = { scopeId: SCOPE, userId: 'usr_nobody', code: WRONG };
+    for (const name of ['beginTotp', 'enableTotp', 'disableTotp', 'makeRecoveryCodes'] as const)
+      expect(await refusal(directory[name](input))).toEqual({ code: 'not_found', reason: 'account_unknown' });
+  });
+});
+
+test('a sign-in that waited an hour is out of the table by the next one', () => {
+  const { accounts, count, clock } = openBare(openNodeDatabase(':memory:'));
+  for (const email of [ADA, 'bob@example.com']) {
+    const { userId } = accounts.importAccount({ email, emailVerified: true, passwordHash: HASH });
+    clock.nowMs = START_MS;
+    enableBare(accounts, userId);
+    clock.nowMs += email === ADA ? 0 : HOUR_MS;
+    accounts.finishPassword({ scopeId: SCOPE, email, userId, judgedHash: HASH, right: true });
+  }
+  expect(count('account_second_factors')).toBe(1);
+});

@@ -1,0 +1,134 @@
+/** The SQL of accounts and their recovery codes. */
+import type { SqlDatabase } from '@freehold/store';
+
+export interface AccountRow {
+  readonly userId: string;
+  /** In its one spelling. */
+  readonly email: string;
+  readonly emailVerified: number;
+  readonly name: string | null;
+  /** A PHC string, or null when there is no password. */
+  readonly passwordHash: string | null;
+  readonly passwordChangedAtMs: number | null;
+  /** Base32; null before one was made. It counts for nothing until `totpEnabled`. */
+  readonly totpSecret: string | null;
+  readonly totpEnabled: number;
+  /** The newest time step of which a code was used. */
+  readonly totpStep: number;
+  readonly createdAtMs: number;
+}
+
+const COLUMNS = `user_id AS userId, email, email_verified AS emailVerified, name, password_hash AS passwordHash,
+  password_changed_at AS passwordChangedAtMs, totp_secret AS totpSecret, totp_enabled AS totpEnabled,
+  totp_step AS totpStep, created_at AS createdAtMs`;
+
+export const ACCOUNT_SQL = `SELECT ${COLUMNS} FROM accounts WHERE user_id = ?`;
+export const ACCOUNT_BY_EMAIL_SQL = `SELECT ${COLUMNS} FROM accounts WHERE email = ?`;
+
+export function loadAccount(db: SqlDatabase, userId: string): AccountRow | undefined {
+  return db.get<AccountRow>(ACCOUNT_SQL, userId);
+}
+
+/** @param email in its one spelling. */
+export function loadAccountByEmail(db: SqlDatabase, email: string): AccountRow | undefined {
+  return db.get<AccountRow>(ACCOUNT_BY_EMAIL_SQL, email);
+}
+
+export function insertAccount(
+  db: SqlDatabase,
+  account: {
+    userId: string;
+    email: string;
+    emailVerified: boolean;
+    name: string | null;
+    passwordHash: string | null;
+    atMs: number;
+  },
+): void {
+  db.run(
+    `INSERT INTO accounts (user_id, email, email_verified, name, password_hash, password_changed_at, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    account.userId,
+    account.email,
+    Number(account.emailVerified),
+    account.name,
+    account.passwordHash,
+    account.passwordHash === null ? null : account.atMs,
+    account.atMs,
+  );
+}
+
+/** A new password. */
+export function savePassword(
+  db: SqlDatabase,
+  password: { userId: string; hash: string; atMs: number },
+): void {
+  db.run(
+    'UPDATE accounts SET password_hash = ?, password_changed_at = ? WHERE user_id = ?',
+    password.hash,
+    password.atMs,
+    password.userId,
+  );
+}
+
+/** The same password under another hash. */
+export function savePasswordHash(db: SqlDatabase, password: { userId: string; hash: string }): void {
+  db.run('UPDATE accounts SET password_hash = ? WHERE user_id = ?', password.hash, password.userId);
+}
+
+/** An address whose holder has shown that mail to it reaches them. */
+export function saveVerifiedEmail(db: SqlDatabase, account: { userId: string; email: string }): void {
+  db.run(
+    'UPDATE accounts SET email = ?, email_verified = 1 WHERE user_id = ?',
+    account.email,
+    account.userId,
+  );
+}
+
+export function saveAccountName(db: SqlDatabase, account: { userId: string; name: string | null }): void {
+  db.run('UPDATE accounts SET name = ? WHERE user_id = ?', account.name, account.userId);
+}
+
+/** A TOTP secret that is not in use yet, in the place of an earlier one. */
+export function saveFreshTotp(db: SqlDatabase, totp: { userId: string; secret: string }): void {
+  db.run(
+    'UPDATE accounts SET totp_secret = ?, totp_enabled = 0, totp_step = 0 WHERE user_id = ?',
+    totp.secret,
+    totp.userId,
+  );
+}
+
+export function markTotpEnabled(db: SqlDatabase, userId: string): void {
+  db.run('UPDATE accounts SET totp_enabled = 1 WHERE user_id = ?', userId);
+}
+
+export function deleteTotp(db: SqlDatabase, userId: string): void {
+  db.run('UPDATE accounts SET totp_secret = NULL, totp_enabled = 0, totp_step = 0 WHERE user_id = ?', userId);
+}
+
+export function saveTotpStep(db: SqlDatabase, totp: { userId: string; step: number }): void {
+  db.run('UPDATE accounts SET totp_step = ? WHERE user_id = ?', totp.step, totp.userId);
+}
+
+export function insertRecoveryCode(db: SqlDatabase, code: { userId: string; hash: string }): void {
+  db.run('INSERT INTO account_recovery_codes (user_id, code_hash) VALUES (?, ?)', code.userId, code.hash);
+}
+
+export function deleteRecoveryCodes(db: SqlDatabase, userId: string): void {
+  db.run('DELETE FROM account_recovery_codes WHERE user_id = ?', userId);
+}
+
+export const USE_RECOVERY_CODE_SQL =
+  'DELETE FROM account_recovery_codes WHERE user_id = ? AND code_hash = ? RETURNING user_id';
+
+/** Uses a code up; false when the account has no such code. */
+export function useRecoveryCode(db: SqlDatabase, code: { userId: string; hash: string }): boolean {
+  return db.get(USE_RECOVERY_CODE_SQL, code.userId, code.hash) !== undefined;
+}
+
+export const COUNT_RECOVERY_CODES_SQL =
+  'SELECT count(*) AS count FROM account_recovery_codes WHERE user_id = ?';
+
+export function countRecoveryCodes(db: SqlDatabase, userId: string): number {
+  return db.get<{ count: number }>(COUNT_RECOVERY_CODES_SQL, userId)?.count ?? 0;
+}

@@ -1,0 +1,158 @@
+/** What the tests of accounts stand on: Ada's account at tenant A, one of the same address at tenant B, and short ways in. */
+import { makeIdFactory } from '@freehold/contracts';
+import type { SqlDatabase, UnitContext } from '@freehold/store';
+import { TOTP } from 'otpauth';
+import { onTestFinished } from 'vitest';
+import {
+  OTHER_SCOPE,
+  openPlatform,
+  SCOPE,
+  START_MS,
+  TENANT_A,
+  type TestPlatform,
+  testRandom,
+} from '../../../test/support.ts';
+import { type IdentityDirectory, identityDirectory } from '../../identity-directory/unit.ts';
+import type { Account, NewPasskey, SignInStep } from '../contract.ts';
+import { makeAccountOperations } from '../operations.ts';
+
+export const ADA = 'ada@example.com';
+export const HASH = '$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$YWRh';
+export const OTHER_HASH = '$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$b3RoZXI';
+export { OTHER_SCOPE, SCOPE };
+
+export interface TestAccounts extends TestPlatform {
+  readonly ada: Account;
+  /** Ada's account at tenant B. */
+  readonly foreign: Account;
+  /** Begins and finishes a sign-in with a password that the caller has compared. */
+  readonly enter: (options?: Entry) => Promise<SignInStep | { outcome: 'limited'; retryAfterMs: number }>;
+  /** Turns TOTP on for Ada, and moves the clock past the code that this took. */
+  readonly turnTotpOn: () => Promise<{ readonly secret: string; readonly recoveryCodes: readonly string[] }>;
+  /** A token that waits for Ada's second factor. */
+  readonly waitingToken: () => Promise<string>;
+  /** The present code of a secret, or the one of some steps later. */
+  readonly codeOf: (secret: string, stepsLater?: number) => string;
+  /** Types and details of the events of a scope, newest first. */
+  readonly events: (scopeId?: string) => Promise<readonly Told[]>;
+}
+
+export interface Entry {
+  readonly email?: string;
+  readonly right?: boolean;
+  readonly address?: string;
+  readonly confirm?: boolean;
+}
+
+export interface Told {
+  readonly type: string;
+  readonly sub: string | null;
+  readonly principal: string | null;
+  readonly detail: Readonly<Record<string, string | readonly string[]>>;
+}
+
+export async function openAccounts(): Promise<TestAccounts> {
+  const platform = await openPlatform();
+  const { directory, other, clock } = platform;
+  const ada = await directory.importAccount({
+    email: ADA,
+    name: 'Ada',
+    emailVerified: true,
+    passwordHash: HASH,
+  });
+  const foreign = await other.importAccount({ email: ADA, emailVerified: false, passwordHash: OTHER_HASH });
+  const codeOf = (secret: string, stepsLater = 0) =>
+    new TOTP({ secret }).generate({ timestamp: clock.nowMs + stepsLater * 30_000 });
+  const enter: TestAccounts['enter'] = async ({ email = ADA, right = true, address, confirm } = {}) => {
+    const begun = await directory.beginPassword({ scopeId: SCOPE, email, address });
+    if (begun.outcome === 'limited') return begun;
+    const { userId, hash: judgedHash } = begun;
+    const finish = { scopeId: SCOPE, email, address, userId, judgedHash, right };
+    return directory.finishPassword(confirm === undefined ? finish : { ...finish, confirm });
+  };
+  return {
+    ...platform,
+    ada,
+    foreign,
+    enter,
+    codeOf,
+    turnTotpOn: async () => {
+      const { secret } = await directory.beginTotp({ userId: ada.userId });
+      const input = { scopeId: SCOPE, userId: ada.userId, code: codeOf(secret) };
+      const { recoveryCodes } = await directory.enableTotp(input);
+      clock.nowMs += 30_000;
+      return { secret, recoveryCodes };
+    },
+    waitingToken: async () => {
+      const step = await enter();
+      if (step.outcome !== 'second_factor') throw new Error(`the sign-in is ${step.outcome}`);
+      return step.token;
+    },
+    events: async (scopeId = SCOPE) => {
+      const { items } = await directory.listIdentityEvents({ scopeId, limit: 200 });
+      return items.map(({ type, subject, principal, detail }) => ({
+        type,
+        sub: subject?.sub ?? null,
+        principal,
+        detail,
+      }));
+    },
+  };
+}
+
+/** What signs up for an address; the link goes to whoever reads its mail. */
+export async function linkFor(
+  directory: IdentityDirectory,
+  email: string,
+  more: { readonly name?: string; readonly address?: string } = {},
+): Promise<string> {
+  const made = await directory.beginSignUp({ scopeId: SCOPE, email, ...more });
+  if (made.outcome !== 'made') throw new Error(`the sign-up is ${made.outcome}`);
+  return made.token;
+}
+
+export function passkey(id: string, more: Partial<NewPasskey> = {}): NewPasskey {
+  return {
+    id,
+    publicKey: 'pQECAyYgASFYIA',
+    counter: 0,
+    transports: ['internal'],
+    backedUp: true,
+    name: id,
+    ...more,
+  };
+}
+
+/** What the embedded engine's `openNodeDatabase(':memory:')` answers: only tests themselves may name an engine. */
+interface OpenDatabase extends Pick<UnitContext, 'guarded'> {
+  readonly db: SqlDatabase;
+  close(): void;
+}
+
+/** The feature straight over a fresh database, whose tables can be looked into. */
+export function openBare(database: OpenDatabase) {
+  onTestFinished(() => database.close());
+  const { db, guarded } = database;
+  for (const set of identityDirectory.migrations) for (const each of set.migrations) db.exec(each.sql);
+  const clock = { nowMs: START_MS };
+  const sources = { now: () => clock.nowMs, random: testRandom() };
+  const accounts = makeAccountOperations({
+    key: TENANT_A,
+    db,
+    guarded,
+    ...sources,
+    newId: makeIdFactory(sources),
+    afterCommit: () => undefined,
+    onRollback: () => undefined,
+    report: () => undefined,
+  });
+  const count = (table: string) => db.get<{ n: number }>(`SELECT count(*) AS n FROM ${table}`)?.n ?? 0;
+  /** How many rows a piece of work writes, changes and removes. */
+  const writesOf = (work: () => unknown) => {
+    const total = () => db.get<{ n: number }>('SELECT total_changes() AS n')?.n ?? 0;
+    const before = total();
+    work();
+    return total() - before;
+  };
+  return { db, clock, accounts, count, writesOf };
+}

@@ -1,0 +1,159 @@
+/**
+ * What the provider writes to people. A mail that anybody can have sent to any address holds not one word that the
+ * one who asked has chosen: no name, no path.
+ */
+import type { Mail } from '../mailer.ts';
+import { html } from './pages/html.ts';
+
+/** Who writes. */
+export interface Sender {
+  readonly appName: string;
+  /** The application's own origin, for links. */
+  readonly origin: string;
+}
+
+interface MailText {
+  readonly to: string;
+  readonly subject: string;
+  readonly paragraphs: readonly string[];
+  /** The one thing to do, between the paragraphs and the last line. */
+  readonly action?: { readonly label: string; readonly url: string };
+  readonly last: string;
+}
+
+interface LinkMail {
+  readonly to: string;
+  readonly url: string;
+  readonly lifetimeMs: number;
+}
+
+/** The link of a sign-up. */
+export function signUpMail(sender: Sender, { to, url, lifetimeMs }: LinkMail): Mail {
+  return composeMail({
+    to,
+    subject: `Finish signing up to ${sender.appName}`,
+    paragraphs: [`Somebody, hopefully you, wants to sign up to ${sender.appName} with this address.`],
+    action: { label: 'Finish signing up', url },
+    last: `The link works once, for ${inWords(lifetimeMs)}. If it was not you, nothing happens unless you follow it.`,
+  });
+}
+
+/** Instead of a second account. */
+export function accountExistsMail(sender: Sender, to: string): Mail {
+  return composeMail({
+    to,
+    subject: `You already have an account at ${sender.appName}`,
+    paragraphs: [
+      `Somebody, hopefully you, wanted to use this address at ${sender.appName}. You have an account with it already.`,
+      `If you forgot your password, choose a new one here: ${sender.origin}/api/auth/reset`,
+    ],
+    action: { label: 'Sign in', url: `${sender.origin}/api/auth/login` },
+    last: 'If it was not you, you need do nothing: nobody was let in.',
+  });
+}
+
+/** The link of a reset. */
+export function resetMail(sender: Sender, { to, url, lifetimeMs }: LinkMail): Mail {
+  return composeMail({
+    to,
+    subject: `Choose a new password for ${sender.appName}`,
+    paragraphs: [`Somebody, hopefully you, asked for a new password at ${sender.appName}.`],
+    action: { label: 'Choose a new password', url },
+    last: `The link works once, for ${inWords(lifetimeMs)}. If it was not you, your password stays as it is.`,
+  });
+}
+
+/** The link of a change of address, to the new one. */
+export function emailChangeMail(sender: Sender, { to, url, lifetimeMs }: LinkMail): Mail {
+  return composeMail({
+    to,
+    subject: `Confirm your address for ${sender.appName}`,
+    paragraphs: [
+      `Somebody, hopefully you, wants to use this address for their account at ${sender.appName}.`,
+    ],
+    action: { label: 'Use this address', url },
+    last: `The link works once, for ${inWords(lifetimeMs)}. If it was not you, nothing happens unless you follow it.`,
+  });
+}
+
+/** What happened to an account that its holder should hear of. */
+export type Notice =
+  | 'password_changed'
+  | 'password_reset'
+  | 'passkey_added'
+  | 'passkey_removed'
+  | 'totp_enabled'
+  | 'totp_disabled'
+  | 'recovery_codes_made'
+  | 'email_changed';
+
+const NOTICES: Readonly<Record<Notice, { readonly subject: string; readonly sentence: string }>> = {
+  password_changed: {
+    subject: 'Your password was changed',
+    sentence: 'The password of your account was changed.',
+  },
+  password_reset: {
+    subject: 'Your password was changed',
+    sentence:
+      'A new password was chosen for your account through a link in a mail, and all its sessions were ended.',
+  },
+  passkey_added: {
+    subject: 'A passkey was added',
+    sentence: 'A passkey can now be used to sign in to your account.',
+  },
+  passkey_removed: { subject: 'A passkey was removed', sentence: 'A passkey of your account was removed.' },
+  totp_enabled: {
+    subject: 'Two-step verification was turned on',
+    sentence: 'Signing in with your password now asks for a code as well.',
+  },
+  totp_disabled: {
+    subject: 'Two-step verification was turned off',
+    sentence: 'Signing in with your password no longer asks for a code.',
+  },
+  recovery_codes_made: {
+    subject: 'New recovery codes were made',
+    sentence: 'Your account has new recovery codes. The earlier ones no longer work.',
+  },
+  email_changed: {
+    subject: 'Your address was changed',
+    sentence: 'Your account now has another e-mail address. Nothing more will be sent to this one.',
+  },
+};
+
+/** Tells the holder of an account what happened to it. */
+export function noticeMail(sender: Sender, to: string, notice: Notice): Mail {
+  const { subject, sentence } = NOTICES[notice];
+  return composeMail({
+    to,
+    subject: `${subject} at ${sender.appName}`,
+    paragraphs: [sentence],
+    action: { label: 'See your account', url: `${sender.origin}/api/auth/security` },
+    last: `If it was not you, choose a new password now: ${sender.origin}/api/auth/reset`,
+  });
+}
+
+function composeMail({ to, subject, paragraphs, action, last }: MailText): Mail {
+  const link = action ? [`${action.label}:\n${action.url}`] : [];
+  const body = html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>${subject}</title></head>
+<body style="font: 16px/1.5 system-ui, sans-serif; color: #1c1e21; max-width: 34em">
+${paragraphs.map((text) => html`<p>${text}</p>\n`)}${
+  action !== undefined &&
+  html`<p><a href="${action.url}">${action.label}</a></p>\n<p style="color: #5d6269; font-size: 14px">If the link does not work, copy this address: ${action.url}</p>\n`
+}<p style="color: #5d6269; font-size: 14px">${last}</p>
+</body></html>
+`;
+  return { to, subject, text: `${[...paragraphs, ...link, last].join('\n\n')}\n`, html: body.text };
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** "30 minutes", "one hour", "24 hours": rounded down, so that nothing is promised that does not hold. */
+function inWords(ms: number): string {
+  const hours = Math.floor(ms / HOUR_MS);
+  if (hours >= 2) return `${hours} hours`;
+  if (hours === 1 && ms < HOUR_MS + MINUTE_MS) return 'one hour';
+  const minutes = Math.floor(ms / MINUTE_MS);
+  return minutes === 1 ? 'one minute' : `${minutes} minutes`;
+}

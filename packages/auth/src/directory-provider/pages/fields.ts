@@ -1,0 +1,102 @@
+/** The parts of forms: inputs with their labels, hints and faults, tied together for whoever does not see them. */
+import { type Html, html } from './html.ts';
+
+export interface Field {
+  readonly name: string;
+  readonly label: string;
+  /** Default `text`. */
+  readonly type?: 'text' | 'email' | 'password';
+  readonly autocomplete: string;
+  readonly value?: string | null | undefined;
+  readonly hint?: string;
+  /** What is wrong with what was typed, as a sentence. */
+  readonly fault?: string | undefined;
+  /** True: what is wrong concerns this field, and an alert elsewhere says it. */
+  readonly faultAbove?: boolean | undefined;
+  /** Default true. */
+  readonly required?: boolean;
+  readonly autofocus?: boolean | undefined;
+  readonly inputmode?: 'numeric' | 'email';
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  /** Starts the ids when one page has the same field twice. */
+  readonly prefix?: string;
+}
+
+/** The id of the alert that a form shows; fields of `faultAbove` are described by it. */
+export const ALERT_ID = 'alert';
+
+/** An input with its label. */
+export function field(options: Field): Html {
+  const { name, label, type = 'text', autocomplete, value, hint, fault, faultAbove = false } = options;
+  const id = `${options.prefix ?? ''}${name}`;
+  const describedBy = [hint && `${id}-hint`, fault && `${id}-fault`, faultAbove && ALERT_ID]
+    .filter((each) => each)
+    .join(' ');
+  return html`<div class="field">
+<label for="${id}">${label}</label>
+${hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`}
+${fault !== undefined && html`<p class="fault" id="${id}-fault" role="alert">${fault}</p>`}
+<input id="${id}" name="${name}" type="${type}" autocomplete="${autocomplete}" value="${type === 'password' ? '' : value}"${
+    options.required !== false && html` required`
+  }${(type === 'email' || type === 'password') && html` autocapitalize="none" spellcheck="false"`}${
+    options.inputmode !== undefined && html` inputmode="${options.inputmode}"`
+  }${options.minLength !== undefined && html` minlength="${options.minLength}"`}${
+    options.maxLength !== undefined && html` maxlength="${options.maxLength}"`
+  }${(fault !== undefined || faultAbove) && html` aria-invalid="true"`}${
+    describedBy !== '' && html` aria-describedby="${describedBy}"`
+  }${options.autofocus === true && html` autofocus`}>
+${type === 'password' && html`<button type="button" class="reveal" data-reveal="${id}" aria-pressed="false" hidden>Show password</button>`}
+</div>`;
+}
+
+/** What goes along without being shown. An empty value is left out. */
+export function hidden(name: string, value: string | null | undefined): Html {
+  return html`${value ? html`<input type="hidden" name="${name}" value="${value}">` : false}`;
+}
+
+/** What went wrong with a form as a whole, read out at once. */
+export function alert(message: string | undefined): Html {
+  return html`${message !== undefined && html`<p class="alert" id="${ALERT_ID}" role="alert">${message}</p>`}`;
+}
+
+/** What went well, read out when there is time. */
+export function notice(message: string | undefined): Html {
+  return html`${message !== undefined && html`<p class="notice" role="status">${message}</p>`}`;
+}
+
+/** A form that posts to one of our addresses. The browser's own bubbles are off: ours are read out and stay. */
+export function form(action: string, content: Html): Html {
+  return html`<form method="post" action="${action}" novalidate>
+${content}
+</form>`;
+}
+
+/** The field of a new password; managers are told whose it is. */
+export function newPasswordField(options: {
+  readonly email: string;
+  readonly fault?: string | undefined;
+  readonly prefix?: string;
+  readonly autofocus?: boolean;
+}): Html {
+  const { email, fault, prefix = '', autofocus } = options;
+  return html`<div hidden><label for="${prefix}username">E-mail address</label>
+<input id="${prefix}username" name="username" type="email" autocomplete="username" value="${email}" readonly></div>
+${field({
+  name: 'password',
+  label: 'New password',
+  type: 'password',
+  autocomplete: 'new-password',
+  hint: 'At least 8 characters. A few words in a row are easy to remember and hard to guess.',
+  fault,
+  prefix,
+  autofocus: autofocus ?? fault !== undefined,
+  minLength: 8,
+  maxLength: 256,
+})}`;
+}
+
+/** A name that somebody chose, kept from turning the text around it the other way. */
+export function chosen(text: string): Html {
+  return html`<bdi>${text}</bdi>`;
+}

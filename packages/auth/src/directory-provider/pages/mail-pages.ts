@@ -1,0 +1,164 @@
+/** The pages around a mail: asking for it, being told to look for it, and what its link leads to. */
+import { authUrl } from '../return-path.ts';
+import { alert, chosen, field, form, hidden, newPasswordField } from './fields.ts';
+import { html } from './html.ts';
+import type { PageContent } from './layout.ts';
+
+/** What was typed, and what was wrong with it. */
+interface Asked {
+  readonly returnTo: string | null;
+  readonly email?: string;
+  readonly emailFault?: string;
+  readonly alert?: string;
+}
+
+/** Asks for an account. */
+export function signUpPage(
+  page: Asked & { readonly appName: string; readonly name?: string; readonly nameFault?: string },
+): PageContent {
+  const { appName, returnTo, email, name, emailFault, nameFault, alert: fault } = page;
+  return {
+    heading: `Sign up to ${appName}`,
+    failed: Boolean(fault ?? emailFault ?? nameFault),
+    body: html`${alert(fault)}${form(
+      authUrl('sign-up'),
+      html`${hidden('returnTo', returnTo)}${emailField({ email, fault: emailFault })}
+${field({
+  name: 'name',
+  label: 'Your name (optional)',
+  autocomplete: 'name',
+  value: name,
+  required: false,
+  maxLength: 100,
+  fault: nameFault,
+  autofocus: emailFault === undefined && nameFault !== undefined,
+})}
+<p class="actions"><button class="button">Continue</button></p>`,
+    )}
+<ul class="links"><li>You have an account? <a href="${authUrl('login', { returnTo })}">Sign in</a></li></ul>`,
+  };
+}
+
+/** Asks for a new password. */
+export function resetPage(page: Asked): PageContent {
+  const { returnTo, email, emailFault, alert: fault } = page;
+  return {
+    heading: 'Choose a new password',
+    failed: Boolean(fault ?? emailFault),
+    body: html`<p>Type your e-mail address. We send you a link with which you can choose a new password.</p>
+${alert(fault)}${form(
+  authUrl('reset'),
+  html`${hidden('returnTo', returnTo)}${emailField({ email, fault: emailFault })}
+<p class="actions"><button class="button">Send the link</button></p>`,
+)}
+<ul class="links"><li><a href="${authUrl('login', { returnTo })}">Back to signing in</a></li></ul>`,
+  };
+}
+
+/** The same for everybody: it says nothing about whether there is an account. */
+export function mailSentPage(page: {
+  readonly email: string;
+  readonly returnTo: string | null;
+  readonly back: string;
+}): PageContent {
+  return {
+    heading: 'Look into your mail',
+    body: html`<p>If ${chosen(page.email)} can be used for this, a mail with a link is on its way to it. It may take a few minutes; look among the unwanted mail too.</p>
+<ul class="links"><li><a href="${authUrl(page.back, { returnTo: page.returnTo })}">Use another address</a></li>
+<li><a href="${authUrl('login', { returnTo: page.returnTo })}">Back to signing in</a></li></ul>`,
+  };
+}
+
+export interface FinishPage {
+  readonly token: string;
+  readonly email: string;
+  readonly fault?: string;
+}
+
+/** Where the link of a sign-up leads: a first credential is chosen. */
+export function signUpFinishPage(
+  page: FinishPage & { readonly appName: string; readonly name?: string | null; readonly nameFault?: string },
+): PageContent {
+  const { token, email, appName, name, fault, nameFault } = page;
+  return {
+    heading: `Finish signing up to ${appName}`,
+    failed: Boolean(fault ?? nameFault),
+    body: html`<p>You are signing up as ${chosen(email)}.</p>
+${form(
+  authUrl('sign-up/finish'),
+  html`${hidden('token', token)}${field({
+    name: 'name',
+    label: 'Your name (optional)',
+    autocomplete: 'name',
+    value: name,
+    required: false,
+    maxLength: 100,
+    fault: nameFault,
+    autofocus: nameFault !== undefined,
+  })}
+${newPasswordField({ email, fault, autofocus: fault !== undefined && nameFault === undefined })}
+<p class="actions"><button class="button">Sign up</button></p>`,
+)}
+<div class="passkey" data-passkey="register" data-link-token="${token}" data-name-from="name" hidden>
+<p class="or" aria-hidden="true">or</p>
+<p class="hint">A passkey signs you in with your fingerprint, your face or the lock of your device. There is no password to remember.</p>
+<p class="fault" role="alert" data-fault></p>
+<p class="actions"><button type="button" class="button plain">Sign up with a passkey</button></p>
+</div>`,
+  };
+}
+
+/** Where the link of a reset leads. */
+export function resetFinishPage({ token, email, fault }: FinishPage): PageContent {
+  return {
+    heading: 'Choose a new password',
+    failed: fault !== undefined,
+    body: html`<p>For ${chosen(email)}. All sessions of the account are ended with it, and you are signed in here.</p>
+${form(
+  authUrl('reset/finish'),
+  html`${hidden('token', token)}${newPasswordField({ email, fault })}
+<p class="actions"><button class="button">Save the password</button></p>`,
+)}`,
+  };
+}
+
+/** Where the link of a change of address leads. */
+export function emailFinishPage({ token, email }: FinishPage): PageContent {
+  return {
+    heading: 'Use this address?',
+    body: html`<p>From now on you sign in with ${chosen(email)}, and mail about your account goes there.</p>
+${form(
+  authUrl('email/finish'),
+  html`${hidden('token', token)}<p class="actions"><button class="button">Use this address</button></p>`,
+)}`,
+  };
+}
+
+/** A link that is unknown, used, replaced by a newer one or too old: which of them is nobody's business. */
+export function deadLinkPage(page: { readonly askAgain: string }): PageContent {
+  return {
+    heading: 'This link no longer works',
+    failed: true,
+    body: html`<p>A link works once, for a while, and only the newest one does.</p>
+<p class="actions"><a class="button" href="${authUrl(page.askAgain)}">Ask for a new one</a></p>`,
+  };
+}
+
+function emailField({
+  email,
+  fault,
+}: {
+  readonly email?: string | undefined;
+  readonly fault?: string | undefined;
+}) {
+  return field({
+    name: 'email',
+    label: 'E-mail address',
+    type: 'email',
+    inputmode: 'email',
+    autocomplete: 'email',
+    value: email,
+    fault,
+    autofocus: fault !== undefined,
+  });
+}

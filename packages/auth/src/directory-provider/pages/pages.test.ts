@@ -1,0 +1,191 @@
+/** Every page there is, with whatever hostile words can get into it: escaped, labelled, and with one heading. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { AccountSecurity } from '../../accounts/contract.ts';
+import { completeTheme } from '../theme.ts';
+import { html } from './html.ts';
+import { type PageContent, renderPage } from './layout.ts';
+import {
+  deadLinkPage,
+  emailFinishPage,
+  mailSentPage,
+  resetFinishPage,
+  resetPage,
+  signUpFinishPage,
+  signUpPage,
+} from './mail-pages.ts';
+import { messagePage } from './message-page.ts';
+import { securityPage } from './security-page.ts';
+import { confirmPage, loginPage, secondFactorPage } from './sign-in-pages.ts';
+import { otpauthUri, recoveryCodesPage, totpSetupPage } from './totp-pages.ts';
+
+/** Every page, in every state that shows more than another, with one text wherever somebody's words can stand. */
+function pagesWith(text: string): PageContent[] {
+  const account: AccountSecurity = {
+    userId: 'usr_1',
+    email: text,
+    name: text,
+    emailVerified: true,
+    createdMs: 0,
+    passwordChangedMs: 0,
+    totp: false,
+    recoveryCodes: 0,
+    passkeys: [{ id: 'AbC-_1', name: text, backedUp: true, createdMs: 0, usedMs: 0 }],
+  };
+  const sessions = [
+    { sid: text, scopeId: 's', client: text, startedMs: 0, expiresMs: 1 },
+    { sid: 'other', scopeId: 's', client: null, startedMs: 0, expiresMs: 1 },
+  ];
+  const shared = { account, sessions, currentSid: 'other' };
+  const bare = { ...account, passwordChangedMs: null, passkeys: [], totp: true, emailVerified: false };
+  const all = { appName: text, email: text, name: text, token: text };
+  return [
+    loginPage({ appName: text, returnTo: null, signUpOpen: false }),
+    loginPage({ appName: text, returnTo: text, signUpOpen: true, email: text, alert: text, notice: text }),
+    secondFactorPage({ returnTo: text }),
+    secondFactorPage({ returnTo: null, fault: text }),
+    confirmPage({ email: text, returnTo: text, hasPassword: true, hasPasskeys: true, fault: text }),
+    confirmPage({ email: text, returnTo: text, hasPassword: false, hasPasskeys: true }),
+    signUpPage({
+      appName: text,
+      returnTo: text,
+      email: text,
+      name: text,
+      emailFault: text,
+      nameFault: text,
+      alert: text,
+    }),
+    signUpPage({ appName: text, returnTo: null }),
+    signUpFinishPage({ ...all, fault: text, nameFault: text }),
+    signUpFinishPage({ ...all, name: null }),
+    resetPage({ returnTo: text, email: text, emailFault: text, alert: text }),
+    resetFinishPage({ token: text, email: text, fault: text }),
+    emailFinishPage({ token: text, email: text }),
+    mailSentPage({ email: text, returnTo: text, back: 'reset' }),
+    deadLinkPage({ askAgain: 'reset' }),
+    messagePage({ heading: text, sentences: [text, text], next: { label: text, url: '/' } }),
+    totpSetupPage({ appName: text, email: text, secret: 'ABCDEFGH234567', fault: text }),
+    recoveryCodesPage({ codes: [text, text] }),
+    securityPage({ ...shared, fresh: true, notice: text, alert: text }),
+    securityPage({ ...shared, fresh: false }),
+    securityPage({ ...shared, account: bare, fresh: true }),
+    ...(['name', 'email', 'password'] as const).map((section) =>
+      securityPage({ ...shared, fresh: true, fault: { section, message: text, typed: text } }),
+    ),
+  ];
+}
+
+function rendered(text: string): string[] {
+  const theme = completeTheme({ logoUrl: '/logo.svg', supportUrl: 'mailto:help@example.com' });
+  return pagesWith(text).map((page) => renderPage({ theme, appName: text }, page));
+}
+
+/** The tags of a page with the values of their attributes taken out: what the page is made of. */
+function skeleton(page: string): string[] {
+  return (page.match(/<[^>]*>/g) ?? []).map((tag) => tag.replaceAll(/"[^"]*"/g, '""'));
+}
+
+describe('hostile words', () => {
+  const plain = rendered('x').map(skeleton);
+  const hostile = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom(
+      '<script>alert(1)</script>',
+      `" autofocus onfocus="alert(1)`,
+      `' onmouseover='alert(1)`,
+      '</textarea></title></style><img src=x onerror=alert(1)>',
+      '&quot;&lt;script&gt;',
+      '{{alert(1)}}',
+      '\0<b>',
+    ),
+    fc.string().map((text) => `<${text}>"'&${text}`),
+  );
+
+  test('change no page’s tags and no tag’s attributes', () => {
+    fc.assert(
+      fc.property(
+        hostile.filter((text) => text !== ''),
+        (text) => {
+          for (const [index, page] of rendered(text).entries()) expect(skeleton(page)).toEqual(plain[index]);
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  test('are shown as they are', () => {
+    const { text } = html`<i title="${'"<&>\''}">${'"<&>\''}</i>`;
+    expect(text).toBe('<i title="&quot;&lt;&amp;&gt;&#39;">&quot;&lt;&amp;&gt;&#39;</i>');
+  });
+});
+
+describe('every page', () => {
+  test.each(rendered('Ada').map((page, index) => [index, page] as const))('%i', (_, page) => {
+    expect(page.match(/<h1>/g)).toHaveLength(1);
+    expect(page).toMatch(/^<!doctype html>\n<html lang="en">/);
+    expect(page.match(/<title>[^<]+<\/title>/g)).toHaveLength(1);
+    expect(page.match(/<main /g)).toHaveLength(1);
+    // What is on it has one id each, and what points at an id points at something.
+    const ids = [...page.matchAll(/ id="([^"]+)"/g)].map((match) => match[1] ?? '');
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const [, described = ''] of page.matchAll(/aria-describedby="([^"]+)"/g))
+      for (const id of described.split(' ')) expect(ids).toContain(id);
+    const labelled = [...page.matchAll(/<label for="([^"]+)"/g)].map((match) => match[1] ?? '');
+    for (const id of labelled) expect(ids).toContain(id);
+    for (const [input] of page.matchAll(/<input [^>]*>/g)) {
+      if (input.includes('type="hidden"')) continue;
+      expect(labelled).toContain(/ id="([^"]+)"/.exec(input)?.[1]);
+      expect(input).toMatch(/ autocomplete="[a-z -]+"/);
+      // Nothing secret is put back.
+      if (input.includes('type="password"')) expect(input).toContain('value=""');
+    }
+    for (const [image] of page.matchAll(/<img [^>]*>/g)) expect(image).toMatch(/ alt="/);
+    // Headings go down by one level at a time, and one thing at most has the focus.
+    expect(page).not.toMatch(/<h[3-6]/);
+    expect((page.match(/ autofocus/g) ?? []).length).toBeLessThanOrEqual(1);
+    // The policy allows no script and no style inside a page.
+    expect(page).not.toMatch(/ style="| on[a-z]+="|<style|javascript:/);
+    expect(page.match(/<script/g)).toHaveLength(1);
+    for (const [, action = ''] of page.matchAll(/<form method="post" action="([^"]+)"/g))
+      expect(action).toMatch(/^\/api\/auth\/[a-z-]+/);
+    expect(page.match(/<form /g)?.length ?? 0).toBe(
+      page.match(/<form method="post" action="\/api/g)?.length ?? 0,
+    );
+  });
+
+  test('what is wrong is an alert that its field is described by, with the focus there', () => {
+    const page = renderPage(
+      { theme: completeTheme(), appName: 'Fieldwork' },
+      resetPage({ returnTo: null, email: 'x', emailFault: 'Not an address.' }),
+    );
+    expect(page).toContain('<p class="fault" id="email-fault" role="alert">Not an address.</p>');
+    expect(page).toMatch(
+      /<input id="email"[^>]* aria-invalid="true" aria-describedby="email-fault" autofocus>/,
+    );
+    expect(page).toContain('<title>Error: ');
+  });
+
+  test('an application’s own style sheet comes after ours', () => {
+    const theme = completeTheme({ stylesheetUrl: 'https://cdn.example/a.css?x="' });
+    const page = renderPage({ theme, appName: 'x' }, deadLinkPage({ askAgain: 'reset' }));
+    expect(page.indexOf('/api/auth/style.css')).toBeLessThan(
+      page.indexOf('https://cdn.example/a.css?x=&quot;'),
+    );
+  });
+});
+
+test('the address for authenticator apps survives any name', () => {
+  fc.assert(
+    fc.property(fc.string(), fc.string(), (appName, email) => {
+      const uri = new URL(otpauthUri({ appName, email, secret: 'ABCD2345' }));
+      expect([uri.protocol, uri.host, uri.searchParams.get('secret')]).toEqual([
+        'otpauth:',
+        'totp',
+        'ABCD2345',
+      ]);
+      expect(uri.searchParams.get('issuer')).toBe(appName.replaceAll(':', ' '));
+      const [issuer, account] = uri.pathname.slice(1).split(':').map(decodeURIComponent);
+      expect([issuer, account]).toEqual([appName.replaceAll(':', ' '), email.replaceAll(':', ' ')]);
+    }),
+  );
+});

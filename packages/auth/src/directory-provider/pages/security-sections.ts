@@ -1,0 +1,144 @@
+/** The sections of the account page that are about who somebody is and how they prove it. */
+import type { AccountSecurity, Passkey } from '../../accounts/contract.ts';
+import { authUrl } from '../return-path.ts';
+import { chosen, field, form, hidden, newPasswordField } from './fields.ts';
+import { type Html, html } from './html.ts';
+import { noScript } from './sign-in-pages.ts';
+
+interface Shown {
+  readonly account: AccountSecurity;
+  readonly fresh: boolean;
+  readonly fault?: { readonly section: string; readonly message: string; readonly typed?: string };
+}
+
+export function profileSection({ account, fault }: Shown): Html {
+  const wrong = fault?.section === 'name' ? fault : undefined;
+  return section(
+    'Name',
+    form(
+      authUrl('security/name'),
+      html`${field({
+        name: 'name',
+        label: 'Name',
+        autocomplete: 'name',
+        value: wrong?.typed ?? account.name,
+        required: false,
+        maxLength: 100,
+        fault: wrong?.message,
+        autofocus: wrong !== undefined,
+      })}
+<p class="actions"><button class="button plain">Save the name</button></p>`,
+    ),
+  );
+}
+
+export function emailSection({ account, fresh, fault }: Shown): Html {
+  const wrong = fault?.section === 'email' ? fault : undefined;
+  return section(
+    'E-mail address',
+    html`<p>${chosen(account.email)}${account.emailVerified ? ' (confirmed)' : ' (not confirmed)'}</p>${
+      fresh &&
+      form(
+        authUrl('security/email'),
+        html`${field({
+          name: 'email',
+          label: 'New address',
+          type: 'email',
+          inputmode: 'email',
+          autocomplete: 'email',
+          value: wrong?.typed,
+          hint: 'We send a link to it. Nothing changes until you follow the link.',
+          fault: wrong?.message,
+          autofocus: wrong !== undefined,
+        })}
+<p class="actions"><button class="button plain">Change the address</button></p>`,
+      )
+    }`,
+  );
+}
+
+export function passwordSection({ account, fresh, fault }: Shown): Html {
+  const { passwordChangedMs, email } = account;
+  const wrong = fault?.section === 'password' ? fault : undefined;
+  return section(
+    'Password',
+    html`<p>${passwordChangedMs === null ? 'Your account has no password.' : html`Set on ${day(passwordChangedMs)}.`}</p>${
+      fresh &&
+      form(
+        authUrl('security/password'),
+        html`${newPasswordField({ email, fault: wrong?.message, prefix: 'new-' })}
+<p class="actions"><button class="button plain">${passwordChangedMs === null ? 'Set a password' : 'Change the password'}</button></p>
+<p class="hint">All other sessions of your account are ended with it.</p>`,
+      )
+    }`,
+  );
+}
+
+export function passkeysSection({ account, fresh }: Shown): Html {
+  const { passkeys } = account;
+  return section(
+    'Passkeys',
+    html`${
+      passkeys.length === 0
+        ? html`<p>You have none. A passkey signs you in with your fingerprint, your face or the lock of your device.</p>`
+        : html`<ul class="items">${passkeys.map((passkey) => passkeyItem(passkey, fresh))}</ul>`
+    }${
+      fresh &&
+      html`<div class="passkey" data-passkey="register" data-name-from="passkey-name" hidden>
+${field({ name: 'passkey-name', label: 'Name of the new passkey (optional)', autocomplete: 'off', required: false, maxLength: 100 })}
+<p class="fault" role="alert" data-fault></p>
+<p class="actions"><button type="button" class="button plain">Add a passkey</button></p>
+</div>
+${noScript('Adding a passkey needs JavaScript.')}`
+    }`,
+  );
+}
+
+function passkeyItem({ id, name, backedUp, createdMs, usedMs }: Passkey, fresh: boolean): Html {
+  return html`<li><p><strong>${chosen(name)}</strong> <span class="hint">added on ${day(createdMs)}${
+    usedMs === null ? '' : html`, last used on ${day(usedMs)}`
+  }${backedUp ? ', kept in more than one device' : ''}</span></p>${
+    fresh &&
+    html`<div class="row">${form(
+      authUrl('security/passkeys/rename'),
+      html`${hidden('id', id)}${field({ name: 'name', prefix: `${id}-`, label: 'New name', autocomplete: 'off', value: name, maxLength: 100 })}
+<p class="actions"><button class="button plain">Rename<span class="hidden"> ${name}</span></button></p>`,
+    )}${form(
+      authUrl('security/passkeys/remove'),
+      html`${hidden('id', id)}<p class="actions"><button class="button plain">Remove<span class="hidden"> ${name}</span></button></p>`,
+    )}</div>`
+  }</li>`;
+}
+
+export function twoStepSection({ account, fresh }: Shown): Html {
+  const { totp, recoveryCodes } = account;
+  const button = (action: string, label: string) =>
+    form(authUrl(action), html`<p class="actions"><button class="button plain">${label}</button></p>`);
+  return section(
+    'Two-step verification',
+    html`<p>${
+      totp
+        ? `On: signing in with your password asks for a code as well. You have ${recoveryCodes} recovery codes left.`
+        : 'Off. With it, signing in with your password asks for a code from an app as well.'
+    }</p>${
+      fresh &&
+      (totp
+        ? html`<div class="row">${button('security/recovery-codes', 'Make new recovery codes')}${button('security/totp/disable', 'Turn off')}</div>`
+        : button('security/totp', 'Turn on'))
+    }`,
+  );
+}
+
+/** A part of the page with a heading of its own. */
+export function section(heading: string, content: Html): Html {
+  return html`<section>
+<h2>${heading}</h2>
+${content}
+</section>`;
+}
+
+/** A day as everybody reads it, whatever their language: `2026-11-21`. */
+export function day(atMs: number): Html {
+  const date = new Date(atMs).toISOString().slice(0, 10);
+  return html`<time datetime="${date}">${date}</time>`;
+}

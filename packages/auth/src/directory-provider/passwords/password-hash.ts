@@ -1,0 +1,117 @@
+/**
+ * Hashes passwords and compares them: argon2id where the runtime has it, scrypt elsewhere, and hashes of either kind
+ * are understood wherever they can be (OWASP Password Storage Cheat Sheet; ASVS 5.0, 11.4.2).
+ */
+import * as crypto from 'node:crypto';
+import {
+  type Argon2Cost,
+  formatPhc,
+  type HashCost,
+  isSameCost,
+  memoryKibOf,
+  type PasswordRecord,
+  parsePhc,
+  type ScryptCost,
+} from './phc-string.ts';
+import { makeWorkQueue } from './work-queue.ts';
+
+/** What comparing a password with a stored hash said. */
+export interface PasswordVerdict {
+  readonly right: boolean;
+  /** The stored hash is not as one would be made today: replace it while the password is known. */
+  readonly outdated: boolean;
+  /** The stored hash is of a kind, or at a cost, that cannot be computed here. Never right. */
+  readonly unreadable: boolean;
+}
+
+export interface PasswordHasher {
+  /** A fresh hash, as a PHC string. */
+  hash(password: string): Promise<string>;
+  /** Compares. `null` stands for an account that has none, or that does not exist: it costs the same, and is wrong. */
+  verify(password: string, stored: string | null): Promise<PasswordVerdict>;
+}
+
+export interface PasswordHasherOptions {
+  /** That many bytes from a cryptographic source. */
+  readonly random: (bytes: number) => Uint8Array;
+  /** How many passwords are hashed at the same time. Default 4: each takes up to 128 MiB for its while. */
+  readonly atOnceMax?: number;
+  /** How many wait behind them; beyond that people are told to come back. Default 64. */
+  readonly waitingMax?: number;
+  /** Which function makes new hashes. Default: argon2id where the runtime has it, else scrypt. */
+  readonly kind?: HashCost['kind'];
+}
+
+const ARGON2ID: Argon2Cost = { kind: 'argon2id', memoryKib: 19_456, passes: 2, lanes: 1 };
+/** 32 MiB three times over: OWASP's setting for little memory. A worker has 128 MiB in all. */
+const SCRYPT: ScryptCost = { kind: 'scrypt', logN: 15, blockSize: 8, parallelism: 3 };
+
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+
+/** Whether this runtime has argon2: Node does from 24.7 on, workerd does not. */
+const HAS_ARGON2 = typeof crypto.argon2 === 'function';
+
+/**
+ * Makes a hasher. Make one for a whole process: its limit holds only for those who share it.
+ * @throws (from both methods) PlatformError `unavailable`, reason `busy`, when too many wait.
+ */
+export function makePasswordHasher(options: PasswordHasherOptions): PasswordHasher {
+  const { random, atOnceMax = 4, waitingMax = 64, kind = HAS_ARGON2 ? 'argon2id' : 'scrypt' } = options;
+  const present = kind === 'argon2id' ? ARGON2ID : SCRYPT;
+  const run = makeWorkQueue({ atOnceMax, waitingMax });
+  // Compared with when there is nothing to compare with. Nobody knows a password that gives 32 zero bytes.
+  const nobody: PasswordRecord = {
+    cost: present,
+    salt: new Uint8Array(SALT_BYTES),
+    hash: new Uint8Array(HASH_BYTES),
+  };
+
+  const compare = async (password: string, record: PasswordRecord): Promise<boolean> =>
+    crypto.timingSafeEqual(await run(() => derive(password, record)), record.hash);
+
+  return {
+    hash: async (password) => {
+      const fresh: PasswordRecord = { ...nobody, salt: random(SALT_BYTES) };
+      return formatPhc({ ...fresh, hash: await run(() => derive(password, fresh)) });
+    },
+
+    verify: async (password, stored) => {
+      const record = stored === null ? null : parsePhc(stored);
+      if (record === null || !canDerive(record.cost)) {
+        await compare(password, nobody);
+        return { right: false, outdated: false, unreadable: stored !== null };
+      }
+      const right = await compare(password, record);
+      return { right, outdated: !isPresent(record), unreadable: false };
+    },
+  };
+
+  function isPresent({ cost, salt, hash }: PasswordRecord): boolean {
+    return isSameCost(cost, present) && salt.length === SALT_BYTES && hash.length === HASH_BYTES;
+  }
+}
+
+function canDerive(cost: HashCost): boolean {
+  return cost.kind === 'scrypt' || HAS_ARGON2;
+}
+
+/**
+ * The key of a password. It is normalised first (NFKC), so that one typed on another keyboard is the same, and never
+ * cut short.
+ */
+function derive(password: string, { cost, salt, hash }: PasswordRecord): Promise<Uint8Array> {
+  const message = new TextEncoder().encode(password.normalize('NFKC'));
+  return new Promise((resolve, reject) => {
+    const done = (error: Error | null, key: Uint8Array): void => (error ? reject(error) : resolve(key));
+    if (cost.kind === 'scrypt') {
+      const { logN, blockSize, parallelism } = cost;
+      const maxmem = 2 * 1024 * memoryKibOf(cost);
+      crypto.scrypt(message, salt, hash.length, { N: 2 ** logN, r: blockSize, p: parallelism, maxmem }, done);
+      return;
+    }
+    const { memoryKib, passes, lanes } = cost;
+    const parameters = { message, nonce: salt, memory: memoryKib, passes, parallelism: lanes };
+    crypto.argon2('argon2id', { ...parameters, tagLength: hash.length }, done);
+  });
+}

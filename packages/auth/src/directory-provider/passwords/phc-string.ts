@@ -1,0 +1,100 @@
+/**
+ * Stored password hashes as PHC strings (https://github.com/P-H-C/phc-string-format): which function, at which cost,
+ * with which salt. What is read may have been imported from anywhere, so every number in it has an upper bound: a
+ * sign-in must not be made to ask for ten gigabytes.
+ */
+
+/** Argon2id (RFC 9106): memory in KiB, passes over it, lanes. */
+export interface Argon2Cost {
+  readonly kind: 'argon2id';
+  readonly memoryKib: number;
+  readonly passes: number;
+  readonly lanes: number;
+}
+
+/** Scrypt (RFC 7914): N = 2^logN, block size r, parallelism p. Memory is 128·N·r bytes. */
+export interface ScryptCost {
+  readonly kind: 'scrypt';
+  readonly logN: number;
+  readonly blockSize: number;
+  readonly parallelism: number;
+}
+
+export type HashCost = Argon2Cost | ScryptCost;
+
+/** A stored hash, read. */
+export interface PasswordRecord {
+  readonly cost: HashCost;
+  readonly salt: Uint8Array;
+  readonly hash: Uint8Array;
+}
+
+/** 128 MiB: the most that OWASP's recommended settings of either function ask for. */
+const MEMORY_KIB_MAX = 128 * 1024;
+/** Memory times passes: some four seconds on a slow machine. */
+const WORK_KIB_MAX = 4 * MEMORY_KIB_MAX;
+const LANES_MAX = 16;
+const SALT_BYTES = { min: 8, max: 64 };
+const HASH_BYTES = { min: 16, max: 64 };
+
+const ARGON2ID =
+  /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
+const SCRYPT = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
+
+/** The string that a record is stored as. */
+export function formatPhc({ cost, salt, hash }: PasswordRecord): string {
+  const head =
+    cost.kind === 'argon2id'
+      ? `$argon2id$v=19$m=${cost.memoryKib},t=${cost.passes},p=${cost.lanes}`
+      : `$scrypt$ln=${cost.logN},r=${cost.blockSize},p=${cost.parallelism}`;
+  return `${head}$${toBase64(salt)}$${toBase64(hash)}`;
+}
+
+/** Reads a stored hash; null when it is of another function, malformed, or dearer than is allowed. */
+export function parsePhc(text: string): PasswordRecord | null {
+  const argon2id = ARGON2ID.exec(text);
+  const match = argon2id ?? SCRYPT.exec(text);
+  if (!match) return null;
+  const [first, second, third] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  const cost: HashCost = argon2id
+    ? { kind: 'argon2id', memoryKib: first, passes: second, lanes: third }
+    : { kind: 'scrypt', logN: first, blockSize: second, parallelism: third };
+  const salt = fromBase64(match[4] ?? '');
+  const hash = fromBase64(match[5] ?? '');
+  if (!salt || !hash || !isWithin(salt.length, SALT_BYTES) || !isWithin(hash.length, HASH_BYTES)) return null;
+  return isAffordable(cost) ? { cost, salt, hash } : null;
+}
+
+/** Whether two costs are the same, so that a hash need not be made anew. */
+export function isSameCost(left: HashCost, right: HashCost): boolean {
+  return JSON.stringify(left) === JSON.stringify(right);
+}
+
+/** The memory that a hash takes, in KiB. */
+export function memoryKibOf(cost: HashCost): number {
+  return cost.kind === 'argon2id' ? cost.memoryKib : (2 ** cost.logN * cost.blockSize * 128) / 1024;
+}
+
+function isAffordable(cost: HashCost): boolean {
+  const [passes, lanes] =
+    cost.kind === 'argon2id' ? [cost.passes, cost.lanes] : [cost.parallelism, cost.blockSize];
+  if (passes < 1 || lanes < 1 || lanes > LANES_MAX) return false;
+  // RFC 9106, section 3.1: at least eight blocks for each lane. RFC 7914, section 6: N is more than 1.
+  if (cost.kind === 'argon2id' ? cost.memoryKib < 8 * cost.lanes : cost.logN < 1) return false;
+  const memoryKib = memoryKibOf(cost);
+  return memoryKib <= MEMORY_KIB_MAX && memoryKib * passes <= WORK_KIB_MAX;
+}
+
+function isWithin(length: number, { min, max }: { min: number; max: number }): boolean {
+  return length >= min && length <= max;
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes)).replace(/=+$/, '');
+}
+
+/** Base64 without padding, or null when it is none. */
+function fromBase64(text: string): Uint8Array | null {
+  if (text.length > 2 * HASH_BYTES.max || text.length % 4 === 1) return null;
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+}

@@ -1,0 +1,148 @@
+/**
+ * The provider that signs people in by credentials of the tenant's own identity directory (spec 2.2, A-02, A-18;
+ * design: identity, "doAuthProvider"). An application constructs it directly; `provider()` never selects it.
+ */
+import { landingPath, makeSessionCookies, resolveOrigin, type SessionCookies } from '@freehold/oidc-rp';
+import { directoryIssuer } from '../accounts/contract.ts';
+import type { Mail, Mailer } from '../mailer.ts';
+import type { VerifyingAuthProvider } from '../provider.ts';
+import { type AuthRuntime, completeRuntime } from '../runtime.ts';
+import type { VerifiedSubject } from '../subject.ts';
+import { type AccountDirectory, type ProviderContext, subjectOf } from './context.ts';
+import { type Connection, dispatch } from './dispatch.ts';
+import { makePasswordHasher, type PasswordHasher } from './passwords/password-hash.ts';
+import { type AuthTheme, completeTheme } from './theme.ts';
+
+export interface DoAuthProviderOptions {
+  readonly tenantId: string;
+  readonly scopeId: string;
+  /** The tenant's own, each at least 32 bytes: the first signs, all verify. */
+  readonly sessionSecret: string | readonly string[];
+  readonly directory: AccountDirectory;
+  readonly mailer: Mailer;
+  /**
+   * The origin of links in mails, and of the application. Default: the request's own, which is safe only where
+   * nothing reaches the provider under a host name that is not the application's: whoever asks for a mail could
+   * otherwise choose where its link leads.
+   */
+  readonly baseUrl?: string;
+  /** Default: the host name as the application's name, a dark green. */
+  readonly theme?: AuthTheme;
+  /** Whether anybody may ask for an account. Default `open`. */
+  readonly signUp?: 'open' | 'closed';
+  /** Default: the theme's name, and the host name of the origin. */
+  readonly passkeys?: { readonly rpName?: string; readonly rpId?: string };
+  /** Default: the system's clock and randomness, host-only cookies, `/` after a sign-in. */
+  readonly runtime?: Pick<AuthRuntime, 'now' | 'random' | 'cookieDomain' | 'trustForwarded' | 'onSuccess'>;
+  /**
+   * One for the whole process bounds how many passwords are hashed at once. Default: one of this provider's own.
+   */
+  readonly passwordHasher?: PasswordHasher | undefined;
+  /**
+   * Keeps the process alive for what nobody waits for, such as a mail (`waitUntil` on workerd). Default: runs it. The
+   * promise never rejects.
+   */
+  readonly background?: (task: Promise<unknown>) => void;
+  /** Is told what nobody expected: a mail that could not be sent, a directory that failed. */
+  readonly onIncident: (error: unknown) => void;
+}
+
+/** A provider with pages of its own. */
+export interface DirectoryAuthProvider extends VerifyingAuthProvider {
+  /** Serves `/api/auth/*`. Never rejects. */
+  handle(request: Request, connection?: Connection): Promise<Response>;
+}
+
+/**
+ * Makes the provider. Its subjects are `(directoryIssuer(tenantId), userId)`; `resolve` answers them as the directory
+ * has them now, and rejects when the directory cannot say.
+ * @throws TypeError for a theme, a base URL or a landing path that cannot be used; OidcConfigError for a secret
+ * that is too short.
+ */
+export function doAuthProvider(options: DoAuthProviderOptions): DirectoryAuthProvider {
+  const context = makeContext(options);
+  const { directory, issuer, cookies } = context;
+  return {
+    resolve: async (headers): Promise<VerifiedSubject | null> => {
+      const session = cookies.read(headers);
+      if (session === null) return null;
+      const sub = session.user.id;
+      const { sid, issuedAtMs } = session;
+      const [state, account] = await Promise.all([
+        directory.sessionState({ subject: { issuer, sub }, session: { sid, issuedAtMs } }),
+        directory.findAccount({ userId: sub }),
+      ]);
+      return state === 'live' && account !== null ? subjectOf(issuer, account, session) : null;
+    },
+    handle: (request, connection) => dispatch(context, request, connection),
+  };
+}
+
+function makeContext(options: DoAuthProviderOptions): ProviderContext {
+  const { tenantId, scopeId, directory, baseUrl, signUp = 'open', passkeys = {}, onIncident } = options;
+  const {
+    now,
+    random = randomBytes,
+    trustForwarded = false,
+    onSuccess = '/',
+  } = completeRuntime(options.runtime);
+  if (baseUrl !== undefined && (!URL.canParse(baseUrl) || new URL(baseUrl).origin !== baseUrl))
+    throw new TypeError('baseUrl must be an origin, such as https://app.example.');
+  if (landingPath(onSuccess) === null)
+    throw new TypeError('runtime.onSuccess must be a same-origin absolute path outside the sign-in routes.');
+  const cookiesAt = makeCookieMint(options, random);
+  const env = baseUrl === undefined ? {} : { baseUrl };
+  return {
+    scopeId,
+    issuer: directoryIssuer(tenantId),
+    directory,
+    hasher: options.passwordHasher ?? makePasswordHasher({ random }),
+    theme: completeTheme(options.theme),
+    signUp,
+    passkeys,
+    onSuccess,
+    now,
+    random,
+    cookiesAt: (atMs) => cookiesAt(() => atMs),
+    cookies: cookiesAt(now),
+    post: makePost(options),
+    report: onIncident,
+    originOf: (request) => resolveOrigin({ env, trustForwarded }, request),
+  };
+}
+
+function makeCookieMint(
+  { tenantId, scopeId, sessionSecret, runtime = {} }: DoAuthProviderOptions,
+  random: (bytes: number) => Uint8Array,
+): (now: () => number) => SessionCookies {
+  const { cookieDomain } = runtime;
+  return (now) =>
+    makeSessionCookies({
+      issuer: directoryIssuer(tenantId),
+      secrets: typeof sessionSecret === 'string' ? [sessionSecret] : sessionSecret,
+      // The secret is the tenant's. The audience keeps the sessions of its instances apart.
+      audience: `${tenantId}/${scopeId}`,
+      now,
+      random,
+      ...(cookieDomain === undefined ? {} : { cookieDomain }),
+    });
+}
+
+function makePost({
+  mailer,
+  background = () => undefined,
+  onIncident,
+}: DoAuthProviderOptions): (mail: Mail) => void {
+  return (mail) => {
+    // Begun in a later turn: a mailer that fails at once must not fail the answer.
+    const sent = Promise.resolve()
+      .then(() => mailer.send(mail))
+      .catch((cause: unknown) => onIncident(new Error('A mail could not be sent.', { cause })));
+    background(sent);
+  };
+}
+
+/** This is wiring, as in `runtime.ts`: the one place where the platform's randomness is named. */
+function randomBytes(bytes: number): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(bytes));
+}

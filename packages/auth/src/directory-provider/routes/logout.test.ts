@@ -1,0 +1,61 @@
+/** Signing out. */
+import { expect, test } from 'vitest';
+import { isSignedIn, logIn, openProvider, signUp } from '../../../test/directory-provider.ts';
+
+const LOGOUT = '/api/auth/logout';
+
+test('A-01: takes effect on the next request with the old cookie, wherever it was copied to, and there only', async () => {
+  const fixture = await openProvider();
+  const [browser, other] = [await signUp(fixture), await logIn(fixture)];
+  const stolen = browser.headersFor('/');
+  const response = await browser.get(`${LOGOUT}?returnTo=%2Fbye`);
+  expect([response.status, response.headers.get('location')]).toEqual([302, '/bye']);
+  expect(browser.cookies.size).toBe(0);
+  expect(await fixture.provider.resolve(stolen)).toBeNull();
+  expect(await isSignedIn(fixture, other)).toBe(true);
+});
+
+test('without anybody signed in it clears all the same, and asks the directory nothing', async () => {
+  const fixture = await openProvider();
+  const response = await fixture.browser().get(LOGOUT);
+  expect([response.status, response.headers.get('location')]).toEqual([302, '/']);
+  const cleared = response.headers.getSetCookie();
+  expect(cleared.map((line) => line.split('=')[0])).toEqual([
+    'sb_session',
+    'sb_second_factor',
+    'sb_return_to',
+  ]);
+  for (const line of cleared) expect(line).toContain('Max-Age=0');
+  expect(fixture.watch.calls).toEqual([]);
+});
+
+test('a browser that asks on a guess signs nobody out', async () => {
+  const fixture = await openProvider();
+  const browser = await signUp(fixture);
+  for (const header of ['sec-purpose', 'purpose', 'x-moz']) {
+    const response = await browser.get(LOGOUT, { [header]: 'prefetch' });
+    expect([response.status, response.headers.getSetCookie()]).toEqual([503, []]);
+  }
+  expect(await isSignedIn(fixture, browser)).toBe(true);
+  expect(fixture.reported).toEqual([]);
+});
+
+test('the cookie is gone and it is said when the directory cannot be told', async () => {
+  const fixture = await openProvider();
+  const browser = await signUp(fixture);
+  fixture.watch.failing = true;
+  const response = await browser.get(LOGOUT);
+  expect([response.status, browser.cookies.size]).toEqual([503, 0]);
+  expect(await response.text()).toContain('could not be ended everywhere');
+  expect(fixture.reported).toMatchObject([{ code: 'unavailable' }]);
+});
+
+test.each(['POST', 'HEAD', 'PUT', 'DELETE'])('%s signs nobody out', async (method) => {
+  const fixture = await openProvider();
+  const browser = await signUp(fixture);
+  const response = await fixture.provider.handle(
+    new Request(`https://app.example${LOGOUT}`, { method, headers: browser.headersFor('/') }),
+  );
+  expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET']);
+  expect(await isSignedIn(fixture, browser)).toBe(true);
+});

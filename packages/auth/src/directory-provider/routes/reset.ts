@@ -1,0 +1,68 @@
+/** Choosing a new password when the old one is forgotten. */
+import type { Handler } from '../context.ts';
+import { again, orInvalid, tooMany } from '../form-answers.ts';
+import { noticeMail, resetMail } from '../mails.ts';
+import { resetFinishPage, resetPage } from '../pages/mail-pages.ts';
+import { findPasswordFault } from '../passwords/password-rules.ts';
+import { readForm } from '../request-body.ts';
+import { pageResponse, redirectTo } from '../responses.ts';
+import { authUrl, returnPath } from '../return-path.ts';
+import { clearShortCookie, RETURN_COOKIE, readShortCookie } from '../short-cookies.ts';
+import { beginSessionAfterAllEnded, goOn } from '../sign-in.ts';
+import { deadLink, mailSent, orDeadLink } from './sign-up.ts';
+
+export const showReset: Handler = async (context, exchange) => {
+  const returnTo = returnPath(exchange.query.get('returnTo'));
+  return pageResponse(context, exchange, resetPage({ returnTo }));
+};
+
+export const postReset: Handler = async (context, exchange) => {
+  const { appName, origin } = exchange;
+  const form = await readForm(exchange.request, ['email', 'returnTo']);
+  const typed = { email: form.email.trim(), returnTo: returnPath(form.returnTo) };
+  const begun = await orInvalid(context.directory.beginReset({ ...exchange.attempt, email: typed.email }));
+  if (begun.outcome === 'invalid')
+    return again(context, exchange, resetPage({ ...typed, emailFault: begun.message }));
+  if (begun.outcome === 'limited')
+    return tooMany(context, exchange, begun, (alert) => resetPage({ ...typed, alert }));
+  if (begun.outcome === 'made') {
+    const url = `${origin}${authUrl('reset/finish', { token: begun.token })}`;
+    const lifetimeMs = begun.expiresAtMs - context.now();
+    context.post(resetMail({ appName, origin }, { to: begun.email, url, lifetimeMs }));
+  }
+  return mailSent(context, exchange, { ...typed, back: 'reset' });
+};
+
+/** Shows a form and changes nothing: mail scanners follow links. */
+export const showResetFinish: Handler = async (context, exchange) => {
+  const token = exchange.query.get('token') ?? '';
+  const link = await context.directory.showLink({ token, purpose: 'reset' });
+  if (link === null) return deadLink(context, exchange, 'reset');
+  return pageResponse(context, exchange, resetFinishPage({ token, email: link.email }));
+};
+
+export const postResetFinish: Handler = async (context, exchange) => {
+  const { appName, origin, request } = exchange;
+  const { scopeId, directory } = context;
+  const { token, password } = await readForm(request, ['token', 'username', 'password']);
+  const link = await directory.showLink({ token, purpose: 'reset' });
+  if (link === null) return deadLink(context, exchange, 'reset');
+  const { email, name } = link;
+  const fault = findPasswordFault(password, { email, name, appName });
+  if (fault !== null) return again(context, exchange, resetFinishPage({ token, email, fault }));
+
+  const hash = await context.hasher.hash(password);
+  const step = await orDeadLink(directory.completeReset({ scopeId, token, hash }));
+  if (step === null) return deadLink(context, exchange, 'reset');
+  context.post(noticeMail({ appName, origin }, email, 'password_reset'));
+  const returnTo = returnPath(readShortCookie(request.headers, RETURN_COOKIE));
+  if (step.outcome === 'signed_in')
+    return redirectTo(returnTo ?? context.onSuccess, [
+      ...(await beginSessionAfterAllEnded(context, exchange, { account: step.account })),
+      clearShortCookie(RETURN_COOKIE, origin),
+    ]);
+  const onward = await goOn(context, exchange, { step, startedMs: context.now(), returnTo });
+  return onward === null
+    ? redirectTo(authUrl('login', { returnTo }))
+    : redirectTo(onward.location, onward.setCookies);
+};

@@ -1,0 +1,123 @@
+/** Making an account: an address first, and a credential by the link that is sent to it. */
+import { PlatformError } from '@freehold/contracts';
+import type { NewCredential } from '../../accounts/contract.ts';
+import type { Exchange, Handler, ProviderContext } from '../context.ts';
+import { again, orInvalid, tooMany } from '../form-answers.ts';
+import { accountExistsMail, signUpMail } from '../mails.ts';
+import { deadLinkPage, mailSentPage, signUpFinishPage, signUpPage } from '../pages/mail-pages.ts';
+import { messagePage } from '../pages/message-page.ts';
+import { findPasswordFault } from '../passwords/password-rules.ts';
+import { readForm } from '../request-body.ts';
+import { pageResponse, redirectTo } from '../responses.ts';
+import { authUrl, returnPath } from '../return-path.ts';
+import { RETURN_COOKIE, readShortCookie, setShortCookie } from '../short-cookies.ts';
+import { goOn, type Onward } from '../sign-in.ts';
+
+export const showSignUp: Handler = async (context, exchange) => {
+  if (context.signUp === 'closed') return closed(context, exchange);
+  const returnTo = returnPath(exchange.query.get('returnTo'));
+  return pageResponse(context, exchange, signUpPage({ appName: exchange.appName, returnTo }));
+};
+
+export const postSignUp: Handler = async (context, exchange) => {
+  if (context.signUp === 'closed') return closed(context, exchange);
+  const { appName, origin } = exchange;
+  const form = await readForm(exchange.request, ['email', 'name', 'returnTo']);
+  const [email, name] = [form.email.trim(), form.name.trim()];
+  const typed = { appName, email, name, returnTo: returnPath(form.returnTo) };
+
+  const asked = { ...exchange.attempt, email, ...(name === '' ? {} : { name }) };
+  const begun = await orInvalid(context.directory.beginSignUp(asked));
+  if (begun.outcome === 'invalid') {
+    const fault = begun.field === 'name' ? { nameFault: begun.message } : { emailFault: begun.message };
+    return again(context, exchange, signUpPage({ ...typed, ...fault }));
+  }
+  if (begun.outcome === 'limited')
+    return tooMany(context, exchange, begun, (alert) => signUpPage({ ...typed, alert }));
+  if (begun.outcome === 'known') context.post(accountExistsMail({ appName, origin }, begun.account.email));
+  else {
+    const url = `${origin}${authUrl('sign-up/finish', { token: begun.token })}`;
+    const lifetimeMs = begun.expiresAtMs - context.now();
+    context.post(signUpMail({ appName, origin }, { to: begun.email, url, lifetimeMs }));
+  }
+  return mailSent(context, exchange, { ...typed, back: 'sign-up' });
+};
+
+/** Shows a form and changes nothing: mail scanners follow links. */
+export const showSignUpFinish: Handler = async (context, exchange) => {
+  const token = exchange.query.get('token') ?? '';
+  const link = await context.directory.showLink({ token, purpose: 'sign_up' });
+  if (link === null) return deadLink(context, exchange, 'sign-up');
+  return pageResponse(context, exchange, signUpFinishPage({ ...link, token, appName: exchange.appName }));
+};
+
+export const postSignUpFinish: Handler = async (context, exchange) => {
+  const { appName } = exchange;
+  const form = await readForm(exchange.request, ['token', 'name', 'username', 'password']);
+  const { token, password } = form;
+  // Asked before anything is hashed, which is dear, for somebody who has no link.
+  const link = await context.directory.showLink({ token, purpose: 'sign_up' });
+  if (link === null) return deadLink(context, exchange, 'sign-up');
+  const name = form.name.trim();
+  const page = (fault: { readonly fault?: string; readonly nameFault?: string }) =>
+    signUpFinishPage({ token, email: link.email, appName, name, ...fault });
+  const fault = findPasswordFault(password, { email: link.email, name, appName });
+  if (fault !== null) return again(context, exchange, page({ fault }));
+
+  const credential: NewCredential = { kind: 'password', hash: await context.hasher.hash(password) };
+  const done = await orInvalid(orDeadLink(finishSignUp(context, exchange, { token, name, credential })));
+  if (done === null) return deadLink(context, exchange, 'sign-up');
+  if ('outcome' in done) return again(context, exchange, page({ nameFault: done.message }));
+  return redirectTo(done.location, done.setCookies);
+};
+
+/** Makes the account and signs in. @throws PlatformError as `completeSignUp` does. */
+export async function finishSignUp(
+  context: ProviderContext,
+  exchange: Exchange,
+  input: { readonly token: string; readonly name?: string; readonly credential: NewCredential },
+): Promise<Onward> {
+  const startedMs = context.now();
+  const account = await context.directory.completeSignUp({ scopeId: context.scopeId, ...input });
+  const returnTo = returnPath(readShortCookie(exchange.request.headers, RETURN_COOKIE));
+  const step = { outcome: 'signed_in', account } as const;
+  const onward = await goOn(context, exchange, { step, startedMs, returnTo });
+  if (onward === null) throw new TypeError('Somebody who has just made an account is signed in.');
+  return onward;
+}
+
+/** What follows every request for a mail, whether one was sent or not. */
+export function mailSent(
+  context: ProviderContext,
+  exchange: Exchange,
+  sent: { readonly email: string; readonly returnTo: string | null; readonly back: string },
+): Response {
+  const { returnTo } = sent;
+  const setCookies = returnTo === null ? [] : [setShortCookie(RETURN_COOKIE, exchange.origin, returnTo)];
+  return pageResponse(context, exchange, mailSentPage(sent), { setCookies });
+}
+
+/** Null for a link that was used, replaced or expired meanwhile, or whose address has an account by now. */
+export async function orDeadLink<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    const reason = error instanceof PlatformError ? error.reason : undefined;
+    if (reason?.startsWith('link_') || reason === 'account_exists') return null;
+    throw error;
+  }
+}
+
+export function deadLink(context: ProviderContext, exchange: Exchange, askAgain: string): Response {
+  return pageResponse(context, exchange, deadLinkPage({ askAgain }), { status: 410 });
+}
+
+/** A link that the directory made all the same, such as by an operator's hand, still works. */
+function closed(context: ProviderContext, exchange: Exchange): Response {
+  const page = messagePage({
+    heading: 'Signing up is closed',
+    sentences: ['New accounts are not made here. Ask whoever runs this site to let you in.'],
+    failed: true,
+  });
+  return pageResponse(context, exchange, page, { status: 403 });
+}
