@@ -10,6 +10,7 @@ export default defineConfig({
           include: [
             '{packages,apps,examples}/*/{src,test}/**/*.test.ts',
             'tests/{http,property,tools}/**/*.test.ts',
+            'tests/workerd/on-node.test.ts',
           ],
           exclude: ['packages/engine-workerd/**', '**/node_modules/**'],
         },
@@ -25,13 +26,21 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          include: ['tests/e2e/**/*.test.ts'],
+          include: ['tests/{e2e,scaffold}/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           fileParallelism: false,
         },
       },
       './packages/engine-workerd/vitest.config.ts',
+      {
+        // Runs on Node, and drives a workerd of its own over HTTP.
+        test: {
+          name: 'workerd-identity',
+          include: ['tests/workerd/in-workerd.test.ts'],
+          testTimeout: 30_000,
+        },
+      },
     ],
   },
 });

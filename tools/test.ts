@@ -47,7 +47,7 @@ try {
   step({ name: 'web build', command: ['npm', 'run', '--silent', 'build'] });
   step({ name: 'check', command: ['node', 'tools/check.ts'] });
   suite('node', '--project', 'node');
-  suite('workerd', '--project', 'workerd');
+  suite('workerd', '--project', 'workerd*');
   suite('crash', '--project', 'crash');
   suite('e2e', '--project', 'e2e');
 } catch (error) {

@@ -75,3 +75,38 @@ export async function see(page: Page, text: string | RegExp): Promise<void> {
 export function overflow(page: Page): Promise<number> {
   return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }
+
+/**
+ * What keeps somebody who does not see the page from using it, as sentences: none is right. It finds what can be found
+ * without judging: missing names, titles and languages, ids given twice, text that does not fit.
+ */
+export async function barriers(page: Page): Promise<string[]> {
+  const found = await page.evaluate<string[]>(`(() => {
+    const faults = [];
+    const shown = (element) => element.checkVisibility({ visibilityProperty: true });
+    const textOf = (element) => (element?.textContent ?? '').trim();
+    const byIds = (ids) => (ids ?? '').split(/\\s+/).filter(Boolean).map((id) => document.getElementById(id));
+    const nameOf = (element) =>
+      element.getAttribute('aria-label') || byIds(element.getAttribute('aria-labelledby')).map(textOf).join(' ') ||
+      [...(element.labels ?? [])].map(textOf).join(' ') || textOf(element) ||
+      element.querySelector('img[alt]')?.alt || element.title || '';
+    if (!document.documentElement.lang) faults.push('the page has no language');
+    if (!document.title.trim()) faults.push('the page has no title');
+    const headings = [...document.querySelectorAll('h1')].filter(shown);
+    if (headings.length !== 1) faults.push('the page has ' + headings.length + ' main headings');
+    if (!document.querySelector('main')) faults.push('the page has no main part');
+    const ids = [...document.querySelectorAll('[id]')].map((element) => element.id);
+    for (const id of new Set(ids.filter((id, at) => ids.indexOf(id) !== at))) faults.push('two elements have the id ' + id);
+    for (const element of document.querySelectorAll('input:not([type=hidden]), select, textarea, button, a[href], iframe')) {
+      if (shown(element) && !nameOf(element)) faults.push('no name: ' + element.outerHTML.slice(0, 120));
+    }
+    for (const element of document.querySelectorAll('[aria-describedby], [aria-labelledby]')) {
+      for (const name of ['aria-describedby', 'aria-labelledby'])
+        if (byIds(element.getAttribute(name)).includes(null)) faults.push(name + ' leads nowhere: ' + element.outerHTML.slice(0, 120));
+    }
+    for (const image of document.images) if (!image.hasAttribute('alt')) faults.push('an image has no alt');
+    return faults;
+  })()`);
+  const wider = await overflow(page);
+  return wider > 0 ? [...found, `the page is ${wider} pixels wider than its screen`] : found;
+}

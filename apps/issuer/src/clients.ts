@@ -2,12 +2,18 @@
 import type { ClientMetadata } from 'oidc-provider';
 import { IssuerError } from './errors.ts';
 
-/** A confidential application using the authorization code flow with PKCE. */
+/** An application using the authorization code flow with PKCE. */
 export interface IssuerClient {
   readonly clientId: string;
-  /** Presented at the token endpoint by HTTP Basic authentication (`client_secret_basic`). */
-  readonly clientSecret: string;
-  /** Compared character by character (RFC 9700, section 2.1); no wildcards. At least one. */
+  /**
+   * Presented at the token endpoint by HTTP Basic authentication (`client_secret_basic`). Absent: a public client,
+   * which proves itself by PKCE alone and may also use the device flow (RFC 8628).
+   */
+  readonly clientSecret?: string;
+  /**
+   * Compared character by character (RFC 9700, section 2.1); no wildcards. At least one. A public client all of whose
+   * URIs are on `127.0.0.1`, `[::1]` or `localhost` is a native one: there the port may be any (RFC 8252, section 7.3).
+   */
   readonly redirectUris: readonly string[];
   /** Where a person may be sent after signing out; compared like redirect URIs. */
   readonly postLogoutRedirectUris: readonly string[];
@@ -27,7 +33,10 @@ export interface IssuerClient {
  */
 export function toClientMetadata(client: IssuerClient): ClientMetadata {
   if (client.clientId === '' || client.clientSecret === '') {
-    throw new IssuerError('client_invalid', 'A client needs a client id and a client secret.');
+    throw new IssuerError(
+      'client_invalid',
+      'A client needs a client id, and a client secret that is not empty unless it is a public one.',
+    );
   }
   // A `*` would be compared literally, and match nothing: better said now than found out at sign-in.
   const wildcard = [...client.redirectUris, ...client.postLogoutRedirectUris].find((uri) =>
@@ -38,16 +47,37 @@ export function toClientMetadata(client: IssuerClient): ClientMetadata {
   }
   return {
     client_id: client.clientId,
-    client_secret: client.clientSecret,
     client_name: client.name ?? client.clientId,
     redirect_uris: [...client.redirectUris],
     post_logout_redirect_uris: [...client.postLogoutRedirectUris],
-    grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
-    token_endpoint_auth_method: 'client_secret_basic',
+    ...authenticationOf(client),
     id_token_signed_response_alg: client.idTokenAlg ?? 'ES256',
     ...(client.backchannelLogoutUri === undefined
       ? {}
       : { backchannel_logout_uri: client.backchannelLogoutUri, backchannel_logout_session_required: true }),
   };
+}
+
+const GRANT_TYPES = ['authorization_code', 'refresh_token'];
+const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
+
+function authenticationOf({ clientSecret, redirectUris }: IssuerClient): Partial<ClientMetadata> {
+  if (clientSecret !== undefined) {
+    return {
+      client_secret: clientSecret,
+      token_endpoint_auth_method: 'client_secret_basic',
+      grant_types: GRANT_TYPES,
+    };
+  }
+  return {
+    token_endpoint_auth_method: 'none',
+    grant_types: [...GRANT_TYPES, DEVICE_CODE],
+    application_type: redirectUris.every(isLoopbackRedirect) ? 'native' : 'web',
+  };
+}
+
+function isLoopbackRedirect(uri: string): boolean {
+  const url = URL.parse(uri);
+  return url?.protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
 }

@@ -11,3 +11,8 @@ declare module 'oidc-provider/lib/helpers/interaction_policy/index.js' {
   export import Prompt = interactionPolicy.Prompt;
   export import base = interactionPolicy.base;
 }
+
+declare module 'oidc-provider/lib/helpers/errors.js' {
+  import { errors } from 'oidc-provider';
+  export import InvalidTarget = errors.InvalidTarget;
+}

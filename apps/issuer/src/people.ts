@@ -44,6 +44,17 @@ export function findPerson(people: readonly Person[], loginName: string): Person
   };
 }
 
+/** What a token or userinfo says about somebody (OpenID Connect Core, section 5.1). */
+export function claimsOf(person: Person) {
+  return {
+    sub: person.login,
+    name: person.name,
+    preferred_username: person.login,
+    email: person.email,
+    email_verified: person.emailVerified,
+  };
+}
+
 /**
  * The login name a `login_hint` (OpenID Connect Core 3.1.2.1) points at, given as a login name or an
  * e-mail address; undefined when it points at nobody who could sign in here.

@@ -1,4 +1,4 @@
-/** oidc-provider, configured as the development issuer: code flow with PKCE, made-up people, no consent page. */
+/** oidc-provider, configured as the development issuer: code and device flow, made-up people, no consent page. */
 import type {
   AdapterFactory,
   Configuration,
@@ -7,9 +7,12 @@ import type {
 } from 'oidc-provider';
 import { base as basePolicy, Prompt } from 'oidc-provider/lib/helpers/interaction_policy/index.js';
 import { Provider } from 'oidc-provider/lib/provider.js';
+import { confirmDevice, enterDeviceCode, showDeviceDone } from './device.ts';
 import type { IssuerKeys } from './keys.ts';
+import { loopbackFetch } from './loopback-fetch.ts';
 import { renderErrorPage } from './pages/other-pages.ts';
-import { findPerson, type Person } from './people.ts';
+import { claimsOf, findPerson, type Person } from './people.ts';
+import { accessTokenClaims, describeResource } from './resources.ts';
 import { confirmSignOut, redirectWhenNobodyIsSignedIn, sendPage, showSignedOut } from './sign-out.ts';
 
 export interface ProviderOptions {
@@ -63,11 +66,14 @@ function configure(options: ProviderOptions): Configuration {
     scopes: ['openid', 'offline_access'],
     responseTypes: ['code'],
     subjectTypes: ['public'],
-    clientAuthMethods: ['client_secret_basic'],
+    clientAuthMethods: ['client_secret_basic', 'none'],
     enabledJWA: { idTokenSigningAlgValues: ['ES256', 'RS256'] },
     pkce: { required: () => true },
     allowOmittingSingleRegisteredRedirectUri: false,
-    clientBasedCORS: () => false,
+    // A page without a server of its own redeems its code itself, from where it was sent back to.
+    clientBasedCORS: (_ctx, origin, client) =>
+      client.clientAuthMethod === 'none' &&
+      (client.redirectUris ?? []).some((uri) => URL.parse(uri)?.origin === origin),
     interactions: {
       policy: interactionPolicy(),
       url: (_ctx, interaction) => `/interaction/${interaction.uid}`,
@@ -75,13 +81,26 @@ function configure(options: ProviderOptions): Configuration {
     loadExistingGrant: grantWhatIsAsked,
     renderError: (ctx, out) =>
       sendPage(ctx, renderErrorPage({ code: out.error, description: out.error_description })),
+    extraTokenClaims: (ctx, token) => accessTokenClaims(ctx, token, people),
     // oidc-provider's own dispatcher refuses loopback addresses. Here the only fetches are logout tokens for
     // registered clients, and those live on loopback.
-    fetch: (input, init) => fetch(input, withoutDispatcher(init)),
+    fetch: (input, init) => loopbackFetch(String(input), withoutDispatcher(init)),
     features: {
       devInteractions: { enabled: false },
       dPoP: { enabled: false },
-      resourceIndicators: { enabled: false },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => undefined as never,
+        getResourceServerInfo: (_ctx, resource, client) => describeResource(resource, client),
+        // A client that named the resource when it asked for the code need not name it again (RFC 8707, section 2.2).
+        useGrantedResource: () => true,
+      },
+      deviceFlow: {
+        enabled: true,
+        userCodeInputSource: enterDeviceCode,
+        userCodeConfirmSource: confirmDevice,
+        successSource: showDeviceDone,
+      },
       userinfo: { enabled: true },
       revocation: {
         enabled: true,
@@ -96,6 +115,7 @@ function configure(options: ProviderOptions): Configuration {
     },
     ttl: {
       AuthorizationCode: minuteSeconds,
+      DeviceCode: 10 * minuteSeconds,
       AccessToken: hourSeconds,
       IdToken: hourSeconds,
       Interaction: hourSeconds,
@@ -103,16 +123,6 @@ function configure(options: ProviderOptions): Configuration {
       RefreshToken: 14 * daySeconds,
       Grant: 14 * daySeconds,
     },
-  };
-}
-
-function claimsOf(person: Person) {
-  return {
-    sub: person.login,
-    name: person.name,
-    preferred_username: person.login,
-    email: person.email,
-    email_verified: person.emailVerified,
   };
 }
 

@@ -78,6 +78,8 @@ export function formAction(page: string): string {
 export interface TokenResponse {
   readonly access_token: string;
   readonly id_token: string;
+  readonly refresh_token?: string;
+  readonly expires_in: number;
 }
 
 export async function redeemCode(
@@ -85,15 +87,28 @@ export async function redeemCode(
   client: IssuerClient,
   request: { readonly code: string; readonly verifier: string },
 ): Promise<Response> {
+  return askForTokens(issuer, client, {
+    grant_type: 'authorization_code',
+    code: request.code,
+    redirect_uri: client.redirectUris[0] ?? '',
+    code_verifier: request.verifier,
+  });
+}
+
+/** A request to the token endpoint, with the client's secret or, for a public client, its name alone. */
+export function askForTokens(
+  issuer: Issuer,
+  { clientId, clientSecret }: IssuerClient,
+  params: Readonly<Record<string, string>>,
+): Promise<Response> {
   return fetch(`${issuer.url}/token`, {
     method: 'POST',
-    headers: { authorization: `Basic ${btoa(`${client.clientId}:${client.clientSecret}`)}` },
-    body: new URLSearchParams({
-      grant_type: 'authorization_code',
-      code: request.code,
-      redirect_uri: client.redirectUris[0] ?? '',
-      code_verifier: request.verifier,
-    }),
+    ...(clientSecret === undefined
+      ? { body: new URLSearchParams({ ...params, client_id: clientId }) }
+      : {
+          headers: { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` },
+          body: new URLSearchParams(params),
+        }),
   });
 }
 
@@ -101,9 +116,17 @@ export async function redeemCode(
 export async function signIn(
   issuer: Issuer,
   client: IssuerClient,
-  { browser, login }: { readonly browser: TestBrowser; readonly login: string },
+  {
+    browser,
+    login,
+    extra = {},
+  }: {
+    readonly browser: TestBrowser;
+    readonly login: string;
+    readonly extra?: Readonly<Record<string, string>>;
+  },
 ): Promise<TokenResponse> {
-  const { url, verifier } = authorizationRequest(issuer, client);
+  const { url, verifier } = authorizationRequest(issuer, client, extra);
   const page = await browser.get(url);
   const done = await browser.post(formAction(await page.text()), { login });
   const code = destinationOf(done).searchParams.get('code') ?? '';

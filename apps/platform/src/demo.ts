@@ -11,14 +11,6 @@ import { writePrivately } from './secrets.ts';
 
 const TENANT = { slug: 'acme', name: 'Acme Trades' };
 const SCOPE = { slug: 'fieldwork', name: 'Acme Trades', vertical: 'fieldwork' };
-const HOSTNAME = 'acme.localhost';
-
-/** Which issuer the demo tenant signs in at. */
-export interface DemoIssuer {
-  readonly url: string;
-  readonly clientId: string;
-  readonly clientSecret: string | undefined;
-}
 
 export interface DemoOptions {
   readonly dataDirectory: string;
@@ -26,7 +18,9 @@ export interface DemoOptions {
   readonly apiUrl: string;
   /** The control plane, called in this process. */
   readonly fetch: (request: Request) => Promise<Response>;
-  readonly issuer: DemoIssuer;
+  readonly hostname: string;
+  /** What the demo is delivered, from `demoConfigOf`. */
+  readonly config: Readonly<Record<string, string | null>>;
 }
 
 export interface Demo {
@@ -58,21 +52,17 @@ export async function ensureDemo(options: DemoOptions): Promise<Demo> {
     fetch: options.fetch,
   });
   const tenant = await client.tenants.create({ body: TENANT });
-  const { url, clientId, clientSecret } = options.issuer;
-  const config = {
-    'platform:auth': JSON.stringify({ mode: 'oidc', issuer: url, clientId }),
-    OIDC_CLIENT_SECRET: clientSecret ?? null,
-  };
+  const { config, hostname } = options;
   const provisioned = await client.scopes.provision.response({
     params: { tenant: tenant.id },
     body: { ...SCOPE, config },
   });
   const params = { tenant: tenant.id, scope: provisioned.value.id };
   const isNew = provisioned.status === 201;
-  await deliverIssuer(options, isNew ? null : () => client.scopes.configure({ params, body: { config } }));
-  await client.hostnames.bind({ body: { hostname: HOSTNAME, tenant: tenant.id, scope: params.scope } });
+  await deliver(options, isNew ? null : () => client.scopes.configure({ params, body: { config } }));
+  await client.hostnames.bind({ body: { hostname, tenant: tenant.id, scope: params.scope } });
   const seat = await client.ownerSeat.get({ params });
-  return { hostname: HOSTNAME, tenant: tenant.id, scope: params.scope, seatPending: seat.reason };
+  return { hostname, tenant: tenant.id, scope: params.scope, seatPending: seat.reason };
 }
 
 function readToken(path: string): string {
@@ -80,20 +70,18 @@ function readToken(path: string): string {
 }
 
 /**
- * Settings that an operator changed by hand stay as they are: the issuer is delivered again only when it is another
- * than the one delivered last, by address, client or secret.
- * @param deliver null when it was delivered just now.
+ * Settings that an operator changed by hand stay as they are: the demo's are delivered again only when they are others
+ * than those delivered last.
+ * @param configure null when they were delivered just now.
  */
-async function deliverIssuer(
-  { dataDirectory, issuer }: DemoOptions,
-  deliver: (() => Promise<unknown>) | null,
+async function deliver(
+  { dataDirectory, config }: DemoOptions,
+  configure: (() => Promise<unknown>) | null,
 ): Promise<void> {
   const path = join(dataDirectory, 'demo-issuer');
-  const present = createHash('sha256')
-    .update(JSON.stringify([issuer.url, issuer.clientId, issuer.clientSecret]))
-    .digest('hex');
+  const present = createHash('sha256').update(JSON.stringify(config)).digest('hex');
   const known = existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
   if (known === present) return;
-  await deliver?.();
+  await configure?.();
   writePrivately(path, `${present}\n`);
 }

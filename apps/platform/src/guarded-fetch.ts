@@ -5,11 +5,12 @@
  * identity, "SSRF guard"; OWASP, Server-Side Request Forgery Prevention).
  */
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
-import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import { Agent, fetch as undiciFetch } from 'undici';
+import { type AddressList, isRange, makeAddressList } from './address-list.ts';
 
 /** Ranges that are not somebody else's public server (IANA special-purpose registries, RFC 6890 and its updates). */
-const SPECIAL = blockListOf([
+const isSpecial = makeAddressList([
   ...[
     '0.0.0.0/8',
     '10.0.0.0/8',
@@ -31,7 +32,7 @@ const SPECIAL = blockListOf([
   ...['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
 ]);
 /** All of IPv6 that is given out for the public so far; tunnels into IPv4 and the rest lie outside. */
-const PUBLIC_IPV6 = blockListOf(['2000::/3']);
+const isPublicIpv6 = makeAddressList(['2000::/3']);
 
 export interface GuardedFetchOptions {
   /** Origins that are reached whatever they resolve to: the operator's own issuer. */
@@ -58,10 +59,10 @@ export function makeGuardedFetch(
   const allowedHosts = new Set(
     allowed.filter((entry) => !isRange(entry)).map((entry) => entry.toLowerCase()),
   );
-  const allowedRanges = blockListOf(allowed.filter(isRange));
+  const isAllowedRange: AddressList = makeAddressList(allowed.filter(isRange));
   const origins = new Set(allowedOrigins.map((origin) => new URL(origin).origin));
 
-  const mayReach = (address: string): boolean => isPublic(address) || isIn(allowedRanges, address);
+  const mayReach = (address: string): boolean => isPublic(address) || isAllowedRange(address);
 
   /** Called by the connection itself: what is answered here is what is connected to. */
   const guardedLookup: LookupFunction = (hostname, { all }, callback) => {
@@ -99,28 +100,8 @@ export function makeGuardedFetch(
 /** Whether an address is a public one. */
 export function isPublic(address: string): boolean {
   const family = isIP(address);
-  if (family === 4) return !isIn(SPECIAL, address);
-  return family === 6 && isIn(PUBLIC_IPV6, address) && !isIn(SPECIAL, address);
-}
-
-/** Whether an entry of the allow-list is an address or a range, rather than a name. */
-export function isRange(entry: string): boolean {
-  return isIP(entry.split('/')[0] ?? '') !== 0;
-}
-
-function isIn(list: BlockList, address: string): boolean {
-  return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
-}
-
-function blockListOf(ranges: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const range of ranges) {
-    const [address = '', bits] = range.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(bits), family);
-  }
-  return list;
+  if (family === 4) return !isSpecial(address);
+  return family === 6 && isPublicIpv6(address) && !isSpecial(address);
 }
 
 function lookupAll(hostname: string): Promise<readonly LookupAddress[]> {

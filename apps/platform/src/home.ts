@@ -1,8 +1,11 @@
-/** What answers on `localhost` itself: health, readiness, and where to go from here. */
+/** What answers on `localhost` itself: health, readiness, the development outbox, and where to go from here. */
 import { PlatformError } from '@freehold/contracts';
 import { refusal } from '@freehold/contracts/http';
 import type { HostRoute } from '@freehold/directory';
+import type { Outbox } from '@freehold/mail';
 import { Hono } from 'hono';
+import { isLoopbackAddress } from './address-list.ts';
+import type { Client } from './router.ts';
 
 export interface HomeOptions {
   /** Whether everything is up. */
@@ -11,36 +14,66 @@ export interface HomeOptions {
   readonly routes: () => Promise<readonly HostRoute[]>;
   /** The control plane's host name. */
   readonly apiHostname: string;
+  /** The origin of a host name as browsers show it. Default: with the port of the request. */
+  readonly originOf?: (hostname: string) => string;
+  /** Null: mail leaves, so that there is nothing to read. */
+  readonly outbox: Outbox | null;
 }
 
-export function makeHome({ ready, routes, apiHostname }: HomeOptions): Hono {
-  const app = new Hono();
+type HomeEnv = { readonly Bindings: Client };
+
+export function makeHome(options: HomeOptions): Hono<HomeEnv> {
+  const { ready, routes, apiHostname, originOf, outbox } = options;
+  const app = new Hono<HomeEnv>();
   app.get('/healthz', (c) => c.json({ status: 'ok' }));
   app.get('/readyz', (c) => (ready() ? c.json({ status: 'ready' }) : c.json({ status: 'starting' }, 503)));
   app.get('/', async (c) => {
     const port = new URL(c.req.url).port;
-    const at = (hostname: string) => `http://${hostname}${port ? `:${port}` : ''}`;
+    const at = originOf ?? ((hostname: string) => `http://${hostname}${port ? `:${port}` : ''}`);
     const served = (await routes()).filter((route) => route.serving);
     return c.html(
-      page({ applications: served.map((route) => at(route.hostname)), api: at(apiHostname) }),
+      page({
+        applications: served.map((route) => at(route.hostname)),
+        api: at(apiHostname),
+        hasOutbox: outbox !== null,
+      }),
       200,
       {
         'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
       },
     );
   });
+  if (outbox !== null) mountOutbox(app, outbox);
   app.notFound((c) =>
     refusal(c.req.raw.headers, new PlatformError('not_found', 'There is nothing at this address.')),
   );
   return app;
 }
 
+/** Who reads the outbox can enter every account, so that it is for whoever sits at the machine alone. */
+function mountOutbox(app: Hono<HomeEnv>, outbox: Outbox): void {
+  for (const path of ['/outbox', '/outbox/*']) {
+    app.all(path, (c) => {
+      const { clientAddress } = c.env;
+      if (clientAddress !== null && isLoopbackAddress(clientAddress)) return outbox.handle(c.req.raw);
+      return refusal(
+        c.req.raw.headers,
+        new PlatformError('forbidden', 'The outbox is read on the machine that the platform runs on.', {
+          reason: 'not_this_machine',
+        }),
+      );
+    });
+  }
+}
+
 function page({
   applications,
   api,
+  hasOutbox,
 }: {
   readonly applications: readonly string[];
   readonly api: string;
+  readonly hasOutbox: boolean;
 }): string {
   const links = applications.map((url) => `<li><a href="${url}">${url}</a></li>`).join('');
   return `<!doctype html>
@@ -58,6 +91,7 @@ function page({
   ${links ? `<ul>${links}</ul>` : '<p>None yet. Provision a scope and bind a host name to it with the control plane.</p>'}
   <h2>Control plane</h2>
   <p><a href="${api}/openapi.json">${api}/openapi.json</a> describes every route.</p>
+  ${hasOutbox ? '<h2>Mail</h2>\n  <p>No mail leaves this platform. <a href="/outbox">The outbox</a> shows what would have.</p>' : ''}
 </main>
 </html>`;
 }

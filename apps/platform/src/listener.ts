@@ -19,15 +19,19 @@ export interface Listener {
 export interface ListenOptions {
   readonly port: number;
   readonly host: string;
-  readonly fetch: (request: Request) => Promise<Response>;
+  /** @param peer the address at the other end of the connection. */
+  readonly fetch: (request: Request, peer: string | undefined) => Promise<Response>;
   readonly onIncident: (error: unknown) => void;
 }
 
 /** Listens. @throws SettingsError with one sentence when the port or the address cannot be had. */
 export async function listen({ port, host, fetch, onIncident }: ListenOptions): Promise<Listener> {
-  const answer = async (request: Request): Promise<Response> => {
+  const answer = async (
+    request: Request,
+    { incoming }: { readonly incoming: { readonly socket: { readonly remoteAddress?: string | undefined } } },
+  ): Promise<Response> => {
     try {
-      return await fetch(request);
+      return await fetch(request, incoming.socket.remoteAddress);
     } catch (error) {
       onIncident(error);
       return problemDocument(publicError(error));

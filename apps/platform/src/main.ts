@@ -1,9 +1,8 @@
 /** `npm start`: the whole platform in one process. */
 import { PlatformError } from '@freehold/contracts';
 import { IssuerError } from '@freehold/issuer';
-import type { Demo } from './demo.ts';
 import { type Platform, startPlatform } from './platform.ts';
-import { parseSettings, SettingsError } from './settings.ts';
+import { parseSettings, type Settings, SettingsError, type SignInMode } from './settings.ts';
 
 /** One line an incident, on standard error, for the operator: what broke and where, never what was sent. */
 function reportIncident(
@@ -15,45 +14,54 @@ function reportIncident(
   );
 }
 
+/** With what is behind it, one step deep: farther down are the words of others, who may name people. */
 function describe(error: unknown): string {
-  return error instanceof Error
-    ? (error.stack ?? error.message)
-    : 'something that is not an error was thrown';
+  if (!(error instanceof Error)) return 'something that is not an error was thrown';
+  const { cause } = error;
+  const behind = cause instanceof Error ? `\ncaused by ${cause.name}: ${cause.message}` : '';
+  return `${error.stack ?? error.message}${behind}`;
 }
 
-function announce({ port, issuerUrl, tokenFile, demo }: Platform): void {
-  const api = `http://api.localhost:${port}`;
-  const application = demo && `http://${demo.hostname}:${port}`;
+function announce(platform: Platform, { signIn, mail, production }: Settings): void {
+  const { apiOrigin, issuerUrl, outboxUrl, tokenFile, demo } = platform;
   const lines = [
     '',
-    ...(application ? [`  Application    ${application}`] : []),
-    `  Control plane  ${api}`,
-    `  Issuer         ${issuerUrl}`,
+    ...(demo ? [`  Application    ${demo.origin}`] : []),
+    `  Control plane  ${apiOrigin}`,
+    ...(issuerUrl === null ? [] : [`  Issuer         ${issuerUrl}`]),
+    ...(outboxUrl === null ? [] : [`  Outbox         ${outboxUrl}`]),
+    ...(production && mail === null
+      ? ['  Mail           none: set FREEHOLD_SMTP_URL and FREEHOLD_MAIL_FROM']
+      : []),
     `  Service token  ${tokenFile}`,
     '',
-    ...(demo && application ? [...nextStep(demo, { application, api, tokenFile }), ''] : []),
-    `ready at ${application ?? api}`,
+    ...(demo ? [...nextStep(demo, platform, signIn), ''] : []),
+    `ready at ${demo?.origin ?? apiOrigin}`,
   ];
   console.log(lines.join('\n'));
 }
 
 function nextStep(
-  { seatPending, tenant, scope }: Demo,
-  {
-    application,
-    api,
-    tokenFile,
-  }: { readonly application: string; readonly api: string; readonly tokenFile: string },
+  { seatPending, tenant, scope, origin }: NonNullable<Platform['demo']>,
+  { apiOrigin, tokenFile, issuerUrl, outboxUrl }: Platform,
+  signIn: SignInMode,
 ): string[] {
-  if (seatPending === null) return [`  Open ${application} and sign in.`];
+  const mailAt = outboxUrl === null ? 'the mail you get' : `the mail at ${outboxUrl}`;
+  const [way, first] = {
+    hosted: [`Open ${origin} and sign in`, 'signs in'],
+    directory: [`Open ${origin}, sign up with an e-mail address and read ${mailAt}`, 'signs in'],
+    tokens: [
+      `Call ${origin}/api with an access token of ${issuerUrl} for the resource ${origin}`,
+      'calls with one',
+    ],
+  }[signIn];
+  if (seatPending === null) return [`  ${way}.`];
   if (seatPending === 'window_open') {
-    return [
-      `  Open ${application} and sign in: the first person who does so within 15 minutes of the first start is the owner.`,
-    ];
+    return [`  ${way}: the first person who ${first} within 15 minutes of the first start is the owner.`];
   }
   return [
     '  Nobody owns this application yet, and the time for the first sign-in is over. Make a link for the owner:',
-    `    curl -s -X POST -H "authorization: Bearer $(cat ${tokenFile})" ${api}/tenants/${tenant}/scopes/${scope}/owner-claim`,
+    `    curl -s -X POST -H "authorization: Bearer $(cat ${tokenFile})" ${apiOrigin}/tenants/${tenant}/scopes/${scope}/owner-claim`,
   ];
 }
 
@@ -63,7 +71,8 @@ function isForOperator(error: unknown): error is Error {
 }
 
 async function main(): Promise<void> {
-  const platform = await startPlatform(parseSettings(process.env), reportIncident);
+  const settings = parseSettings(process.env);
+  const platform = await startPlatform(settings, reportIncident);
   let closing = false;
   const stop = async (): Promise<void> => {
     // A second signal while the first is being obeyed means that the operator has waited long enough.
@@ -74,7 +83,7 @@ async function main(): Promise<void> {
   };
   process.on('SIGINT', () => void stop());
   process.on('SIGTERM', () => void stop());
-  announce(platform);
+  announce(platform, settings);
 }
 
 try {

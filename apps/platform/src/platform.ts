@@ -4,36 +4,35 @@ import { ID_PREFIXES, makeIdFactory } from '@freehold/contracts';
 import { controlPlaneApp } from '@freehold/control-plane';
 import { makeHostAdmin, type VerticalGateway } from '@freehold/directory';
 import { openNodeEngine } from '@freehold/engine-node';
-import {
-  generateIssuerKeys,
-  type Issuer,
-  IssuerError,
-  type IssuerOptions,
-  startIssuer,
-} from '@freehold/issuer';
+import { generateIssuerKeys } from '@freehold/issuer';
 import type { IncidentSink } from '@freehold/store';
+import { addressesUnder } from './addresses.ts';
 import { makeFileAnchor } from './anchor.ts';
-import { type Demo, type DemoIssuer, ensureDemo, ensureOperatorToken } from './demo.ts';
+import { type Demo, ensureDemo, ensureOperatorToken } from './demo.ts';
+import { DEVELOPMENT_CLIENT_ID, registerClients, startDevelopmentIssuer } from './development-issuer.ts';
 import { makeGuardedFetch } from './guarded-fetch.ts';
 import { makeHome } from './home.ts';
 import { type Listener, listen } from './listener.ts';
+import { openMail } from './mail.ts';
+import { makeProxyReader } from './proxies.ts';
 import { makeRouter } from './router.ts';
 import { loadSecrets } from './secrets.ts';
-import { type Settings, SettingsError } from './settings.ts';
+import type { Settings } from './settings.ts';
+import { bindingsOf, demoConfigOf, type PlatformClient } from './sign-in.ts';
 import { openVerticals } from './verticals.ts';
 
-const API_HOSTNAME = 'api.localhost';
-const HOME_HOSTNAMES = ['localhost', '127.0.0.1', '[::1]'];
-/** The client that the development issuer knows this platform by. */
-const DEVELOPMENT_CLIENT_ID = 'freehold';
-
 export interface Platform {
-  readonly port: number;
-  readonly issuerUrl: string;
+  /** Where the platform itself is reached: `http://localhost:8787`. */
+  readonly origin: string;
+  readonly apiOrigin: string;
+  /** Null in production without an issuer. */
+  readonly issuerUrl: string | null;
+  /** Where mail is read while developing; null where it really leaves, or never does. */
+  readonly outboxUrl: string | null;
   /** The file with the operator's token. */
   readonly tokenFile: string;
   /** Null in production, where nobody may become the owner of a tenant that nobody asked for. */
-  readonly demo: Demo | null;
+  readonly demo: (Demo & { readonly origin: string }) | null;
   /** Takes nothing new, finishes what was accepted, and closes every database. */
   close(): Promise<void>;
 }
@@ -68,21 +67,41 @@ async function wire(
   const platformSecret = settings.platformSecret ?? secrets.platformSecret;
 
   const world = { now: Date.now, random: (bytes: number): Uint8Array => randomBytes(bytes) };
-  const ownIssuer = settings.issuer?.url ?? `http://localhost:${settings.issuerPort}`;
-  const guardedFetch = makeGuardedFetch({ allowedOrigins: [ownIssuer], allowed: settings.allowedIssuers });
-  const verticals = openVerticals({ engine, platformSecret, fetch: guardedFetch, onIncident, ...world });
+  const mail = openMail(settings, world.now);
+  cleanup.push(async () => mail.close());
+  const ownIssuer =
+    settings.issuer?.url ?? (settings.production ? null : `http://localhost:${settings.issuerPort}`);
+  const guardedFetch = makeGuardedFetch({
+    allowedOrigins: ownIssuer === null ? [] : [ownIssuer],
+    allowed: settings.allowedIssuers,
+  });
+  const verticals = openVerticals({
+    engine,
+    platformSecret,
+    fetch: guardedFetch,
+    mailer: mail.mailer,
+    bindings: bindingsOf(settings.signIn, ownIssuer),
+    onIncident,
+    ...world,
+  });
   const gateway: VerticalGateway = {
     bound: (slug) => {
       const vertical = verticals.get(slug);
       return vertical
-        ? { platformSecret, fetch: async (request) => vertical.fetch(request, { node: null }) }
+        ? {
+            platformSecret,
+            fetch: async (request) => vertical.fetch(request, { node: null, clientAddress: null }),
+          }
         : null;
     },
     local: () => null,
   };
 
   let port = settings.port;
-  const originOf = (hostname: string): string => `http://${hostname}:${port}`;
+  const { domain, apiHostname, apiHostnames, homeHostnames, publicOriginOf } = addressesUnder(
+    settings.publicUrl,
+  );
+  const originOf = publicOriginOf ?? ((hostname: string): string => `http://${hostname}:${port}`);
   const hostAdmin = makeHostAdmin({
     engine,
     gateway,
@@ -90,7 +109,8 @@ async function wire(
     ...world,
     originOf,
     versionOf: (slug) => verticals.get(slug)?.version ?? 'unknown',
-    reservedHostnames: [API_HOSTNAME, ...HOME_HOSTNAMES],
+    reservedHostnames: [...apiHostnames, ...homeHostnames],
+    baseDomains: [domain],
     ...(settings.anchorFile === undefined ? {} : { anchor: makeFileAnchor(settings.anchorFile) }),
   });
   const newId = makeIdFactory(world);
@@ -108,49 +128,55 @@ async function wire(
   const home = makeHome({
     ready: () => up,
     routes: settings.production ? async () => [] : routes,
-    apiHostname: API_HOSTNAME,
+    apiHostname,
+    outbox: mail.outbox,
+    ...(publicOriginOf === undefined ? {} : { originOf: publicOriginOf }),
   });
   const router = makeRouter({
-    apiHostname: API_HOSTNAME,
+    apiHostnames,
     controlPlane: (request) => controlPlane.fetch(request),
-    home: (request) => home.fetch(request),
-    homeHostnames: HOME_HOSTNAMES,
+    home: (request, client) => home.fetch(request, client),
+    homeHostnames,
     vertical: (slug) => verticals.get(slug)?.fetch ?? null,
     routes,
+    ...(publicOriginOf === undefined ? {} : { originOf: publicOriginOf }),
   });
+  const throughProxies = makeProxyReader(settings.trustedProxies);
 
   const listener: Listener = await listen({
     port: settings.port,
     host: settings.host,
-    fetch: (request) => router.fetch(request),
+    fetch: (received, peer) => {
+      const { request, clientAddress } = throughProxies(received, peer);
+      return router.fetch(request, { clientAddress });
+    },
     onIncident: (error) => onIncident(error, { kind: 'platform', key: 'http', method: 'fetch' }),
   });
   cleanup.push(() => listener.close());
   port = listener.port;
 
   const development =
-    settings.issuer === null
+    settings.issuer === null && !settings.production
       ? await startDevelopmentIssuer({ port: settings.issuerPort, keys: secrets.issuerKeys as never })
       : null;
   if (development) cleanup.push(() => development.close());
-  const issuer: DemoIssuer = settings.issuer ?? {
-    url: (development as Issuer).url,
-    clientId: DEVELOPMENT_CLIENT_ID,
-    clientSecret: secrets.issuerClientSecret,
-  };
-
-  /** The development issuer sends people back only to addresses it was told: those of every bound host name. */
-  const tellIssuer = async (): Promise<void> => {
-    if (!development) return;
-    const origins = (await routes()).map((route) => originOf(route.hostname));
-    // A client that nobody can be sent back to is none.
-    if (origins.length === 0) return;
-    await development.putClient({
+  const client: PlatformClient | null =
+    settings.issuer ??
+    (development && {
+      url: development.url,
       clientId: DEVELOPMENT_CLIENT_ID,
       clientSecret: secrets.issuerClientSecret,
-      name: 'Freehold',
-      redirectUris: origins.map((origin) => `${origin}/api/auth/callback`),
-      postLogoutRedirectUris: origins.map((origin) => `${origin}/`),
+    });
+
+  const demoHostname = `acme.${domain}`;
+  const tellIssuer = async (): Promise<void> => {
+    if (!development) return;
+    const hostnames = (await routes()).map((route) => route.hostname);
+    await registerClients(development, {
+      origins: hostnames.map(originOf),
+      // A client has one address to be told at. The other applications notice when their sessions end.
+      told: originOf(hostnames.find((each) => each === demoHostname) ?? hostnames[0] ?? demoHostname),
+      clientSecret: secrets.issuerClientSecret,
     });
   };
   hostAdmin.onRoutesChanged(() => {
@@ -166,23 +192,21 @@ async function wire(
     : await ensureDemo({
         dataDirectory,
         tokenFile,
-        apiUrl: originOf(API_HOSTNAME),
+        apiUrl: originOf(apiHostname),
         fetch: async (request) => controlPlane.fetch(request),
-        issuer,
+        hostname: demoHostname,
+        config: demoConfigOf(settings.signIn, client),
       });
   await tellIssuer();
   up = true;
-  return { port, issuerUrl: issuer.url, tokenFile, demo, close };
-}
-
-/** Starts the development issuer. A taken port is told in the words of this application's settings. */
-async function startDevelopmentIssuer(options: IssuerOptions): Promise<Issuer> {
-  try {
-    return await startIssuer(options);
-  } catch (error) {
-    if (!(error instanceof IssuerError) || error.code !== 'port_taken') throw error;
-    throw new SettingsError(
-      `Port ${options.port} is taken: set ISSUER_PORT to a free one, or stop whatever listens there.`,
-    );
-  }
+  return {
+    origin: originOf(domain),
+    apiOrigin: originOf(apiHostname),
+    issuerUrl: client?.url ?? null,
+    // It is read on this machine alone, whatever name the public knows the platform by.
+    outboxUrl: mail.outbox && `http://localhost:${port}/outbox`,
+    tokenFile,
+    demo: demo && { ...demo, origin: originOf(demo.hostname) },
+    close,
+  };
 }

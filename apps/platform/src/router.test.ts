@@ -14,11 +14,11 @@ const route = (hostname: string, more: Partial<HostRoute> = {}): HostRoute => ({
   ...more,
 });
 
-function open(routes: () => readonly HostRoute[]) {
+function open(routes: () => readonly HostRoute[], originOf?: (hostname: string) => string) {
   const calls: NodeEnv[] = [];
   let reads = 0;
   const router = makeRouter({
-    apiHostname: 'api.localhost',
+    apiHostnames: ['api.localhost'],
     homeHostnames: ['localhost'],
     controlPlane: () => new Response('control plane'),
     home: () => new Response('home'),
@@ -33,9 +33,10 @@ function open(routes: () => readonly HostRoute[]) {
       reads += 1;
       return routes();
     },
+    ...(originOf === undefined ? {} : { originOf }),
   });
   const get = async (url: string, headers: Record<string, string> = {}) =>
-    router.fetch(new Request(url, { headers }));
+    router.fetch(new Request(url, { headers }), { clientAddress: '192.0.2.7' });
   return { router, calls, get, reads: () => reads };
 }
 
@@ -52,6 +53,19 @@ test('each host name reaches its application, and the vertical is told whose it 
     surface: 'app',
     origin: 'http://acme.localhost:1',
   });
+  expect(calls[0]?.clientAddress).toBe('192.0.2.7');
+});
+
+test('the origin is the operator’s word where there is one, whatever the request says', async () => {
+  const { get, calls } = open(
+    () => [route('acme.apps.test')],
+    (hostname) => `https://${hostname}`,
+  );
+  await get('http://acme.apps.test:8787/orders', {
+    'x-forwarded-proto': 'ftp',
+    'x-forwarded-host': 'evil.test',
+  });
+  expect(calls[0]?.node?.origin).toBe('https://acme.apps.test');
 });
 
 test.each([

@@ -6,8 +6,14 @@ import { PlatformError, type ScopeId, type TenantId } from '@freehold/contracts'
 import { refusal } from '@freehold/contracts/http';
 import type { HostRoute } from '@freehold/directory';
 
+/** What is known of a request's sender beside the request. */
+export interface Client {
+  /** The network address of the sender; null when it is not known. Never read from a header that anybody can write. */
+  readonly clientAddress: string | null;
+}
+
 /** What a vertical is told about the node it serves. Comes from the router, never from a header. */
-export interface NodeEnv {
+export interface NodeEnv extends Client {
   readonly node: {
     readonly tenant: TenantId;
     readonly scope: ScopeId;
@@ -21,21 +27,23 @@ export interface NodeEnv {
 type Fetch = (request: Request) => Response | Promise<Response>;
 
 export interface RouterOptions {
-  /** The host name of the control plane: `api.localhost`. */
-  readonly apiHostname: string;
+  /** The host names of the control plane: `api.localhost`. */
+  readonly apiHostnames: readonly string[];
   readonly controlPlane: Fetch;
   /** Answers on `localhost` itself: readiness and a page that says where to go. */
-  readonly home: Fetch;
+  readonly home: (request: Request, client: Client) => Response | Promise<Response>;
   readonly homeHostnames: readonly string[];
   /** A vertical that runs in this process, by slug. */
   readonly vertical: (
     slug: string,
   ) => ((request: Request, env: NodeEnv) => Response | Promise<Response>) | null;
   readonly routes: () => Promise<readonly HostRoute[]>;
+  /** The origin of a host name as browsers show it. Default: that of the request, for where nothing stands in front. */
+  readonly originOf?: (hostname: string) => string;
 }
 
 export interface Router {
-  fetch(request: Request): Promise<Response>;
+  fetch(request: Request, client: Client): Promise<Response>;
   /** Forgets the host names; the next request reads them again. */
   invalidate(): void;
 }
@@ -54,7 +62,10 @@ export function makeRouter(options: RouterOptions): Router {
     return loading;
   };
 
-  const toVertical = async (request: Request, url: URL, route: HostRoute): Promise<Response> => {
+  const toVertical = async (
+    request: Request,
+    { url, route, clientAddress }: Client & { readonly url: URL; readonly route: HostRoute },
+  ): Promise<Response> => {
     if (!route.serving) {
       return refusal(
         request.headers,
@@ -75,20 +86,24 @@ export function makeRouter(options: RouterOptions): Router {
       );
     }
     const { tenant, scope, version, surface } = route;
+    const origin = options.originOf?.(route.hostname) ?? url.origin;
     return vertical(request, {
-      node: { tenant, scope, vertical: route.vertical, version, surface, origin: url.origin },
+      node: { tenant, scope, vertical: route.vertical, version, surface, origin },
+      clientAddress,
     });
   };
 
   return {
-    fetch: async (request) => {
+    fetch: async (request, client) => {
       const url = new URL(request.url);
       const hostname = url.hostname.replace(/\.$/, '');
-      if (hostname === options.apiHostname) return options.controlPlane(request);
-      if (options.homeHostnames.includes(hostname)) return options.home(request);
+      if (options.apiHostnames.includes(hostname)) return options.controlPlane(request);
+      if (options.homeHostnames.includes(hostname)) return options.home(request, client);
       try {
         const route = (await load()).get(hostname);
-        return route ? await toVertical(request, url, route) : refusal(request.headers, unknownHost());
+        return route
+          ? await toVertical(request, { url, route, ...client })
+          : refusal(request.headers, unknownHost());
       } catch (error) {
         if (error instanceof PlatformError) return refusal(request.headers, error);
         throw error;

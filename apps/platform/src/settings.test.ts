@@ -11,6 +11,10 @@ test('an empty environment gives the documented defaults', () => {
     host: '127.0.0.1',
     issuer: null,
     production: false,
+    signIn: 'hosted',
+    mail: null,
+    publicUrl: null,
+    trustedProxies: [],
     dataDirectory: expect.stringMatching(/\.freehold$/),
   });
 });
@@ -33,6 +37,18 @@ test.each([
   ['FREEHOLD_ALLOWED_ISSUERS', { FREEHOLD_ALLOWED_ISSUERS: '10.0.0.0/99' }],
   ['FREEHOLD_ALLOWED_ISSUERS', { FREEHOLD_ALLOWED_ISSUERS: 'https://id.example.test' }],
   ['OIDC_CLIENT_ID', { OIDC_ISSUER: 'https://id.example.test' }],
+  ['FREEHOLD_SIGN_IN', { FREEHOLD_SIGN_IN: 'anybody' }],
+  ['FREEHOLD_SMTP_URL', { FREEHOLD_SMTP_URL: 'mail.test', FREEHOLD_MAIL_FROM: 'a@b.test' }],
+  ['FREEHOLD_SMTP_URL', { FREEHOLD_MAIL_FROM: 'a@b.test' }],
+  ['FREEHOLD_MAIL_FROM', { FREEHOLD_SMTP_URL: 'smtp://mail.test' }],
+  ['FREEHOLD_MAIL_FROM', { FREEHOLD_SMTP_URL: 'smtp://mail.test', FREEHOLD_MAIL_FROM: 'a@b.test, c@d.test' }],
+  ['FREEHOLD_PUBLIC_URL', { FREEHOLD_PUBLIC_URL: 'apps.example' }],
+  ['FREEHOLD_PUBLIC_URL', { FREEHOLD_PUBLIC_URL: 'https://apps.example/path' }],
+  ['FREEHOLD_PUBLIC_URL', { FREEHOLD_PUBLIC_URL: 'https://user@apps.example' }],
+  ['FREEHOLD_PUBLIC_URL', { FREEHOLD_PUBLIC_URL: 'https://192.0.2.1' }],
+  ['FREEHOLD_PUBLIC_URL', { FREEHOLD_PUBLIC_URL: 'ftp://apps.example' }],
+  ['FREEHOLD_TRUSTED_PROXIES', { FREEHOLD_TRUSTED_PROXIES: 'proxy.test' }],
+  ['FREEHOLD_TRUSTED_PROXIES', { FREEHOLD_TRUSTED_PROXIES: '10.0.0.1,10.0.0.0/33' }],
   ['PLATFORM_SECRET', { NODE_ENV: 'production', ...ISSUER }],
   ['OIDC_ISSUER', { NODE_ENV: 'production', PLATFORM_SECRET: SECRET }],
 ])('a fault in %s is one sentence that names it', (name, env) => {
@@ -59,4 +75,36 @@ test('private issuers are allowed by name, address and range', () => {
   expect(
     parseSettings({ FREEHOLD_ALLOWED_ISSUERS: 'id.corp.test, 10.1.0.0/16,fd00::/8' }).allowedIssuers,
   ).toEqual(['id.corp.test', '10.1.0.0/16', 'fd00::/8']);
+});
+
+test('mail needs a server and a sender', () => {
+  const env = { FREEHOLD_SMTP_URL: 'smtp://u:p@mail.test', FREEHOLD_MAIL_FROM: 'Acme <robot@acme.test>' };
+  expect(parseSettings(env).mail).toEqual({ url: 'smtp://u:p@mail.test', from: 'Acme <robot@acme.test>' });
+});
+
+test('a fault in the address of the mail server does not repeat its password', () => {
+  const env = { FREEHOLD_SMTP_URL: 'smtp://robot:pa%ss-word@mail.test', FREEHOLD_MAIL_FROM: 'a@b.test' };
+  expect(() => parseSettings(env)).toThrow(
+    /^FREEHOLD_SMTP_URL cannot be used: the address of the mail server/,
+  );
+  expect(() => parseSettings(env)).not.toThrow(/ss-word/);
+});
+
+test('accounts of its own need no issuer in production, and tokens no client', () => {
+  const production = { NODE_ENV: 'production', PLATFORM_SECRET: SECRET };
+  expect(parseSettings({ ...production, FREEHOLD_SIGN_IN: 'directory' })).toMatchObject({
+    signIn: 'directory',
+    issuer: null,
+  });
+  const tokens = { ...production, FREEHOLD_SIGN_IN: 'tokens', OIDC_ISSUER: 'https://id.example.test' };
+  expect(parseSettings(tokens)).toMatchObject({ signIn: 'tokens', issuer: { clientId: undefined } });
+});
+
+test('proxies and the public address are read', () => {
+  const settings = parseSettings({
+    FREEHOLD_PUBLIC_URL: 'https://Apps.Example.org/',
+    FREEHOLD_TRUSTED_PROXIES: '127.0.0.1, fd00::/8',
+  });
+  expect(settings.publicUrl?.href).toBe('https://apps.example.org/');
+  expect(settings.trustedProxies).toEqual(['127.0.0.1', 'fd00::/8']);
 });

@@ -1,8 +1,10 @@
 /** Everything the platform reads from its environment: one list, parsed once. README.md documents the same list. */
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { MailError, parseSender, parseSmtpUrl } from '@freehold/mail';
 import { z } from 'zod';
-import { type GuardedFetchOptions, isRange } from './guarded-fetch.ts';
+import { isRange, isSoundRange } from './address-list.ts';
+import type { GuardedFetchOptions } from './guarded-fetch.ts';
 
 const port = (fallback: number) =>
   z
@@ -12,6 +14,20 @@ const port = (fallback: number) =>
     .refine((value) => value <= 65_535, 'must be a whole number from 0 to 65535')
     .default(fallback);
 const secret = z.string().min(32, 'must have at least 32 characters');
+const list = z
+  .string()
+  .default('')
+  .transform((text) =>
+    text
+      .split(',')
+      .map((entry) => entry.trim())
+      .filter(Boolean),
+  );
+const signInMode = z.enum(['hosted', 'tokens', 'directory'], {
+  error: 'must be hosted, tokens or directory',
+});
+/** How people sign in: at an issuer, with its access tokens, or with accounts kept here. */
+export type SignInMode = z.infer<typeof signInMode>;
 
 const environment = z.object({
   /** The port of the control plane and of every tenant's application. */
@@ -31,27 +47,52 @@ const environment = z.object({
   OIDC_CLIENT_ID: z.string().min(1).optional(),
   OIDC_CLIENT_SECRET: z.string().min(1).optional(),
   /** Host names, addresses and CIDR ranges that issuers of tenants may lie at although they are not public. */
-  FREEHOLD_ALLOWED_ISSUERS: z
+  FREEHOLD_ALLOWED_ISSUERS: list.refine(
+    (entries) => entries.every(isAllowEntry),
+    'must be host names, addresses or ranges such as 10.1.0.0/16, separated by commas',
+  ),
+  /** How people sign in at the demo, and at every instance to which no choice was delivered. */
+  FREEHOLD_SIGN_IN: signInMode.default('hosted'),
+  /** The mail server, and who mail is from. Unset: an outbox to read while developing, and no mail in production. */
+  FREEHOLD_SMTP_URL: z.string().superRefine(soundAs(parseSmtpUrl)).optional(),
+  FREEHOLD_MAIL_FROM: z.string().superRefine(soundAs(parseSender)).optional(),
+  /** Where people reach the platform itself, when a proxy stands in front of it: `https://apps.example.org`. */
+  FREEHOLD_PUBLIC_URL: z
     .string()
-    .default('')
-    .transform((text) =>
-      text
-        .split(',')
-        .map((entry) => entry.trim())
-        .filter(Boolean),
-    )
-    .refine(
-      (entries) => entries.every(isAllowEntry),
-      'must be host names, addresses or ranges such as 10.1.0.0/16, separated by commas',
-    ),
+    .refine(isPublicUrl, 'must be an http or https address of a host name and nothing behind it')
+    .transform((text) => new URL(text))
+    .optional(),
+  /** Addresses and ranges of proxies whose `X-Forwarded-*` headers are believed. */
+  FREEHOLD_TRUSTED_PROXIES: list.refine(
+    (entries) => entries.every(isSoundRange),
+    'must be addresses or ranges such as 10.1.0.0/16, separated by commas',
+  ),
   NODE_ENV: z.string().optional(),
 });
 
 function isAllowEntry(entry: string): boolean {
-  if (!isRange(entry)) return /^[a-z0-9.-]+$/i.test(entry);
-  const [address = '', bits, more] = entry.split('/');
-  const longest = isIP(address) === 6 ? 128 : 32;
-  return more === undefined && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= longest));
+  return isRange(entry) ? isSoundRange(entry) : /^[a-z0-9.-]+$/i.test(entry);
+}
+
+function isPublicUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || !(url.protocol === 'https:' || url.protocol === 'http:')) return false;
+  // Applications are names under this one, and there are none under an address.
+  const isName = isIP(url.hostname) === 0 && !url.hostname.startsWith('[');
+  return isName && url.href === `${url.origin}/`;
+}
+
+/** Judges a text by parsing it; the parser's own words say what is wrong. */
+function soundAs(parse: (text: string) => unknown): (text: string, ctx: z.RefinementCtx) => void {
+  return (text, ctx) => {
+    try {
+      parse(text);
+    } catch (error) {
+      if (!(error instanceof MailError)) throw error;
+      const words = error.message.replace(/\.$/, '');
+      ctx.addIssue({ code: 'custom', message: words.charAt(0).toLowerCase() + words.slice(1) });
+    }
+  };
 }
 
 export interface Settings {
@@ -61,14 +102,20 @@ export interface Settings {
   readonly host: string;
   readonly platformSecret: string | undefined;
   readonly anchorFile: string | undefined;
-  /** The operator's own issuer, or null for the development issuer. */
+  /** The operator's own issuer; null for the development issuer, or for none in production. */
   readonly issuer: {
     readonly url: string;
-    readonly clientId: string;
+    /** Undefined where nobody is sent there to sign in. */
+    readonly clientId: string | undefined;
     readonly clientSecret: string | undefined;
   } | null;
   /** See {@link GuardedFetchOptions.allowed}. */
   readonly allowedIssuers: readonly string[];
+  readonly signIn: SignInMode;
+  readonly mail: { readonly url: string; readonly from: string } | null;
+  /** An origin with a host name, or null when the platform is reached directly at `localhost`. */
+  readonly publicUrl: URL | null;
+  readonly trustedProxies: readonly string[];
   readonly production: boolean;
 }
 
@@ -89,27 +136,8 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
     throw new SettingsError(`${fault?.path.join('.')} cannot be used: ${fault?.message}.`);
   }
   const values = parsed.data;
-  const production = values.NODE_ENV === 'production';
-  if (production && values.PLATFORM_SECRET === undefined) {
-    throw new SettingsError(
-      'PLATFORM_SECRET is missing: in production set it to a random text of at least 32 characters.',
-    );
-  }
-  if (production && values.OIDC_ISSUER === undefined) {
-    throw new SettingsError(
-      'OIDC_ISSUER is missing: in production set it, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET; the development issuer lets anybody in.',
-    );
-  }
-  if (values.OIDC_ISSUER === undefined && values.PORT === values.ISSUER_PORT && values.PORT !== 0) {
-    throw new SettingsError(
-      'ISSUER_PORT cannot be used: it is the same as PORT, and each needs a port of its own.',
-    );
-  }
-  if (values.OIDC_ISSUER !== undefined && values.OIDC_CLIENT_ID === undefined) {
-    throw new SettingsError(
-      'OIDC_CLIENT_ID is missing: an OIDC_ISSUER needs the client id it knows this platform by.',
-    );
-  }
+  const fault = findFault(values);
+  if (fault !== null) throw new SettingsError(fault);
   return {
     port: values.PORT,
     issuerPort: values.ISSUER_PORT,
@@ -122,10 +150,45 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
         ? null
         : {
             url: values.OIDC_ISSUER,
-            clientId: values.OIDC_CLIENT_ID as string,
+            clientId: values.OIDC_CLIENT_ID,
             clientSecret: values.OIDC_CLIENT_SECRET,
           },
     allowedIssuers: values.FREEHOLD_ALLOWED_ISSUERS,
-    production,
+    signIn: values.FREEHOLD_SIGN_IN,
+    mail:
+      values.FREEHOLD_SMTP_URL === undefined || values.FREEHOLD_MAIL_FROM === undefined
+        ? null
+        : { url: values.FREEHOLD_SMTP_URL, from: values.FREEHOLD_MAIL_FROM },
+    publicUrl: values.FREEHOLD_PUBLIC_URL ?? null,
+    trustedProxies: values.FREEHOLD_TRUSTED_PROXIES,
+    production: isProduction(values),
   };
+}
+
+function isProduction({ NODE_ENV }: z.infer<typeof environment>): boolean {
+  return NODE_ENV === 'production';
+}
+
+/** The first thing about settings taken together that cannot be, in one sentence. */
+function findFault(values: z.infer<typeof environment>): string | null {
+  const { OIDC_ISSUER: issuer, FREEHOLD_SIGN_IN: signIn } = values;
+  const { FREEHOLD_SMTP_URL: smtp, FREEHOLD_MAIL_FROM: from } = values;
+  if (isProduction(values) && values.PLATFORM_SECRET === undefined)
+    return 'PLATFORM_SECRET is missing: in production set it to a random text of at least 32 characters.';
+  if (isProduction(values) && issuer === undefined && signIn !== 'directory')
+    return 'OIDC_ISSUER is missing: in production set it, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET; the development issuer lets anybody in.';
+  if (
+    issuer === undefined &&
+    !isProduction(values) &&
+    values.PORT === values.ISSUER_PORT &&
+    values.PORT !== 0
+  )
+    return 'ISSUER_PORT cannot be used: it is the same as PORT, and each needs a port of its own.';
+  if (issuer !== undefined && values.OIDC_CLIENT_ID === undefined && signIn === 'hosted')
+    return 'OIDC_CLIENT_ID is missing: an OIDC_ISSUER needs the client id it knows this platform by.';
+  if (smtp !== undefined && from === undefined)
+    return 'FREEHOLD_MAIL_FROM is missing: set it to the address that mail through FREEHOLD_SMTP_URL is from.';
+  if (smtp === undefined && from !== undefined)
+    return 'FREEHOLD_SMTP_URL is missing: set it to the server that mail from FREEHOLD_MAIL_FROM leaves through.';
+  return null;
 }

@@ -2,6 +2,7 @@
 
 import { makeFieldwork } from '@freehold/fieldwork';
 import { readWebFiles } from '@freehold/fieldwork/web-files';
+import type { Outbox } from '@freehold/mail';
 import type { Engine, IncidentSink } from '@freehold/store';
 import type { NodeEnv } from './router.ts';
 
@@ -19,15 +20,23 @@ export interface VerticalsOptions {
   /** Fetches from the issuers that tenants choose. */
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   readonly onIncident: IncidentSink;
+  readonly mailer: Pick<Outbox, 'send'>;
+  /** What every instance is bound to. Nothing here may be one tenant's alone. */
+  readonly bindings: Readonly<Record<string, string>>;
 }
 
 /** Opens them, by slug. */
-export function openVerticals(options: VerticalsOptions): ReadonlyMap<string, CoLocatedVertical> {
+export function openVerticals({
+  bindings,
+  ...deps
+}: VerticalsOptions): ReadonlyMap<string, CoLocatedVertical> {
   const webFiles = readWebFiles();
   const fieldwork = makeFieldwork({
-    ...options,
+    ...deps,
     ...(webFiles === undefined ? {} : { webFiles }),
   });
   const { slug, version } = fieldwork.manifest;
-  return new Map([[slug, { version, fetch: (request, env) => fieldwork.app.fetch(request, env) }]]);
+  return new Map([
+    [slug, { version, fetch: (request, env) => fieldwork.app.fetch(request, { ...bindings, ...env }) }],
+  ]);
 }

@@ -13,7 +13,7 @@ import {
 import { Hono } from 'hono';
 import { manifest, type RoleKey } from './manifest.ts';
 import { operations } from './operations.ts';
-import { authenticatedPrincipal, makeProviders, requirePermission } from './server/caller.ts';
+import { authenticatedPrincipal, requirePermission } from './server/caller.ts';
 import { mountDoor } from './server/door-routes.ts';
 import {
   directoryOf,
@@ -26,6 +26,8 @@ import {
 import { mountLogs } from './server/log-routes.ts';
 import { INVITABLE_ROLES, mountMembers } from './server/member-routes.ts';
 import { platformSurface } from './server/platform-hooks.ts';
+import { mountSessions } from './server/session-routes.ts';
+import { makeSignIns } from './server/sign-in.ts';
 import { mountWeb } from './server/web-routes.ts';
 import { fieldwork } from './vertical.ts';
 
@@ -50,12 +52,14 @@ export function makeFieldwork(deps: FieldworkDeps): Fieldwork {
     onIncident: (error, { requestId, method, path }) =>
       deps.onIncident(error, { kind: manifest.slug, key: requestId, method: `${method} ${path}` }),
   };
-  const services: Services = { deps, problems, host, directory, provider: makeProviders(deps, directory) };
+  const signIn = makeSignIns(deps, { host, directory });
+  const services: Services = { deps, problems, host, directory, signIn };
 
   const app = new Hono<FieldworkEnv>();
   app.onError((error, c) => problemResponse(c, error, problems));
   mountProblemDocs(app, problems);
   mountDoor(app, services);
+  mountSessions(app, services);
   mountMembers(app, services);
   mountLogs(app, services);
   mountInvites(app, services);
@@ -84,7 +88,7 @@ function mountInvites(app: Hono<FieldworkEnv>, services: Services): void {
       return manifest.roles[role as RoleKey].permissions.every((each) => permissions.includes(each));
     },
     directory: (c) => directoryOf(services, c),
-    provider: (c) => services.provider(c),
+    provider: async (c) => (await services.signIn(c)).provider,
     assignScopeRole: (c, { principal, role }, by) => scopeOf(services, c).assignRole({ principal, role, by }),
     revokeScopeRole: (c, { principal, role }, by) => scopeOf(services, c).revokeRole({ principal, role, by }),
     origin: (c) => requireNode(c).origin,

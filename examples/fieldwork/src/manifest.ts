@@ -75,7 +75,10 @@ export const manifest = {
   ownerRole: 'owner',
   entities: { customer: {}, site: {}, order: {}, invoice: {}, rates: {} },
   env: {
-    AUTH_PROVIDER: { summary: 'Set to "oidc" to accept tokens of one fixed issuer' },
+    AUTH_PROVIDER: {
+      summary:
+        'How people sign in where no issuer was delivered: "oidc" takes access tokens of OIDC_ISSUER, "directory" keeps accounts here',
+    },
     OIDC_ISSUER: { summary: 'The identity issuer to sign in with' },
     OIDC_CLIENT_ID: { summary: 'The name under which the issuer knows this application' },
     OIDC_CLIENT_SECRET: { summary: 'The secret shared with the issuer', secret: true },

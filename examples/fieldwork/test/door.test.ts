@@ -48,6 +48,7 @@ describe('somebody who is signed out', () => {
       roles: [],
       permissions: [],
       seat: null,
+      signIn: { mode: 'hosted' },
     });
   });
 });

@@ -38,10 +38,20 @@ export interface Visitor {
   refused(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Problem>;
 }
 
-export async function openStreet(more: Partial<FieldworkDeps> = {}) {
+/** How a street differs from the usual one, where people sign in at an issuer that was chosen for each house. */
+export interface StreetOptions {
+  /** What the worker is bound to, beside whose request it is. Default: nothing. */
+  readonly bindings?: Readonly<Record<string, string>>;
+  /** What is delivered to each house. Default: the choice of the issuer. */
+  readonly config?: Readonly<Record<string, string>>;
+}
+
+export async function openStreet(more: Partial<FieldworkDeps> = {}, options: StreetOptions = {}) {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'fieldwork-street-'));
   const clock = { nowMs: START_MS };
   const incidents: unknown[] = [];
+  /** Where requests come from. */
+  let streetAddress: string | null = null;
   const onIncident = (error: unknown) => void incidents.push(error);
   const engine = openNodeEngine({ dataDirectory, now: () => clock.nowMs, onIncident });
   const fieldwork = makeFieldwork({
@@ -56,7 +66,7 @@ export async function openStreet(more: Partial<FieldworkDeps> = {}) {
 
   const call = (at: House | null, path: string, init: RequestInit = {}) => {
     const node = at && { ...at, vertical: 'fieldwork', version: '0.1.0', surface: 'app' };
-    const env: Bindings = { node };
+    const env: Bindings = { ...options.bindings, node, clientAddress: streetAddress };
     return fieldwork.app.fetch(new Request(`${at?.origin ?? 'http://internal.example'}${path}`, init), env);
   };
 
@@ -100,12 +110,16 @@ export async function openStreet(more: Partial<FieldworkDeps> = {}) {
     return `sb_session=${session}`;
   };
 
-  const visitor = (at: House, cookie?: string): Visitor => {
+  const visitor = (at: House, cookie?: string): Visitor =>
+    visitorWith(at, cookie === undefined ? {} : { cookie });
+
+  /** Somebody whose every request carries these headers: a cookie, or a token. */
+  const visitorWith = (at: House, credentials: Record<string, string>): Visitor => {
     const request: Visitor['request'] = async (method, path, body, headers = {}) =>
       call(at, path, {
         method,
         headers: {
-          ...(cookie === undefined ? {} : { cookie }),
+          ...credentials,
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...headers,
         },
@@ -137,8 +151,9 @@ export async function openStreet(more: Partial<FieldworkDeps> = {}) {
 
   const pipes = house(1, 'pipes');
   const sparks = house(2, 'sparks');
-  await provision(pipes, 'Pipes & Sons', choice);
-  await provision(sparks, 'Sparks', choice);
+  const config = options.config ?? choice;
+  await provision(pipes, 'Pipes & Sons', config);
+  await provision(sparks, 'Sparks', config);
 
   return {
     engine,
@@ -151,6 +166,11 @@ export async function openStreet(more: Partial<FieldworkDeps> = {}) {
     platform,
     provision,
     visitor,
+    visitorWith,
+    /** Lets requests come from an address from now on. */
+    comeFrom: (address: string | null) => {
+      streetAddress = address;
+    },
     cookieOf,
     signedIn: async (at: House, sub: string, name = sub) => visitor(at, await cookieOf(at, sub, name)),
     [Symbol.asyncDispose]: async () => {
@@ -164,8 +184,12 @@ export type Street = Awaited<ReturnType<typeof openStreet>>;
 
 /** Invites somebody, who accepts. Answers the new member, signed in. */
 export async function joinTeam(street: Street, owner: Visitor, at: House, sub: string, role: string) {
+  return acceptInvite(owner, await street.signedIn(at, sub), role);
+}
+
+/** Invites somebody who is signed in already. */
+export async function acceptInvite(owner: Visitor, member: Visitor, role: string) {
   const { url } = await owner.post<{ url: string }>('/api/invites', { role });
-  const member = await street.signedIn(at, sub);
   const { principal } = await member.post<{ principal: string }>('/api/accept-invite', {
     token: new URL(url).searchParams.get('invite'),
   });

@@ -1,9 +1,10 @@
 /** The door: who is there, signing in and out, and the link that makes somebody the owner. */
+import { mountProtectedResource } from '@freehold/auth/resource-server';
 import { PlatformError } from '@freehold/contracts';
 import type { Hono } from 'hono';
 import type { z } from 'zod';
 import { manifest, type RoleKey } from '../manifest.ts';
-import { callerOf, signInException } from './caller.ts';
+import { callerOf } from './caller.ts';
 import {
   directoryOf,
   type FieldworkContext,
@@ -13,15 +14,26 @@ import {
   scopeOf,
 } from './env.ts';
 import { mountRoutes, readBody } from './routes.ts';
+import { signInException } from './sign-in.ts';
 import { claimBody, type Me, type meResponse } from './wire.ts';
 
 export function mountDoor(app: Hono<FieldworkEnv>, services: Services): void {
   app.all('/api/auth/*', async (c) => {
     const { origin } = requireNode(c);
-    const provider = await services.provider(c);
+    const signIn = await services.signIn(c);
     const { pathname, search } = new URL(c.req.url);
     // The redirect address is built from the origin that the browser sees, which a proxy may have hidden.
-    return provider.handle(new Request(`${origin}${pathname}${search}`, c.req.raw));
+    const request = new Request(`${origin}${pathname}${search}`, c.req.raw);
+    return signIn.handle(request, { clientAddress: c.env.clientAddress ?? null });
+  });
+
+  mountProtectedResource(app, {
+    resource: async (c) => {
+      const { authorizationServers } = (await services.signIn(c)).provider;
+      if (!authorizationServers) return null;
+      const { name } = await scopeOf(services, c).identify({});
+      return { resource: requireNode(c).origin, authorizationServers, resourceName: name };
+    },
   });
 
   mountRoutes(app, [
@@ -32,7 +44,7 @@ export function mountDoor(app: Hono<FieldworkEnv>, services: Services): void {
       answer: async (c) => {
         const { token } = await readBody(c, claimBody);
         const { subject } = await callerOf(services, c);
-        if (!subject) throw signInException();
+        if (!subject) throw signInException(c);
         const { session: _session, ...issued } = subject;
         const scopeId = requireNode(c).scope;
         return c.json(await directoryOf(services, c).claimOwner({ scopeId, token, subject: issued }));
@@ -45,6 +57,7 @@ async function describeCaller(services: Services, c: FieldworkContext): Promise<
   const scope = scopeOf(services, c);
   const { name: business } = await scope.identify({});
   const { subject, principal } = await callerOf(services, c);
+  const { mode, securityUrl } = await services.signIn(c);
   const nobody: Me = {
     status: 'signed_out',
     business,
@@ -53,6 +66,7 @@ async function describeCaller(services: Services, c: FieldworkContext): Promise<
     roles: [],
     permissions: [],
     seat: null,
+    signIn: { mode, ...(securityUrl === undefined ? {} : { securityUrl }) },
   };
   if (!subject) return nobody;
   const known = {

@@ -1,6 +1,12 @@
 /** What a request brings along, and what fieldwork is built from. */
 
-import type { AuthRuntime, IdentityDirectory, VerifiedSubject, VerifyingAuthProvider } from '@freehold/auth';
+import type {
+  AuthRuntime,
+  IdentityDirectory,
+  Mailer,
+  VerifiedSubject,
+  VerifyingAuthProvider,
+} from '@freehold/auth';
 import { PlatformError, type PrincipalId, type ScopeId, type TenantId } from '@freehold/contracts';
 import type { ScopeHost, ScopeStub } from '@freehold/kernel';
 import type { Engine, IncidentSink } from '@freehold/store';
@@ -25,12 +31,14 @@ export interface Node {
 export interface Bindings {
   /** Null for a request that reached no instance: only `/internal/*` is answered then. */
   readonly node: Node | null;
+  /** The network address of whoever asked, from the platform; null or absent when it is not known. */
+  readonly clientAddress?: string | null;
   readonly [binding: string]: unknown;
 }
 
 export interface FieldworkEnv {
   Bindings: Bindings;
-  Variables: { readonly caller: Promise<Caller> };
+  Variables: { readonly caller: Promise<Caller>; readonly signIn: SignIn };
 }
 
 export type FieldworkContext = Context<FieldworkEnv>;
@@ -64,6 +72,8 @@ export interface FieldworkDeps {
   readonly onIncident: IncidentSink;
   /** The built pages. Without them the application answers its API alone. */
   readonly webFiles?: WebFiles;
+  /** Writes to people. Without one, an instance cannot keep accounts of its own (AUTH_PROVIDER `directory`). */
+  readonly mailer?: Mailer;
   /** How people sign in where the platform delivered no choice at provision. Default: not at all, until it does. */
   readonly defaultIdentity?: { readonly issuer: string; readonly clientId: string };
   /** What else the relying party may be told; its clock, network and randomness are those above. */
@@ -84,7 +94,19 @@ export interface Services {
   readonly host: ScopeHost;
   /** A tenant's identity directory. `create` is for provisioning alone. */
   readonly directory: (tenant: TenantId, options?: { readonly create: boolean }) => IdentityDirectory;
-  readonly provider: (c: FieldworkContext) => Promise<VerifyingAuthProvider>;
+  /** How people sign in at a request's instance. @throws HTTPException when that is not set up. */
+  readonly signIn: (c: FieldworkContext) => Promise<SignIn>;
+}
+
+/** How people sign in at one instance. */
+export interface SignIn {
+  /** At an issuer; with accounts of the tenant's own directory; or not here at all, by presenting a token. */
+  readonly mode: 'hosted' | 'directory' | 'tokens';
+  /** Where one's own password, passkeys and second factor are changed, if that is here. */
+  readonly securityUrl?: string;
+  readonly provider: VerifyingAuthProvider;
+  /** Serves `/api/auth/*`. */
+  handle(request: Request, client: { readonly clientAddress: string | null }): Promise<Response>;
 }
 
 /** Who is asking. */

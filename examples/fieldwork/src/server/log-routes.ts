@@ -1,17 +1,44 @@
-/** What happened: the story of one order for those who may see it, and the refused attempts for the owner. */
-import type { EventRecord } from '@freehold/contracts';
+/** What happened: the story of one order for those who may see it; refused attempts and sign-ins for the owner. */
+import type { IdentityEvent } from '@freehold/auth';
+import {
+  type EventId,
+  type EventRecord,
+  encodeCursor,
+  LIMIT_MAX,
+  type Page,
+  toTimestamp,
+} from '@freehold/contracts';
+import { queryFields, textReader } from '@freehold/contracts/http';
 import type { Hono } from 'hono';
 import { manifest, type PermissionKey } from '../manifest.ts';
 import { authenticatedPrincipal, requirePermission } from './caller.ts';
-import { type FieldworkContext, type FieldworkEnv, requireNode, type Services, scopeOf } from './env.ts';
+import {
+  directoryOf,
+  type FieldworkContext,
+  type FieldworkEnv,
+  requireNode,
+  type Services,
+  scopeOf,
+} from './env.ts';
 import { actorIn, loadMembers } from './people.ts';
 import { mountRoutes, readPage } from './routes.ts';
-import type { DenialEntry, HistoryEntry } from './wire.ts';
+import {
+  type DenialEntry,
+  type HistoryEntry,
+  type IdentityEventEntry,
+  type IdentityEventKind,
+  identityEventsQuery,
+  kindOfIdentityEvent,
+} from './wire.ts';
+
+/** How many pages of events one request looks through for those of a kind. What is older comes with the next. */
+const PAGES_SCANNED_MAX = 5;
 
 export function mountLogs(app: Hono<FieldworkEnv>, services: Services): void {
   mountRoutes(app, [
     { method: 'GET', path: '/api/orders/:order/history', answer: (c) => orderHistory(services, c) },
     { method: 'GET', path: '/api/denials', answer: (c) => denials(services, c) },
+    { method: 'GET', path: '/api/identity-events', answer: (c) => identityEvents(services, c) },
   ]);
 }
 
@@ -60,4 +87,107 @@ async function denials(services: Services, c: FieldworkContext): Promise<Respons
 
 function happening({ id, type, entity, payload, at }: EventRecord) {
   return { id, type, entity, payload, at };
+}
+
+const readIdentityEventsQuery = textReader('The query', identityEventsQuery);
+
+async function identityEvents(services: Services, c: FieldworkContext): Promise<Response> {
+  await requirePermission(services, c, 'member.manage');
+  const { limit, cursor, kind } = readIdentityEventsQuery(queryFields(new URL(c.req.url)));
+  const list = (at: string | undefined, count: number) =>
+    directoryOf(services, c).listIdentityEvents({
+      scopeId: requireNode(c).scope,
+      limit: count,
+      ...(at === undefined ? {} : { cursor: at }),
+    });
+  const [page, members] = await Promise.all([
+    kind === undefined ? list(cursor, limit) : listOfKind(list, { kind, limit, cursor }),
+    loadMembers(services, c),
+  ]);
+  const principals = await principalsNow(services, c, page.items);
+  const items = page.items.map((event): IdentityEventEntry => {
+    const person = personOf(event) ?? principals.get(keyOf(event.subject)) ?? null;
+    return {
+      id: event.id as EventId,
+      type: event.type,
+      at: toTimestamp(event.atMs),
+      person: person === null ? null : actorIn(members, person),
+      actor: event.actor === null ? null : actorIn(members, event.actor),
+      detail: showable(event.detail),
+    };
+  });
+  return c.json({ items, nextCursor: page.nextCursor });
+}
+
+/** A page of one kind. It can be short, or empty, and yet not be the last: the cursor says where to look on. */
+async function listOfKind(
+  list: (cursor: string | undefined, limit: number) => Promise<Page<IdentityEvent>>,
+  wanted: { readonly kind: IdentityEventKind; readonly limit: number; readonly cursor: string | undefined },
+): Promise<Page<IdentityEvent>> {
+  const items: IdentityEvent[] = [];
+  let cursor = wanted.cursor;
+  for (let pages = 0; pages < PAGES_SCANNED_MAX; pages++) {
+    const page = await list(cursor, LIMIT_MAX);
+    for (const [index, event] of page.items.entries()) {
+      if (kindOfIdentityEvent(event.type) !== wanted.kind) continue;
+      items.push(event);
+      const isLast = index === page.items.length - 1 && page.nextCursor === null;
+      if (items.length === wanted.limit) return { items, nextCursor: isLast ? null : encodeCursor(event.id) };
+    }
+    if (page.nextCursor === null) return { items, nextCursor: null };
+    cursor = page.nextCursor;
+  }
+  return { items, nextCursor: cursor ?? null };
+}
+
+/** Who the subjects of events are by now: somebody signs in before they are anybody here. */
+async function principalsNow(
+  services: Services,
+  c: FieldworkContext,
+  events: readonly IdentityEvent[],
+): Promise<ReadonlyMap<string, string>> {
+  const scopeId = requireNode(c).scope;
+  const subjects = new Map<string, Subject>();
+  for (const event of events)
+    if (personOf(event) === null && event.subject !== null) subjects.set(keyOf(event.subject), event.subject);
+  const found = await Promise.all(
+    [...subjects].map(async ([key, { issuer, sub }]) => {
+      const subject = { issuer, sub, email: null, name: null };
+      const { principal } = await directoryOf(services, c).findPrincipal({ scopeId, subject });
+      return [key, principal] as const;
+    }),
+  );
+  return new Map(
+    found.flatMap(([key, principal]) => (principal === null ? [] : [[key, principal] as const])),
+  );
+}
+
+type Subject = NonNullable<IdentityEvent['subject']>;
+
+/** Whom an event says it happened to. A refused invite names the principal it is for, not whoever tried it. */
+function personOf({ type, principal }: IdentityEvent): string | null {
+  return type === 'invite_refused' ? null : principal;
+}
+
+/** An identity is the pair: the same `sub` at two issuers is two people. */
+function keyOf(subject: Subject | null): string {
+  return subject === null ? '' : JSON.stringify([subject.issuer, subject.sub]);
+}
+
+/** What an event may tell beyond its type. Anything else stays in the directory until it is known to be harmless. */
+const SHOWN_DETAILS: ReadonlySet<string> = new Set([
+  'by',
+  'changed',
+  'credential',
+  'factor',
+  'further',
+  'how',
+  'keys',
+  'reason',
+  'role',
+  'until',
+]);
+
+function showable(detail: IdentityEvent['detail']): IdentityEvent['detail'] {
+  return Object.fromEntries(Object.entries(detail).filter(([key]) => SHOWN_DETAILS.has(key)));
 }

@@ -1,9 +1,11 @@
 /** The answers of fieldwork's own routes, the ones around the operations: who is there, and who did what. */
+import type { IdentityEventType } from '@freehold/auth';
 import {
   denialRecord,
   entityRef,
   eventId,
   pageOf,
+  pageQuery,
   principalId,
   roleKey,
   seatReason,
@@ -31,6 +33,14 @@ export const meResponse = z.object({
   permissions: z.array(z.string()),
   /** For strangers: whether the business has an owner, and if not, why not. */
   seat: z.object({ state: z.enum(['pending', 'claimed']), reason: seatReason.nullable() }).nullable(),
+  /** How people sign in here: at an issuer, with an account of the tenant's own directory, or by a token alone. */
+  signIn: z
+    .object({
+      mode: z.enum(['hosted', 'directory', 'tokens']),
+      /** Where one's own password, passkeys and second factor are changed, if that is here. A path. */
+      securityUrl: z.string().optional(),
+    })
+    .optional(),
 });
 export type Me = z.infer<typeof meResponse>;
 
@@ -76,3 +86,82 @@ export const denialEntry = denialRecord.omit({ actor: true }).extend({
 });
 export type DenialEntry = z.infer<typeof denialEntry>;
 export const denialsResponse = pageOf(denialEntry);
+
+/** What can happen to people and their access, and which kind of thing it is. A new type belongs to one of them. */
+const IDENTITY_EVENT_KINDS_BY_TYPE = {
+  seat_opened: 'team',
+  seat_claimed: 'team',
+  claim_minted: 'team',
+  claim_refused: 'team',
+  invite_created: 'team',
+  invite_accepted: 'team',
+  invite_refused: 'team',
+  invite_revoked: 'team',
+  member_removed: 'team',
+  signed_in: 'sign_ins',
+  sign_in_refused: 'sign_ins',
+  session_ended: 'sign_ins',
+  all_sessions_ended: 'sign_ins',
+  account_locked: 'sign_ins',
+  account_created: 'accounts',
+  account_renamed: 'accounts',
+  profile_changed: 'accounts',
+  password_changed: 'accounts',
+  password_reset: 'accounts',
+  passkey_added: 'accounts',
+  passkey_removed: 'accounts',
+  totp_enabled: 'accounts',
+  totp_disabled: 'accounts',
+  recovery_codes_made: 'accounts',
+  recovery_code_used: 'accounts',
+  email_changed: 'accounts',
+  config_changed: 'settings',
+  session_secret_minted: 'settings',
+  session_secret_rotated: 'settings',
+} as const satisfies Record<IdentityEventType, string>;
+
+const identityEventKind = z.enum(['sign_ins', 'team', 'accounts', 'settings']);
+export type IdentityEventKind = z.infer<typeof identityEventKind>;
+
+/** The kind of an event's type. */
+export function kindOfIdentityEvent(type: IdentityEventType): IdentityEventKind {
+  return IDENTITY_EVENT_KINDS_BY_TYPE[type];
+}
+
+/** The query of `GET /api/identity-events`. */
+export const identityEventsQuery = z.strictObject({ ...pageQuery, kind: identityEventKind.optional() });
+
+/** `GET /api/identity-events`: sign-ins, invites, and everything else that opens a door or closes it, newest first. */
+export const identityEventEntry = z.object({
+  id: eventId,
+  type: z.enum(Object.keys(IDENTITY_EVENT_KINDS_BY_TYPE) as IdentityEventType[]),
+  at: timestamp,
+  /** Whom it happened to; null for somebody who is not, and was not, a member here. */
+  person: actorRecord.nullable(),
+  /** Who did it, when that is another member: null for the person themself and for the platform. */
+  actor: actorRecord.nullable(),
+  /** What else is known, as far as it may be shown: `role`, `reason`, `how` and so on. */
+  detail: z.record(z.string(), z.union([z.string(), z.array(z.string()).readonly()])),
+});
+export type IdentityEventEntry = z.infer<typeof identityEventEntry>;
+export const identityEventsResponse = pageOf(identityEventEntry);
+
+/** One of the caller's own sessions. The id is of use to nobody else. */
+export const sessionRecord = z.object({
+  id: z.string(),
+  /** Such as "Firefox on Linux"; null when nothing is known. */
+  client: z.string().nullable(),
+  startedAt: timestamp,
+  expiresAt: timestamp,
+  /** The session of this very request. */
+  current: z.boolean(),
+  /** False for a session at another application of the same tenant. */
+  here: z.boolean(),
+});
+export type SessionRecord = z.infer<typeof sessionRecord>;
+
+/** `GET /api/sessions`: all of them at once, newest first. */
+export const sessionsResponse = z.object({ items: z.array(sessionRecord) });
+
+/** `POST /api/sessions/end-others`: how many there were. */
+export const endedOthersResponse = z.object({ ended: z.int() });

@@ -1,5 +1,5 @@
 /** Decides what to show: the welcome of somebody who is not in, or the page that the address names. */
-import { type ReactNode, useEffect } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { AnnounceProvider } from './components/announce.tsx';
 import { EmptyState, LoadError, Skeleton } from './components/basics.tsx';
 import { ErrorBoundary } from './components/error-boundary.tsx';
@@ -8,6 +8,7 @@ import { Shell } from './components/shell.tsx';
 import { findLink, keepLink } from './lib/door-link.ts';
 import { matchPath, useAddress } from './lib/router.ts';
 import { forgetAll } from './lib/use-load.ts';
+import { AccountPage } from './pages/account-page.tsx';
 import { CustomerPage, CustomersPage } from './pages/customers-page.tsx';
 import { InvoicesPage } from './pages/invoices-page.tsx';
 import { OrderPage } from './pages/order-page.tsx';
@@ -42,6 +43,17 @@ export function App() {
     forgetAll();
     me.reload();
   };
+  if (me.data.status === 'stranger' && path === '/account' && !link) {
+    return (
+      <AnnounceProvider>
+        <SessionProvider me={me.data} reload={me.reload}>
+          <Alone>
+            <AccountPage />
+          </Alone>
+        </SessionProvider>
+      </AnnounceProvider>
+    );
+  }
   if (me.data.status !== 'member' || link)
     return <WelcomePage me={me.data} link={link} onEntered={entered} />;
   return (
@@ -55,6 +67,17 @@ export function App() {
   );
 }
 
+/** A page without the way around that members have. It takes the focus from the link that led here. */
+function Alone({ children }: { children: ReactNode }) {
+  const main = useRef<HTMLElement>(null);
+  useEffect(() => main.current?.focus({ preventScroll: true }), []);
+  return (
+    <main id="main" ref={main} tabIndex={-1}>
+      {children}
+    </main>
+  );
+}
+
 function pageAt(path: string): ReactNode {
   const order = matchPath('/orders/:id', path)?.id;
   if (order) return <OrderPage key={order} id={order} />;
@@ -64,6 +87,7 @@ function pageAt(path: string): ReactNode {
   if (path === '/customers') return <CustomersPage />;
   if (path === '/invoices') return <InvoicesPage />;
   if (path === '/team') return <TeamPage />;
+  if (path === '/account') return <AccountPage />;
   return (
     <div className="page">
       <EmptyState icon="flag" title="There is no such page">

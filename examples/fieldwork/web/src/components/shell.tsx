@@ -7,6 +7,7 @@ import { useSession } from '../session.tsx';
 import { Avatar, Button } from './basics.tsx';
 import { Icon, type IconName, Mark } from './icon.tsx';
 import { Link } from './link.tsx';
+import { SIGN_OUT_HERE, SignOutEverywhere } from './sign-out.tsx';
 
 export function Shell({ children }: { children: ReactNode }) {
   const { me, can } = useSession();
@@ -81,10 +82,17 @@ export function Shell({ children }: { children: ReactNode }) {
 
 function AccountMenu() {
   const { me } = useSession();
+  const { path } = useAddress();
   const [open, setOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const name = me.subject?.name ?? me.subject?.email ?? 'You';
+
+  // The focus must not go down with the menu. A new page takes it from the button.
+  const close = () => {
+    setOpen(false);
+    button.current?.focus();
+  };
 
   useEffect(() => {
     if (!open) return undefined;
@@ -125,12 +133,15 @@ function AccountMenu() {
             {me.subject?.email && <span>{me.subject.email}</span>}
             <span>{me.roles.map((role) => role.name).join(', ')}</span>
           </p>
-          <a href="/api/auth/logout?returnTo=/">
-            <Icon name="door" /> Sign out
+          <Link href="/account" aria-current={path === '/account' ? 'page' : undefined} onClick={close}>
+            <Icon name="person" /> <span>Your account</span>
+          </Link>
+          <a href={SIGN_OUT_HERE}>
+            <Icon name="door" /> <span>Sign out</span>
           </a>
-          <a href="/api/auth/logout?federated">
-            <Icon name="door" /> Sign out everywhere
-          </a>
+          <SignOutEverywhere me={me}>
+            <Icon name="door" /> <span>Sign out everywhere</span>
+          </SignOutEverywhere>
         </div>
       )}
     </div>

@@ -1,4 +1,4 @@
-/** The team; for the owner also invites, roles, and the attempts that were refused. */
+/** The team; for the owner also invites, roles, who came in, and the attempts that were refused. */
 import { useEffect, useState } from 'react';
 import type { DenialEntry, MemberRecord } from '../../../src/server/wire.ts';
 import { get, post } from '../api.ts';
@@ -17,16 +17,11 @@ import { Dialog } from '../components/dialog.tsx';
 import { SelectField, TextField } from '../components/fields.tsx';
 import { type Page, Pages } from '../components/pages.tsx';
 import { formatMoment, formatRelative } from '../lib/format.ts';
+import { ROLES, roleName } from '../lib/roles.ts';
 import { useAction } from '../lib/use-action.ts';
 import { useLoad } from '../lib/use-load.ts';
 import { useSession } from '../session.tsx';
-
-const ROLES = [
-  ['technician', 'Technician', 'sees and works on what is assigned to them'],
-  ['dispatcher', 'Dispatcher', 'plans all orders and sees customers and invoices'],
-  ['owner', 'Owner', 'may do everything, this page included'],
-] as const;
-const roleName = (key: string) => ROLES.find(([each]) => each === key)?.[1] ?? key;
+import { AccessLog } from './access-log.tsx';
 
 /** An invite as the invite routes answer it. */
 interface Invite {
@@ -43,12 +38,17 @@ export function TeamPage() {
   const { can, team } = useSession();
   const manages = can('member.manage');
   const [inviting, setInviting] = useState(false);
+  const [changes, setChanges] = useState(0);
   const invites = useLoad<Page<Invite>>(manages ? 'invites' : null, (signal) =>
     get('/api/invites?limit=50', { signal }),
   );
   useEffect(() => {
     document.title = 'Team · Fieldwork';
   }, []);
+  const changed = (list: { readonly reload: () => void }) => () => {
+    list.reload();
+    setChanges((before) => before + 1);
+  };
   return (
     <div className="page">
       <PageHead title="Team">
@@ -63,7 +63,7 @@ export function TeamPage() {
         {!team.data && !team.error && <Skeleton label="Loading the team" />}
         <ul className="members" aria-label="Members">
           {team.data?.map((member) => (
-            <MemberRow key={member.principal} member={member} manages={manages} onChanged={team.reload} />
+            <MemberRow key={member.principal} member={member} manages={manages} onChanged={changed(team)} />
           ))}
         </ul>
       </Card>
@@ -85,7 +85,7 @@ export function TeamPage() {
               {(items) => (
                 <ul className="members" aria-label="Invites">
                   {items.map((invite) => (
-                    <InviteRow key={invite.principal} invite={invite} onChanged={invites.reload} />
+                    <InviteRow key={invite.principal} invite={invite} onChanged={changed(invites)} />
                   ))}
                 </ul>
               )}
@@ -93,8 +93,9 @@ export function TeamPage() {
           )}
         </Card>
       )}
+      {manages && <AccessLog changes={changes} />}
       {can('audit.read') && <Refusals />}
-      {inviting && <InviteDialog onClose={() => setInviting(false)} onInvited={invites.reload} />}
+      {inviting && <InviteDialog onClose={() => setInviting(false)} onInvited={changed(invites)} />}
     </div>
   );
 }

@@ -5,6 +5,8 @@ import type { Me } from '../../../src/server/wire.ts';
 import { get, post } from '../api.ts';
 import { Button, ErrorNote, Skeleton } from '../components/basics.tsx';
 import { Mark } from '../components/icon.tsx';
+import { Link } from '../components/link.tsx';
+import { SIGN_OUT_HERE, SignOutEverywhere } from '../components/sign-out.tsx';
 import { type DoorLink, forgetLink, keepLink } from '../lib/door-link.ts';
 import { formatMoment } from '../lib/format.ts';
 import { goTo, useAddress, withQuery } from '../lib/router.ts';
@@ -47,8 +49,14 @@ export function WelcomePage({ me, link, onEntered }: WelcomeProps) {
           <>
             <h1>Good to see you</h1>
             <SignInFailure />
-            <p>Sign in to see your work orders.</p>
-            <SignIn />
+            {me.signIn?.mode === 'tokens' ? (
+              <p>Programs come here with access tokens. There is nowhere to sign in with a browser.</p>
+            ) : (
+              <>
+                <p>Sign in to see your work orders.</p>
+                <SignIn />
+              </>
+            )}
           </>
         )}
       </div>
@@ -280,12 +288,15 @@ function StrangerDoor({ me }: { me: Me }) {
         <strong>{me.business}</strong>.
       </p>
       <p>{why}</p>
-      <a className="button button-plain button-wide" href="/api/auth/logout?returnTo=/">
+      <a className="button button-plain button-wide" href={SIGN_OUT_HERE}>
         <span>Sign out</span>
       </a>
-      <a className="button button-quiet button-wide" href="/api/auth/logout?federated">
+      <SignOutEverywhere me={me} className="button button-quiet button-wide">
         <span>Sign out everywhere</span>
-      </a>
+      </SignOutEverywhere>
+      <Link className="button button-quiet button-wide" href="/account">
+        <span>Your account</span>
+      </Link>
     </>
   );
 }

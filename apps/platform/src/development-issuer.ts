@@ -1,0 +1,47 @@
+/** The issuer that runs beside the platform while developing, and the clients that it knows. */
+import { type Issuer, IssuerError, type IssuerOptions, startIssuer } from '@freehold/issuer';
+import { SettingsError } from './settings.ts';
+
+/** The client that it knows this platform by. */
+export const DEVELOPMENT_CLIENT_ID = 'freehold';
+/** A public client, for programs on this machine that call an application's API. */
+const DEVELOPMENT_PROGRAM_ID = 'freehold-cli';
+
+/** The development issuer sends people back only to addresses it was told: those of every bound host name. */
+export async function registerClients(
+  issuer: Issuer,
+  {
+    origins,
+    told,
+    clientSecret,
+  }: { readonly origins: readonly string[]; readonly told: string; readonly clientSecret: string },
+): Promise<void> {
+  // A client that nobody can be sent back to is none.
+  if (origins.length === 0) return;
+  await issuer.putClient({
+    clientId: DEVELOPMENT_CLIENT_ID,
+    clientSecret,
+    name: 'Freehold',
+    redirectUris: origins.map((origin) => `${origin}/api/auth/callback`),
+    postLogoutRedirectUris: origins.map((origin) => `${origin}/`),
+    backchannelLogoutUri: `${told}/api/auth/backchannel-logout`,
+  });
+  await issuer.putClient({
+    clientId: DEVELOPMENT_PROGRAM_ID,
+    name: 'A program on this machine',
+    redirectUris: ['http://127.0.0.1/callback', 'http://localhost/callback'],
+    postLogoutRedirectUris: [],
+  });
+}
+
+/** Starts the development issuer. A taken port is told in the words of this application's settings. */
+export async function startDevelopmentIssuer(options: IssuerOptions): Promise<Issuer> {
+  try {
+    return await startIssuer(options);
+  } catch (error) {
+    if (!(error instanceof IssuerError) || error.code !== 'port_taken') throw error;
+    throw new SettingsError(
+      `Port ${options.port} is taken: set ISSUER_PORT to a free one, or stop whatever listens there.`,
+    );
+  }
+}

@@ -1,0 +1,61 @@
+import { makeOutbox } from '@freehold/mail';
+import { expect, test } from 'vitest';
+import { makeHome } from './home.ts';
+
+function open({
+  hasOutbox = true,
+  originOf,
+}: {
+  hasOutbox?: boolean;
+  originOf?: (name: string) => string;
+} = {}) {
+  const outbox = makeOutbox({ now: () => 0 });
+  const home = makeHome({
+    ready: () => true,
+    routes: async () => [{ hostname: 'acme.localhost', serving: true } as never],
+    apiHostname: 'api.localhost',
+    outbox: hasOutbox ? outbox : null,
+    ...(originOf === undefined ? {} : { originOf }),
+  });
+  const get = async (path: string, clientAddress: string | null = '127.0.0.1') =>
+    home.fetch(new Request(`http://localhost:8787${path}`, { headers: { accept: 'text/html' } }), {
+      clientAddress,
+    });
+  return { get, outbox };
+}
+
+test('names the applications, the control plane and the outbox', async () => {
+  const page = await (await open().get('/')).text();
+  expect(page).toContain('href="http://acme.localhost:8787"');
+  expect(page).toContain('http://api.localhost:8787/openapi.json');
+  expect(page).toContain('href="/outbox"');
+  expect(await (await open({ hasOutbox: false }).get('/')).text()).not.toContain('outbox');
+});
+
+test('names them by the operator’s word where there is one', async () => {
+  const page = await (await open({ originOf: (name) => `https://${name}` }).get('/')).text();
+  expect(page).toContain('href="https://acme.localhost"');
+});
+
+test('the outbox is read on this machine', async () => {
+  const { get, outbox } = open();
+  await outbox.send({ to: 'ada@example.org', subject: 'Your sign-up', text: 'Secret link' });
+  for (const address of ['127.0.0.1', '::1']) {
+    expect(await (await get('/outbox', address)).text()).toContain('Your sign-up');
+    expect(await (await get('/outbox/1', address)).text()).toContain('Secret link');
+  }
+});
+
+test.each(['192.0.2.7', '10.0.0.1', '::2', null])('and from nowhere else: %s', async (address) => {
+  const { get, outbox } = open();
+  await outbox.send({ to: 'ada@example.org', subject: 'Your sign-up', text: 'Secret link' });
+  for (const path of ['/outbox', '/outbox/1', '/outbox/1/html']) {
+    const response = await get(path, address);
+    expect(response.status).toBe(403);
+    expect(await response.text()).not.toMatch(/sign-up|Secret/);
+  }
+});
+
+test('where mail leaves there is no outbox', async () => {
+  expect((await open({ hasOutbox: false }).get('/outbox')).status).toBe(404);
+});

@@ -1,0 +1,155 @@
+/**
+ * How people sign in at one instance. A delivered choice counts first, then the resolved settings: an issuer whose
+ * access tokens are taken, or accounts that the tenant's own directory keeps.
+ */
+import {
+  AuthConfigError,
+  type DirectoryAuthProvider,
+  doAuthProvider,
+  type InstanceAuth,
+  type InstanceAuthCache,
+  makeInstanceAuthCache,
+  makePasswordHasher,
+  type VerifyingAuthProvider,
+} from '@freehold/auth';
+import { bearerChallenge, bearerErrorOf, protectedResourceMetadataUrl } from '@freehold/auth/resource-server';
+import { PlatformError, problemDocument, toProblem } from '@freehold/contracts';
+import { refusal } from '@freehold/contracts/http';
+import { HTTPException } from 'hono/http-exception';
+import { manifest } from '../manifest.ts';
+import {
+  type FieldworkContext,
+  type FieldworkDeps,
+  type Instance,
+  requireNode,
+  type Services,
+  type SignIn,
+} from './env.ts';
+
+/** Where signing in begins, where there are pages for it. */
+const LOGIN_PATH = '/api/auth/login';
+/** Where the holder of an account of the directory changes what it signs in with. */
+const SECURITY_PATH = '/api/auth/security';
+/** The longest name that the pages of the directory show. */
+const APP_NAME_LENGTH_MAX = 80;
+
+/**
+ * Makes the function that answers how people sign in at a request's instance. What was made for an instance is kept
+ * for as long as its configuration stands; the worker's own bindings are the same for all of them.
+ */
+export function makeSignIns(
+  deps: FieldworkDeps,
+  { host, directory }: Pick<Services, 'host' | 'directory'>,
+): (c: FieldworkContext) => Promise<SignIn> {
+  const { now, random, fetch } = deps;
+  const runtime = { onError: '/', backchannelLogout: true, ...deps.auth, now, random, fetch };
+  let cache: { readonly bindings: string; readonly find: InstanceAuthCache } | null = null;
+  // Hashing a password is dear on purpose. One hasher bounds how many are hashed at once, for all instances together.
+  const passwordHasher = makePasswordHasher({ random });
+  /** The cache of configurations answers the same one until something changes, so that it is the key here. */
+  const made = new WeakMap<InstanceAuth, SignIn>();
+
+  const cacheFor = (c: FieldworkContext): InstanceAuthCache => {
+    const env = Object.fromEntries(
+      Object.keys(manifest.env).flatMap((key) => (typeof c.env[key] === 'string' ? [[key, c.env[key]]] : [])),
+    );
+    const bindings = JSON.stringify(env);
+    if (cache?.bindings !== bindings) {
+      cache = { bindings, find: makeInstanceAuthCache({ envSpec: manifest.env, env, runtime }) };
+    }
+    return cache.find;
+  };
+
+  const make = async (auth: InstanceAuth, node: Instance): Promise<SignIn> => {
+    if (auth.identity === null && auth.settings.AUTH_PROVIDER === 'directory') {
+      const { name } = await host.scope(node.scope).identify({});
+      return directorySignIn(makeDirectoryProvider(name, auth, node));
+    }
+    return issuerSignIn(auth.provider(), auth.identity === null ? 'tokens' : 'hosted');
+  };
+
+  const makeDirectoryProvider = (
+    business: string,
+    auth: InstanceAuth,
+    { tenant, scope }: Instance,
+  ): DirectoryAuthProvider => {
+    if (!deps.mailer)
+      throw new AuthConfigError(500, 'AUTH_PROVIDER is directory, and there is no way to send mail.');
+    return doAuthProvider({
+      tenantId: tenant,
+      scopeId: scope,
+      sessionSecret: auth.sessionSecrets,
+      directory: directory(tenant),
+      mailer: deps.mailer,
+      theme: { appName: business.slice(0, APP_NAME_LENGTH_MAX) },
+      runtime,
+      passwordHasher,
+      onIncident: (error) => deps.onIncident(error, { kind: manifest.slug, key: scope, method: 'sign-in' }),
+    });
+  };
+
+  return async (c) => {
+    const node = requireNode(c);
+    const auth = await cacheFor(c)({
+      directory: directory(node.tenant),
+      scopeId: node.scope,
+      // Clients that take the address apart and put it together again write it with a slash.
+      resource: [node.origin, `${node.origin}/`],
+    });
+    const known = made.get(auth);
+    if (known) return known;
+    try {
+      const signIn = await make(auth, node);
+      made.set(auth, signIn);
+      return signIn;
+    } catch (error) {
+      if (error instanceof AuthConfigError) throw configException(c, error);
+      throw error;
+    }
+  };
+}
+
+function issuerSignIn(provider: VerifyingAuthProvider, mode: 'hosted' | 'tokens'): SignIn {
+  return { mode, provider, handle: (request) => provider.handle(request) };
+}
+
+function directorySignIn(provider: DirectoryAuthProvider): SignIn {
+  return {
+    mode: 'directory',
+    securityUrl: SECURITY_PATH,
+    provider,
+    handle: (request, { clientAddress }) =>
+      provider.handle(request, clientAddress === null ? {} : { clientAddress }),
+  };
+}
+
+/**
+ * 401, with what there is to do about it: the address of the sign-in, for a page that decides itself whether to go
+ * there; or, where access tokens are taken, the challenge that says where they are made (RFC 6750, RFC 9728).
+ */
+export function signInException(c: FieldworkContext): HTTPException {
+  const error = new PlatformError('unauthenticated', 'Sign in first.');
+  const { headers } = problemDocument(error);
+  const takesTokens = c.get('signIn')?.mode === 'tokens';
+  if (takesTokens) headers.set('www-authenticate', challengeOf(c));
+  const body = { ...toProblem(error), ...(takesTokens ? {} : { loginUrl: `${LOGIN_PATH}?returnTo=%2F` }) };
+  return new HTTPException(401, {
+    message: error.message,
+    res: new Response(JSON.stringify(body), { status: 401, headers }),
+  });
+}
+
+function challengeOf(c: FieldworkContext): string {
+  return bearerChallenge({
+    resourceMetadata: protectedResourceMetadataUrl(requireNode(c).origin),
+    error: bearerErrorOf(c.req.raw.headers),
+  });
+}
+
+/** A sign-in that is not set up, as the framework's exception with the status and the words of the error (spec 7.3). */
+function configException(c: FieldworkContext, error: AuthConfigError): HTTPException {
+  const code = error.status === 503 ? 'unavailable' : 'internal';
+  const refused = new PlatformError(code, error.message, { reason: 'sign_in_not_configured' });
+  const res = refusal(c.req.raw.headers, refused);
+  return new HTTPException(error.status, { message: error.message, res, cause: error });
+}

@@ -1,0 +1,262 @@
+/** Sign-ins and access: what the owner is told about who came in, who did not, and what changed about how. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type IdentityEventEntry, identityEventEntry, identityEventsResponse } from '../src/server/wire.ts';
+import { tellIdentityEvent } from '../web/src/lib/identity-events.ts';
+import { joinTeam, openStreet, type Street, type Visitor } from './street.ts';
+
+const PATH = '/api/identity-events';
+
+let street: Street;
+let ada: Visitor;
+beforeEach(async () => {
+  street = await openStreet();
+  ada = await street.signedIn(street.pipes, 'ada', 'Ada');
+  await ada.get('/api/me');
+});
+afterEach(async () => {
+  const { incidents } = street;
+  await street[Symbol.asyncDispose]();
+  expect(incidents).toEqual([]);
+});
+
+async function eventsOf(visitor: Visitor, query = 'limit=200'): Promise<readonly IdentityEventEntry[]> {
+  return identityEventsResponse.parse(await visitor.get(`${PATH}?${query}`)).items;
+}
+
+/** The sentences that a member reads. */
+async function told(visitor: Visitor, query?: string): Promise<string[]> {
+  const { principal } = await visitor.get<{ principal: string }>('/api/me');
+  return (await eventsOf(visitor, query)).map((event) => {
+    const { who, text } = tellIdentityEvent(event, principal);
+    return `${who} ${text}`;
+  });
+}
+
+/** What the provider records of a completed sign-in. */
+async function recordSignIn(sub: string): Promise<void> {
+  const { tenant, scope: scopeId } = street.pipes;
+  const subject = { issuer: 'https://issuer.example', sub, email: `${sub}@example.org`, name: sub };
+  await street.engine.unit(street.fieldwork.units.identity, tenant).recordSignIn({ scopeId, subject });
+}
+
+describe('the list', () => {
+  test('says who did what in sentences, newest first', async () => {
+    const { member: jo, principal } = await joinTeam(street, ada, street.pipes, 'jo', 'technician');
+    await recordSignIn('jo');
+    await ada.post('/api/invites', { role: 'dispatcher' });
+    await recordSignIn('eve');
+    expect(await told(ada, 'limit=200')).toEqual([
+      'Somebody who is not on the team signed in.',
+      'You invited somebody as Dispatcher.',
+      'jo signed in.',
+      'jo accepted an invite as Technician.',
+      'You invited jo as Technician.',
+      'You became the owner by signing in first.',
+      'The platform changed settings: platform:auth.',
+      'The platform opened the seat of the owner.',
+    ]);
+    await ada.post(`/api/members/${principal}/role`, { role: 'owner' });
+    expect((await told(jo)).slice(1, 5)).toEqual([
+      'Ada invited somebody as Dispatcher.',
+      'You signed in.',
+      'You accepted an invite as Technician.',
+      'Ada invited you as Technician.',
+    ]);
+  });
+
+  test('names somebody’s sign-ins from before they were a member, and nobody who has left', async () => {
+    await recordSignIn('jo');
+    expect((await eventsOf(ada))[0]).toMatchObject({ type: 'signed_in', person: null });
+    const { principal } = await joinTeam(street, ada, street.pipes, 'jo', 'technician');
+    expect((await eventsOf(ada)).find((each) => each.type === 'signed_in')?.person).toEqual({
+      principal,
+      name: 'jo',
+    });
+    await ada.post(`/api/members/${principal}/remove`);
+    const [removed, accepted] = await told(ada);
+    expect([removed, accepted]).toEqual([
+      'You took a teammate off the team.',
+      'A former teammate accepted an invite as Technician.',
+    ]);
+  });
+
+  test('does not blame an invite’s holder for what somebody else tried with it', async () => {
+    const { url } = await ada.post<{ url: string }>('/api/invites', { role: 'technician' });
+    const token = new URL(url).searchParams.get('invite');
+    const grace = await street.signedIn(street.pipes, 'grace', 'Grace');
+    await grace.post('/api/accept-invite', { token });
+    const linus = await street.signedIn(street.pipes, 'linus', 'Linus');
+    await linus.refused('POST', '/api/accept-invite', { token });
+    const [refused] = await eventsOf(ada);
+    expect(refused).toMatchObject({
+      type: 'invite_refused',
+      person: null,
+      detail: { reason: 'invite_used' },
+    });
+    expect((await told(ada))[0]).toBe(
+      'Somebody who is not on the team tried to accept an invite that was accepted already.',
+    );
+  });
+
+  test('holds no link, no setting’s value, and nothing by which an issuer names a person', async () => {
+    const { url } = await ada.post<{ url: string }>('/api/invites', { role: 'technician' });
+    const { tenant: tenantId, scope: scopeId } = street.pipes;
+    await street.platform('POST', '/internal/configure', {
+      tenantId,
+      scopeId,
+      config: { OIDC_CLIENT_SECRET: 'hush-hush' },
+    });
+    await recordSignIn('somebody-at-the-issuer');
+    const text = await (await ada.request('GET', `${PATH}?limit=200`)).text();
+    expect(text).toContain('OIDC_CLIENT_SECRET');
+    for (const secret of [
+      new URL(url).searchParams.get('invite') ?? 'the token',
+      'hush-hush',
+      'issuer.example',
+      'somebody-at-the-issuer',
+    ])
+      expect(text).not.toContain(secret);
+  });
+
+  test('A-22: is of this scope and of nobody else’s', async () => {
+    const yard = { ...street.pipes, scope: street.pipes.scope.replace(/1$/, '7') as never };
+    await street.provision(yard, 'The yard', street.choice);
+    const bob = await street.signedIn(street.sparks, 'bob', 'Bob');
+    await bob.get('/api/me');
+    await bob.post('/api/invites', { role: 'owner' });
+    expect(await told(ada)).toHaveLength(3);
+    expect(await told(bob)).toEqual([
+      'You invited somebody as Owner.',
+      'You became the owner by signing in first.',
+      'The platform changed settings: platform:auth.',
+      'The platform opened the seat of the owner.',
+    ]);
+  });
+});
+
+describe('pages', () => {
+  async function pagesOf(query: string) {
+    const ids: string[] = [];
+    const sizes: number[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page: { items: { id: string }[]; nextCursor: string | null } = await ada.get(
+        `${PATH}?${query}${cursor && `&cursor=${cursor}`}`,
+      );
+      ids.push(...page.items.map((each) => each.id));
+      sizes.push(page.items.length);
+      cursor = page.nextCursor;
+    }
+    return { ids, sizes };
+  }
+
+  test('are whole and without repeats however the list is cut, of everything and of one kind', async () => {
+    for (let i = 0; i < 5; i++) {
+      await ada.post('/api/invites', { role: 'technician' });
+      await recordSignIn('eve');
+    }
+    const all = await eventsOf(ada);
+    expect(all).toHaveLength(13);
+    expect(await pagesOf('limit=4')).toEqual({ ids: all.map(({ id }) => id), sizes: [4, 4, 4, 1] });
+    const signIns = all.filter(({ type }) => type === 'signed_in').map(({ id }) => id);
+    expect(await pagesOf('limit=2&kind=sign_ins')).toEqual({ ids: signIns, sizes: [2, 2, 1] });
+    // The last of a kind is known to be the last only when nothing older is left.
+    expect((await pagesOf('limit=7&kind=team')).ids).toHaveLength(7);
+    expect(await pagesOf('limit=200&kind=accounts')).toEqual({ ids: [], sizes: [0] });
+  });
+
+  test('of a rare kind come a stretch at a time: each says where to look on', async () => {
+    const { tenant, scope: scopeId } = street.pipes;
+    const directory = street.engine.unit(street.fieldwork.units.identity, tenant);
+    // More settings than one request looks through, behind which the team's own events lie.
+    for (let i = 0; i < 1_001; i++)
+      await directory.putConfig({ scopeId, config: { SETTING: i % 2 === 0 ? 'a' : 'b' } });
+    const { ids, sizes } = await pagesOf('limit=20&kind=team');
+    expect([ids.length, sizes]).toEqual([2, [0, 2]]);
+  });
+
+  test.each(['limit=0', 'limit=201', 'kind=secrets', 'cursor=%25%25', 'type=signed_in'])(
+    'are not given for %s',
+    async (query) => {
+      expect(await ada.refused('GET', `${PATH}?${query}`)).toMatchObject({
+        status: 400,
+        code: 'validation_failed',
+      });
+    },
+  );
+});
+
+test('C-30: is the owner’s to see; what others try is refused and on record', async () => {
+  const { member: di } = await joinTeam(street, ada, street.pipes, 'di', 'dispatcher');
+  const { member: jo } = await joinTeam(street, ada, street.pipes, 'jo', 'technician');
+  for (const member of [di, jo])
+    expect(await member.refused('GET', PATH)).toMatchObject({ status: 403, code: 'permission_denied' });
+  const eve = await street.signedIn(street.pipes, 'eve');
+  expect(await eve.refused('GET', PATH)).toMatchObject({ status: 403, reason: 'not_a_member' });
+  expect(await street.visitor(street.pipes).refused('GET', PATH)).toMatchObject({ status: 401 });
+  const { items } = await ada.get<{ items: { permission: string; actor: { name: string } }[] }>(
+    '/api/denials',
+  );
+  expect(items.map(({ permission, actor }) => [permission, actor.name])).toEqual([
+    ['member.manage', 'jo'],
+    ['member.manage', 'di'],
+  ]);
+});
+
+describe('a sentence', () => {
+  const { type: types } = identityEventEntry.shape;
+  const person = { principal: 'prn_a', name: 'Grace' };
+  const event = (more: Partial<IdentityEventEntry>): IdentityEventEntry => ({
+    id: 'evt_00000000000000000000000000' as IdentityEventEntry['id'],
+    type: 'signed_in',
+    at: '2026-03-03T07:00:00.000Z',
+    person,
+    actor: null,
+    detail: {},
+    ...more,
+  });
+  const tell = (more: Partial<IdentityEventEntry>, you: string | null = null) => {
+    const { who, text } = tellIdentityEvent(event(more), you);
+    return `${who} ${text}`;
+  };
+
+  test.each(types.options)('for %s reads well whoever it was, whatever is known', (type) => {
+    for (const more of [
+      { person: null },
+      { person },
+      { person: { principal: 'prn_b', name: null } },
+      { person, actor: { principal: 'prn_c', name: 'Ada' } },
+      { person, detail: { reason: 'unheard-of', how: 'unheard-of', by: 'unheard-of', changed: ['x'] } },
+    ]) {
+      for (const you of [null, 'prn_a', 'prn_c']) {
+        const sentence = tell({ type, ...more }, you);
+        expect(sentence).toMatch(/^[A-Z][^.]*[^. ]\.$/);
+        expect(sentence).not.toMatch(/undefined|null|object|unheard-of| {2}|You (?:was|their)|\byou was\b/);
+      }
+    }
+  });
+
+  test('says what the event knows, and no more', () => {
+    const stranger = { person: null };
+    expect(tell({ type: 'sign_in_refused', detail: { reason: 'wrong_password' } })).toBe(
+      'Somebody tried to sign in as Grace with a wrong password.',
+    );
+    expect(tell({ type: 'sign_in_refused', ...stranger, detail: { reason: 'wrong_password' } })).toBe(
+      'Somebody tried to sign in with a wrong password.',
+    );
+    expect(tell({ type: 'account_locked' }, 'prn_a')).toBe(
+      'You were locked out for a while after too many wrong attempts.',
+    );
+    expect(tell({ type: 'session_ended', detail: { by: 'issuer' } })).toBe(
+      'Grace was signed out by the sign-in service.',
+    );
+    expect(tell({ type: 'profile_changed', detail: { changed: ['email', 'name'] } })).toBe(
+      'Grace got new details from the sign-in service: e-mail address and name.',
+    );
+    expect(tell({ type: 'claim_refused', ...stranger, detail: { further: 'not_recorded' } })).toBe(
+      'Somebody who is not on the team tried to become the owner. What followed within the hour was not recorded.',
+    );
+    expect(tell({ type: 'all_sessions_ended', actor: { principal: 'prn_c', name: 'Ada' } }, 'prn_a')).toBe(
+      'Ada signed you out everywhere.',
+    );
+  });
+});

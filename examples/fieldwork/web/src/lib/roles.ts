@@ -1,0 +1,13 @@
+/** The roles of the team, in the words of the page that gives them. */
+import type { RoleKey } from '../../../src/manifest.ts';
+
+export const ROLES: readonly (readonly [key: RoleKey, name: string, what: string])[] = [
+  ['technician', 'Technician', 'sees and works on what is assigned to them'],
+  ['dispatcher', 'Dispatcher', 'plans all orders and sees customers and invoices'],
+  ['owner', 'Owner', 'may do everything, this page included'],
+];
+
+/** "Technician"; a role that is not known any more keeps its key. */
+export function roleName(key: string): string {
+  return ROLES.find(([each]) => each === key)?.[1] ?? key;
+}

@@ -1,0 +1,60 @@
+/** The platform behind a proxy that ends TLS: its addresses are the public ones, and only the proxy is believed. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Caller } from '../support/http.ts';
+import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } from '../support/platform.ts';
+
+let place: PlatformPlace;
+let platform: RunningPlatform;
+const caller = new Caller();
+
+beforeAll(async () => {
+  place = await newPlace();
+  platform = await startPlatform(place, {
+    FREEHOLD_PUBLIC_URL: 'https://apps.example',
+    FREEHOLD_TRUSTED_PROXIES: '127.0.0.0/8',
+  });
+}, 60_000);
+afterAll(async () => {
+  caller[Symbol.dispose]();
+  await platform?.stop();
+  place?.remove();
+});
+
+/** What a proxy sends on. */
+const through = (path: string, host = 'acme.apps.example') =>
+  caller.ask(`${place.url('ignored.localhost')}${path}`, {
+    headers: { 'x-forwarded-for': '198.51.100.7', 'x-forwarded-proto': 'https', 'x-forwarded-host': host },
+  });
+
+test('people are sent back to the public address, with cookies for TLS alone', async () => {
+  const login = await through('/api/auth/login');
+  expect(login.status).toBe(302);
+  const asked = new URL(login.headers.get('location') ?? '').searchParams;
+  expect(asked.get('redirect_uri')).toBe('https://acme.apps.example/api/auth/callback');
+  expect(login.headers.get('set-cookie')).toMatch(/^sb_oidc_flow=.+; Secure/);
+});
+
+test('every name under the public address is the platform’s, and says so', async () => {
+  expect((await through('/readyz', 'apps.example')).json()).toEqual({ status: 'ready' });
+  expect((await through('/', 'apps.example')).text).toContain('href="https://acme.apps.example"');
+  expect((await through('/openapi.json', 'api.apps.example')).status).toBe(200);
+  expect((await through('/', 'other.apps.example')).status).toBe(404);
+  expect(platform.output()).toContain('ready at https://acme.apps.example');
+});
+
+test('links that the platform makes lead to the public address', async () => {
+  const authorization = { authorization: `Bearer ${platform.serviceToken()}` };
+  const api = place.url('api.localhost');
+  const scopes = await caller.ask(`${api}/scopes`, { headers: authorization });
+  const [scope] = scopes.json<{ items: { id: string; tenant: string }[] }>().items;
+  const claim = await caller.ask(`${api}/tenants/${scope?.tenant}/scopes/${scope?.id}/owner-claim`, {
+    method: 'POST',
+    headers: authorization,
+  });
+  expect(claim.json<{ url: string }>().url).toMatch(/^https:\/\/acme\.apps\.example\/\?claim=/);
+});
+
+test('the outbox is not for somebody who came through the proxy', async () => {
+  expect((await through('/outbox', 'apps.example')).status).toBe(403);
+  expect((await caller.ask(`${place.url('localhost')}/outbox`)).status).toBe(200);
+});

@@ -1,0 +1,65 @@
+/** The platform in production with accounts of its own: no issuer, no demo, no outbox, and no mail without a server. */
+import { makeControlPlaneClient } from '@freehold/control-plane/client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Caller } from '../support/http.ts';
+import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } from '../support/platform.ts';
+
+let place: PlatformPlace;
+let platform: RunningPlatform;
+const caller = new Caller();
+
+beforeAll(async () => {
+  place = await newPlace();
+  platform = await startPlatform(place, {
+    NODE_ENV: 'production',
+    PLATFORM_SECRET: 'a secret of production, long enough',
+    FREEHOLD_SIGN_IN: 'directory',
+  });
+}, 60_000);
+afterAll(async () => {
+  caller[Symbol.dispose]();
+  await platform?.stop();
+  place?.remove();
+});
+
+test('nothing of development is there', async () => {
+  expect((await caller.ask(`${place.url('localhost')}/outbox`)).status).toBe(404);
+  expect((await caller.ask(`${place.url('acme.localhost')}/`)).status).toBe(404);
+  await expect(caller.ask(`http://localhost:${place.issuerPort}/`)).rejects.toThrow('ECONNREFUSED');
+  expect(platform.output()).toContain('none: set FREEHOLD_SMTP_URL and FREEHOLD_MAIL_FROM');
+  expect(platform.output()).not.toMatch(/Outbox|Issuer/);
+});
+
+test('a mail that cannot leave is said to the operator, and to nobody else', async () => {
+  const client = makeControlPlaneClient({
+    baseUrl: place.url('api.localhost'),
+    token: platform.serviceToken(),
+    fetch: async (request) => {
+      const text = await request.text();
+      const answer = await caller.ask(request.url, {
+        method: request.method,
+        headers: Object.fromEntries(request.headers),
+        ...(text === '' ? {} : { json: JSON.parse(text) }),
+      });
+      return new Response(answer.text, { status: answer.status, headers: answer.headers });
+    },
+  });
+  const tenant = await client.tenants.create({ body: { slug: 'pipes', name: 'Pipes & Sons' } });
+  const scope = await client.scopes.provision({
+    params: { tenant: tenant.id },
+    body: { slug: 'fieldwork', name: 'Pipes & Sons', vertical: 'fieldwork' },
+  });
+  const hostname = 'pipes.localhost';
+  await client.hostnames.bind({ body: { hostname, tenant: tenant.id, scope: scope.id } });
+
+  const app = place.url(hostname);
+  expect((await caller.ask(`${app}/api/me`)).json()).toMatchObject({ signIn: { mode: 'directory' } });
+  const asked = await caller.ask(`${app}/api/auth/sign-up`, {
+    form: { email: 'ada@example.org', name: 'Ada' },
+    headers: { origin: app, accept: 'text/html' },
+  });
+  expect(asked.status).toBe(200);
+  expect(asked.text).toContain('Look into your mail');
+  await expect.poll(() => platform.output()).toContain('There is no mail server to send through.');
+  expect(platform.output()).not.toContain('ada@example.org');
+});

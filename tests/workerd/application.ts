@@ -1,0 +1,171 @@
+/**
+ * The application that both runtimes serve, told apart by host name: the platform's own console, which signs in
+ * through the mounted routes, and instances of a vertical, which sign in through the auth library with the identity
+ * directory of their tenant. It knows nothing of the runtime it is in.
+ */
+import {
+  doAuthProvider,
+  type IdentityDirectory,
+  type InstanceAuth,
+  identityDirectory,
+  type Mail,
+  makeInstanceAuthCache,
+  resolvePrincipal,
+  type VerifyingAuthProvider,
+} from '@freehold/auth';
+import { PlatformError, problemDocument, publicError } from '@freehold/contracts';
+import { makeRelyingParty, mountOidcRoutes, parseOidcEnv } from '@freehold/oidc-rp';
+import type { Engine } from '@freehold/store';
+import { Hono } from 'hono';
+
+/** Where an instance of the vertical lives, and whose it is. */
+export interface Instance {
+  readonly tenantId: string;
+  readonly scopeId: string;
+}
+
+const ACME = 'tnt_01j00000000000000000000001';
+const BIRCH = 'tnt_01j00000000000000000000002';
+/** Two tenants have a scope of the same id, so that nothing but the tenant keeps them apart. */
+const SHARED_SCOPE = 'scp_01j00000000000000000000001';
+
+export const ACCOUNTS_HOST = 'accounts.localhost';
+
+/** The instances by host name. */
+export const INSTANCES: Readonly<Record<string, Instance>> = {
+  'acme.localhost': { tenantId: ACME, scopeId: SHARED_SCOPE },
+  'birch.localhost': { tenantId: BIRCH, scopeId: SHARED_SCOPE },
+  /** Nothing is delivered to it, so that the bindings choose: presented access tokens. */
+  'tokens.localhost': { tenantId: ACME, scopeId: 'scp_01j00000000000000000000002' },
+  /** Its issuer is at an address where nobody listens. */
+  'adrift.localhost': { tenantId: ACME, scopeId: 'scp_01j00000000000000000000003' },
+  /** Its people sign in with credentials that its tenant's directory keeps. */
+  [ACCOUNTS_HOST]: { tenantId: BIRCH, scopeId: 'scp_01j00000000000000000000004' },
+};
+
+export const CONSOLE_HOST = 'console.localhost';
+/** Stands in for the control plane and for people's mailboxes: only the tests ask it. */
+export const CONTROL_HOST = 'control.localhost';
+
+export interface ApplicationOptions {
+  readonly engine: Engine;
+  /** The bindings: OIDC_* and SESSION_SECRET configure the console; AUTH_PROVIDER and OIDC_ISSUER the instances. */
+  readonly env: Readonly<Record<string, unknown>>;
+  /** What happened that nobody expected. */
+  readonly incidents: string[];
+}
+
+export type Application = (request: Request) => Response | Promise<Response>;
+
+/** Makes the application. Keep it: it holds the issuers' caches. */
+export function makeApplication(options: ApplicationOptions): Application {
+  const mails: Mail[] = [];
+  const consoleApp = makeConsole(options.env);
+  const serveInstance = makeVertical(options, mails);
+  const control = makeControl(options, mails);
+  return async (request) => {
+    const { hostname } = new URL(request.url);
+    if (hostname === CONSOLE_HOST) return consoleApp.fetch(request, options.env);
+    if (hostname === CONTROL_HOST) return control.fetch(request);
+    try {
+      return await serveInstance(hostname, request);
+    } catch (error) {
+      return problemDocument(publicError(error));
+    }
+  };
+}
+
+/** Component B as the platform's own apps use it: the three routes, and who is there. No directory, no store. */
+function makeConsole(env: Readonly<Record<string, unknown>>): Hono {
+  const app = new Hono();
+  mountOidcRoutes(app, { onSuccess: '/home', onError: '/refused' });
+  const relyingParty = makeRelyingParty({
+    env: parseOidcEnv(env),
+    fetch: (url, init) => fetch(url, init),
+    now: Date.now,
+  });
+  app.get('/api/me', (c) => {
+    const user = relyingParty.sessionFromHeaders(c.req.raw.headers);
+    return user === null ? problemDocument(nobody()) : c.json(user);
+  });
+  app.get('/:page?', (c) => c.text(`the console's ${c.req.path}`));
+  return app;
+}
+
+/** Component A as a vertical uses it: a provider, and the tenant's directory. */
+function makeVertical({ engine, env, incidents }: ApplicationOptions, mails: Mail[]) {
+  const authOf = makeInstanceAuthCache({
+    envSpec: {},
+    env,
+    runtime: { onSuccess: '/home', onError: '/refused', backchannelLogout: true },
+  });
+  let accounts: VerifyingAuthProvider | undefined;
+
+  /** The provider that the configuration selects, except where the vertical keeps accounts itself (spec A-18). */
+  const providerOf = (hostname: string, auth: InstanceAuth): VerifyingAuthProvider => {
+    if (hostname !== ACCOUNTS_HOST) return auth.provider();
+    accounts ??= doAuthProvider({
+      ...instanceAt(hostname),
+      sessionSecret: auth.sessionSecrets,
+      directory: engine.unit(identityDirectory, instanceAt(hostname).tenantId),
+      mailer: { send: async (mail) => void mails.push(mail) },
+      runtime: { onSuccess: '/home' },
+      onIncident: (error) => void incidents.push(String(error)),
+    });
+    return accounts;
+  };
+
+  return async (hostname: string, request: Request): Promise<Response> => {
+    const { tenantId, scopeId } = instanceAt(hostname);
+    const directory = engine.unit(identityDirectory, tenantId);
+    const { origin, pathname } = new URL(request.url);
+    const provider = providerOf(hostname, await authOf({ directory, scopeId, resource: origin }));
+    if (pathname.startsWith('/api/auth/')) return provider.handle(request);
+    if (pathname !== '/api/me') return new Response(`the instance's ${pathname}`);
+    const subject = await provider.resolve(request.headers);
+    if (subject === null) throw nobody();
+    const { session } = subject;
+    const resolved = await resolvePrincipal(directory, { scopeId, subject, session });
+    return Response.json({ subject, ...resolved });
+  };
+}
+
+/** What the control plane delivers to an instance. */
+export interface Provisioning {
+  readonly hostname: string;
+  readonly config: Readonly<Record<string, string>>;
+}
+
+function makeControl({ engine, incidents }: ApplicationOptions, mails: readonly Mail[]): Hono {
+  const app = new Hono();
+  const { tenantId, scopeId } = instanceAt(ACCOUNTS_HOST);
+  const accountDirectory = (): IdentityDirectory => engine.unit(identityDirectory, tenantId);
+
+  app.post('/provision', async (c) => {
+    const { hostname, config }: Provisioning = await c.req.json();
+    const instance = instanceAt(hostname);
+    const directory = engine.unit(identityDirectory, instance.tenantId, { create: true });
+    await directory.setPendingOwner({ scopeId: instance.scopeId });
+    await directory.putConfig({ scopeId: instance.scopeId, config });
+    return c.json(null);
+  });
+  app.get('/incidents', (c) => c.json(incidents));
+  app.get('/mails', (c) => c.json(mails));
+  app.post('/accounts', async (c) => c.json(await accountDirectory().importAccount(await c.req.json())));
+  app.get('/stored-password', async (c) => {
+    const email = c.req.query('email') ?? '';
+    return c.json(await accountDirectory().beginPassword({ scopeId, email }));
+  });
+  return app;
+}
+
+/** @throws PlatformError `not_found`. */
+function instanceAt(hostname: string): Instance {
+  const instance = INSTANCES[hostname];
+  if (instance === undefined) throw new PlatformError('not_found', 'There is no such instance.');
+  return instance;
+}
+
+function nobody(): PlatformError {
+  return new PlatformError('unauthenticated', 'Nobody is signed in.');
+}

@@ -1,0 +1,11 @@
+/** Where an application runs: a port on loopback that can be closed and opened again over the same data. */
+
+export interface Place {
+  readonly port: number;
+  /** Ends everything in memory, and starts again over the same data on the same port. */
+  restart(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens a place. `env` is what the application is configured with. */
+export type OpenPlace = (env: Readonly<Record<string, string>>) => Promise<Place>;

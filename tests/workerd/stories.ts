@@ -1,0 +1,38 @@
+/** Everything that is told in one world, whatever runtime its application is in. */
+import { afterAll, beforeAll, expect } from 'vitest';
+import { accountsStory, type HashKind, UNREADABLE_HASH } from './accounts-story.ts';
+import type { OpenPlace } from './place.ts';
+import { signInStory } from './sign-in-story.ts';
+import { openWorld, type World } from './world.ts';
+
+/** The world, once it is open. */
+export type Current = () => World;
+
+export interface StoryOptions {
+  readonly openPlace: OpenPlace;
+  /** What new passwords are hashed with in this runtime. */
+  readonly hashKind: HashKind;
+}
+
+/** Opens a world, tells the stories, and closes it. */
+export function tellStories({ openPlace, hashKind }: StoryOptions): void {
+  let opened: World | undefined;
+  const world: Current = () => {
+    if (opened === undefined) throw new Error('the world is not open');
+    return opened;
+  };
+  beforeAll(async () => {
+    opened = await openWorld(openPlace);
+  }, 60_000);
+  afterAll(async () => {
+    try {
+      // Whatever else was asserted: nothing else may have gone wrong.
+      expect(await opened?.incidents()).toEqual(hashKind === 'argon2id' ? [] : [UNREADABLE_HASH]);
+    } finally {
+      await opened?.close();
+    }
+  });
+
+  accountsStory(world, hashKind);
+  signInStory(world);
+}
