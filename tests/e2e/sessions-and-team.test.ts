@@ -115,6 +115,7 @@ test('all others can be ended at once, and this browser stays', async () => {
   await sessionsOn(page).nth(1).waitFor();
   await page.getByRole('button', { name: 'Sign out all others' }).click();
   const dialog = page.getByRole('dialog', { name: 'Sign out all others?' });
+  await dialog.waitFor();
   // Escape takes it back, and gives the focus to where it was.
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });

@@ -33,10 +33,18 @@ export function Dialog(props: DialogProps) {
       '[data-autofocus], .dialog-body input, .dialog-body select, .dialog-body textarea',
     );
     first?.focus();
-    const onCancel = () => close.current();
-    element.addEventListener('close', onCancel);
+    const onClosed = () => close.current();
+    // Escape is taken before the browser closes the dialog by itself: its own closing is told a moment later, and
+    // would then be taken for the closing of the next one.
+    const onCancel = (event: Event) => {
+      event.preventDefault();
+      close.current();
+    };
+    element.addEventListener('close', onClosed);
+    element.addEventListener('cancel', onCancel);
     return () => {
-      element.removeEventListener('close', onCancel);
+      element.removeEventListener('close', onClosed);
+      element.removeEventListener('cancel', onCancel);
       element.close();
       if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
     };
