@@ -12,6 +12,18 @@ export interface Comparison {
   readonly batch?: number;
 }
 
+/** A comparison of work that has to be prepared each time: each side measures itself and answers pieces a second. */
+export interface Rounds {
+  readonly name: string;
+  readonly ours: () => Promise<number>;
+  readonly peer: () => Promise<number>;
+  readonly against: string;
+  /** What the pieces are, where they are not worth a name: `MB`. */
+  readonly unit?: string;
+  /** Default 5. */
+  readonly rounds?: number;
+}
+
 export interface Row {
   readonly name: string;
   readonly against: string;
@@ -22,6 +34,8 @@ export interface Row {
   readonly ratio: number | null;
   readonly target: string;
   readonly met: boolean;
+  /** The two numbers as text, where they are not pieces a second. */
+  readonly shown?: readonly [ours: string, peer: string];
 }
 
 const ROUNDS = 5;
@@ -29,13 +43,28 @@ const ROUNDS = 5;
 /** Compares two pieces of work. The ratio must be at least `atLeast`. */
 export async function compare(comparison: Comparison, atLeast: number): Promise<Row> {
   const { name, against, batch = 1 } = comparison;
+  return compareRounds(
+    {
+      name,
+      against,
+      ours: () => perSecond(comparison.ours, batch),
+      peer: () => perSecond(comparison.peer, batch),
+    },
+    atLeast,
+  );
+}
+
+/** Compares what both sides measure by themselves, in turns. The ratio must be at least `atLeast`. */
+export async function compareRounds(comparison: Rounds, atLeast: number): Promise<Row> {
+  const { name, against, unit, rounds = ROUNDS } = comparison;
   const ours: number[] = [];
   const peer: number[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
-    ours.push(await perSecond(comparison.ours, batch));
-    peer.push(await perSecond(comparison.peer, batch));
+  for (let round = 0; round < rounds; round++) {
+    ours.push(await comparison.ours());
+    peer.push(await comparison.peer());
   }
   const ratio = median(ours.map((value, round) => value / (peer[round] as number)));
+  const show = (value: number) => `${rounded(value)} ${unit}/s`;
   return {
     name,
     against,
@@ -44,31 +73,71 @@ export async function compare(comparison: Comparison, atLeast: number): Promise<
     ratio,
     target: `at least ${atLeast}×`,
     met: ratio >= atLeast,
+    ...(unit === undefined ? {} : { shown: [show(median(ours)), show(median(peer))] as const }),
   };
 }
 
 /** Measures work against a limit in milliseconds. */
 export async function within(name: string, limitMs: number, work: () => unknown): Promise<Row> {
-  const speed = await perSecond(work, 1);
+  return atMostMs({ name, ms: 1_000 / (await perSecond(work, 1)), limitMs });
+}
+
+/** Milliseconds that were measured already, against a limit. */
+export function atMostMs({
+  name,
+  ms,
+  limitMs,
+  against = '',
+}: {
+  readonly name: string;
+  readonly ms: number;
+  readonly limitMs: number;
+  /** What is to be known about the number. */
+  readonly against?: string;
+}): Row {
   return {
     name,
-    against: '',
-    ours: speed,
+    against,
+    ours: 1_000 / ms,
     peer: null,
     ratio: null,
     target: `under ${limitMs} ms`,
-    met: 1_000 / speed < limitMs,
+    met: ms < limitMs,
+  };
+}
+
+/** Megabytes (10^6 bytes) that were measured already, against a limit. */
+export function atMostMegabytes({
+  name,
+  megabytes,
+  limit,
+  against = '',
+}: {
+  readonly name: string;
+  readonly megabytes: number;
+  readonly limit: number;
+  readonly against?: string;
+}): Row {
+  return {
+    name,
+    against,
+    ours: megabytes,
+    peer: null,
+    ratio: null,
+    target: `under ${limit} MB`,
+    met: megabytes < limit,
+    shown: [`${megabytes.toFixed(megabytes < 10 ? 2 : 0)} MB`, ''],
   };
 }
 
 /** Prints the one table. */
 export function printTable(rows: readonly Row[]): void {
-  const number = (value: number | null) =>
-    value === null ? '' : value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(1);
   const cells = rows.map((row) => [
     row.name,
-    `${number(row.ours)}/s`,
-    row.peer === null ? `${(1_000 / row.ours).toFixed(2)} ms each` : `${number(row.peer)}/s`,
+    ...(row.shown ?? [
+      `${rounded(row.ours)}/s`,
+      row.peer === null ? `${(1_000 / row.ours).toFixed(2)} ms each` : `${rounded(row.peer)}/s`,
+    ]),
     row.against,
     row.ratio === null ? '' : `${row.ratio.toFixed(2)}×`,
     row.target,
@@ -81,11 +150,16 @@ export function printTable(rows: readonly Row[]): void {
     console.log(row.map((cell, column) => cell.padEnd(widths[column] as number)).join('  '));
 }
 
-async function perSecond(work: () => unknown, batch: number): Promise<number> {
+export function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number;
+}
+
+/** How often work can be done in a second, by the median of its repetitions. */
+export async function perSecond(work: () => unknown, batch = 1): Promise<number> {
   const { p50 } = await measure(work, { min_cpu_time: 200_000_000, warmup_samples: 5 });
   return (batch * 1e9) / p50;
 }
 
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number;
+function rounded(value: number): string {
+  return value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(1);
 }

@@ -269,7 +269,7 @@ test('somebody else signs up on a phone, from the HTML of the mail, and is nobod
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ role: 'technician', email: 'grace@example.org' }),
     });
-    return (await response.json()).url as string;
+    return ((await response.json()) as { url: string }).url;
   });
   await page.goto(link);
   await page.getByRole('button', { name: 'Accept' }).click();

@@ -137,8 +137,12 @@ describe('a request at fault is 400, and nothing is ended', () => {
         controller.enqueue(new Uint8Array(1024).fill(97));
       },
     });
-    // Node asks for `duplex` where a stream is sent; its types do not know the member.
-    const init = { method: 'POST', body: endless, headers: { 'content-type': FORM }, duplex: 'half' };
+    const init: RequestInit = {
+      method: 'POST',
+      body: endless,
+      headers: { 'content-type': FORM },
+      duplex: 'half',
+    };
     const { response } = await post(fixture, new Request(ADDRESS, init));
     expect(response.status).toBe(400);
     expect(sent).toBeLessThanOrEqual(20 * 1024);

@@ -155,7 +155,7 @@ describe('bodies', () => {
   test('more than 16 KB is refused by what is said and by what arrives', async () => {
     const fixture = await openProvider();
     const fields = (size: number) => new TextEncoder().encode(`email=${'a'.repeat(size - 6)}`);
-    const post = (body: BodyInit, more = {}) =>
+    const post = (body: NonNullable<RequestInit['body']>, more = {}) =>
       send(fixture, 'reset', {
         method: 'POST',
         headers: { ...headers, ...more },

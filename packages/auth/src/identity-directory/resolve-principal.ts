@@ -11,6 +11,8 @@ export async function resolvePrincipal(
   directory: Pick<IdentityDirectory, 'findPrincipal' | 'resolvePrincipal'>,
   input: ResolvePrincipalInput,
 ): Promise<ResolvedPrincipal> {
-  const { mustWrite, ...found } = await directory.findPrincipal(input);
-  return mustWrite ? directory.resolvePrincipal(input) : found;
+  const found = await directory.findPrincipal(input);
+  if (found.mustWrite) return directory.resolvePrincipal(input);
+  const { principal, claimedNow, session } = found;
+  return { principal, claimedNow, session };
 }
