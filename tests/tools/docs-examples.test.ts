@@ -1,0 +1,313 @@
+/**
+ * The code of docs/identity/sign-in.md is right: it has correct types and our form, and what it makes is started as the
+ * document says and does what the document says, with people who sign in at the development issuer.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Issuer, startIssuer } from '@freehold/issuer';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { planProject } from '../../packages/cli/src/new/plan-project.ts';
+import { type Running, startProgram } from '../scaffold/processes.ts';
+import { applyDiff, assemble, beforeChanges, readBlocks, writeFiles } from '../support/docs-examples.ts';
+import { Caller } from '../support/http.ts';
+import { newPlace, type PlatformPlace } from '../support/platform.ts';
+import { obtainAccessToken } from '../support/program.ts';
+import { signIn } from '../support/sign-in.ts';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const blocks = readBlocks(read('docs/identity/sign-in.md'));
+const SEAM = 'acme-notes/src/authenticated-principal.ts';
+const PLATFORM_SECRET = 'the platform secret of the examples';
+/** Several programs are started one after the other, on a machine that is busy with other tests. */
+const PATIENCE_MS = 120_000;
+
+let home: string;
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), 'freehold-docs-'));
+  const project = { name: 'acme-notes', title: 'Acme Notes', checkout: null };
+  const template = new Map([...planProject(project)].map(([path, text]) => [`acme-notes/${path}`, text]));
+  writeFiles(join(home, 'first'), assemble(beforeChanges(blocks), template));
+  writeFiles(join(home, 'whole'), assemble(blocks, template));
+  // What `npm install` would do, without a network.
+  symlinkSync(join(root, 'node_modules'), join(home, 'node_modules'));
+  writeFileSync(join(home, 'package.json'), JSON.stringify({ type: 'module', private: true }));
+});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+const run = (tool: string, ...args: string[]) => {
+  const { status, stdout, stderr } = spawnSync(join(root, 'node_modules/.bin', tool), args, {
+    cwd: home,
+    encoding: 'utf8',
+  });
+  return { status, said: stdout + stderr };
+};
+
+describe('every block of code', () => {
+  test('says which file it is, so that none is left out here', () => {
+    const code = blocks.filter(({ language }) => !['sh'].includes(language));
+    expect(code.map(({ language }) => language).filter((each) => each !== 'ts' && each !== 'diff')).toEqual(
+      [],
+    );
+    expect(code.filter(({ attributes }) => !attributes.has('file')).map(({ line }) => line)).toEqual([]);
+    expect(code.length).toBeGreaterThan(15);
+  });
+
+  test('has correct types, after the first steps and after the last', { timeout: PATIENCE_MS }, () => {
+    const config = {
+      extends: join(root, 'tsconfig.json'),
+      include: ['first', 'whole'],
+      compilerOptions: { typeRoots: [join(root, 'node_modules/@types')] },
+    };
+    writeFileSync(join(home, 'tsconfig.json'), JSON.stringify(config));
+    expect(run('tsc', '-p', 'tsconfig.json')).toEqual({ status: 0, said: '' });
+  });
+
+  test('has the form of our own code', { timeout: PATIENCE_MS }, () => {
+    const { formatter, javascript, assist, linter } = JSON.parse(read('biome.json'));
+    // A server in a document says that it is ready, and has no package.json of its own.
+    linter.rules.suspicious.noConsole = 'off';
+    linter.rules.correctness.noUndeclaredDependencies = 'off';
+    writeFileSync(join(home, 'biome.json'), JSON.stringify({ formatter, javascript, assist, linter }));
+    expect(run('biome', 'check', '--error-on-warnings', 'first', 'whole')).toMatchObject({ status: 0 });
+  });
+
+  test('is the scaffold’s own, where it says so: the seam, and how it is started', () => {
+    const seam = read('packages/cli/template/src/authenticated-principal.ts').split(/^\/\/ -{20,}$/m)[1];
+    const uncommented = (seam ?? '').trimStart().replaceAll(/^\/\/ ?/gm, '');
+    expect(blocks.find(({ attributes }) => attributes.get('file') === SEAM)?.text).toBe(uncommented);
+    const same = blocks.filter(({ attributes }) => attributes.has('same'));
+    expect(same.length).toBeGreaterThan(0);
+    for (const { attributes, text } of same)
+      for (const line of text.trim().split('\n')) expect(read(attributes.get('same') ?? '')).toContain(line);
+  });
+});
+
+describe('a change that does not fit is found out', () => {
+  const text = 'one\ntwo\ntwo\nthree\n';
+
+  test('one that fits is made', () => {
+    expect(applyDiff(text, ' one\n+and\n@@\n-three\n', 'here')).toBe('one\nand\ntwo\ntwo\n');
+  });
+
+  test.each([
+    ['a line that is not there', ' four\n+five\n'],
+    ['a line that is there twice', '-two\n'],
+    ['a line that is none of a change', 'one\n'],
+    ['nothing to find', '+five\n'],
+  ])('%s', (_, diff) => {
+    expect(() => applyDiff(text, diff, 'here')).toThrow(/^here: /);
+  });
+
+  test('a file that is not there', () => {
+    expect(() => applyDiff(undefined, '+five\n', 'here')).toThrow('there is no such file');
+  });
+});
+
+describe('what the code makes', () => {
+  const CLIENT = { clientId: 'freehold-dev', clientSecret: 'freehold-dev-secret' };
+  let issuer: Issuer;
+  let place: PlatformPlace;
+  let origin: string;
+
+  beforeAll(async () => {
+    place = await newPlace();
+    origin = `http://localhost:${place.port}`;
+    issuer = await startIssuer({ port: place.issuerPort });
+    await issuer.putClient({
+      ...CLIENT,
+      redirectUris: [`${origin}/api/auth/callback`],
+      postLogoutRedirectUris: [`${origin}/`],
+      backchannelLogoutUri: `${origin}/api/auth/backchannel-logout`,
+    });
+    await issuer.putClient({
+      clientId: 'program',
+      redirectUris: ['http://127.0.0.1/callback'],
+      postLogoutRedirectUris: [],
+    });
+  }, PATIENCE_MS);
+  afterAll(async () => {
+    await issuer?.close();
+    place?.remove();
+  });
+
+  const hosted = () => ({
+    OIDC_ISSUER: issuer.url,
+    OIDC_CLIENT_ID: CLIENT.clientId,
+    OIDC_CLIENT_SECRET: CLIENT.clientSecret,
+  });
+  /** Each start is that of a new instance. */
+  let starts = 0;
+  const start = (
+    project: string,
+    program: string,
+    env: Readonly<Record<string, string>>,
+  ): Promise<Running> => {
+    starts += 1;
+    return startProgram({
+      line: [process.execPath, program],
+      cwd: join(home, project),
+      env: {
+        PORT: String(place.port),
+        DATA_DIRECTORY: join(place.dataDirectory, String(starts)),
+        PLATFORM_SECRET,
+        ...env,
+      },
+      ready: /^ready\b.* (http:\S+)$/m,
+    });
+  };
+  const statusOf = async (caller: Caller, path: string) => (await caller.ask(`${origin}${path}`)).status;
+
+  // spec A-04, A-14, A-25
+  test.each(['first', 'whole'])(
+    'a Hono application (%s) whose first visitor is the owner, and the second a stranger',
+    { timeout: PATIENCE_MS },
+    async (state) => {
+      await using _running = await start(`${state}/hono-app`, 'server.ts', hosted());
+      using ada = new Caller();
+      expect(await statusOf(ada, '/api/me')).toBe(401);
+      await signIn(ada, origin, 'ada');
+      expect((await ada.ask(`${origin}/api/me`)).json()).toEqual({
+        principal: expect.stringMatching(/^prn_/),
+      });
+      using grace = new Caller();
+      await signIn(grace, origin, 'grace');
+      expect(await statusOf(grace, '/api/me')).toBe(403);
+      await ada.navigate(`${origin}/api/auth/logout`);
+      expect(await statusOf(ada, '/api/me')).toBe(401);
+    },
+  );
+
+  // spec A-16, A-17, A-19
+  test('the same without an issuer that could be used: nobody signs in, and the words say why', {
+    timeout: PATIENCE_MS,
+  }, async () => {
+    await using _running = await start('first/hono-app', 'server.ts', { AUTH_PROVIDER: 'oidc' });
+    using caller = new Caller();
+    const answer = await caller.ask(`${origin}/api/auth/login`);
+    expect([answer.status, answer.text]).toEqual([500, 'AUTH_PROVIDER is oidc, and OIDC_ISSUER is not set.']);
+  });
+
+  // spec A-15, A-20
+  test('the same with access tokens: the challenge leads to the issuer, and a token opens the door', {
+    timeout: PATIENCE_MS,
+  }, async () => {
+    await using _running = await start('whole/hono-app', 'server.ts', {
+      AUTH_PROVIDER: 'oidc',
+      OIDC_ISSUER: issuer.url,
+    });
+    using program = new Caller();
+    const refused = await program.ask(`${origin}/api/me`);
+    const metadata = `${origin}/.well-known/oauth-protected-resource`;
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+      401,
+      `Bearer resource_metadata="${metadata}"`,
+    ]);
+    const { authorization_servers: servers } = (await program.ask(metadata)).json<{
+      authorization_servers: string[];
+    }>();
+    expect(servers).toEqual([issuer.url]);
+    const token = await obtainAccessToken(program, {
+      issuer: issuer.url,
+      clientId: 'program',
+      resource: origin,
+      login: 'ada',
+    });
+    const call = (value: string) =>
+      program.ask(`${origin}/api/me`, { headers: { authorization: `Bearer ${value}` } });
+    expect((await call(token)).status).toBe(200);
+    expect((await call(`${token}x`)).headers.get('www-authenticate')).toContain('error="invalid_token"');
+    expect(await statusOf(program, '/api/auth/login')).toBe(501);
+  });
+
+  // spec A-18
+  test('the same with accounts of its own: sign up, read the mail, choose a password, be the owner', {
+    timeout: PATIENCE_MS,
+  }, async () => {
+    await using _running = await start('whole/hono-app', 'server.ts', {});
+    using ada = new Caller();
+    const post = (path: string, form: Record<string, string>) =>
+      ada.ask(`${origin}/api/auth/${path}`, { form, headers: { origin, accept: 'text/html' } });
+    expect((await post('sign-up', { email: 'ada@example.test', name: 'Ada' })).status).toBe(200);
+    const outbox = await ada.ask(`${origin}/outbox`, { headers: { accept: 'application/json' } });
+    const [mail] = outbox.json<{ items: { text: string }[] }>().items;
+    const token = /[?&]token=([\w-]+)/.exec(mail?.text ?? '')?.[1] ?? '';
+    const done = await post('sign-up/finish', { token, name: 'Ada', password: 'seven green bottles' });
+    expect([done.status, done.headers.get('location')]).toEqual([303, '/']);
+    expect(await statusOf(ada, '/api/me')).toBe(200);
+  });
+
+  // spec A-27, A-31, A-32, A-33, A-34
+  test('the scaffold with people: a claim link, an invite, a member who is removed', {
+    timeout: PATIENCE_MS,
+  }, async () => {
+    await using _running = await start('whole/acme-notes', 'src/main.ts', hosted());
+    using operator = new Caller();
+    const ids = {
+      tenantId: 'tnt_00000000000000000000000001',
+      scopeId: 'scp_00000000000000000000000001',
+    };
+    const minted = await operator.ask(`${origin}/internal/owner-claim`, {
+      json: { ...ids, origin },
+      headers: { 'x-platform-secret': PLATFORM_SECRET },
+    });
+    const claim = new URL(minted.json<{ url: string }>().url);
+    expect(claim.origin).toBe(origin);
+
+    using ada = new Caller();
+    await signIn(ada, origin, 'ada');
+    const post = (caller: Caller, path: string, json: unknown) => caller.ask(`${origin}${path}`, { json });
+    expect((await post(ada, '/api/claim', { token: claim.searchParams.get('claim') })).status).toBe(200);
+    expect((await post(ada, '/api/notes', { text: 'Order copper pipe' })).status).toBe(200);
+
+    const invited = await post(ada, '/api/invites', { role: 'member', email: 'grace@example.test' });
+    expect(invited.status).toBe(201);
+    const token = new URL(invited.json<{ url: string }>().url).searchParams.get('invite');
+    using linus = new Caller();
+    await signIn(linus, origin, 'linus');
+    expect((await post(linus, '/api/accept-invite', { token })).json()).toMatchObject({
+      reason: 'invite_email_mismatch',
+    });
+    using grace = new Caller();
+    await signIn(grace, origin, 'grace');
+    expect(await statusOf(grace, '/api/notes')).toBe(403);
+    expect((await grace.ask(`${origin}/api/invites?token=${token}`)).json()).toMatchObject({
+      role: 'member',
+    });
+    const accepted = await post(grace, '/api/accept-invite', { token });
+    const { principal } = accepted.json<{ principal: string }>();
+    expect(await statusOf(grace, '/api/notes')).toBe(200);
+    expect((await post(grace, '/api/notes', { text: 'x' })).status).toBe(403);
+    expect((await post(grace, `/api/members/${principal}/remove`, {})).status).toBe(403);
+    expect((await post(ada, `/api/members/${principal}/remove`, {})).status).toBe(200);
+    expect(await statusOf(grace, '/api/notes')).toBe(403);
+  });
+
+  test('and its sessions: listed, ended everywhere, and ended by the issuer', {
+    timeout: PATIENCE_MS,
+  }, async () => {
+    await using _running = await start('whole/acme-notes', 'src/main.ts', hosted());
+    using here = new Caller();
+    using there = new Caller();
+    for (const caller of [here, there]) {
+      await signIn(caller, origin, 'ada');
+      expect(await statusOf(caller, '/api/notes')).toBe(200);
+    }
+    const sessions = await here.ask(`${origin}/api/sessions`);
+    expect(sessions.json<{ items: unknown[] }>().items).toHaveLength(2);
+    expect((await here.ask(`${origin}/api/sessions/end-all`, { json: {} })).status).toBe(200);
+    expect([await statusOf(here, '/api/notes'), await statusOf(there, '/api/notes')]).toEqual([401, 401]);
+
+    // The browser is signed in at the issuer still, so that this asks nothing.
+    await here.navigate(`${origin}/api/auth/login`);
+    expect(await statusOf(here, '/api/notes')).toBe(200);
+    const asks = await here.ask(`${issuer.url}/session/end`);
+    const xsrf = /name="xsrf" value="([^"]+)"/.exec(asks.text)?.[1] ?? '';
+    const action = /<form[^>]* action="([^"]+)"/.exec(asks.text)?.[1] ?? '';
+    await here.ask(new URL(action, issuer.url).href, { form: { xsrf, logout: 'yes' } });
+    expect(await statusOf(here, '/api/notes')).toBe(401);
+  });
+});

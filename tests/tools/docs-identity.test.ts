@@ -1,0 +1,216 @@
+/**
+ * What docs/identity says of the code is so: codes and reasons are all explained, tests and files that are named exist,
+ * links lead somewhere, and its table of cookie domains is the one that the code computes.
+ */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { resolveCookieDomain } from '@freehold/auth';
+import { OIDC_ERROR_CODES, OidcError, type OidcErrorCode } from '@freehold/oidc-rp';
+import { describe, expect, test } from 'vitest';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const sourcesOf = (...patterns: string[]): string =>
+  globSync(patterns, { cwd: root })
+    .filter((path) => !/\.test\.ts$|\/(testing|test|contract-suite|node_modules)\//.test(path))
+    .sort()
+    .map(read)
+    .join('\n');
+
+const PAGES = globSync('docs/identity/*.md', { cwd: root }).sort();
+const troubleshooting = read('docs/identity/troubleshooting.md');
+const threatModel = read('docs/identity/threat-model.md');
+const signIn = read('docs/identity/sign-in.md');
+
+/** The rows of all tables in a part of a page, as cells. */
+function rowsOf(markdown: string): string[][] {
+  return [...markdown.matchAll(/^ *\|(.+)\|$/gm)]
+    .map(([, row = '']) => row.split('|').map((cell) => cell.trim()))
+    .filter((cells) => !cells.every((cell) => /^:?-*:?$/.test(cell)));
+}
+
+/** The part of a page below a heading, with what is below that. */
+function partOf(markdown: string, heading: string): string {
+  const [, level = '', rest = ''] =
+    new RegExp(`^(#+) ${heading}$(.*)`, 'ms').exec(markdown) ?? expect.fail(`no heading ${heading}`);
+  return rest.split(new RegExp(`^#{1,${level.length}} `, 'm'))[0] ?? '';
+}
+
+/** The words in code style of the first cells. */
+function firstWords(rows: readonly string[][]): string[] {
+  return rows.flatMap(([first = '']) => [...first.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word));
+}
+
+describe('troubleshooting', () => {
+  test('every code of a sign-in is explained, with its status, and no other', () => {
+    const rows = rowsOf(partOf(troubleshooting, 'Codes of a sign-in')).slice(1);
+    expect(firstWords(rows).sort()).toEqual([...OIDC_ERROR_CODES].sort());
+    const isCode = (word: string): word is OidcErrorCode => OIDC_ERROR_CODES.some((code) => code === word);
+    for (const row of rows) {
+      const [code = ''] = firstWords([row]);
+      expect(isCode(code) && String(new OidcError(code, '').status)).toBe(row[1]);
+      expect(
+        row.slice(2).every((cell) => cell.length > 5),
+        code,
+      ).toBe(true);
+    }
+  });
+
+  test('every reason that the packages can give is explained, and there is no other', () => {
+    const given = new Set(
+      [
+        ...sourcesOf(
+          'packages/{auth,oidc-rp}/src/**/*.ts',
+          'packages/cli/template/src/{authenticated-principal,env,problems}.ts',
+          'packages/contracts/src/http/same-origin.ts',
+          'examples/fieldwork/src/server/{caller,door-routes,env,member-routes,session-routes,sign-in}.ts',
+          'apps/platform/src/{home,router}.ts',
+        ).matchAll(/\breason\b\??\s*[:=]\s*([^;,}{]+)/g),
+      ].flatMap(([, value = '']) =>
+        [...value.matchAll(/'([a-z]+(?:_[a-z]+)*)'/g)].map(([, word = '']) => word),
+      ),
+    );
+    const seats = /seatReason = z\.enum\(\[(.+)\]\)/.exec(read('packages/contracts/src/management.ts'))?.[1];
+    for (const [, word = ''] of (seats ?? '').matchAll(/'(\w+)'/g)) given.add(word);
+    // These come in under another name, or from packages beside.
+    for (const word of [
+      'hook_omitted',
+      'unknown_unit',
+      'platform_secret_unset',
+      'platform_secret_mismatch',
+    ]) {
+      expect(sourcesOf('packages/{store,vertical-host}/src/**/*.ts')).toContain(`'${word}'`);
+      given.add(word);
+    }
+    const explained = firstWords(
+      rowsOf(partOf(troubleshooting, 'Reasons')).filter(([word]) => word !== 'reason'),
+    );
+    const shared = explained.filter((word, at) => explained.indexOf(word) !== at);
+    expect(shared).toEqual([]);
+    // A code of a sign-in can be a reason too: it is explained among those.
+    const codes: readonly string[] = OIDC_ERROR_CODES;
+    expect(explained.sort()).toEqual([...given].filter((word) => !codes.includes(word)).sort());
+  });
+
+  test('every sentence and every setting of a sign-in that is not set up is there', () => {
+    const sources = sourcesOf('packages/{auth,oidc-rp}/src/**/*.ts', 'examples/fieldwork/src/server/*.ts');
+    const part = partOf(troubleshooting, 'Sign-in is not set up');
+    const sentences = [...sources.matchAll(/new AuthConfigError\(\s*\w+,\s*['`]([^'`$]+)/g)].map(
+      ([, sentence = '']) => sentence.trim(),
+    );
+    expect(sentences.length).toBeGreaterThan(3);
+    for (const sentence of sentences) expect(part).toContain(`\`${sentence}\``);
+    const settings = [...sources.matchAll(/new OidcConfigError\(\s*'(\w+)'/g)].map(([, name = '']) => name);
+    expect(settings.length).toBeGreaterThan(5);
+    for (const name of settings) expect(part).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'));
+  });
+
+  test('every code of mail is explained, and no other', () => {
+    const union = /export type MailErrorCode =([^;]+);/.exec(read('packages/mail/src/errors.ts'))?.[1] ?? '';
+    const codes = [...union.matchAll(/'(\w+)'/g)].map(([, code = '']) => code);
+    expect(codes.length).toBeGreaterThan(5);
+    const rows = rowsOf(partOf(troubleshooting, 'Codes of mail')).slice(1);
+    expect(firstWords(rows).sort()).toEqual(codes.sort());
+  });
+});
+
+describe('the threat model', () => {
+  /** A file, and the titles that follow it. */
+  const named = [...threatModel.matchAll(/`([\w./-]+\.ts)`((?:[,;]? ?“[^”]+”)*)/g)].map(
+    ([, path = '', titles = '']) => ({
+      path,
+      titles: [...titles.matchAll(/“([^”]+)”/g)].map(([, each = '']) => each),
+    }),
+  );
+
+  test('names files that exist', () => {
+    const paths = [...threatModel.matchAll(/`((?:packages|apps|examples|tests|tools|docs)\/[^`]+)`/g)].map(
+      ([, path = '']) => path,
+    );
+    expect(paths.length).toBeGreaterThan(100);
+    expect([...new Set(paths)].filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  test('names tests that exist, each by a title in its file', () => {
+    const missing = named.flatMap(({ path, titles }) =>
+      titles.filter((title) => !hasTitle(read(path), title)).map((title) => `${path}: ${title}`),
+    );
+    expect(missing).toEqual([]);
+    expect(named.flatMap(({ titles }) => titles).length).toBeGreaterThan(90);
+  });
+
+  test('has every title behind a file, and a title behind every test file', () => {
+    const titles = [...threatModel.matchAll(/“[^”]+”/g)].length - 1;
+    // One pair of marks explains what they are.
+    expect(named.flatMap((each) => each.titles)).toHaveLength(titles);
+    const bare = named.filter(({ path, titles: own }) => /\.test\.ts$/.test(path) && own.length === 0);
+    expect(bare.map(({ path }) => path)).toEqual(['tests/tools/docs-identity.test.ts']);
+  });
+
+  test('says of every threat what stands against it, where, what shows it, and what does not', () => {
+    const tables =
+      threatModel.split('## What is not defended, in one list')[0]?.split('## The protocol')[1] ?? '';
+    const rows = rowsOf(tables).filter(([first]) => first !== 'threat');
+    expect(rows.length).toBeGreaterThan(50);
+    expect(rows.filter((cells) => cells.length !== 5 || cells.slice(0, 4).includes(''))).toEqual([]);
+  });
+});
+
+/** Whether a text is one of the titles that a test file has, or one that stands in a row of its tables. */
+function hasTitle(source: string, title: string): boolean {
+  return [`'${title}'`, `"${title}"`, `\`${title}\``].some((literal) => source.includes(literal));
+}
+
+describe('the pages', () => {
+  test.each([...PAGES, 'packages/auth/README.md'])('%s has no link that leads nowhere', (page) => {
+    const broken = [...read(page).matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, link = '']) => link)
+      .filter((link) => !/^https?:/.test(link) && !leadsSomewhere(page, link));
+    expect(broken).toEqual([]);
+  });
+
+  test('the table of cookie domains is what the code computes', () => {
+    const rows = rowsOf(partOf(signIn, 'Several surfaces')).slice(1);
+    expect(rows.length).toBeGreaterThan(10);
+    for (const [surfaces = '', shared = '', domain = ''] of rows) {
+      const [host = '', ...others] = firstWords([[surfaces]]);
+      const computed = resolveCookieDomain({
+        host,
+        surfaces: [host, ...others],
+        sharedDomains: firstWords([[shared]]),
+      });
+      expect([surfaces, computed === undefined ? 'none' : `\`${computed}\``]).toEqual([surfaces, domain]);
+    }
+  });
+
+  test('every setting that is named is one that something reads', () => {
+    const sources = sourcesOf(
+      'packages/{auth,oidc-rp,cli}/{src,template/src}/**/*.ts',
+      'apps/platform/src/*.ts',
+    );
+    const settings = firstWords(rowsOf(partOf(signIn, 'Settings, and which one counts'))).filter((word) =>
+      /^[A-Z_]+$/.test(word),
+    );
+    expect(settings.length).toBeGreaterThan(10);
+    expect(settings.filter((name) => !new RegExp(`\\b${name}\\b`).test(sources))).toEqual([]);
+  });
+});
+
+/** Whether a link of a page leads to a file that exists, and to a heading in it. */
+function leadsSomewhere(page: string, link: string): boolean {
+  const [path = '', anchor] = link.split('#');
+  const target = path === '' ? page : join(dirname(page), path);
+  if (!existsSync(join(root, target))) return false;
+  if (anchor === undefined) return true;
+  const headings = [...read(target).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading);
+  return headings.some((heading) => anchorOf(heading) === anchor);
+}
+
+/** As GitHub makes them. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+}
