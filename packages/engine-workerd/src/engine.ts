@@ -3,11 +3,13 @@ import { type Failure, PlatformError, toFailure } from '@freehold/contracts';
 import {
   assertUnitKey,
   type Engine,
+  type EngineTools,
   type IncidentSink,
   makeStub,
   type Outcome,
   type UnitOptions,
 } from '@freehold/store';
+import { makeUnitTools } from './tools/unit-tools.ts';
 import type { UnitObject } from './unit-object.ts';
 
 /** The binding of a namespace whose class {@link makeUnitObject} made. */
@@ -18,34 +20,54 @@ export interface WorkerdEngineOptions {
   readonly namespaces: Readonly<Record<string, UnitNamespace>>;
   /** Receives what happened when an object could not be reached or did not answer. */
   readonly onIncident: IncidentSink;
+  /** Whether the objects were made with a `history`. Default false. */
+  readonly rewind?: boolean;
 }
 
 /** Opens the engine. It costs nothing; it and its stubs may live as long as the isolate. */
-export function workerdEngine({ namespaces, onIncident }: WorkerdEngineOptions): Engine {
+export function workerdEngine({
+  namespaces,
+  onIncident,
+  rewind = false,
+}: WorkerdEngineOptions): Engine & EngineTools {
   const pending = new Set<Promise<Outcome>>();
   let closed = false;
 
+  /** Moves one call to the object of a unit. What went wrong on the way is an answer too. */
+  const mover = (kind: string, key: string): Move => {
+    assertUnitKey(key);
+    const namespace = Object.hasOwn(namespaces, kind) ? namespaces[kind] : undefined;
+    if (!namespace) throw new TypeError(`no Durable Object namespace is bound for units of kind ${kind}`);
+    const send = connect(namespace, key);
+    return async (method, ask, expected = false) => {
+      if (closed) return { ok: false, failure: toFailure(shuttingDown()) };
+      const sent = send(ask);
+      pending.add(sent);
+      try {
+        return await sent;
+      } catch (error) {
+        if (!expected) onIncident(error, { kind, key, method });
+        return { ok: false, failure: unanswered(kind) };
+      } finally {
+        pending.delete(sent);
+      }
+    };
+  };
+
   return {
-    capabilities: { name: 'workerd', rewind: false },
-    unit: (definition, key, options = {}) => {
-      assertUnitKey(key);
-      const { kind } = definition;
-      const namespace = Object.hasOwn(namespaces, kind) ? namespaces[kind] : undefined;
-      if (!namespace) throw new TypeError(`no Durable Object namespace is bound for units of kind ${kind}`);
-      const send = connect(namespace, key, options);
-      return makeStub(async (method, input): Promise<Outcome> => {
-        if (closed) return { ok: false, failure: toFailure(shuttingDown()) };
-        const sent = send(method, input);
-        pending.add(sent);
-        try {
-          return await sent;
-        } catch (error) {
-          onIncident(error, { kind, key, method });
-          return { ok: false, failure: unanswered(kind) };
-        } finally {
-          pending.delete(sent);
-        }
-      });
+    capabilities: { name: 'workerd', rewind },
+    unit: ({ kind }, key, options: UnitOptions = {}) => {
+      const move = mover(kind, key);
+      return makeStub((method, input) => move(method, (stub) => stub.call(method, input, options)));
+    },
+    tools: ({ kind }, key) => {
+      const move = mover(kind, key);
+      return makeUnitTools(
+        // An object that was told to end gives no answer.
+        (tool, input) =>
+          move(tool, (stub) => stub.tool(tool, input), tool === 'leave' || tool === 'undoRewind'),
+        () => crypto.randomUUID(),
+      );
     },
     close: async () => {
       closed = true;
@@ -54,32 +76,31 @@ export function workerdEngine({ namespaces, onIncident }: WorkerdEngineOptions):
   };
 }
 
+type Ask = (stub: DurableObjectStub<UnitObject>) => Promise<unknown>;
+type Move = (method: string, ask: Ask, expected?: boolean) => Promise<Outcome>;
+
 /**
  * Calls through one stub of workerd's arrive in the order they were made, so it is kept. One that failed fails for
  * ever, and one belongs to the request that made it: both are replaced.
  */
-function connect(
-  namespace: UnitNamespace,
-  key: string,
-  options: UnitOptions,
-): (method: string, input: unknown) => Promise<Outcome> {
+function connect(namespace: UnitNamespace, key: string): (ask: Ask) => Promise<Outcome> {
   let current: DurableObjectStub<UnitObject> | undefined;
-  const send = async (method: string, input: unknown): Promise<Outcome> => {
+  const send = async (ask: Ask): Promise<Outcome> => {
     current ??= namespace.get(namespace.idFromName(key));
     const stub = current;
     try {
-      return (await stub.call(method, input, options)) as Outcome;
+      return (await ask(stub)) as Outcome;
     } catch (error) {
       if (current === stub) current = undefined;
       throw error;
     }
   };
-  return async (method, input) => {
+  return async (ask) => {
     try {
-      return await send(method, input);
+      return await send(ask);
     } catch (error) {
       if (!isOfOtherRequest(error)) throw error;
-      return await send(method, input);
+      return await send(ask);
     }
   };
 }

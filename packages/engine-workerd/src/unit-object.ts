@@ -6,6 +6,7 @@ import {
   failureOf,
   type GuardOptions,
   type IncidentSink,
+  makeStub,
   type Outcome,
   openUnit,
   type RunningUnit,
@@ -14,21 +15,58 @@ import {
   type UnitHost,
   type UnitMethods,
   type UnitOptions,
+  type UnitStub,
 } from '@freehold/store';
+import { makeAlarm } from './alarm.ts';
 import { durableDatabase } from './durable-database.ts';
+import { keeperMethods, keeperName, keeperOf } from './keeper.ts';
+import { type PointInTime, runtimeHistory, type Ticket } from './tools/history.ts';
+import { isForClosed, makeObjectMethods, type ToolMethods } from './tools/object-methods.ts';
+import type { ToolOutcome } from './tools/unit-tools.ts';
 
-export interface UnitObjectOptions {
+/** How large a copy may be, as text, unless an object is told otherwise. */
+const COPY_BYTES_MAX = 64 * 1_024 * 1_024;
+
+/**
+ * What a unit does by itself: called when it was woken, and when its time has come. Answers when to come again, in
+ * milliseconds since the epoch (at once when that has passed), or null: not before it is woken.
+ */
+export type UnitWork<M extends UnitMethods> = (unit: UnitStub<M>, key: string) => Promise<number | null>;
+
+/** Where the runtime keeps a history of objects, so that one can be taken back in time. */
+export interface UnitHistoryOptions {
+  /** The namespace of these objects themselves: what closes one while it goes back is remembered in another of them. */
+  readonly namespace: (env: Cloudflare.Env) => DurableObjectNamespace<UnitObject>;
+  /** Default: the history of the object's storage. */
+  readonly pointInTime?: (storage: DurableObjectStorage, key: string) => PointInTime;
+}
+
+export interface UnitObjectOptions<M extends UnitMethods = UnitMethods> {
   /** Receives errors that nobody expected. */
   readonly onIncident: IncidentSink;
   /** Default: the system's clock, in milliseconds. */
   readonly now?: () => number;
   /** Default: the system's cryptographic source. */
   readonly random?: (bytes: number) => Uint8Array;
+  /** Default: a unit does nothing by itself. */
+  readonly work?: UnitWork<M>;
+  /** Default: it cannot be taken back in time. */
+  readonly history?: UnitHistoryOptions;
+  /** How large a copy may be, as text. Default 64 MiB: the object does nothing else while one is written or restored. */
+  readonly copyBytesMax?: number;
 }
 
 /** What the engine asks of the object, over RPC. */
 export interface UnitObject extends Rpc.DurableObjectBranded {
   call(method: string, input: unknown, options: UnitOptions): Promise<Outcome>;
+  tool(tool: string, input: unknown): Promise<ToolOutcome>;
+  alarm(): Promise<void>;
+}
+
+/** The object that a definition is made for. */
+export interface WorkingObject {
+  /** Something is to be done: `work` is called soon, and also when the object dies before. Costs nothing. */
+  wake(): void;
 }
 
 /**
@@ -38,35 +76,153 @@ export interface UnitObject extends Rpc.DurableObjectBranded {
  * A call is answered after its group's transaction, and the answer leaves the object only when that is durable:
  * workerd holds back whatever an object sends until its writes are (the output gate). When they cannot be made
  * durable, the object is discarded with everything it had in memory, and the caller hears `unavailable`.
+ *
+ * @param definition the unit, or what makes it for one object that it can wake.
  */
 export function makeUnitObject<M extends UnitMethods>(
-  definition: UnitDefinition<M>,
-  options: UnitObjectOptions,
+  definition: UnitDefinition<M> | ((object: WorkingObject) => UnitDefinition<M>),
+  options: UnitObjectOptions<M>,
 ): new (
   ctx: DurableObjectState,
   env: Cloudflare.Env,
 ) => DurableObject & UnitObject {
+  const { now = Date.now, onIncident } = options;
+
   return class extends DurableObject implements UnitObject {
+    readonly #key = this.ctx.id.name ?? '';
+    readonly #definition =
+      typeof definition === 'function' ? definition({ wake: () => this.#alarm?.wake() }) : definition;
+    readonly #alarm = options.work && makeAlarm(this.ctx.storage, now);
     #unit: RunningUnit | undefined;
+    #methods: ToolMethods | undefined;
+    /** While it is set, the unit is closed. */
+    #ticket: Ticket | null = null;
+
+    constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+      super(ctx, env);
+      const { history } = options;
+      if (!history || !isUnitKey(this.#key)) return;
+      // Nothing is answered before it is known whether the object may answer.
+      void ctx.blockConcurrencyWhile(async () => {
+        const keeper = keeperOf(history.namespace(env), this.#key);
+        const ticket = await keeper.find();
+        if (ticket?.isUndoing) await keeper.drop();
+        else this.#ticket = ticket;
+      });
+    }
 
     async call(method: string, input: unknown, unitOptions: UnitOptions): Promise<Outcome> {
-      const key = this.ctx.id.name ?? '';
       try {
-        assertUnitKey(key);
-        // Opening is synchronous, so however many first calls arrive, the unit is opened once.
-        this.#unit ??= openUnit(definition, hostOf(this.ctx.storage, key, options), unitOptions);
+        this.#open(unitOptions);
       } catch (error) {
-        // A unit that cannot be opened is for the operator to know too, though its caller is told in our words.
-        const isExpected = error instanceof PlatformError && error.status < 500;
-        if (!isExpected) options.onIncident(causeOf(error), { kind: definition.kind, key, method });
+        this.#report(error, method);
         return { ok: false, failure: failureOf(error) };
       }
-      return this.#unit.call(method, input);
+      return (this.#unit as RunningUnit).call(method, input);
+    }
+
+    async tool(tool: string, input: unknown): Promise<ToolOutcome> {
+      try {
+        const methods = this.#key.startsWith(keeperName(''))
+          ? keeperMethods(this.ctx.storage.kv)
+          : this.#tools();
+        const method = Object.hasOwn(methods, tool) ? methods[tool as keyof typeof methods] : undefined;
+        if (!method) throw new TypeError(`there is no tool ${tool}`);
+        if (!isForClosed(tool)) this.#requireOpen();
+        return { ok: true, value: await (method as (input: unknown) => unknown)(input) };
+      } catch (error) {
+        this.#report(error, tool);
+        return { ok: false, failure: failureOf(error) };
+      }
+    }
+
+    override async alarm(): Promise<void> {
+      const { work } = options;
+      if (!work || !this.#alarm) return;
+      const stub = makeStub<M>((method, input) => this.call(method, input, {}));
+      await this.#alarm.ring(
+        () => work(stub, this.#key),
+        (error) => this.#report(error, 'alarm'),
+      );
+    }
+
+    /** Opening is synchronous, so however many first calls arrive, the unit is opened once. */
+    #open(unitOptions: UnitOptions): void {
+      assertUnitKey(this.#key);
+      this.#requireOpen();
+      if (this.#unit) return;
+      this.#unit = openUnit(this.#definition, hostOf(this.ctx.storage, this.#key, options), unitOptions);
+      // What it does by itself may have changed with its code, or have been lost with a copy that was restored.
+      this.#alarm?.ensure();
+    }
+
+    #tools(): ToolMethods {
+      assertUnitKey(this.#key);
+      const { history, copyBytesMax = COPY_BYTES_MAX } = options;
+      const { storage } = this.ctx;
+      this.#methods ??= makeObjectMethods({
+        storage,
+        definition: this.#definition,
+        key: this.#key,
+        copyBytesMax,
+        now,
+        history: history
+          ? {
+              pointInTime: history.pointInTime?.(storage, this.#key) ?? runtimeHistory(storage),
+              keeper: keeperOf(history.namespace(this.env), this.#key),
+            }
+          : null,
+        settle: () => this.#unit?.drain(),
+        forget: () => {
+          this.#unit = undefined;
+        },
+        ticket: {
+          get: () => this.#ticket,
+          set: (ticket) => {
+            this.#ticket = ticket;
+          },
+        },
+        leave: () => this.ctx.abort('the object starts anew in another state'),
+      });
+      return this.#methods;
+    }
+
+    #requireOpen(): void {
+      if (!this.#ticket) return;
+      throw new PlatformError('unavailable', 'This is being taken back in time. Try again in a moment.', {
+        reason: 'being_rewound',
+        headers: { 'retry-after': '5' },
+      });
+    }
+
+    #report(error: unknown, method: string): void {
+      if (isExpected(error)) return;
+      onIncident(causeOf(error), { kind: this.#definition.kind, key: this.#key, method });
     }
   };
 }
 
-function hostOf(storage: DurableObjectStorage, key: string, options: UnitObjectOptions): UnitHost {
+/** A unit that cannot be opened is for the operator to know too, though its caller is told in our words. */
+function isExpected(error: unknown): boolean {
+  if (!(error instanceof PlatformError)) return false;
+  const isAnswer = error.code === 'unsupported' || error.code === 'unavailable';
+  return error.status < 500 || (isAnswer && error.cause === undefined);
+}
+
+function isUnitKey(name: string): boolean {
+  try {
+    assertUnitKey(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function hostOf(
+  storage: DurableObjectStorage,
+  key: string,
+  options: Pick<UnitObjectOptions, 'now' | 'random' | 'onIncident'>,
+): UnitHost {
   const { now = Date.now, random = randomBytes, onIncident } = options;
   const views = new Map<string, SqlDatabase>();
   return {

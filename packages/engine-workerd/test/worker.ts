@@ -1,8 +1,24 @@
-/** The worker under test: a class for each unit of the contract suite. */
+/** The worker under test: a class for each unit of the contract suites. */
 import { env } from 'cloudflare:workers';
-import type { Engine, UnitStub } from '@freehold/store';
-import { guardedUnit, migratingUnit, notesUnit, recordIncident } from '@freehold/store/contract-suite';
-import { makeUnitObject, type UnitNamespace, workerdEngine } from '../src/index.ts';
+import type { Engine, EngineTools, UnitStub } from '@freehold/store';
+import {
+  guardedUnit,
+  migratingUnit,
+  notesUnit,
+  recordIncident,
+  toolsUnits,
+} from '@freehold/store/contract-suite';
+import {
+  library,
+  libraryUnit,
+  libraryVaultUnit,
+  recordIncident as recordScopeIncident,
+} from '../../kernel/src/contract-suite/index.ts';
+import { makeScopeUnit } from '../../kernel/src/index.ts';
+import { makeUnitObject, type UnitNamespace, type UnitObject, workerdEngine } from '../src/index.ts';
+import { scopeWork } from './scope-work.ts';
+import { remember, simulatedHistory, startAnew } from './simulated-history.ts';
+import { makeTickingUnit, tickingUnit, ticks } from './ticking-unit.ts';
 
 declare global {
   namespace Cloudflare {
@@ -13,25 +29,106 @@ declare global {
       readonly NOTES: UnitNamespace;
       readonly GUARDED: UnitNamespace;
       readonly MIGRATING: UnitNamespace;
+      readonly LIBRARY: UnitNamespace;
+      readonly VAULT: UnitNamespace;
+      readonly WORKING: UnitNamespace;
+      readonly TICKING: UnitNamespace;
+      readonly TOOLS: UnitNamespace;
+      readonly OTHER_TOOLS: UnitNamespace;
+      readonly SECRET: UnitNamespace;
+      readonly HISTORIC: UnitNamespace;
     }
   }
 }
 
 const options = { onIncident: recordIncident };
+const [toolsUnit, otherToolsUnit, secretUnit] = toolsUnits;
 
-export class NotesObject extends makeUnitObject(notesUnit, options) {}
+export const NOTES_COPY_BYTES_MAX = 8 * 1_024 * 1_024;
+/** How far the clocks of some objects are ahead of the system's. */
+export const ahead = { ms: 0 };
+export class NotesObject extends makeUnitObject(notesUnit, {
+  ...options,
+  now: () => Date.now() + ahead.ms,
+  copyBytesMax: NOTES_COPY_BYTES_MAX,
+}) {}
 export class GuardedObject extends makeUnitObject(guardedUnit, options) {}
 export class MigratingObject extends makeUnitObject(migratingUnit, options) {}
 
+/**
+ * The first copy makes the object's key-value table, which shows in `sqlite_master` from then on. The suite compares
+ * all that is there, so that it is made beforehand.
+ */
+export class ToolsObject extends makeUnitObject(toolsUnit, options) {
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+    super(ctx, env);
+    ctx.storage.kv.put('there', true);
+  }
+}
+export class OtherToolsObject extends makeUnitObject(otherToolsUnit, options) {}
+export class SecretObject extends makeUnitObject(secretUnit, options) {}
+
+export const scopeNow = (): number => Date.now() + ahead.ms;
+const scopeOptions = { onIncident: recordScopeIncident, now: scopeNow };
+
+export class LibraryObject extends makeUnitObject(libraryUnit, scopeOptions) {}
+export class VaultObject extends makeUnitObject(libraryVaultUnit, scopeOptions) {}
+
+/** The same scopes, which do by themselves what is to be done. */
+export class WorkingObject extends makeUnitObject(
+  (object) => makeScopeUnit(library, { onWork: () => object.wake() }),
+  { ...scopeOptions, work: scopeWork(library, scopeOptions) },
+) {}
+export class TickingObject extends makeUnitObject((object) => makeTickingUnit(() => object.wake()), {
+  ...scopeOptions,
+  work: async (unit, key) => {
+    ticks.push(key);
+    return (await unit.tick({})).nextAtMs;
+  },
+}) {}
+
+/** The same scopes with a history, which the runtime under test has none of. */
+export class HistoricObject extends makeUnitObject(libraryUnit, {
+  ...scopeOptions,
+  history: { namespace: (env) => env.HISTORIC, pointInTime: simulatedHistory },
+}) {
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+    startAnew(ctx);
+    super(ctx, env);
+  }
+
+  override async call(...input: Parameters<UnitObject['call']>): ReturnType<UnitObject['call']> {
+    const outcome = await super.call(...input);
+    remember(this.ctx, scopeNow());
+    return outcome;
+  }
+}
+
 /** The engine over the worker's own bindings. */
-export function openEngine(): Engine {
+export function openEngine(): Engine & EngineTools {
   return workerdEngine({
     namespaces: {
       'contract-notes': env.NOTES,
       'contract-guarded': env.GUARDED,
       'contract-migrating': env.MIGRATING,
+      [toolsUnit.kind]: env.TOOLS,
+      [otherToolsUnit.kind]: env.OTHER_TOOLS,
+      [secretUnit.kind]: env.SECRET,
     },
     onIncident: recordIncident,
+  });
+}
+
+/** An engine of scopes: the plain ones, or others of the same kind. */
+export function openScopeEngine(library: UnitNamespace = env.LIBRARY): Engine & EngineTools {
+  return workerdEngine({
+    rewind: library === env.HISTORIC,
+    namespaces: {
+      [libraryUnit.kind]: library,
+      [libraryVaultUnit.kind]: env.VAULT,
+      [tickingUnit.kind]: env.TICKING,
+    },
+    onIncident: recordScopeIncident,
   });
 }
 

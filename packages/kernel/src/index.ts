@@ -11,6 +11,7 @@ export type {
   Schedule,
   Subscription,
 } from './deliveries/declarations.ts';
+export { type DeliveryRoundOptions, runDeliveries } from './deliveries/round.ts';
 export {
   type DeliveryRunner,
   type DeliveryRunnerOptions,

@@ -18,10 +18,20 @@ import {
   type Rewound,
   type ScopeCopies,
   type ScopeRef,
+  type ScopeSnapshots,
+  type ScopeTables,
   type SnapshotRecord,
   toTimestamp,
 } from '@freehold/contracts';
-import type { Admit, Bookmark, EngineTools, SqlDatabase, UnitSnapshot, UnitTools } from '@freehold/store';
+import type {
+  Admit,
+  Bookmark,
+  Engine,
+  EngineTools,
+  SqlDatabase,
+  UnitSnapshot,
+  UnitTools,
+} from '@freehold/store';
 import { cellOf, isCut } from './data-window/columns.ts';
 import type { ScopeUnit } from './scope-unit.ts';
 import { redactScope } from './sealing/redact.ts';
@@ -29,7 +39,7 @@ import type { Vault } from './sealing/vault.ts';
 import type { Vertical } from './vertical.ts';
 
 export interface ScopeCopiesParts {
-  readonly engine: Partial<EngineTools>;
+  readonly engine: Pick<Engine, 'capabilities'> & Partial<EngineTools>;
   readonly unit: ScopeUnit;
   readonly vertical: Vertical;
   readonly vault: Vault | undefined;
@@ -39,7 +49,9 @@ export interface ScopeCopiesParts {
   readonly now: () => number;
 }
 
-export function makeScopeCopies(parts: ScopeCopiesParts): ScopeCopies {
+export function makeScopeCopies(
+  parts: ScopeCopiesParts,
+): ScopeCopies & ScopeSnapshots & Pick<ScopeTables, 'introspectScopeQuery'> {
   const { engine, unit, vertical, vault, requireOwned, newSnapshotId, now } = parts;
 
   const toolsOf = async (ref: ScopeRef): Promise<UnitTools> => {
@@ -64,8 +76,9 @@ export function makeScopeCopies(parts: ScopeCopiesParts): ScopeCopies {
   };
 
   return {
-    exportScopeLocal: async ({ format = 'sqlite', ...ref }) => {
-      const copy = await (await toolsOf(ref)).export(format);
+    exportScopeLocal: async ({ format, ...ref }) => {
+      const own = engine.capabilities.name === 'node' ? 'sqlite' : 'ndjson';
+      const copy = await (await toolsOf(ref)).export(format ?? own);
       return { format: copy.format, bookmark: copy.bookmark, body: copy.body };
     },
 

@@ -8,14 +8,11 @@ import {
   makeIdFactory,
   type OperationStub,
   PlatformError,
-  type ScopeConnector,
-  type ScopeCopies,
   type ScopeErasure,
-  type ScopeEventReads,
   type ScopeId,
   type ScopeRef,
-  type ScopeRequests,
-  type ScopeTables,
+  type ScopeRetries,
+  type ScopeSnapshots,
   type VerticalScopeHost,
 } from '@freehold/contracts';
 import type { BlobStore, Engine, EngineTools, UnitStub } from '@freehold/store';
@@ -30,14 +27,7 @@ import { withSubjectKeys } from './sealing/with-subject-keys.ts';
 export type ScopeStub = UnitStub<ScopeMethods>;
 
 /** The host of a vertical's scopes. */
-export interface ScopeHost
-  extends VerticalScopeHost,
-    ScopeEventReads,
-    ScopeRequests,
-    ScopeConnector,
-    ScopeErasure,
-    ScopeTables,
-    ScopeCopies {
+export interface ScopeHost extends VerticalScopeHost, ScopeSnapshots, ScopeRetries, ScopeErasure {
   /** The scope itself, for the vertical's own code, which knows whose it is. */
   scope(scopeId: string): ScopeStub;
   /** Files that belong to records. Every member rejects with `unsupported`, reason `no_blob_store`, without `blobs`. */

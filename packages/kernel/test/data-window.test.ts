@@ -20,6 +20,7 @@ CREATE TABLE pairs (left_key TEXT, right_key BLOB, note TEXT, PRIMARY KEY (left_
 CREATE TABLE reals (r REAL PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE shadowed (rowid TEXT, value INTEGER);
 CREATE TABLE "${ODD.replaceAll('"', '""')}" ("col""umn" TEXT);
+CREATE TABLE wide (${Array.from({ length: 120 }, (_, i) => `c${i}`).join(', ')});
 CREATE VIEW heavy AS SELECT n, label FROM plain WHERE weight > 10 ORDER BY n;
 `,
     },
@@ -151,6 +152,14 @@ test('values are shown as what they are, and what is shortened says so', async (
   expect((await page(window, { table: 'plain' })).truncated).toBe(false);
 });
 
+test('of a very wide table as many columns are shown as every engine answers, and it says so', async () => {
+  await using window = await openWindow();
+  await act(window, (ctx) => ctx.sql.run(`INSERT INTO wide (c0, c79, c119) VALUES (1, 2, 3)`));
+  const { rows, columns, truncated } = await page(window, { table: 'wide' });
+  expect([columns.length, rows[0]?.length, rows[0]?.[79], truncated]).toEqual([80, 80, 2, true]);
+  expect((await window.scope.tables({})).find(({ name }) => name === 'wide')?.columns).toHaveLength(120);
+});
+
 test('a column named rowid hides nothing, and odd names are only names', async () => {
   await using window = await openWindow();
   await act(window, (ctx) => {
@@ -194,6 +203,11 @@ test.each<[string, Query, object]>([
   [
     'a value too many',
     { table: 'plain', filters: [{ column: 'n', op: 'is null', value: 1 }] },
+    { reason: 'filter_value' },
+  ],
+  [
+    'a pattern that is too long',
+    { table: 'plain', filters: [{ column: 'label', op: 'like', value: 'x'.repeat(51) }] },
     { reason: 'filter_value' },
   ],
   ['a cursor that is none', { table: 'plain', cursor: 'bm9uZQ' }, { code: 'validation_failed' }],

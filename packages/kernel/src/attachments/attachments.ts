@@ -12,7 +12,6 @@ import {
 } from '@freehold/contracts';
 import type { BlobStore } from '@freehold/store';
 import type { ScopeStub } from '../scope-host.ts';
-import { ATTACHMENTS_KEPT_MS } from './attachment-methods.ts';
 
 /** How large one attachment may be, unless the vertical says otherwise: 50 MiB. */
 export const ATTACHMENT_BYTES_MAX = 50 * 1_024 * 1_024;
@@ -116,8 +115,6 @@ export function makeAttachments(options: AttachmentsOptions): Attachments {
     },
   };
 }
-
-export { ATTACHMENTS_KEPT_MS };
 
 /** A name is shown to people and put into headers and file systems by others. */
 function requireName(filename: string): void {

@@ -56,25 +56,38 @@ export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Three columns for one: what type the value has, the value as far as it is shown, and how long it is. */
+/**
+ * One column as JSON text that says of what type its value is, shows it as far as it is shown, and how long it is. One
+ * for one: an engine answers no more than a hundred.
+ */
 export function shownColumn(name: string): string {
   const c = quoted(name);
-  return `typeof(${c}), CASE typeof(${c})
-    WHEN 'text' THEN substr(${c}, 1, ${TEXT_SHOWN})
-    WHEN 'blob' THEN substr(${c}, 1, ${BYTES_SHOWN})
-    WHEN 'integer' THEN CASE WHEN ${c} BETWEEN -${SAFE} AND ${SAFE} THEN ${c} ELSE CAST(${c} AS TEXT) END
-    ELSE ${c} END, CASE WHEN typeof(${c}) IN ('text', 'blob') THEN length(${c}) END`;
+  return `CASE typeof(${c})
+    WHEN 'null' THEN NULL
+    WHEN 'text' THEN json_array('text', substr(${c}, 1, ${TEXT_SHOWN}), length(${c}))
+    WHEN 'blob' THEN json_array('blob', hex(substr(${c}, 1, ${BYTES_SHOWN})), length(${c}))
+    WHEN 'integer' THEN json_array('integer', CAST(${c} AS TEXT))
+    ELSE json_array('real', printf('%!.17g', ${c})) END`;
 }
 
-/** The cell of three columns of {@link shownColumn}. */
-export function shownCell(type: SqlValue, value: SqlValue, length: SqlValue): Cell {
-  if (value === null || type === 'null') return null;
-  if (value instanceof Uint8Array)
-    return { $bytes: Buffer.from(value).toString('base64url'), length: Number(length) };
-  if (type === 'integer' && typeof value === 'string') return { $integer: value };
-  if (typeof value === 'string' && Number(length) > value.length && [...value].length < Number(length))
-    return { $text: value, length: Number(length) };
-  return value;
+/** The cell of a {@link shownColumn}. */
+export function shownCell(shown: SqlValue): Cell {
+  if (shown === null) return null;
+  const [type, text, length] = JSON.parse(String(shown)) as [string, string, number];
+  switch (type) {
+    case 'text':
+      return length > TEXT_SHOWN ? { $text: text, length } : text;
+    case 'blob':
+      return { $bytes: Buffer.from(text, 'hex').toString('base64url'), length };
+    case 'integer': {
+      const number = Number(text);
+      return Number.isSafeInteger(number) ? number : { $integer: text };
+    }
+    default: {
+      const number = Number(text);
+      return Number.isFinite(number) ? number : text;
+    }
+  }
 }
 
 /** Any value of a query's row as a cell. */

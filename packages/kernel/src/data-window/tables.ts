@@ -15,8 +15,10 @@ import { isCut, quoted, shownCell, shownColumn, type TableShape, tableShapes } f
 
 /** Rows are counted up to here. */
 const COUNT_MAX = 100_000;
-/** Each column is read as three, and a statement has at most 2,000. */
-const COLUMNS_MAX = 600;
+/** How many columns of one table are shown: an engine answers a hundred at most, those of the key included. */
+const COLUMNS_MAX = 80;
+/** The longest pattern that every engine takes. */
+const LIKE_LENGTH_MAX = 50;
 
 /** The place of a row: for each column of the key its type and its value, bytes in hexadecimal. */
 const place = z.array(z.tuple([z.enum(['integer', 'real', 'text', 'blob']), z.string()])).max(64);
@@ -63,11 +65,11 @@ export function readTable(db: SqlDatabase, query: Omit<TableQuery, 'tenantId' | 
     conditions.push(after(keys, order, parsePlace(query.cursor, keys)));
   const offset = keys.length === 0 && query.cursor !== undefined ? parseOffset(query.cursor) : 0;
 
-  // One expression a column of the key, and three for each that is shown, told apart by their places.
   const selected = [...keys.flatMap(placed), ...columns.map(({ name }) => shownColumn(name))];
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.map(({ sql }) => sql).join(' AND ')}`;
   const by = keys.length === 0 ? '' : `ORDER BY ${keys.map((key) => `${key} ${order}`).join(', ')}`;
-  const names = Array.from({ length: keys.length * 2 + columns.length * 3 }, (_, i) => `c${i}`);
+  // Names of our own, for the columns may be called anything.
+  const names = selected.map((_, i) => `c${i}`);
   const rows = db.all<Record<string, SqlValue>>(
     `WITH shown (${names.join(', ')}) AS (
        SELECT ${selected.join(', ')} FROM ${quoted(shape.name)} ${where} ${by} LIMIT ? OFFSET ?
@@ -78,11 +80,8 @@ export function readTable(db: SqlDatabase, query: Omit<TableQuery, 'tenantId' | 
   );
   const shown = rows.slice(0, limit).map((row) => {
     const at = (i: number): SqlValue => row[`c${i}`] as SqlValue;
-    const first = keys.length * 2;
     return {
-      cells: columns.map((_, i) =>
-        shownCell(at(first + i * 3), at(first + i * 3 + 1), at(first + i * 3 + 2)),
-      ),
+      cells: columns.map((_, i) => shownCell(at(keys.length * 2 + i))),
       place: keys.map((_, i): Place[number] => [at(i * 2) as Place[number][0], String(at(i * 2 + 1))]),
     };
   });
@@ -140,6 +139,8 @@ function conditionOf(columns: readonly ColumnInfo[], { column, op, value }: Tabl
   const takesNone = op === 'is null' || op === 'is not null';
   if (takesNone !== (value === undefined))
     throw refused('filter_value', takesNone ? `"${op}" takes no value.` : `"${op}" takes a value.`);
+  if (op === 'like' && String(value).length > LIKE_LENGTH_MAX)
+    throw refused('filter_value', `A pattern has at most ${LIKE_LENGTH_MAX} characters.`);
   return value === undefined
     ? { sql: `${quoted(column)} ${op.toUpperCase()}`, params: [] }
     : { sql: `${quoted(column)} ${op} ?`, params: [value] };

@@ -45,8 +45,6 @@ export const DELIVERY_SQL = {
   schedule: 'SELECT pattern, next_at AS nextAtMs FROM _spine_schedules WHERE key = ?',
 } as const;
 
-export type DeliveryStore = ReturnType<typeof makeDeliveryStore>;
-
 export function makeDeliveryStore(db: SqlDatabase) {
   const remove = ({ subscriber, type, event }: DeliveryKey): void =>
     db.run(

@@ -52,11 +52,15 @@ type InvocationColumns = Omit<InvocationEvents['invocation'], 'startedAt'> & { r
 const COLUMNS = `id, type, entity_type AS entityType, entity_id AS entityId, actor, operation, invocation, cause,
   pii_class AS piiClass, subject, payload, at AS atMs`;
 
+/** SQLite prepares a statement anew whenever a value is bound to a bare `LIMIT ?`, which costs more than the reading. */
+const LIMIT = 'LIMIT ? + 0';
+
 export const EVENT_SQL = {
-  history: `SELECT ${COLUMNS} FROM _spine_events WHERE entity_type = ? AND entity_id = ? AND id > ? ORDER BY id LIMIT ?`,
+  history: `SELECT ${COLUMNS} FROM _spine_events WHERE entity_type = ? AND entity_id = ? AND id > ? ORDER BY id ${LIMIT}`,
   one: `SELECT ${COLUMNS} FROM _spine_events WHERE id = ?`,
-  effects: `SELECT ${COLUMNS} FROM _spine_events WHERE cause = ? ORDER BY id LIMIT ?`,
-  invocation: `SELECT ${COLUMNS} FROM _spine_events WHERE invocation = ? ORDER BY id LIMIT ?`,
+  exists: 'SELECT 1 FROM _spine_events WHERE id = ?',
+  effects: `SELECT ${COLUMNS} FROM _spine_events WHERE cause = ? ORDER BY id ${LIMIT}`,
+  invocation: `SELECT ${COLUMNS} FROM _spine_events WHERE invocation = ? ORDER BY id ${LIMIT}`,
   oneInvocation: `SELECT id, operation, principal, parent, cause, idempotency_key AS idempotencyKey,
       started_at AS startedAtMs, duration_ms AS durationMs, outcome FROM _spine_invocations WHERE id = ?`,
   version: 'SELECT id FROM _spine_events WHERE entity_type = ? AND entity_id = ? ORDER BY id DESC LIMIT 1',
@@ -211,7 +215,7 @@ export function makeEventStore(db: SqlDatabase, subjectKeys: SubjectKeys) {
       return row ? (recordsOf([row], sealed)[0] ?? null) : null;
     },
 
-    exists: (id: string): boolean => one(id) !== undefined,
+    exists: (id: string): boolean => db.get(EVENT_SQL.exists, id) !== undefined,
   };
 }
 

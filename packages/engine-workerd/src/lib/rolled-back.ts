@@ -1,0 +1,25 @@
+/** Work that is undone whatever becomes of it. */
+
+/** Carries a value out of the transaction that it undoes. */
+class RolledBack extends Error {
+  override readonly name = 'RolledBack';
+  readonly value: unknown;
+
+  constructor(value: unknown) {
+    super('rolled back');
+    this.value = value;
+  }
+}
+
+/** Runs work in a transaction, and keeps nothing of it but its value. */
+export function rolledBack<T>(storage: Pick<DurableObjectStorage, 'transactionSync'>, work: () => T): T {
+  try {
+    storage.transactionSync(() => {
+      throw new RolledBack(work());
+    });
+  } catch (error) {
+    if (error instanceof RolledBack) return error.value as T;
+    throw error;
+  }
+  throw new Error('a transaction that throws was committed');
+}

@@ -1,0 +1,147 @@
+/** Everything that an object can be asked as a tool: what works at once, and what the runtime must be asked for. */
+import { PlatformError } from '@freehold/contracts';
+import type { Bookmark, BookmarkPage, SqlRow, UnitRestored, UnitSnapshot } from '@freehold/store';
+import { rolledBack } from '../lib/rolled-back.ts';
+import type { AdmitStep } from './admission.ts';
+import type { StoredCopy } from './copy-store.ts';
+import {
+  admitOlder,
+  goBack,
+  goForward,
+  type Keeper,
+  listBookmarks,
+  type PointInTime,
+  type Ticket,
+} from './history.ts';
+import { makeObjectTools, type ObjectToolParts, type ObjectTools } from './object-tools.ts';
+import { engineCannot } from './refusals.ts';
+
+export interface ObjectMethodParts extends ObjectToolParts {
+  /** Null where the runtime keeps no history. */
+  readonly history: { readonly pointInTime: PointInTime; readonly keeper: Keeper } | null;
+  /** Runs whatever waits on the unit: what comes next is in line behind it. */
+  settle(): void;
+  /** The contents are others now: whatever is in memory of them goes. */
+  forget(): void;
+  /** Closes the unit, or opens it. */
+  readonly ticket: { get(): Ticket | null; set(ticket: Ticket | null): void };
+  /** Ends the object, to be started anew by whoever calls it next. */
+  leave(): void;
+}
+
+type Named = { readonly id: string; readonly name: string | null };
+type Target = { readonly bookmark: string } | { readonly atMs: number };
+
+/** What crosses to the object, by name. */
+export interface ToolMethods extends Omit<ObjectTools, 'copy' | 'snapshot' | 'restore'> {
+  copy(input: { readonly id: string }): Promise<StoredCopy>;
+  snapshot(input: Named): Promise<UnitSnapshot>;
+  restore(input: { readonly id: string; readonly steps: readonly AdmitStep[] }): Promise<UnitRestored>;
+  bookmarks(query: {
+    readonly atMs?: number;
+    readonly limit: number;
+    readonly cursor?: string;
+  }): Promise<BookmarkPage>;
+  rewind(input: { readonly target: Target }): Promise<Bookmark & { readonly undo: string }>;
+  leave(): void;
+  judgeRewound(input: { readonly steps: readonly AdmitStep[] }): readonly SqlRow[];
+  admitRewound(input: { readonly steps: readonly AdmitStep[] }): Promise<void>;
+  undoRewind(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** What an object that is on its way back in time still answers. */
+const WHILE_CLOSED: readonly string[] = ['leave', 'judgeRewound', 'admitRewound', 'undoRewind', 'rewind'];
+
+/** Whether a tool may be used while the object is closed. */
+export function isForClosed(tool: string): boolean {
+  return WHILE_CLOSED.includes(tool);
+}
+
+export function makeObjectMethods(parts: ObjectMethodParts): ToolMethods {
+  const { storage, history, settle, forget, ticket } = parts;
+  const tools = makeObjectTools(parts);
+
+  const requireHistory = (): NonNullable<ObjectMethodParts['history']> => {
+    if (!history && parts.definition.copies !== 'none')
+      throw engineCannot('The runtime keeps no history here.');
+    tools.requireCopies();
+    return history as NonNullable<ObjectMethodParts['history']>;
+  };
+  const present = async (): Promise<string | null> =>
+    history && parts.definition.copies !== 'none' ? history.pointInTime.current() : null;
+  const requireTicket = (): Ticket => {
+    const found = ticket.get();
+    if (!found)
+      throw new PlatformError('conflict', 'This is not being rewound.', { reason: 'not_rewinding' });
+    return found;
+  };
+  /** In line behind what was asked before. */
+  const inLine = <I, O>(work: (input: I) => O) => {
+    return (input: I): O => {
+      settle();
+      return work(input);
+    };
+  };
+
+  return {
+    ...tools,
+    inspect: inLine(tools.inspect),
+    judge: inLine(tools.judge),
+    copy: async ({ id }) => {
+      tools.requireCopies();
+      const bookmark = await present();
+      settle();
+      return tools.copy({ id, bookmark });
+    },
+    snapshot: async (named) => {
+      tools.requireCopies();
+      const bookmark = await present();
+      settle();
+      return tools.snapshot({ ...named, bookmark });
+    },
+    restore: async (input) => {
+      const undo = await present();
+      settle();
+      const loaded = tools.restore(input);
+      forget();
+      return { ...loaded, undo };
+    },
+
+    bookmarks: async (query) => listBookmarks(requireHistory().pointInTime, query, parts.now()),
+    rewind: async ({ target }) => {
+      const { pointInTime, keeper } = requireHistory();
+      settle();
+      const back = await goBack(pointInTime, keeper, target, parts.now());
+      ticket.set(back.ticket);
+      return back.reached;
+    },
+    leave: () => {
+      requireTicket();
+      parts.leave();
+    },
+    judgeRewound: ({ steps }) => {
+      requireTicket();
+      return rolledBack(storage, () => admitOlder(parts, steps));
+    },
+    admitRewound: async ({ steps }) => {
+      requireTicket();
+      storage.transactionSync(() => admitOlder(parts, steps));
+      forget();
+      await requireHistory().keeper.drop();
+      ticket.set(null);
+    },
+    undoRewind: async () => {
+      const { pointInTime, keeper } = requireHistory();
+      await goForward(pointInTime, keeper, requireTicket());
+      parts.leave();
+    },
+
+    remove: async () => {
+      settle();
+      const removed = Promise.all([storage.deleteAll(), storage.deleteAlarm()]);
+      forget();
+      await removed;
+    },
+  };
+}

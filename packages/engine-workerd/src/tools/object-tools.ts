@@ -1,0 +1,229 @@
+/**
+ * The tools of a unit on the side of its object: one method for each thing that whoever uses them asks of it. All but
+ * those of history work at once, so that nothing of the unit's own comes in between.
+ */
+import { PlatformError } from '@freehold/contracts';
+import {
+  type InspectRequest,
+  type InspectResult,
+  type SqlRow,
+  type UnitDefinition,
+  type UnitSnapshot,
+  unknownUnit,
+} from '@freehold/store';
+import { durableDatabase } from '../durable-database.ts';
+import { rolledBack } from '../lib/rolled-back.ts';
+import { type AdmitStep, takeSteps } from './admission.ts';
+import { makeCopyStore, PART_BYTES_MAX, type StoredCopy } from './copy-store.ts';
+import { dump } from './dump.ts';
+import { inspect } from './inspect.ts';
+import { type Loaded, load } from './load.ts';
+import { copyDamaged, copyForeign, unitHasNoCopies } from './refusals.ts';
+import { expectedSchema, migrateAll, requireSchema, takeDown } from './schema.ts';
+
+/** What the tools are made of. */
+export interface ObjectToolParts {
+  readonly storage: DurableObjectStorage;
+  readonly definition: Pick<UnitDefinition, 'kind' | 'migrations' | 'copies' | 'admit'>;
+  readonly key: string;
+  readonly copyBytesMax: number;
+  readonly now: () => number;
+}
+
+/** Copies on their way in or out that nobody came back for. */
+const UNFINISHED_KEPT_MS = 3_600_000;
+/** How many copies may be on their way at a time: each takes the place of the unit once more. */
+const UNFINISHED_MAX = 8;
+
+export type ObjectTools = ReturnType<typeof makeObjectTools>;
+
+export function makeObjectTools({ storage, definition, key, copyBytesMax, now }: ObjectToolParts) {
+  const { kind } = definition;
+  const store = makeCopyStore(storage.kv);
+
+  /** @throws PlatformError `not_found`, reason `unknown_unit`. */
+  const requireUnit = (): void => {
+    const journal = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '_spine_migrations'";
+    if (storage.sql.exec(journal).toArray().length === 0) throw unknownUnit(kind);
+  };
+
+  /** @throws PlatformError `unsupported`, reason `unit_has_no_copies`; and as {@link requireUnit}. */
+  const requireCopies = (): void => {
+    if (definition.copies === 'none') throw unitHasNoCopies(kind);
+    requireUnit();
+  };
+
+  /** Makes room for one more copy on its way. */
+  const admitUnfinished = (): void => {
+    store.sweep(now() - UNFINISHED_KEPT_MS);
+    if (store.list('export').length + store.list('staged').length < UNFINISHED_MAX) return;
+    throw new PlatformError('unavailable', 'Too many copies are under way here. Try again in a moment.', {
+      reason: 'too_many_copies',
+      headers: { 'retry-after': '60' },
+    });
+  };
+
+  const snapshotOf = ({ id, name, bytes, digest, bookmark, atMs }: StoredCopy): UnitSnapshot => ({
+    id,
+    name,
+    bytes,
+    digest,
+    bookmark,
+    atMs,
+  });
+
+  const requireSnapshot = (id: string): StoredCopy => {
+    requireCopies();
+    const found = store.find(id);
+    if (found?.use === 'snapshot') return found;
+    throw new PlatformError('not_found', 'There is no such snapshot.', { reason: 'unknown_snapshot' });
+  };
+
+  const stagedParts = function* (id: string): Generator<Uint8Array> {
+    const staged = store.find(id);
+    if (staged?.use !== 'staged') throw new TypeError('nothing is staged under this id');
+    for (let part = 0; part < staged.parts; part++) yield store.readPart(id, part);
+  };
+
+  /** Puts a staged copy in the place of everything. Call it in a transaction. */
+  const replace = (id: string, steps: readonly AdmitStep[]): { loaded: Loaded; rows: readonly SqlRow[] } => {
+    const { sql } = storage;
+    sql.exec('PRAGMA defer_foreign_keys = on');
+    takeDown(sql);
+    const expected = expectedSchema(storage, definition, now());
+    const loaded = load(sql, stagedParts(id), kind);
+    const staged = durableDatabase(storage, null);
+    try {
+      migrateAll(storage, definition, now());
+    } catch (error) {
+      throw error instanceof PlatformError
+        ? copyForeign('it cannot be brought to the present version', error)
+        : error;
+    }
+    requireSchema(sql, expected, definition);
+    requireWhole(sql);
+    definition.admit?.(staged, key);
+    const rows = takeSteps(staged, steps);
+    requireWhole(sql);
+    sql.exec('PRAGMA defer_foreign_keys = off');
+    return { loaded, rows };
+  };
+
+  return {
+    /** Writes a copy of this moment: to be read part by part, and dropped when that is done. */
+    copy: ({ id, bookmark }: { readonly id: string; readonly bookmark: string | null }): StoredCopy => {
+      requireCopies();
+      admitUnfinished();
+      const copy = { id, use: 'export', name: null, bookmark, atMs: now() } as const;
+      return storage.transactionSync(() =>
+        dump(storage.sql, store, copy, { kind, key, bytesMax: copyBytesMax }),
+      );
+    },
+
+    snapshot: (named: {
+      readonly id: string;
+      readonly name: string | null;
+      readonly bookmark: string | null;
+    }): UnitSnapshot => {
+      requireCopies();
+      if (store.find(named.id))
+        throw new PlatformError('conflict', 'There is a snapshot of this id.', { reason: 'snapshot_exists' });
+      const copy = { ...named, use: 'snapshot', atMs: now() } as const;
+      const limits = { kind, key, bytesMax: copyBytesMax };
+      return snapshotOf(storage.transactionSync(() => dump(storage.sql, store, copy, limits)));
+    },
+    snapshots: (): UnitSnapshot[] => {
+      requireCopies();
+      return store.list('snapshot').map(snapshotOf);
+    },
+    findSnapshot: ({ id }: { readonly id: string }): StoredCopy => requireSnapshot(id),
+    removeSnapshot: ({ id }: { readonly id: string }): void => {
+      requireSnapshot(id);
+      storage.transactionSync(() => store.drop(id));
+    },
+
+    readPart: ({ id, part }: { readonly id: string; readonly part: number }): Uint8Array =>
+      store.readPart(id, part),
+    /** Ends a copy that was on its way. A snapshot is none. */
+    drop: ({ id }: { readonly id: string }): void => {
+      if (store.find(id)?.use !== 'snapshot') storage.transactionSync(() => store.drop(id));
+    },
+
+    /** Takes in the next part of a copy that is to be restored. */
+    stage: ({
+      id,
+      part,
+      bytes,
+    }: {
+      readonly id: string;
+      readonly part: number;
+      readonly bytes: Uint8Array;
+    }): void => {
+      requireCopies();
+      const before = store.find(id);
+      if (!before) admitUnfinished();
+      if (
+        part !== (before?.parts ?? 0) ||
+        (before && before.use !== 'staged') ||
+        bytes.length > PART_BYTES_MAX
+      )
+        throw new TypeError('the parts of a copy come one after the other');
+      const total = (before?.bytes ?? 0) + bytes.length;
+      if (total > copyBytesMax) throw tooLarge(copyBytesMax);
+      storage.transactionSync(() => {
+        store.writePart(id, part, bytes);
+        store.save({
+          id,
+          use: 'staged',
+          name: null,
+          parts: part + 1,
+          bytes: total,
+          digest: '',
+          bookmark: null,
+          atMs: before?.atMs ?? now(),
+        });
+      });
+    },
+    /** What a judge reads of a staged copy, after what it did before. Nothing of it stays. */
+    judge: ({
+      id,
+      steps,
+    }: {
+      readonly id: string;
+      readonly steps: readonly AdmitStep[];
+    }): readonly SqlRow[] => {
+      requireCopies();
+      return rolledBack(storage, () => replace(id, steps).rows);
+    },
+    restore: ({ id, steps }: { readonly id: string; readonly steps: readonly AdmitStep[] }): Loaded => {
+      requireCopies();
+      return storage.transactionSync(() => {
+        const { loaded } = replace(id, steps);
+        store.drop(id);
+        return loaded;
+      });
+    },
+
+    inspect: (request: InspectRequest): InspectResult => {
+      requireCopies();
+      return inspect(storage, request, now);
+    },
+
+    requireCopies,
+  };
+}
+
+function requireWhole(sql: SqlStorage): void {
+  const found = sql.exec<{ quick_check: string }>('PRAGMA quick_check(1)').one();
+  if (found.quick_check !== 'ok') throw copyDamaged('its rows do not fit together');
+  if (sql.exec('PRAGMA foreign_key_check').toArray().length > 0)
+    throw copyDamaged('rows of it refer to rows that are missing');
+}
+
+function tooLarge(bytesMax: number): PlatformError {
+  return new PlatformError(
+    'payload_too_large',
+    `A copy that is restored here has at most ${Math.floor(bytesMax / 1_024 / 1_024)} MiB.`,
+    { reason: 'copy_too_large' },
+  );
+}

@@ -1,0 +1,60 @@
+/** Which of a statement's common table expressions end by themselves, as far as its text tells. */
+
+/** A quoted thing, a comment, a word, a number, or one other character. */
+const TOKEN =
+  /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?\*\/|[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*|\d+|\S/g;
+
+/** A common table expression that may produce so many rows has an end that is worth waiting for. */
+const ROWS_MAX = 1_000_000;
+
+/**
+ * The common table expressions whose text ends with `LIMIT n`, and that n: by their names in lower case. One of which
+ * there are two, and one without an end, is not among them.
+ */
+export function boundedExpressions(sql: string): ReadonlyMap<string, number> {
+  const tokens = (sql.match(TOKEN) ?? []).filter((token) => !/^(?:--|\/\*)/.test(token));
+  const found = new Map<string, number>();
+  const named = new Set<string>();
+  for (const [at, token] of tokens.entries()) {
+    if (!/^AS$/i.test(token)) continue;
+    let open = at + 1;
+    while (/^(?:NOT|MATERIALIZED)$/i.test(tokens[open] ?? '')) open += 1;
+    if (tokens[open] !== '(') continue;
+    const name = nameBefore(tokens, at);
+    const rows = limitOf(tokens.slice(open + 1, closing(tokens, open)));
+    if (named.has(name)) found.delete(name);
+    else if (rows !== null && rows <= ROWS_MAX) found.set(name, rows);
+    named.add(name);
+  }
+  return found;
+}
+
+/** `name AS` or `name (column, …) AS`. */
+function nameBefore(tokens: readonly string[], as: number): string {
+  let at = as - 1;
+  if (tokens[at] === ')') {
+    let depth = 0;
+    do {
+      if (tokens[at] === ')') depth += 1;
+      else if (tokens[at] === '(') depth -= 1;
+      at -= 1;
+    } while (depth > 0 && at >= 0);
+  }
+  return (tokens[at] ?? '').replace(/^["`[](.*)["`\]]$/s, '$1').toLowerCase();
+}
+
+function closing(tokens: readonly string[], open: number): number {
+  let depth = 0;
+  for (let at = open; at < tokens.length; at++) {
+    if (tokens[at] === '(') depth += 1;
+    else if (tokens[at] === ')') depth -= 1;
+    if (depth === 0) return at;
+  }
+  return tokens.length;
+}
+
+/** The rows of a body that ends with `LIMIT n` or `LIMIT n OFFSET m`, those that are passed over included. */
+function limitOf(body: readonly string[]): number | null {
+  const end = /(?:^|\s)LIMIT (\d+)(?: OFFSET (\d+))?$/i.exec(body.slice(-4).join(' '));
+  return end ? Number(end[1]) + Number(end[2] ?? 0) : null;
+}

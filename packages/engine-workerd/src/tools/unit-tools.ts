@@ -1,0 +1,158 @@
+/**
+ * The tools of a unit on the side of whoever uses them. A copy crosses to and from the object part by part, so that
+ * neither a slow reader nor a slow sender holds the object up.
+ */
+import { type Failure, fromFailure, PlatformError } from '@freehold/contracts';
+import type { Admit, CopyFormat, UnitCopy, UnitTools } from '@freehold/store';
+import { type AdmitStep, admitFromAfar } from './admission.ts';
+import { PART_BYTES_MAX, type StoredCopy } from './copy-store.ts';
+import type { ToolMethods } from './object-methods.ts';
+import { copyDamaged, engineCannot } from './refusals.ts';
+
+/** How the answer of an object arrives. */
+export type ToolOutcome =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly failure: Failure };
+
+/** Asks the object for one thing. Rejects when no answer came. */
+export type AskTool = (tool: string, input: unknown) => Promise<ToolOutcome>;
+
+/** Builds the tools over the way to the object. */
+export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
+  const ask = async <K extends keyof ToolMethods>(
+    tool: K,
+    ...[input]: Parameters<ToolMethods[K]>
+  ): Promise<Awaited<ReturnType<ToolMethods[K]>>> => {
+    const outcome = await send(tool, input);
+    if (!outcome.ok) throw fromFailure(outcome.failure);
+    return outcome.value as Awaited<ReturnType<ToolMethods[K]>>;
+  };
+
+  const requireText = async (format: CopyFormat): Promise<void> => {
+    await ask('requireCopies');
+    if (format !== 'ndjson')
+      throw engineCannot('A Durable Object cannot give its database file away, nor take one.');
+  };
+
+  /** A part stays what it is, so that it is asked for again when the object died meanwhile. */
+  const readPart = (id: string, part: number): Promise<Uint8Array> =>
+    ask('readPart', { id, part }).catch((error: unknown) => {
+      if (error instanceof PlatformError && error.reason === 'unit_unreachable')
+        return ask('readPart', { id, part });
+      throw error;
+    });
+
+  const bodyOf = ({ id, parts }: StoredCopy, end: () => Promise<void>): ReadableStream<Uint8Array> => {
+    let part = 0;
+    return new ReadableStream<Uint8Array>(
+      {
+        pull: async (controller) => {
+          try {
+            if (part === parts) {
+              await end();
+              return controller.close();
+            }
+            const bytes = await readPart(id, part);
+            part += 1;
+            controller.enqueue(bytes);
+          } catch (error) {
+            controller.error(error);
+          }
+        },
+        cancel: end,
+      },
+      // Nothing is fetched before somebody reads.
+      { highWaterMark: 0 },
+    );
+  };
+
+  /** Sends a copy to the object, where it waits under the id. */
+  const stage = async (id: string, body: ReadableStream<Uint8Array>): Promise<void> => {
+    let part = 0;
+    for await (const bytes of inParts(body)) {
+      await ask('stage', { id, part, bytes });
+      part += 1;
+    }
+    if (part === 0) throw copyDamaged('it is empty');
+  };
+
+  return {
+    export: async (format): Promise<UnitCopy> => {
+      await requireText(format);
+      const copy = await ask('copy', { id: newId() });
+      return { format, bookmark: copy.bookmark, body: bodyOf(copy, () => ask('drop', { id: copy.id })) };
+    },
+
+    restore: async (format, body, admit?: Admit) => {
+      const id = newId();
+      try {
+        await requireText(format);
+        await stage(id, body);
+        const steps: readonly AdmitStep[] = admit
+          ? await admitFromAfar(admit, (before) => ask('judge', { id, steps: before }))
+          : [];
+        return await ask('restore', { id, steps });
+      } catch (error) {
+        await body.cancel().catch(() => undefined);
+        await ask('drop', { id }).catch(() => undefined);
+        throw error;
+      }
+    },
+
+    snapshot: ({ id, name = null }) => ask('snapshot', { id, name }),
+    snapshots: () => ask('snapshots'),
+    openSnapshot: async (id) => {
+      const copy = await ask('findSnapshot', { id });
+      return { format: 'ndjson', bookmark: copy.bookmark, body: bodyOf(copy, async () => undefined) };
+    },
+    removeSnapshot: (id) => ask('removeSnapshot', { id }),
+
+    bookmarks: (query) => ask('bookmarks', query),
+    rewind: async (target, admit) => {
+      const rewound = await ask('rewind', { target });
+      try {
+        // The object ends without an answer, and starts anew at the bookmark.
+        await ask('leave').catch(() => undefined);
+        const steps: readonly AdmitStep[] = admit
+          ? await admitFromAfar(admit, (before) => ask('judgeRewound', { steps: before }))
+          : [];
+        await ask('admitRewound', { steps });
+        return rewound;
+      } catch (error) {
+        // What was not admitted must not stay; an object that does not hear of this stays closed.
+        await ask('undoRewind').catch(() => undefined);
+        throw error;
+      }
+    },
+
+    inspect: (request) => ask('inspect', request),
+    remove: () => ask('remove'),
+  };
+}
+
+/** What arrives, cut anew into parts of one size. @throws PlatformError `copy_damaged` when the sender breaks off. */
+async function* inParts(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let held: Uint8Array[] = [];
+  let bytes = 0;
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read().catch((cause: unknown) => {
+        throw cause instanceof PlatformError ? cause : copyDamaged('it broke off on its way', cause);
+      });
+      if (done) break;
+      held.push(value);
+      bytes += value.length;
+      if (bytes < PART_BYTES_MAX) continue;
+      const all = Buffer.concat(held);
+      const whole = all.length - (all.length % PART_BYTES_MAX);
+      for (let at = 0; at < whole; at += PART_BYTES_MAX)
+        yield new Uint8Array(all.subarray(at, at + PART_BYTES_MAX));
+      held = [all.subarray(whole)];
+      bytes = all.length - whole;
+    }
+    if (bytes > 0) yield new Uint8Array(Buffer.concat(held));
+  } finally {
+    reader.releaseLock();
+  }
+}

@@ -1,0 +1,103 @@
+/** The contract of personal data: sealed for its person, read by the vertical, and gone once the person is (spec C-20). */
+import { describe, expect, test } from 'vitest';
+import type { ScopeHostSetup } from './index.ts';
+import { type Library, librarian, observed, openLibrary } from './world.ts';
+
+const SECRET = 'Ada lives at Saint James Square 12';
+const reader = 'rdr_ada';
+const entity = { type: 'reader', id: reader };
+
+const note = ({ run }: Library, who = reader, text = SECRET, extra = {}) =>
+  run(librarian, 'reader/note', { reader: who, text }, extra);
+const notes = ({ ask }: Library, who = reader) => ask(librarian, 'reader/notes', { reader: who });
+const payloads = async ({ scope }: Library) =>
+  (await scope.history({ entity, limit: 10 })).items.map(({ payload }) => payload);
+
+/** What staff can see of a scope. */
+async function seen({ host, ref }: Library): Promise<string> {
+  const page = { ...ref, filters: [], order: 'asc' as const, limit: 50 };
+  return JSON.stringify([
+    await host.entityHistoryLocal({ ...ref, entityType: 'reader', entityId: reader, limit: 10 }),
+    await host.introspectScopeTable({ ...page, table: '_spine_events' }),
+    await host.introspectScopeTable({ ...page, table: '_spine_idempotency' }),
+    await host.introspectScopeTable({ ...page, table: 'notes' }),
+  ]);
+}
+
+export function erasureContract(setup: ScopeHostSetup): void {
+  describe('what is said about a person', () => {
+    test('is read by the vertical, and closed to everybody else', async () => {
+      const opened = await openLibrary(setup);
+      await note(opened, reader, SECRET, { idempotencyKey: 'k' });
+      await note(opened, 'rdr_bob', 'Bob');
+      expect(await notes(opened)).toEqual([SECRET]);
+      expect(await payloads(opened)).toEqual([{ text: SECRET }]);
+      const { host, ref } = opened;
+      const history = { ...ref, entityType: 'reader', entityId: reader, limit: 10 };
+      expect((await host.entityHistoryLocal(history)).items).toMatchObject([
+        { piiClass: 'direct', subject: reader, payload: { $sealed: expect.any(String) } },
+      ]);
+      expect(await seen(opened)).not.toContain('Ada lives');
+      expect(observed.incidents).toEqual([]);
+    });
+
+    test('is read by the vertical also after everything in memory is gone', async () => {
+      const opened = await openLibrary(setup);
+      const first = await note(opened, reader, SECRET, { idempotencyKey: 'k' });
+      await opened.reopen();
+      expect(await notes(opened)).toEqual([SECRET]);
+      await opened.reopen();
+      expect(await note(opened, reader, SECRET, { idempotencyKey: 'k' })).toEqual({
+        ...first,
+        replayed: true,
+      });
+    });
+  });
+
+  describe('somebody who is erased', () => {
+    test('is gone, and nobody else is', async () => {
+      const opened = await openLibrary(setup);
+      const { host, ref } = opened;
+      await note(opened);
+      await note(opened, 'rdr_bob', 'Bob');
+      const receipt = await host.shredSubjectLocal({ ...ref, subject: reader });
+      expect(receipt).toEqual({
+        subject: reader,
+        keyDigest: expect.stringMatching(/^[0-9a-f]{64}$/),
+        shreddedAt: expect.stringMatching(/Z$/),
+      });
+      expect(await payloads(opened)).toEqual([{ $shredded: { at: receipt.shreddedAt } }]);
+      expect(await notes(opened)).toEqual([]);
+      expect(await notes(opened, 'rdr_bob')).toEqual(['Bob']);
+      await opened.reopen();
+      expect(await payloads(opened)).toEqual([{ $shredded: { at: receipt.shreddedAt } }]);
+    });
+
+    test('is erased once: the receipt is the same, and nothing more is kept', async () => {
+      const opened = await openLibrary(setup);
+      const { host, ref } = opened;
+      await note(opened);
+      const receipt = await host.shredSubjectLocal({ ...ref, subject: reader });
+      await opened.reopen();
+      expect(await host.shredSubjectLocal({ ...ref, subject: reader })).toEqual(receipt);
+      await expect(note(opened)).rejects.toMatchObject({ code: 'conflict', reason: 'subject_shredded' });
+      expect(await opened.count('notes')).toEqual([0]);
+    });
+
+    test('may be somebody of whom nothing was kept, and of whom nothing ever will be', async () => {
+      const opened = await openLibrary(setup);
+      const receipt = await opened.host.shredSubjectLocal({ ...opened.ref, subject: reader });
+      expect(receipt).toMatchObject({ subject: reader, keyDigest: null });
+      await expect(note(opened)).rejects.toMatchObject({ code: 'conflict', reason: 'subject_shredded' });
+    });
+
+    test('is still known in another scope of the same tenant', async () => {
+      const one = await openLibrary(setup);
+      const other = await openLibrary(setup);
+      await note(one);
+      await note(other);
+      await one.host.shredSubjectLocal({ ...one.ref, subject: reader });
+      expect(await payloads(other)).toEqual([{ text: SECRET }]);
+    });
+  });
+}
