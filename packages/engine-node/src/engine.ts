@@ -1,28 +1,51 @@
 /** The embedded engine: one SQLite file a unit under a data directory, all in one process. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
 import {
   assertUnitKey,
   type Engine,
+  type EngineTools,
   failureOf,
   type IncidentSink,
   makeStub,
   type Outcome,
-  openUnit,
-  type RunningUnit,
   type UnitDefinition,
   type UnitMethods,
   type UnitOptions,
-  unknownUnit,
 } from '@freehold/store';
+import { requireFinished } from './archive/restore-data-directory.ts';
+import { type ArchiveOptions, type ArchiveStatus, makeShipper, type Shipper } from './archive/shipper.ts';
+import { makeCopyWorkers } from './copies/copy-workers.ts';
+import { openSwaps } from './copies/swap.ts';
+import { type HistoryDisk, historyDisk } from './durable-file.ts';
+import { type AnyUnit, type EngineParts, isWithoutCopies } from './engine-parts.ts';
+import type { HistoryLimits } from './history/retention.ts';
+import { makeTimesKeeper } from './history/times-keeper.ts';
+import { makeInspectors } from './inspect/inspect-unit.ts';
 import { lockDirectory } from './lock.ts';
-import { type NodeDatabase, openNodeDatabase } from './node-database.ts';
-import { isDamaged } from './sqlite-errors.ts';
+import { makeOpenUnits, type OpenUnits } from './open-units.ts';
+import { shuttingDown } from './shutting-down.ts';
+import { makeUnitAccess } from './unit-access.ts';
+import { type UnitFiles, unitFiles } from './unit-files.ts';
+import { makeUnitTools } from './unit-tools.ts';
 
 /** How many databases stay open unless told otherwise: each costs about two file handles and its page cache. */
 const OPEN_UNITS_MAX = 256;
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const HISTORY_MS = 7 * DAY_MS;
+const HISTORY_BYTES_MAX = 1024 * 1024 * 1024;
+/** How long a shutdown waits for the archive. */
+const SHIP_LAST_MS = 5_000;
+const NO_ARCHIVE: ArchiveStatus = {
+  state: 'off',
+  units: 0,
+  lagMs: 0,
+  shippedAtMs: null,
+  failures: 0,
+  lastError: null,
+};
+/** SQLite's own default (SQLite, "PRAGMA wal_autocheckpoint"): about four megabytes. */
+const LOG_FRAMES_MAX = 1_000;
 
 export interface NodeEngineOptions {
   /** The directory that holds everything; it is made when it is missing. One process at a time may use it. */
@@ -32,23 +55,42 @@ export interface NodeEngineOptions {
    * what it was asked before it is closed, so that the bound holds under load too.
    */
   readonly openUnitsMax?: number;
+  /** How far back a unit can be taken, in milliseconds. Default 7 days; 0 keeps no history. */
+  readonly historyMs?: number;
+  /** How many bytes the history of one unit may take: beyond, its window becomes shorter. Default 1 GiB. */
+  readonly historyBytesMax?: number;
+  /** Which kinds have a history. Default: `directory`, `identity`, and whatever begins with `scope-`. */
+  readonly hasHistory?: (kind: string) => boolean;
+  /**
+   * A place where every unit is kept a second time, a moment after each commit. Default: none. It must belong to this
+   * data directory, or to nobody.
+   */
+  readonly archive?: ArchiveOptions;
+  /** After how many pages the log of a unit with a history is moved into its file. Default 1,000. */
+  readonly logFramesMax?: number;
   /** Default: the system's clock, in milliseconds. */
   readonly now?: () => number;
   /** Default: the system's cryptographic source. */
   readonly random?: (bytes: number) => Uint8Array;
   /** Receives errors that nobody expected. */
   readonly onIncident: IncidentSink;
-}
-
-interface OpenUnit {
-  readonly database: NodeDatabase;
-  readonly unit: RunningUnit;
+  /** How the files of the history are written. For tests of a failing disk. */
+  readonly historyDisk?: HistoryDisk;
 }
 
 /** The embedded engine, with what its operator may ask of it. */
-export interface NodeEngine extends Engine {
+export interface NodeEngine extends Engine, EngineTools {
   /** How many databases are open at this moment. */
   readonly openUnits: number;
+  /** How far the archive is. */
+  archiveStatus(): ArchiveStatus;
+  /** Ships whatever the archive does not have yet. Rejects when that fails; it is then tried again by itself. */
+  flushArchive(): Promise<void>;
+  /**
+   * Removes the history of a unit that has left its window, also when nothing happens in the unit any more. To be
+   * called for every unit about once a day.
+   */
+  sweepHistory<M extends UnitMethods>(definition: UnitDefinition<M>, key: string): Promise<void>;
 }
 
 /**
@@ -56,115 +98,89 @@ export interface NodeEngine extends Engine {
  * @throws PlatformError `unavailable`, reason `data_directory_in_use` or `data_directory_unusable`.
  */
 export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
-  const {
-    dataDirectory,
-    openUnitsMax = OPEN_UNITS_MAX,
-    now = Date.now,
-    random = randomBytes,
-    onIncident,
-  } = options;
+  const { dataDirectory, openUnitsMax = OPEN_UNITS_MAX, onIncident } = options;
+  requireFinished(dataDirectory);
   const unlock = lockDirectory(dataDirectory);
-  /** In order of use: the first is the least recently used. */
-  const open = new Map<string, OpenUnit>();
+  const inspectors = makeInspectors();
+  const times = makeTimesKeeper((files) => units.peek(files)?.history);
+  const random = options.random ?? randomBytes;
+  const parts: EngineParts = {
+    dataDirectory,
+    now: options.now ?? Date.now,
+    random,
+    onIncident,
+    workers: makeCopyWorkers(dataDirectory, () => Buffer.from(randomBytes(8)).toString('hex')),
+    swaps: orElse(() => openSwaps(dataDirectory), unlock),
+    disk: options.historyDisk ?? historyDisk,
+    logFramesMax: options.logFramesMax ?? LOG_FRAMES_MAX,
+    historyOf: makeHistoryOf(options),
+    onChange: (files) => {
+      times.touch(files);
+      shipper?.touch(files);
+    },
+    onRemove: (files) => shipper?.remove(files),
+  };
+  const units = makeOpenUnits(parts, openUnitsMax);
+  const shipper = options.archive && startShipper(parts, units, options.archive);
   let closing: Promise<void> | undefined;
 
-  const find = <M extends UnitMethods>(
-    definition: UnitDefinition<M>,
-    key: string,
-    path: string,
-    unitOptions: UnitOptions,
-  ): OpenUnit => {
-    const found = open.get(path);
-    if (found) {
-      open.delete(path);
-      open.set(path, found);
-      return found;
-    }
-    if (!unitOptions.create && !existsSync(path)) throw unknownUnit(definition.kind);
-    const opened = openFile(definition, key, path, unitOptions);
-    makeRoom();
-    open.set(path, opened);
-    return opened;
+  const requireOpen = (): void => {
+    if (closing) throw shuttingDown();
   };
 
-  const openFile = <M extends UnitMethods>(
-    definition: UnitDefinition<M>,
-    key: string,
-    path: string,
-    unitOptions: UnitOptions,
-  ): OpenUnit => {
-    const database = openOrRefuse(path, definition.kind, unitOptions);
-    try {
-      const unit = openUnit(
-        definition,
-        {
-          key,
-          db: database.db,
-          guarded: (guard) => database.guarded(guard),
-          transact: (work) => database.transact(work),
-          schedule: (task) => void setImmediate(task),
-          now,
-          random,
-          onIncident,
-        },
-        unitOptions,
-      );
-      return { database, unit };
-    } catch (error) {
-      database.close();
-      throw isDamaged(error) ? unreadable(definition.kind, error) : error;
-    }
-  };
-
-  const makeRoom = (): void => {
-    for (const [path, { unit, database }] of open) {
-      if (open.size < openUnitsMax) return;
-      unit.drain();
-      // Only a unit whose call is on the stack right now is not idle after this.
-      if (!unit.idle) continue;
-      open.delete(path);
-      database.close();
-    }
-  };
-
-  const call = <M extends UnitMethods>(
-    definition: UnitDefinition<M>,
-    key: string,
-    path: string,
+  const call = (
+    definition: AnyUnit,
+    files: UnitFiles,
     unitOptions: UnitOptions,
     { method, input }: { readonly method: string; readonly input: unknown },
   ): Promise<Outcome> => {
     try {
-      if (closing) throw shuttingDown();
-      return find(definition, key, path, unitOptions).unit.call(method, input);
+      requireOpen();
+      return units.find(files, definition, unitOptions).unit.call(method, input);
     } catch (error) {
       // A unit that cannot be opened is for the operator to know too, though its caller is told in our words.
       const isExpected = error instanceof PlatformError && (error.status < 500 || closing !== undefined);
-      if (!isExpected) onIncident(causeOf(error), { kind: definition.kind, key, method });
+      if (!isExpected) onIncident(causeOf(error), { kind: files.kind, key: files.key, method });
       return Promise.resolve({ ok: false, failure: failureOf(error) });
     }
   };
 
   const closeAll = async (): Promise<void> => {
-    // A transaction is synchronous: after one turn of the queue, none is on the stack.
-    await Promise.resolve();
-    for (const { unit, database } of open.values()) {
-      unit.drain();
-      database.close();
-    }
-    open.clear();
+    // What only reads is not waited for.
+    inspectors.close();
+    await shipLast(shipper);
+    await units.closeAll();
+    times.close();
+    parts.workers.close();
     unlock();
   };
 
+  const accessTo = (definition: AnyUnit, key: string) => {
+    assertUnitKey(key);
+    shipper?.know(definition);
+    return makeUnitAccess(parts, units, {
+      definition,
+      files: unitFiles(dataDirectory, definition.kind, key),
+    });
+  };
+
   return {
-    capabilities: { name: 'node', rewind: false },
+    capabilities: { name: 'node', rewind: true },
     get openUnits() {
-      return open.size;
+      return units.size;
     },
     unit: (definition, key, unitOptions = {}) => {
       assertUnitKey(key);
-      const path = join(dataDirectory, definition.kind, `${key}.sqlite`);
-      return makeStub((method, input) => call(definition, key, path, unitOptions, { method, input }));
+      shipper?.know(definition);
+      const files = unitFiles(dataDirectory, definition.kind, key);
+      return makeStub((method, input) => call(definition, files, unitOptions, { method, input }));
+    },
+    tools: (definition, key) => makeUnitTools(accessTo(definition, key), { inspectors, requireOpen }),
+    archiveStatus: () => shipper?.status ?? NO_ARCHIVE,
+    flushArchive: async () => shipper?.flush(),
+    sweepHistory: async (definition, key) => {
+      requireOpen();
+      await accessTo(definition, key).open().history?.sweep();
     },
     close: () => {
       closing ??= closeAll();
@@ -173,30 +189,53 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
   };
 }
 
-function causeOf(error: unknown): unknown {
-  return error instanceof PlatformError ? (error.cause ?? error) : error;
-}
-
-function openOrRefuse(path: string, kind: string, { create }: UnitOptions): NodeDatabase {
+/** Gives the directory back when it cannot be opened after all. */
+function orElse<T>(open: () => T, giveUp: () => void): T {
   try {
-    if (create) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    return openNodeDatabase(path);
-  } catch (cause) {
-    throw unreadable(kind, cause);
+    return open();
+  } catch (error) {
+    giveUp();
+    throw error;
   }
 }
 
-function unreadable(kind: string, cause: unknown): PlatformError {
-  return new PlatformError(
-    'unavailable',
-    `The database of this ${kind} cannot be opened. It was left untouched.`,
-    { reason: 'unit_unreadable', cause },
-  );
+function makeHistoryOf(options: NodeEngineOptions): (definition: AnyUnit) => HistoryLimits | null {
+  const {
+    historyMs = HISTORY_MS,
+    historyBytesMax = HISTORY_BYTES_MAX,
+    hasHistory = (kind) => kind === 'directory' || kind === 'identity' || kind.startsWith('scope-'),
+  } = options;
+  return (definition) => {
+    if (isWithoutCopies(definition)) return null;
+    if (historyMs > 0 && hasHistory(definition.kind)) return { historyMs, historyBytesMax };
+    // An archive consists of the same files; of the past only as much is kept as leads to the present.
+    return options.archive ? { historyMs: 0, historyBytesMax } : null;
+  };
 }
 
-function shuttingDown(): PlatformError {
-  return new PlatformError('unavailable', 'The platform is shutting down. Try again in a moment.', {
-    reason: 'shutting_down',
-    headers: { 'retry-after': '5' },
+function startShipper(parts: EngineParts, units: OpenUnits, options: ArchiveOptions): Shipper {
+  const random = (bytes: number): Buffer => Buffer.from(parts.random(bytes));
+  return makeShipper({
+    ...options,
+    dataDirectory: parts.dataDirectory,
+    now: parts.now,
+    jitter: () => random(4).readUInt32BE() / 2 ** 32,
+    newId: () => random(16).toString('hex'),
+    accessTo: (definition, files) => makeUnitAccess(parts, units, { definition, files }),
+    report: (error, { kind, key }) => parts.onIncident(error, { kind, key, method: 'archive' }),
   });
+}
+
+/** Whatever does not arrive in time is shipped after the next start. */
+async function shipLast(shipper: Shipper | undefined): Promise<void> {
+  if (!shipper) return;
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, SHIP_LAST_MS);
+  await Promise.race([shipper.flush().catch(() => undefined), late]);
+  await Promise.race([shipper.stop(), late]);
+  clearTimeout(timer);
+}
+
+function causeOf(error: unknown): unknown {
+  return error instanceof PlatformError ? (error.cause ?? error) : error;
 }

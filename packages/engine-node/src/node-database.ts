@@ -24,18 +24,42 @@ export interface NodeDatabase {
   guarded(options: GuardOptions): SqlDatabase;
   /** Runs `work` in one transaction, durable when this returns (`synchronous=FULL`). */
   transact(work: () => void): void;
+  /** How many committed frames the write-ahead log has. */
+  logFrames(): number;
+  /** Moves the log into the file and truncates it. False when somebody else reads the database: nothing is lost. */
+  emptyLog(): boolean;
+  /** Whether SQLite empties the log by itself, at its default of 1,000 frames. It does unless the log is ours. */
+  emptyLogByItself(does: boolean): void;
   close(): void;
+  /** Closes without moving the log into the file: what only the log holds stays there for the next opening. */
+  closeWithLog(): void;
 }
+
+export interface NodeDatabaseOptions {
+  /** True leaves it to the caller when the log is emptied. Default false. */
+  readonly ownLog?: boolean;
+  /** True overwrites deleted bytes in the file. Default false. */
+  readonly secureDelete?: boolean;
+}
+
+const LOG_FRAMES_DEFAULT = 1_000;
+const BUSY_TIMEOUT_MS = 5_000;
 
 /**
  * Opens a database file in write-ahead-log mode with a synchronised commit.
  * @param path the file; it is created when it is missing.
  * @throws the SQLite error of a file that is not a database or cannot be opened.
  */
-export function openNodeDatabase(path: string): NodeDatabase {
-  const connection = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: 5_000 });
+export function openNodeDatabase(path: string, options: NodeDatabaseOptions = {}): NodeDatabase {
+  const connection = new DatabaseSync(path, { enableForeignKeyConstraints: true, timeout: BUSY_TIMEOUT_MS });
   try {
     connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF');
+    if (options.ownLog) {
+      connection.exec('PRAGMA wal_autocheckpoint = 0');
+      // What an earlier process left in the log is known from the first reading on.
+      connection.prepare('SELECT count(*) FROM sqlite_master').get();
+    }
+    if (options.secureDelete) connection.exec('PRAGMA secure_delete = ON');
     connection.enableDefensive(true);
   } catch (error) {
     connection.close();
@@ -49,8 +73,13 @@ export function openNodeDatabase(path: string): NodeDatabase {
     guard !== null && isRefused(guard, action, first, second) ? constants.SQLITE_DENY : constants.SQLITE_OK,
   );
 
+  // Statements are never `run`: that answers the last rowid, and throws, after it has executed the statement, once that
+  // is no safe integer. For a COMMIT that would be the difference between kept and not kept.
   const begin = connection.prepare('BEGIN IMMEDIATE');
   const commit = connection.prepare('COMMIT');
+  // Empties nothing, and answers: whether somebody was in the way, frames in the log, frames moved (SQLite 3.51).
+  const countFrames = connection.prepare('PRAGMA wal_checkpoint(NOOP)');
+  countFrames.setReturnArrays(true);
   let depth = 0;
   /**
    * Set once the database gave the transaction up. Until the outermost frame has unwound, every statement would
@@ -73,28 +102,28 @@ export function openNodeDatabase(path: string): NodeDatabase {
   const savepoint = <T>(work: () => T): T => {
     if (lost) throw lost;
     const marks = savepointStatements(depth);
-    marks.open.run();
+    marks.open.get();
     return framed(() => {
       try {
         const value = work();
-        if (!lost) marks.release.run();
+        if (!lost) marks.release.get();
         return value;
       } catch (error) {
         if (lost !== null || !connection.isTransaction) throw lose(error);
-        marks.rollback.run();
-        marks.release.run();
+        marks.rollback.get();
+        marks.release.get();
         throw error;
       }
     });
   };
 
   const transact = (work: () => void): void => {
-    begin.run();
+    begin.get();
     framed(() => {
       try {
         work();
         if (lost) throw lost;
-        commit.run();
+        commit.get();
       } catch (error) {
         if (connection.isTransaction) connection.exec('ROLLBACK');
         throw error;
@@ -136,7 +165,7 @@ export function openNodeDatabase(path: string): NodeDatabase {
       return cached.statement;
     };
     return {
-      run: (sql, ...params) => under(() => void bound(sql, params).run(...params)),
+      run: (sql, ...params) => under(() => void bound(sql, params).get(...params)),
       get: <Row>(sql: string, ...params: readonly SqlValue[]) =>
         under(() => bound(sql, params).get(...params) as Row | undefined),
       all: <Row>(sql: string, ...params: readonly SqlValue[]) =>
@@ -167,7 +196,29 @@ export function openNodeDatabase(path: string): NodeDatabase {
       return known;
     },
     transact,
+    logFrames: () => (countFrames.get() as unknown as readonly number[])[1] as number,
+    emptyLog: () => {
+      // Whoever reads the database may take long, and nobody here waits for them.
+      connection.exec('PRAGMA busy_timeout = 0');
+      try {
+        return connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0;
+      } finally {
+        connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+      }
+    },
+    emptyLogByItself: (does) =>
+      connection.exec(`PRAGMA wal_autocheckpoint = ${does ? LOG_FRAMES_DEFAULT : 0}`),
     close: () => connection.close(),
+    closeWithLog: () => {
+      // Only the last connection empties the log when it closes, and this one cannot, because it cannot write.
+      const last = new DatabaseSync(path, { readOnly: true });
+      try {
+        last.prepare('SELECT count(*) FROM sqlite_master').get();
+      } finally {
+        connection.close();
+        last.close();
+      }
+    },
   };
 }
 

@@ -1,0 +1,61 @@
+/**
+ * One data directory an archive. Without this, a platform that is started on an empty disk with the settings of the old
+ * one would begin to replace the only copy there is.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PlatformError } from '@freehold/contracts';
+import { makeDirectory, writeDurably } from '../durable-file.ts';
+import type { Archive } from './archive.ts';
+import { getObject, OWNER, putObject } from './objects.ts';
+
+/** What a data directory keeps for its archive. */
+export function archiveDirectory(dataDirectory: string): string {
+  return join(dataDirectory, '.archive');
+}
+
+/**
+ * Makes sure that an archive is this directory's, taking one that is nobody's.
+ * @throws PlatformError `conflict`, reason `archive_not_ours`.
+ */
+export async function requireOwnership(
+  archive: Archive,
+  dataDirectory: string,
+  newId: () => string,
+): Promise<void> {
+  const own = ownerIdOf(dataDirectory, newId);
+  const owner = await ownerOf(archive);
+  if (owner === own) return;
+  if (owner !== null)
+    throw new PlatformError(
+      'conflict',
+      'The archive belongs to another data directory. Restore from it, or give this one a place of its own.',
+      { reason: 'archive_not_ours' },
+    );
+  await takeOwnership(archive, dataDirectory, newId);
+}
+
+/** Makes an archive this directory's, whosever it was. */
+export async function takeOwnership(
+  archive: Archive,
+  dataDirectory: string,
+  newId: () => string,
+): Promise<void> {
+  await putObject(archive, OWNER, new TextEncoder().encode(ownerIdOf(dataDirectory, newId)));
+}
+
+async function ownerOf(archive: Archive): Promise<string | null> {
+  for await (const key of archive.list(OWNER))
+    if (key === OWNER) return new TextDecoder().decode(await getObject(archive, OWNER));
+  return null;
+}
+
+function ownerIdOf(dataDirectory: string, newId: () => string): string {
+  const directory = archiveDirectory(dataDirectory);
+  const path = join(directory, 'id');
+  if (!existsSync(path)) {
+    makeDirectory(directory);
+    writeDurably(path, newId());
+  }
+  return readFileSync(path, 'utf8');
+}

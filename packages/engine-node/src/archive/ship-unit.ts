@@ -1,0 +1,154 @@
+/**
+ * Brings one unit's archive up to date: the files of its history and its snapshots, and what is only in its log still.
+ * Everything is taken from one moment, sent in an order in which every beginning is of use, and only then is removed
+ * what it replaced.
+ */
+import { existsSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { zstdCompress } from 'node:zlib';
+import { listHistory } from '../history/history-directory.ts';
+import type { LiveLog } from '../history/live-log.ts';
+import { encodePart, type PartDescription } from '../history/part.ts';
+import { FAST } from '../history/segment-writer.ts';
+import type { UnitAccess } from '../unit-access.ts';
+import type { Archive } from './archive.ts';
+import { piecesOf, readPiece } from './local-files.ts';
+import { putObject, unitPrefix } from './objects.ts';
+
+/** What the archive has of a unit. */
+export interface RemoteUnit {
+  /** Names below the unit's prefix. */
+  readonly names: Set<string>;
+}
+
+/** The unit changed under the hands of whoever shipped it: nothing is wrong, and it is begun again. */
+export class UnitMoved extends Error {
+  override readonly name = 'UnitMoved';
+}
+
+/** Frames that are only in the log: a part of it as it will be sent. */
+interface TailPart {
+  readonly name: string;
+  readonly log: LiveLog;
+  readonly description: PartDescription;
+}
+
+const compress = promisify(zstdCompress);
+
+/** Reads what the archive has of a unit. */
+export async function readRemote(archive: Archive, unit: UnitAccess): Promise<RemoteUnit> {
+  const prefix = unitPrefix(unit.files);
+  const names = new Set<string>();
+  for await (const key of archive.list(prefix)) names.add(key.slice(prefix.length));
+  return { names };
+}
+
+/**
+ * Ships it.
+ * @throws UnitMoved, `not_found` for a unit that is gone, and what the archive throws.
+ */
+export async function shipUnit(archive: Archive, unit: UnitAccess, { names }: RemoteUnit): Promise<void> {
+  const { files } = unit;
+  const opened = needsOpening(unit) ? unit.open() : unit.peek();
+  await opened?.history?.begin();
+  const local = atOnce(() => piecesOf(files));
+  const tail = tailOf(unit, names);
+  const put = async (name: string, bytes: Uint8Array): Promise<void> => {
+    await putObject(archive, unitPrefix(files) + name, bytes);
+    names.add(name);
+  };
+
+  for (const piece of local)
+    if (!names.has(piece.name)) await put(piece.name, await readPiece(piece).catch(rethrowMoved));
+  for (const part of tail.parts) await put(part.name, await encodeTail(unit, part));
+
+  const wanted = new Set([...local, ...tail.parts].map(({ name }) => name));
+  for (const name of [...names]) {
+    if (wanted.has(name) || tail.isWanted(name)) continue;
+    await archive.delete(unitPrefix(files) + name);
+    names.delete(name);
+  }
+}
+
+/** A closed unit is all in its files, unless it has no history yet or was not closed in order. */
+function needsOpening({ files, peek }: UnitAccess): boolean {
+  return peek() === undefined && (existsSync(files.wal) || listHistory(files.history).bases.length === 0);
+}
+
+/** What the log holds beyond the segments and beyond what the archive has of it. */
+function tailOf(
+  { peek }: UnitAccess,
+  names: ReadonlySet<string>,
+): { readonly parts: readonly TailPart[]; isWanted(name: string): boolean } {
+  const { log = null, frames = 0 } = peek()?.history?.mark() ?? {};
+  if (!log) return { parts: [], isWanted: () => false };
+  const { archivedFrame, after } = log;
+  const isWanted = (name: string): boolean => {
+    const tail = parseTailName(name);
+    return tail?.salt === log.header.salt && tail.last > archivedFrame;
+  };
+  const sent = [...names].filter(isWanted).map((name) => parseTailName(name)?.last ?? 0);
+  const parts: TailPart[] = [];
+  for (let first = Math.max(archivedFrame, ...sent) + 1; first <= frames; ) {
+    const last = log.endOfPart(first, frames);
+    const description = { n: 0, ...log.describe(first, last) };
+    parts.push({
+      name: tailName({ afterSeq: after.seq, first, last, salt: log.header.salt }),
+      log,
+      description,
+    });
+    first = last + 1;
+  }
+  return { parts, isWanted };
+}
+
+/** While it is held, the log is not emptied; whether it was before, its salt tells. */
+async function encodeTail(unit: UnitAccess, { log, description }: TailPart): Promise<Uint8Array> {
+  const letGo = await unit.holds.take();
+  try {
+    if (unit.peek()?.history?.mark().log !== log) throw new UnitMoved('the log was emptied');
+    const frames = await log.readFrames(description.first, description.last);
+    return Buffer.concat(encodePart(description, await compress(frames, FAST)));
+  } finally {
+    letGo();
+  }
+}
+
+export interface TailName {
+  /** The commit that the log follows. */
+  readonly afterSeq: number;
+  readonly first: number;
+  readonly last: number;
+  readonly salt: string;
+}
+
+function tailName({ afterSeq, first, last, salt }: TailName): string {
+  const digits = (value: number, width: number): string => String(value).padStart(width, '0');
+  return `tail/${digits(afterSeq, 12)}-${digits(first, 9)}-${digits(last, 9)}-${salt}`;
+}
+
+/** Null for the name of another object. */
+export function parseTailName(name: string): TailName | null {
+  const found = /^tail\/(\d{12})-(\d{9})-(\d{9})-([0-9a-f]{16})$/.exec(name);
+  if (!found) return null;
+  return {
+    afterSeq: Number(found[1]),
+    first: Number(found[2]),
+    last: Number(found[3]),
+    salt: found[4] ?? '',
+  };
+}
+
+/** A file may vanish between the listing and the look at it: it was merged with another, or became too old. */
+function atOnce<T>(look: () => T): T {
+  try {
+    return look();
+  } catch (error) {
+    return rethrowMoved(error);
+  }
+}
+
+function rethrowMoved(error: unknown): never {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new UnitMoved('a file is gone');
+  throw error;
+}

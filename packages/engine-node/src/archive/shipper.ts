@@ -1,0 +1,255 @@
+/**
+ * Keeps an archive up to date behind everybody's back: which units are to be shipped, when, and how often it failed.
+ * It holds names, not bytes, so a store that is away for days costs nothing but the delay.
+ */
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { PlatformError } from '@freehold/contracts';
+import { type AnyUnit, isWithoutCopies } from '../engine-parts.ts';
+import type { UnitAccess } from '../unit-access.ts';
+import { type UnitFiles, unitFiles } from '../unit-files.ts';
+import type { Archive } from './archive.ts';
+import { requireOwnership } from './ownership.ts';
+import { makeRemovals } from './removals.ts';
+import { type SealArchive, shipPresent } from './ship-present.ts';
+import { type RemoteUnit, readRemote, shipUnit, UnitMoved } from './ship-unit.ts';
+
+export interface ArchiveOptions {
+  readonly archive: Archive;
+  /** How long after a commit it is shipped, in milliseconds. Default 1,000. */
+  readonly intervalMs?: number;
+  /** Encrypts the contents of units of which there are no copies. Default: they are sent as they are. */
+  readonly sealArchive?: SealArchive;
+}
+
+/** What the operator may know. */
+export interface ArchiveStatus {
+  /** `refused`: the archive belongs to another data directory, and nothing is sent. */
+  readonly state: 'off' | 'current' | 'shipping' | 'failing' | 'refused';
+  /** How many units have something that the archive does not. */
+  readonly units: number;
+  /** How long the oldest of that has been waiting, in milliseconds. */
+  readonly lagMs: number;
+  /** When a unit was last brought up to date. */
+  readonly shippedAtMs: number | null;
+  /** How often in a row it failed, and what was said last. */
+  readonly failures: number;
+  readonly lastError: string | null;
+}
+
+export interface ShipperParts extends ArchiveOptions {
+  readonly dataDirectory: string;
+  readonly now: () => number;
+  /** A number from 0 to 1, to spread retries. */
+  readonly jitter: () => number;
+  readonly newId: () => string;
+  readonly accessTo: (definition: AnyUnit, files: UnitFiles) => UnitAccess;
+  readonly report: (error: unknown, files: UnitFiles) => void;
+}
+
+export interface Shipper {
+  readonly status: ArchiveStatus;
+  /** Tells of a kind, so that its units are shipped that nobody has used yet. */
+  know(definition: AnyUnit): void;
+  /** Tells that a unit has something new. Costs next to nothing. */
+  touch(files: UnitFiles): void;
+  /** Tells that a unit is about to be taken away. */
+  remove(files: UnitFiles): void;
+  /** Ships everything that waits; rejects with the first failure. */
+  flush(): Promise<void>;
+  /** Starts nothing any more, and resolves when nothing is under way. */
+  stop(): Promise<void>;
+}
+
+const INTERVAL_MS = 1_000;
+/** Retries begin here, double, and end there. */
+const RETRY_MIN_MS = 1_000;
+const RETRY_MAX_MS = 60_000;
+/** How many units are sent at once. */
+const CONCURRENCY = 4;
+/** Of how many units it is remembered what the archive has; of the others it is looked up. */
+const REMEMBERED_MAX = 1_000;
+/** How long it is believed that the archive is ours: somebody may have restored it elsewhere, and go on there. */
+const OWNED_MS = 60_000;
+
+export function makeShipper(parts: ShipperParts): Shipper {
+  const { intervalMs = INTERVAL_MS, sealArchive = (bytes) => bytes, dataDirectory, now } = parts;
+  const definitions = new Map<string, AnyUnit>();
+  /** What waits, and since when, oldest first. */
+  const waiting = new Map<string, { readonly files: UnitFiles; readonly sinceMs: number }>();
+  const remotes = new Map<string, RemoteUnit>();
+  const removals = makeRemovals(dataDirectory);
+  /** The store itself failed in this round, rather than one unit: the others would only wait for it too. */
+  let isDown = false;
+  const archive = watched(parts.archive, () => {
+    isDown = true;
+  });
+  let ownedAtMs: number | null = null;
+  let isRefused = false;
+  let isStopped = false;
+  let failures = 0;
+  let lastError: string | null = null;
+  let shippedAtMs: number | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let round: Promise<void> | undefined;
+
+  const touch = (files: UnitFiles): void => {
+    if (waiting.has(files.database)) return;
+    waiting.set(files.database, { files, sinceMs: now() });
+    schedule(intervalMs);
+  };
+
+  const schedule = (delayMs: number): void => {
+    if (isStopped || isRefused || round) return;
+    timer ??= setTimeout(() => void ship().catch(() => undefined), delayMs).unref();
+  };
+
+  /** One round after another, never two at once. */
+  const ship = (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    round ??= shipWaiting().finally(() => {
+      round = undefined;
+      if (waiting.size > 0) schedule(failures === 0 ? intervalMs : retryMs());
+    });
+    return round;
+  };
+
+  const retryMs = (): number =>
+    Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** (failures - 1)) * (0.5 + parts.jitter() / 2);
+
+  const shipWaiting = async (): Promise<void> => {
+    isDown = false;
+    try {
+      if (ownedAtMs === null || now() - ownedAtMs >= OWNED_MS) {
+        await requireOwnership(archive, dataDirectory, parts.newId);
+        ownedAtMs = now();
+      }
+    } catch (error) {
+      isRefused = error instanceof PlatformError && error.reason === 'archive_not_ours';
+      throw noteFailure(error, unitFiles(dataDirectory, 'archive', 'owner'));
+    }
+    const batch = [...waiting.values()];
+    const errors: unknown[] = [];
+    const lanes = Array.from({ length: CONCURRENCY }, async () => {
+      for (let next = batch.shift(); next && !isDown; next = batch.shift())
+        await shipOne(next.files, next.sinceMs).catch((error: unknown) => errors.push(error));
+    });
+    await Promise.all(lanes);
+    if (errors.length > 0) throw errors[0];
+    failures = 0;
+    lastError = null;
+  };
+
+  const shipOne = async (files: UnitFiles, sinceMs: number): Promise<void> => {
+    // What comes from here on is not part of this, and waits anew.
+    waiting.delete(files.database);
+    try {
+      await bringUpToDate(files);
+      shippedAtMs = now();
+    } catch (error) {
+      const newer = waiting.get(files.database);
+      waiting.set(files.database, { files, sinceMs });
+      if (error instanceof UnitMoved) return;
+      if (error instanceof PlatformError && error.reason === 'unknown_unit') {
+        if (!newer) waiting.delete(files.database);
+        return;
+      }
+      throw noteFailure(error, files);
+    }
+  };
+
+  const bringUpToDate = async (files: UnitFiles): Promise<void> => {
+    if (removals.has(files)) {
+      remotes.delete(files.database);
+      await removals.carryOut(archive, files);
+    }
+    const definition = definitions.get(files.kind);
+    if (!definition || !existsSync(files.database)) return;
+    const unit = parts.accessTo(definition, files);
+    if (isWithoutCopies(definition)) return shipPresent(archive, unit, sealArchive);
+    const remote = remotes.get(files.database) ?? (await readRemote(archive, unit));
+    // Whatever goes wrong from here on, what the archive has is looked up anew.
+    remotes.delete(files.database);
+    await shipUnit(archive, unit, remote);
+    remotes.set(files.database, remote);
+    const [oldest] = remotes.keys();
+    if (remotes.size > REMEMBERED_MAX && oldest !== undefined) remotes.delete(oldest);
+  };
+
+  const noteFailure = (error: unknown, files: UnitFiles): unknown => {
+    if (failures === 0 || isRefused) parts.report(error, files);
+    failures += 1;
+    lastError = error instanceof Error ? error.message : 'it failed';
+    return error;
+  };
+
+  const know = (definition: AnyUnit): void => {
+    if (definitions.has(definition.kind)) return;
+    definitions.set(definition.kind, definition);
+    const directory = dirname(unitFiles(dataDirectory, definition.kind, 'any').database);
+    for (const name of existsSync(directory) ? readdirSync(directory) : []) {
+      const key = /^([a-zA-Z0-9_-]+)\.sqlite$/.exec(name)?.[1];
+      if (key) touch(unitFiles(dataDirectory, definition.kind, key));
+    }
+  };
+
+  for (const files of removals.all()) touch(files);
+  return {
+    get status(): ArchiveStatus {
+      const [oldest] = [...waiting.values()].map(({ sinceMs }) => sinceMs).sort((a, b) => a - b);
+      return {
+        state: stateOf({ isRefused, failures, waiting: waiting.size + (round ? 1 : 0) }),
+        units: waiting.size,
+        lagMs: oldest === undefined ? 0 : Math.max(0, now() - oldest),
+        shippedAtMs,
+        failures,
+        lastError,
+      };
+    },
+    know,
+    touch,
+    remove: (files) => {
+      removals.add(files);
+      touch(files);
+    },
+    flush: async () => {
+      while (waiting.size > 0 || round) await ship();
+    },
+    stop: async () => {
+      isStopped = true;
+      clearTimeout(timer);
+      await round?.catch(() => undefined);
+    },
+  };
+}
+
+/** The same archive, telling of every call that failed. */
+function watched(archive: Archive, onFailure: () => void): Archive {
+  const tell = (error: unknown): never => {
+    onFailure();
+    throw error;
+  };
+  return {
+    put: (key, bytes) => archive.put(key, bytes).catch(tell),
+    get: (key) => archive.get(key).catch(tell),
+    list: async function* list(prefix) {
+      try {
+        yield* archive.list(prefix);
+      } catch (error) {
+        tell(error);
+      }
+    },
+    delete: (key) => archive.delete(key).catch(tell),
+  };
+}
+
+function stateOf(what: {
+  readonly isRefused: boolean;
+  readonly failures: number;
+  readonly waiting: number;
+}): ArchiveStatus['state'] {
+  if (what.isRefused) return 'refused';
+  if (what.failures > 0) return 'failing';
+  return what.waiting > 0 ? 'shipping' : 'current';
+}

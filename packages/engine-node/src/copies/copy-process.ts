@@ -1,0 +1,17 @@
+/** The process that works on copies, so that nobody waits for it: see `copy-workers.ts` for what it is asked. */
+import { answerRequests } from '../processes/answer-requests.ts';
+import { capture } from './capture.ts';
+import { compressDatabase } from './compress-database.ts';
+import { examine } from './examine.ts';
+import { materialise } from './materialise.ts';
+import { dump } from './ndjson-dump.ts';
+import { load } from './ndjson-load.ts';
+
+answerRequests({
+  capture,
+  compress: ({ from, to }: { from: string; to: string }) => compressDatabase(from, to),
+  examine,
+  materialise: ({ way, to }: { way: Parameters<typeof materialise>[0]; to: string }) => materialise(way, to),
+  dump,
+  load,
+});

@@ -1,0 +1,41 @@
+/** A copy takes the unit's place, whole or not at all. */
+import { open } from 'node:fs/promises';
+import type { Admit, CopyFormat, UnitRestored } from '@freehold/store';
+import { requireCopies, type UnitAccess } from '../unit-access.ts';
+import { discard } from './copy-workers.ts';
+import { prepareStaged } from './staged-unit.ts';
+import { takePlace } from './take-place.ts';
+
+export interface Restore {
+  readonly format: CopyFormat;
+  readonly body: ReadableStream<Uint8Array>;
+  readonly admit: Admit | undefined;
+}
+
+export async function restoreUnit(unit: UnitAccess, { format, body, admit }: Restore): Promise<UnitRestored> {
+  requireCopies(unit);
+  unit.open();
+  const { workers, now } = unit.parts;
+  const received = workers.newPath();
+  const staged = format === 'sqlite' ? received : workers.newPath();
+  try {
+    await receive(body, received);
+    if (format === 'ndjson') await workers.load({ from: received, to: staged, kind: unit.files.kind });
+    const { tables, rows } = await workers.examine(staged);
+    const { definition, files } = unit;
+    await prepareStaged({ definition, key: files.key, path: staged, admit, nowMs: now(), isForeign: true });
+    return { tables, rows, undo: await takePlace(unit, staged, 'restore') };
+  } finally {
+    discard(received);
+    discard(staged);
+  }
+}
+
+async function receive(body: ReadableStream<Uint8Array>, path: string): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    for await (const chunk of body) await file.writeFile(chunk);
+  } finally {
+    await file.close();
+  }
+}

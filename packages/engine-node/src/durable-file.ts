@@ -1,0 +1,89 @@
+/** Files that are whole or not there, also after the power was cut: synchronised before they get their name. */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** How the history's files get onto the disk. A test puts a failing disk in its place. */
+export interface HistoryDisk {
+  /** Writes a file of its own and synchronises it. */
+  stage(path: string, parts: readonly Uint8Array[]): Promise<void>;
+  stageSync(path: string, parts: readonly Uint8Array[]): void;
+  /** Gives a staged file its name, in one step that is durable when this returns. */
+  publish(staged: string, path: string): void;
+}
+
+export const historyDisk: HistoryDisk = {
+  stage: async (path, parts) => {
+    const file = await open(path, 'wx', 0o600);
+    try {
+      for (const part of parts) await file.writeFile(part);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  },
+  stageSync: (path, parts) => {
+    const file = openSync(path, 'wx', 0o600);
+    try {
+      for (const part of parts) writeAll(file, part);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+  },
+  publish: (staged, path) => {
+    renameSync(staged, path);
+    syncDirectory(dirname(path));
+  },
+};
+
+/** Writes a small file whole, in place of whatever had its name. */
+export function writeDurably(path: string, text: string): void {
+  const staged = `${path}.new`;
+  rmSync(staged, { force: true });
+  historyDisk.stageSync(staged, [new TextEncoder().encode(text)]);
+  historyDisk.publish(staged, path);
+}
+
+/** Makes the names in a directory durable: without it a rename or a removal may be undone by a power cut. */
+export function syncDirectory(path: string): void {
+  const directory = openSync(path, 'r');
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
+
+/** Synchronises what a file holds. Never for a database that is open: closing the file would drop SQLite's locks. */
+export function syncFile(path: string): void {
+  const file = openSync(path, 'r+');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Makes a directory, and what is missing above it, durably. */
+export function makeDirectory(path: string): void {
+  if (existsSync(path)) return;
+  makeDirectory(dirname(path));
+  mkdirSync(path, { mode: 0o700, recursive: true });
+  syncDirectory(dirname(path));
+}
+
+/** Writes all of it, however many pieces the system takes it in. */
+export function writeAll(file: number, bytes: Uint8Array): void {
+  for (let written = 0; written < bytes.length; )
+    written += writeSync(file, bytes, written, bytes.length - written);
+}

@@ -1,0 +1,33 @@
+/** What the parts of the engine share: the directory, the world, and the workers. */
+import type { IncidentSink, UnitDefinition, UnitMethods } from '@freehold/store';
+import type { CopyWorkers } from './copies/copy-workers.ts';
+import type { Swaps } from './copies/swap.ts';
+import type { HistoryDisk } from './durable-file.ts';
+import type { HistoryLimits } from './history/retention.ts';
+import type { UnitFiles } from './unit-files.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: the engine moves the calls of every kind of unit; each types its own.
+export type AnyUnit = UnitDefinition<any>;
+
+export interface EngineParts {
+  readonly dataDirectory: string;
+  readonly now: () => number;
+  readonly random: (bytes: number) => Uint8Array;
+  readonly onIncident: IncidentSink;
+  readonly workers: CopyWorkers;
+  readonly swaps: Swaps;
+  readonly disk: HistoryDisk;
+  /** Above this many frames the log of a unit with a history is emptied. */
+  readonly logFramesMax: number;
+  /** How much history a kind keeps; null for none. */
+  historyOf(definition: AnyUnit): HistoryLimits | null;
+  /** Told of every commit of a unit that is kept somewhere, and of new files of its history. Costs next to nothing. */
+  readonly onChange: (files: UnitFiles) => void;
+  /** Told of a unit that is about to be taken away. */
+  readonly onRemove: (files: UnitFiles) => void;
+}
+
+/** Whether nothing of a unit may be kept beside it. */
+export function isWithoutCopies<M extends UnitMethods>(definition: UnitDefinition<M>): boolean {
+  return definition.copies === 'none';
+}

@@ -1,0 +1,175 @@
+/** The write-ahead log that a unit is writing at this moment: which commits it holds, and its frames as parts. */
+import { closeSync, openSync, readSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import type { Commit } from './bookmark.ts';
+import type { CommitTime } from './commit-times.ts';
+import type { PartDescription } from './part.ts';
+import {
+  commitFrames,
+  frameBytes,
+  frameOffset,
+  parseWalHeader,
+  WAL_HEADER_BYTES,
+  type WalHeader,
+} from './wal.ts';
+
+/** How much of a log is read, compressed and stored at once: what bounds the memory that it takes. */
+const PART_BYTES_MAX = 8 * 1024 * 1024;
+
+/** A commit in the log, with the frame that ends it. */
+export interface LoggedCommit extends Commit {
+  readonly frame: number;
+}
+
+/** What is known of a log when it is looked at first. */
+export interface LogStart {
+  readonly path: string;
+  readonly header: WalHeader;
+  /** The commit that it follows. */
+  readonly after: Commit;
+  /** How far it is in segments already, in frames and in commits: more than 0 after a crash. */
+  readonly archived: { readonly frame: number; readonly commits: number; readonly last: Commit };
+}
+
+export interface LiveLog {
+  readonly header: WalHeader;
+  readonly after: Commit;
+  /** The last frame that is durable in a segment. */
+  readonly archivedFrame: number;
+  /** Those that were parsed and are not in a segment. */
+  readonly commits: readonly LoggedCommit[];
+  /** The last commit that was parsed, in a segment or not. */
+  readonly last: Commit;
+  /** Tells when commits were made, before they are parsed. */
+  learnTimes(times: readonly CommitTime[]): void;
+  /** Parses the commits up to a frame. */
+  catchUp(to: number): void;
+  /** The last frame of the part that begins at `first`, when the log goes to `to`. */
+  endOfPart(first: number, to: number): number;
+  readFrames(first: number, last: number): Promise<Uint8Array>;
+  readFramesSync(first: number, last: number): Uint8Array;
+  /** What a part of these frames says of itself. They must have been parsed. */
+  describe(first: number, last: number): Omit<PartDescription, 'n'>;
+  /** Notes that everything to this frame is in segments. */
+  setArchived(frame: number): void;
+}
+
+/**
+ * @param fallbackMs the time of a commit of which none is known: after a crash, and for what was written outside of
+ * the engine's transactions.
+ */
+export function makeLiveLog(start: LogStart, fallbackMs: () => number): LiveLog {
+  const { path, header, after } = start;
+  const { pageSize } = header;
+  let archivedFrame = start.archived.frame;
+  let archivedCommits = start.archived.commits;
+  let lastArchived = start.archived.last;
+  let parsed = archivedFrame;
+  let commits: LoggedCommit[] = [];
+  const times = new Map<number, number>();
+
+  const lastCommit = (): Commit => commits.at(-1) ?? lastArchived;
+
+  const absorb = (frames: Uint8Array, first: number): void => {
+    for (const { frame, check } of commitFrames(frames, first, pageSize)) {
+      if (frame <= parsed) continue;
+      const before = lastCommit();
+      // A clock that goes back must not make a later commit look earlier.
+      const atMs = Math.max(before.atMs, times.get(frame) ?? fallbackMs());
+      times.delete(frame);
+      commits.push({ seq: before.seq + 1, check, atMs, frame });
+    }
+    parsed = Math.max(parsed, first - 1 + frames.length / frameBytes(pageSize));
+  };
+
+  const endOfPart = (first: number, to: number): number =>
+    Math.min(to, first - 1 + Math.max(1, Math.floor(PART_BYTES_MAX / frameBytes(pageSize))));
+
+  const readFramesSync = (first: number, last: number): Uint8Array => {
+    const file = openSync(path, 'r');
+    try {
+      const frames = Buffer.alloc(frameOffset(last + 1, pageSize) - frameOffset(first, pageSize));
+      requireWhole(readSync(file, frames, 0, frames.length, frameOffset(first, pageSize)), frames);
+      return frames;
+    } finally {
+      closeSync(file);
+    }
+  };
+
+  return {
+    header,
+    after,
+    get archivedFrame() {
+      return archivedFrame;
+    },
+    get commits() {
+      return commits;
+    },
+    get last() {
+      return lastCommit();
+    },
+    learnTimes: (known) => {
+      for (const { frame, atMs } of known) if (frame > parsed) times.set(frame, atMs);
+    },
+    catchUp: (to) => {
+      while (parsed < to) {
+        const first = parsed + 1;
+        absorb(readFramesSync(first, endOfPart(first, to)), first);
+      }
+    },
+    endOfPart,
+    readFramesSync,
+    readFrames: async (first, last) => {
+      const file = await open(path, 'r');
+      try {
+        const frames = Buffer.alloc(frameOffset(last + 1, pageSize) - frameOffset(first, pageSize));
+        const { bytesRead } = await file.read(frames, 0, frames.length, frameOffset(first, pageSize));
+        return requireWhole(bytesRead, frames);
+      } finally {
+        await file.close();
+      }
+    },
+    describe: (first, last) => {
+      const inPart = commits.filter(({ frame }) => frame >= first && frame <= last);
+      const before = commits.filter(({ frame }) => frame < first).length;
+      return {
+        wal: Buffer.from(header.bytes).toString('hex'),
+        first,
+        last,
+        after: { seq: after.seq, check: after.check },
+        before: archivedCommits + before,
+        commits: inPart.map(({ frame, check, atMs }) => [frame, check, atMs]),
+        rawBytes: (last - first + 1) * frameBytes(pageSize),
+      };
+    },
+    setArchived: (frame) => {
+      const stored = commits.filter((commit) => commit.frame <= frame);
+      commits = commits.slice(stored.length);
+      lastArchived = stored.at(-1) ?? lastArchived;
+      archivedCommits += stored.length;
+      archivedFrame = frame;
+    },
+  };
+}
+
+/** The header of the log at a path; null when there is no log, or an empty one. */
+export function readLogHeader(path: string): WalHeader | null {
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  try {
+    const bytes = Buffer.alloc(WAL_HEADER_BYTES);
+    return parseWalHeader(bytes.subarray(0, readSync(file, bytes, 0, WAL_HEADER_BYTES, 0)));
+  } finally {
+    closeSync(file);
+  }
+}
+
+function requireWhole(read: number, frames: Uint8Array): Uint8Array {
+  if (read !== frames.length) throw new Error('the write-ahead log is shorter than SQLite says');
+  return frames;
+}

@@ -1,0 +1,344 @@
+/**
+ * The history of one open unit: a base copy, and behind it every frame that was ever committed. Emptying the
+ * write-ahead log into the database is ours to do, and happens only when the base and all frames are durable
+ * (design: kernel, "Copies").
+ *
+ * Invariants:
+ * 1. The database file stays as it is between two emptyings of the log: it may be copied meanwhile.
+ * 2. The log is emptied only when a base exists and every frame of the log is in a segment.
+ * 3. A commit's number is never given to another one.
+ */
+import { existsSync, statSync } from 'node:fs';
+import { type HistoryDisk, makeDirectory } from '../durable-file.ts';
+import { missingHistory } from '../fault.ts';
+import type { Holds } from '../holds.ts';
+import type { UnitFiles } from '../unit-files.ts';
+import { type CompressedCopy, compressSmall, isSmall, publishBase } from './base-writer.ts';
+import type { Commit } from './bookmark.ts';
+import { appendCommitTimes, type CommitTime, dropCommitTimes, noteClosed } from './commit-times.ts';
+import { type LiveLog, makeLiveLog, readLogHeader } from './live-log.ts';
+import type { LoadedHistory } from './load-history.ts';
+import type { PartHeader } from './part.ts';
+import { type HistoryLimits, isRebaseDue, prune } from './retention.ts';
+import { makeSegmentWriter } from './segment-writer.ts';
+import type { WalHeader } from './wal.ts';
+
+/** Of the frames above which the log is emptied, so many are stored on the spot, right before it is. */
+const LAST_FRAMES_PART = 1 / 5;
+/** How often the frames that came in meanwhile are stored in the background before the rest is, on the spot. */
+const ROUNDS_MAX = 4;
+
+/** What the history needs of the database that it belongs to. */
+export interface LoggedDatabase {
+  /** How many committed frames the log has. */
+  logFrames(): number;
+  /** Moves the log into the database file and truncates it; false when somebody else reads it. */
+  emptyLog(): boolean;
+}
+
+export interface UnitHistoryParts {
+  readonly files: UnitFiles;
+  readonly database: LoggedDatabase;
+  readonly limits: HistoryLimits;
+  /** Above this many frames the log is emptied. */
+  readonly logFramesMax: number;
+  readonly now: () => number;
+  /** Sixteen hexadecimal digits that nobody had before. */
+  readonly newCheck: () => string;
+  readonly disk: HistoryDisk;
+  readonly holds: Holds;
+  /** Copies the database file, compressed, in another process. */
+  readonly compress: (database: string) => Promise<CompressedCopy>;
+  /** Told of every commit: it must cost next to nothing. */
+  readonly onCommit: () => void;
+  /** Told when there are new files to keep elsewhere too. */
+  readonly onStored: () => void;
+  readonly report: (error: unknown) => void;
+}
+
+/** What the database is at this moment. */
+export interface Mark {
+  readonly commit: Commit;
+  readonly frames: number;
+  readonly log: LiveLog | null;
+}
+
+export interface UnitHistory {
+  /** To be called after every transaction: notes whether it wrote. Costs about a microsecond. */
+  observe(): void;
+  /** The last commit. Outside of a transaction only. */
+  mark(): Mark;
+  /** Resolves when history has begun, so that {@link mark}'s commit can be gone back to. */
+  begin(): Promise<void>;
+  /** Writes down when the last commits were made. */
+  noteTimes(): void;
+  /** Stores what is in the log, here and now, and answers the last commit and the last part. */
+  storeAll(): { readonly commit: Commit; readonly part: number };
+  /** Empties the log if it is long and nobody holds the files; in the background. */
+  tidy(): void;
+  /** Makes the present state a base if that is due, and removes what is too old. */
+  sweep(): Promise<void>;
+  /** Whether {@link finish} can do its work at once. */
+  readonly closable: boolean;
+  /** Stores everything and empties the log. The database must be closed next. */
+  finish(): void;
+  /** To be called when the database is closed: `inOrder` when its log is gone. */
+  closed(inOrder: boolean): void;
+}
+
+/**
+ * Continues what {@link LoadedHistory} found. The database is open, its log recovered.
+ */
+export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory): UnitHistory {
+  const {
+    files,
+    database,
+    limits,
+    logFramesMax,
+    now,
+    newCheck,
+    disk,
+    holds,
+    compress,
+    onCommit,
+    onStored,
+    report,
+  } = parts;
+  const writer = makeSegmentWriter(files.history, disk, () => !holds.free, loaded);
+  let broken: Error | null = loaded.broken;
+  let begun = loaded.last !== null && broken === null;
+  /** What the database file shows, without the log. */
+  let inFile: Commit = (begun ? loaded.last : null) ?? firstCommit();
+  /** The last part that the database file holds; null when that is not known, because the log goes on from before. */
+  let inFilePart: number | null = loaded.part;
+  let frames = database.logFrames();
+  let log: LiveLog | null = null;
+  /** Commits that were observed, and are not written down yet. */
+  let fresh: CommitTime[] = [];
+  /** Somebody else's reading kept the log from being emptied: its next frame may start it anew. */
+  let mayRestart = false;
+  let nextTidyFrames = logFramesMax;
+  let isTidying = false;
+  let isDone = false;
+  let beginning: Promise<void> | undefined;
+
+  function firstCommit(): Commit {
+    return { seq: loaded.seqMax + 1, check: newCheck(), atMs: now() };
+  }
+
+  /** Looks at a log that a crash left behind: how much of it is in segments already. */
+  const resumeLog = (): void => {
+    const header = frames > 0 ? requireLogHeader() : null;
+    const lastPart = begun ? loaded.lastPart : null;
+    const part = header && lastPart?.salt === header.salt ? lastPart.header : null;
+    if (part && part.last > frames) restart('the log is shorter than what was stored of it');
+    else if (lastPart && !part && endsInTheMiddle(lastPart.header))
+      restart('the log that was to go on is gone');
+    if (!header) return;
+    // What has no known time was written before the process ended: no later than the log's last change.
+    const writtenMs = statSync(files.wal).mtimeMs;
+    if (begun && part) {
+      const last = inFile;
+      inFile = { ...part.after, atMs: 0 };
+      inFilePart = null;
+      const archived = { frame: part.last, commits: part.before + part.commits.length, last };
+      log = makeLiveLog({ path: files.wal, header, after: inFile, archived }, () => writtenMs);
+    } else log = newLog(header, () => writtenMs);
+    log.learnTimes(loaded.times.of(header.salt));
+    log.catchUp(frames);
+  };
+
+  /** What there is cannot be continued: a new base, with a number that nobody has. */
+  const restart = (why: string): void => {
+    broken = missingHistory(why);
+    begun = false;
+    inFile = firstCommit();
+  };
+
+  const newLog = (header: WalHeader, fallbackMs: () => number): LiveLog =>
+    makeLiveLog(
+      { path: files.wal, header, after: inFile, archived: { frame: 0, commits: 0, last: inFile } },
+      fallbackMs,
+    );
+
+  const requireLogHeader = (): WalHeader => {
+    const header = readLogHeader(files.wal);
+    if (!header) throw new Error('a write-ahead log that has frames has no header');
+    return header;
+  };
+
+  /** The log, when there is something in it, knowing every time that was observed. */
+  const currentLog = (): LiveLog | null => {
+    if (!log && frames > 0) log = newLog(requireLogHeader(), now);
+    log?.learnTimes(fresh);
+    return log;
+  };
+
+  const observe = (): void => {
+    const counted = database.logFrames();
+    if (counted === frames && !mayRestart) return;
+    if (mayRestart && isRestarted()) forgetLog();
+    if (counted === frames) return;
+    frames = counted;
+    fresh.push({ frame: counted, atMs: now() });
+    onCommit();
+    if (counted >= nextTidyFrames) tidy();
+  };
+
+  /** All of the old log was stored before it could be started anew. */
+  const isRestarted = (): boolean => log !== null && readLogHeader(files.wal)?.salt !== log.header.salt;
+
+  const forgetLog = (): void => {
+    inFile = log?.last ?? inFile;
+    inFilePart = writer.part;
+    log = null;
+    frames = 0;
+    fresh = [];
+    mayRestart = false;
+    nextTidyFrames = logFramesMax;
+  };
+
+  const mark = (): Mark => {
+    const live = currentLog();
+    live?.catchUp(frames);
+    return { commit: live?.last ?? inFile, frames, log: live };
+  };
+
+  const begin = (): Promise<void> => {
+    if (begun) return Promise.resolve();
+    beginning ??= takeBase('start').finally(() => {
+      beginning = undefined;
+    });
+    return beginning;
+  };
+
+  /** The file is that of `inFile` as long as the log is not emptied, which nobody does while it is held. */
+  const takeBase = async (reason: 'start' | 'rebase'): Promise<void> => {
+    const letGo = await holds.take();
+    try {
+      if (isDone || inFilePart === null) return;
+      const description = { commit: inFile, reason, afterPart: inFilePart };
+      const copy = await compress(files.database);
+      if (isDone) return;
+      publishBase(files.history, disk, copy, description);
+      begun = true;
+      onStored();
+    } finally {
+      letGo();
+    }
+  };
+
+  const noteTimes = (): void => {
+    const live = isDone || fresh.length === 0 ? null : currentLog();
+    if (!live) return;
+    makeDirectory(files.history);
+    appendCommitTimes(files.history, live.header.salt, fresh);
+    fresh = [];
+  };
+
+  const storeAll = (): { readonly commit: Commit; readonly part: number } => {
+    const { log: live, commit } = mark();
+    if (live && live.archivedFrame < frames) {
+      writer.storeSync(live, frames);
+      onStored();
+    }
+    return { commit, part: writer.part };
+  };
+
+  const empty = (): void => {
+    storeAll();
+    dropCommitTimes(files.history);
+    if (database.emptyLog()) forgetLog();
+    else {
+      mayRestart = true;
+      nextTidyFrames = frames + logFramesMax;
+    }
+  };
+
+  const tidy = (): void => {
+    if (isTidying || isDone || frames < logFramesMax || !holds.free) return;
+    isTidying = true;
+    tidyUp()
+      .catch((error: unknown) => {
+        if (isDone) return;
+        nextTidyFrames = frames + logFramesMax;
+        report(error);
+      })
+      .finally(() => {
+        isTidying = false;
+      });
+  };
+
+  const tidyUp = async (): Promise<void> => {
+    // Out of the group that just committed: its callers are answered first.
+    await new Promise((resolve) => setImmediate(resolve));
+    await begin();
+    for (let round = 0; round < ROUNDS_MAX; round++) {
+      const live = isDone ? null : currentLog();
+      if (!live || frames - live.archivedFrame <= logFramesMax * LAST_FRAMES_PART) break;
+      await writer.storePart(live, frames);
+    }
+    // Somebody else may have emptied it meanwhile.
+    if (isDone || !holds.free || frames < logFramesMax) return;
+    empty();
+    if (isRebaseDue(files.history, limits, { lastAtMs: inFile.atMs, nowMs: now() })) await rebase();
+  };
+
+  const rebase = async (): Promise<void> => {
+    await takeBase('rebase');
+    tidyFiles();
+  };
+
+  const tidyFiles = (): void => {
+    if (isDone || !holds.free) return;
+    prune(files.history, limits, now());
+    onStored();
+  };
+
+  const sweep = async (): Promise<void> => {
+    await begin();
+    if (isDone) return;
+    if (frames > 0 && holds.free) empty();
+    if (isRebaseDue(files.history, limits, { lastAtMs: inFile.atMs, nowMs: now() })) await rebase();
+    else tidyFiles();
+  };
+
+  const finish = (): void => {
+    if (frames === 0) return;
+    if (!begun) {
+      const copy = compressSmall(files.database, files.history, disk);
+      publishBase(files.history, disk, copy, { commit: inFile, reason: 'start', afterPart: loaded.part });
+      begun = true;
+    }
+    empty();
+    if (frames > 0) throw new Error('somebody else reads the database');
+  };
+
+  const closed = (inOrder: boolean): void => {
+    isDone = true;
+    writer.stop();
+    if (inOrder && existsSync(files.history)) noteClosed(files.history, files.database);
+  };
+
+  resumeLog();
+  if (broken) report(broken);
+  return {
+    observe,
+    mark,
+    begin,
+    noteTimes,
+    storeAll,
+    tidy,
+    sweep,
+    get closable() {
+      return begun || frames === 0 || isSmall(files.database);
+    },
+    finish,
+    closed,
+  };
+}
+
+/** Whether the last part ends within a transaction, whose rest must be in the log. */
+function endsInTheMiddle({ last, commits }: PartHeader): boolean {
+  return last !== commits.at(-1)?.[0];
+}

@@ -1,0 +1,96 @@
+/** The units that are open at this moment, in the order of their use, and a bound on how many there are. */
+import { existsSync } from 'node:fs';
+import { type UnitOptions, unknownUnit } from '@freehold/store';
+import type { AnyUnit, EngineParts } from './engine-parts.ts';
+import { type Holds, makeHolds } from './holds.ts';
+import { type OpenedUnit, openUnitFiles } from './opened-unit.ts';
+import { shuttingDown } from './shutting-down.ts';
+import type { UnitFiles } from './unit-files.ts';
+
+export interface OpenUnits {
+  readonly size: number;
+  /**
+   * The open unit; opens it when it is not.
+   * @throws PlatformError `not_found` for one that was never created (unless `create`), and what opening throws.
+   */
+  find(files: UnitFiles, definition: AnyUnit, options: UnitOptions): OpenedUnit;
+  /** The unit when it is open; does not count as a use. */
+  peek(files: UnitFiles): OpenedUnit | undefined;
+  /** Who reads the files of a unit, whether it is open or not. */
+  holdsOf(files: UnitFiles): Holds;
+  /** Closes a unit that is closable; does nothing when it is not open. */
+  close(files: UnitFiles): void;
+  /** Finishes what was accepted and closes every unit, each when nobody holds its files any more. */
+  closeAll(): Promise<void>;
+}
+
+export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
+  /** By the path of the database. In order of use: the first is the least recently used. */
+  const open = new Map<string, OpenedUnit>();
+  const holds = new Map<string, Holds>();
+  let isClosed = false;
+
+  const holdsOf = ({ database }: UnitFiles): Holds => {
+    const known = holds.get(database) ?? makeHolds(() => open.get(database)?.onFree());
+    holds.set(database, known);
+    return known;
+  };
+
+  const find = (files: UnitFiles, definition: AnyUnit, options: UnitOptions): OpenedUnit => {
+    const found = open.get(files.database);
+    if (found) {
+      open.delete(files.database);
+      open.set(files.database, found);
+      return found;
+    }
+    // Somebody who was at work when the engine closed must not open anything again.
+    if (isClosed) throw shuttingDown();
+    parts.swaps.finish(files);
+    if (!options.create && !existsSync(files.database)) throw unknownUnit(definition.kind);
+    const opened = openUnitFiles(parts, { files, definition, holds: holdsOf(files) }, options);
+    makeRoom();
+    open.set(files.database, opened);
+    return opened;
+  };
+
+  const makeRoom = (): void => {
+    for (const each of open.values()) {
+      if (open.size < unitsMax) return;
+      each.unit.drain();
+      // Not: one whose call is on the stack right now, whose files somebody reads, or whose history is yet to begin.
+      if (each.closable) close(each.files);
+      else if (each.history) each.history.begin().catch(() => undefined);
+    }
+  };
+
+  const close = ({ database }: UnitFiles): void => {
+    const opened = open.get(database);
+    if (!opened) return;
+    open.delete(database);
+    opened.close();
+    if (holds.get(database)?.unused) holds.delete(database);
+  };
+
+  const closeAll = async (): Promise<void> => {
+    // A transaction is synchronous: after one turn of the queue, none is on the stack.
+    await Promise.resolve();
+    isClosed = true;
+    for (const { unit } of open.values()) unit.drain();
+    for (const opened of [...open.values()]) {
+      if (!opened.closable && opened.history) await opened.history.begin().catch(() => undefined);
+      if (opened.closable) close(opened.files);
+      else await holdsOf(opened.files).alone(() => close(opened.files));
+    }
+  };
+
+  return {
+    get size() {
+      return open.size;
+    },
+    find,
+    peek: ({ database }) => open.get(database),
+    holdsOf,
+    close,
+    closeAll,
+  };
+}

@@ -1,0 +1,29 @@
+/** The other end of a process pool: answers one request after the other until its parent is gone. */
+import { Fault } from '../fault.ts';
+import type { Reply, Request } from './process-pool.ts';
+
+/** What a process can do, by name. */
+export type Tasks = Readonly<Record<string, (input: never) => unknown>>;
+
+export function answerRequests(tasks: Tasks): void {
+  process.on('message', (request: Request) => {
+    void answer(tasks, request).then((reply) => process.send?.(reply, undefined, undefined, leaveOnError));
+  });
+  process.on('disconnect', () => process.exit());
+}
+
+/** Nobody is there any more to hear the answer. */
+function leaveOnError(error: Error | null): void {
+  if (error) process.exit();
+}
+
+async function answer(tasks: Tasks, { task, input }: Request): Promise<Reply> {
+  try {
+    const run = tasks[task] as ((input: unknown) => unknown) | undefined;
+    if (!run) throw new Error(`there is no task ${task}`);
+    return { ok: true, value: await run(input) };
+  } catch (error) {
+    if (error instanceof Fault) return { ok: false, fault: error.reason, message: error.message };
+    return { ok: false, error: error instanceof Error ? (error.stack ?? error.message) : 'failed' };
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * A few child processes that do one thing at a time and can be killed while they do it: for work that would block
+ * everybody, and for work that may never end. (`node:sqlite` has no interrupt.)
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { PlatformError } from '@freehold/contracts';
+import { Fault, type FaultReason } from '../fault.ts';
+import { shuttingDown } from '../shutting-down.ts';
+
+/** What a child is asked, and what it answers; see `answer-requests.ts`. */
+export interface Request {
+  readonly task: string;
+  readonly input: unknown;
+}
+
+export type Reply =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly fault: FaultReason; readonly message: string }
+  | { readonly ok: false; readonly error: string };
+
+export interface ProcessPoolOptions {
+  /** A module that calls `answerRequests`. */
+  readonly script: URL;
+  /** How many processes there are at most. */
+  readonly processesMax: number;
+  /** How many requests wait at most; one more is refused with `unavailable`, reason `busy`. */
+  readonly waitingMax: number;
+  /** Of V8's heap, in MiB. What SQLite allocates is not part of it. */
+  readonly heapMax: number;
+  /** Limits that the operating system enforces, where there is a shell to set them (POSIX `ulimit`). */
+  readonly limits?: Readonly<Record<'dataKiB' | 'cpuSeconds' | 'fileBlocks', number>>;
+}
+
+/** The process was killed at its time limit. */
+export class TimeLimitReached extends Error {
+  override readonly name = 'TimeLimitReached';
+}
+
+/** The process ended by itself: it ran out of memory, most likely. */
+export class ProcessEnded extends Error {
+  override readonly name = 'ProcessEnded';
+}
+
+export interface ProcessPool {
+  /**
+   * Has a request answered by a process of its own.
+   * @param timeMs after so many milliseconds of work the process is killed; without it, never.
+   * @throws TimeLimitReached, ProcessEnded, or what the process threw.
+   */
+  run<T>(request: Request, timeMs?: number): Promise<T>;
+  /** Kills every process; what they were doing is rejected. */
+  close(): void;
+}
+
+interface Job {
+  readonly request: Request;
+  readonly timeMs: number | undefined;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface Worker {
+  readonly child: ChildProcess;
+  job: Job | null;
+  timer: NodeJS.Timeout | undefined;
+  /** Why it was killed. Its job is told when it is gone, and holds nothing any more. */
+  doom: Error | null;
+}
+
+export function makeProcessPool(options: ProcessPoolOptions): ProcessPool {
+  const workers = new Set<Worker>();
+  const waiting: Job[] = [];
+  let isClosed = false;
+
+  const startWorker = (): Worker => {
+    const child = startProcess(options);
+    const worker: Worker = { child, job: null, timer: undefined, doom: null };
+    workers.add(worker);
+    child.on('message', (reply: Reply) => finish(worker, (job) => settle(job, reply)));
+    child.on('error', (error) => lose(worker, error));
+    child.on('exit', () =>
+      lose(worker, worker.doom ?? new ProcessEnded('the process ended before it answered')),
+    );
+    return worker;
+  };
+
+  /** Frees the worker, tells its caller, and gives it the next in line. */
+  const finish = (worker: Worker, tell: (job: Job) => void): void => {
+    const { job } = worker;
+    clearTimeout(worker.timer);
+    worker.job = null;
+    if (job) tell(job);
+    const next = isClosed || worker.doom || !workers.has(worker) ? undefined : waiting.shift();
+    if (next) give(worker, next);
+    else rest(worker.child);
+  };
+
+  const lose = (worker: Worker, error: Error): void => {
+    if (!workers.delete(worker)) return;
+    finish(worker, (job) => job.reject(error));
+    const next = isClosed ? undefined : waiting.shift();
+    if (next) give(startWorker(), next);
+  };
+
+  const give = (worker: Worker, job: Job): void => {
+    worker.job = job;
+    worker.child.ref();
+    worker.child.channel?.ref();
+    if (job.timeMs !== undefined)
+      worker.timer = setTimeout(() => kill(worker, new TimeLimitReached('the time is up')), job.timeMs);
+    worker.child.send(job.request, (error) => {
+      if (error) kill(worker, error);
+    });
+  };
+
+  const kill = (worker: Worker, error: Error): void => {
+    worker.doom ??= error;
+    worker.child.kill('SIGKILL');
+  };
+
+  return {
+    run: <T>(request: Request, timeMs?: number) =>
+      new Promise<T>((resolve, reject) => {
+        const job: Job = { request, timeMs, resolve: resolve as (value: unknown) => void, reject };
+        if (isClosed) return reject(shuttingDown());
+        const idle = [...workers].find(({ job: current, doom }) => current === null && doom === null);
+        if (idle) give(idle, job);
+        else if (workers.size < options.processesMax) give(startWorker(), job);
+        else if (waiting.length < options.waitingMax) waiting.push(job);
+        else reject(busyError());
+      }),
+    close: () => {
+      isClosed = true;
+      for (const worker of workers) kill(worker, shuttingDown());
+      for (const job of waiting.splice(0)) job.reject(shuttingDown());
+    },
+  };
+}
+
+function settle(job: Job, reply: Reply): void {
+  if (reply.ok) job.resolve(reply.value);
+  else job.reject('fault' in reply ? new Fault(reply.fault, reply.message) : new Error(reply.error));
+}
+
+/** An idle process must not keep this one alive. */
+function rest(child: ChildProcess): void {
+  child.unref();
+  child.channel?.unref();
+}
+
+function startProcess({ script, heapMax, limits }: ProcessPoolOptions): ChildProcess {
+  const args = [
+    `--max-old-space-size=${heapMax}`,
+    '--disable-warning=ExperimentalWarning',
+    fileURLToPath(script),
+  ];
+  // The environment stays here: it holds secrets that a child has no use for.
+  const how = { env: {}, stdio: ['ignore', 'ignore', 'inherit', 'ipc'], serialization: 'advanced' } as const;
+  if (!limits || process.platform === 'win32')
+    return spawn(process.execPath, args, { ...how, stdio: [...how.stdio] });
+  const { dataKiB, cpuSeconds, fileBlocks } = limits;
+  const limit = `ulimit -c 0; ulimit -d ${dataKiB}; ulimit -t ${cpuSeconds}; ulimit -f ${fileBlocks}; exec "$0" "$@"`;
+  return spawn('/bin/sh', ['-c', limit, process.execPath, ...args], { ...how, stdio: [...how.stdio] });
+}
+
+function busyError(): PlatformError {
+  return new PlatformError('unavailable', 'Too much of this is going on. Try again in a moment.', {
+    reason: 'busy',
+    headers: { 'retry-after': '1' },
+  });
+}

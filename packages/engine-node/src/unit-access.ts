@@ -1,0 +1,60 @@
+/** One unit as its tools see it, open or not. */
+import { PlatformError } from '@freehold/contracts';
+import { type AnyUnit, type EngineParts, isWithoutCopies } from './engine-parts.ts';
+import type { UnitHistory } from './history/unit-history.ts';
+import type { Holds } from './holds.ts';
+import type { OpenUnits } from './open-units.ts';
+import type { OpenedUnit } from './opened-unit.ts';
+import type { UnitFiles } from './unit-files.ts';
+
+export interface UnitAccess {
+  readonly files: UnitFiles;
+  readonly definition: AnyUnit;
+  readonly parts: EngineParts;
+  readonly holds: Holds;
+  /** @throws PlatformError `not_found`, reason `unknown_unit`. */
+  open(): OpenedUnit;
+  /** The unit when it is open. */
+  peek(): OpenedUnit | undefined;
+  /** Closes it, when it is open. Only when nobody holds its files. */
+  close(): void;
+}
+
+export function makeUnitAccess(
+  parts: EngineParts,
+  units: OpenUnits,
+  { files, definition }: { readonly files: UnitFiles; readonly definition: AnyUnit },
+): UnitAccess {
+  return {
+    files,
+    definition,
+    parts,
+    get holds() {
+      return units.holdsOf(files);
+    },
+    open: () => units.find(files, definition, {}),
+    peek: () => units.peek(files),
+    close: () => units.close(files),
+  };
+}
+
+/** @throws PlatformError `unsupported`, reason `unit_has_no_copies`. */
+export function requireCopies({ definition }: UnitAccess): void {
+  if (!isWithoutCopies(definition)) return;
+  throw new PlatformError(
+    'unsupported',
+    `Nothing of a ${definition.kind} is kept beside it, so this cannot be done.`,
+    {
+      reason: 'unit_has_no_copies',
+    },
+  );
+}
+
+/** @throws PlatformError `unsupported`, reason `history_off`. */
+export function requireHistory(
+  { history, files }: OpenedUnit,
+  { parts, definition }: UnitAccess,
+): UnitHistory {
+  if (history && parts.historyOf(definition)?.historyMs) return history;
+  throw new PlatformError('unsupported', `No history is kept of a ${files.kind}.`, { reason: 'history_off' });
+}

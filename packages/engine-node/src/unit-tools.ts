@@ -1,0 +1,65 @@
+/** The tools of one unit on this engine, put together. */
+import { PlatformError } from '@freehold/contracts';
+import type { UnitTools } from '@freehold/store';
+import { listBookmarks } from './copies/bookmarks.ts';
+import { exportUnit } from './copies/export-unit.ts';
+import { removeUnit } from './copies/remove-unit.ts';
+import { restoreUnit } from './copies/restore-unit.ts';
+import { rewindUnit } from './copies/rewind-unit.ts';
+import { listSnapshots, openSnapshot, removeSnapshot, takeSnapshot } from './copies/snapshots.ts';
+import { Fault } from './fault.ts';
+import { inspectUnit } from './inspect/inspect-unit.ts';
+import type { ProcessPool } from './processes/process-pool.ts';
+import { isStorageFailure } from './sqlite-errors.ts';
+import type { UnitAccess } from './unit-access.ts';
+
+/** What a tool of one unit runs under: that the engine is open, and that failures of the disk are told as such. */
+export interface ToolsOptions {
+  readonly inspectors: ProcessPool;
+  /** Throws when the engine is closing. */
+  readonly requireOpen: () => void;
+}
+
+export function makeUnitTools(unit: UnitAccess, { inspectors, requireOpen }: ToolsOptions): UnitTools {
+  const run = async <T>(method: string, work: () => T | Promise<T>): Promise<T> => {
+    // Out of whatever call is on the stack: no tool runs within a transaction.
+    await Promise.resolve();
+    requireOpen();
+    try {
+      return await work();
+    } catch (error) {
+      const failure = told(error);
+      const isExpected = failure instanceof PlatformError && failure.status < 500;
+      const { kind, key } = unit.files;
+      if (!isExpected) unit.parts.onIncident(error, { kind, key, method });
+      throw failure;
+    }
+  };
+
+  return {
+    export: (format) => run('export', () => exportUnit(unit, format)),
+    restore: (format, body, admit) => run('restore', () => restoreUnit(unit, { format, body, admit })),
+    snapshot: (options) => run('snapshot', () => takeSnapshot(unit, options)),
+    snapshots: () => run('snapshots', () => listSnapshots(unit)),
+    openSnapshot: (id) => run('openSnapshot', () => openSnapshot(unit, id)),
+    removeSnapshot: (id) => run('removeSnapshot', () => removeSnapshot(unit, id)),
+    bookmarks: (query) => run('bookmarks', () => listBookmarks(unit, query)),
+    rewind: (target, admit) => run('rewind', () => rewindUnit(unit, target, admit)),
+    remove: () => run('remove', () => removeUnit(unit)),
+    inspect: (request) => run('inspect', () => inspectUnit(unit, inspectors, request)),
+  };
+}
+
+/** What its caller is told. Anything that nobody expected stays what it is. */
+function told(error: unknown): unknown {
+  if (error instanceof Fault) {
+    const code = error.reason.startsWith('copy_') ? 'validation_failed' : 'unavailable';
+    return new PlatformError(code, error.message, { reason: error.reason, cause: error });
+  }
+  const code = (error as NodeJS.ErrnoException | null)?.code;
+  if (!isStorageFailure(error) && code !== 'ENOSPC' && code !== 'EIO' && code !== 'EDQUOT') return error;
+  return new PlatformError('unavailable', 'The disk is full or failing. Nothing was changed.', {
+    reason: 'storage_failed',
+    cause: error,
+  });
+}
