@@ -24,7 +24,7 @@ afterAll(async () => {
 
 test('nothing of development is there', async () => {
   expect((await caller.ask(`${place.url('localhost')}/outbox`)).status).toBe(404);
-  expect((await caller.ask(`${place.url('acme.localhost')}/`)).status).toBe(404);
+  expect((await caller.ask(`${place.url('acme.localhost')}/api/me`)).status).toBe(404);
   await expect(caller.ask(`http://localhost:${place.issuerPort}/`)).rejects.toThrow('ECONNREFUSED');
   expect(platform.output()).toContain('none: set FREEHOLD_SMTP_URL and FREEHOLD_MAIL_FROM');
   expect(platform.output()).not.toMatch(/Outbox|Issuer/);

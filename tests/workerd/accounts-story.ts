@@ -132,15 +132,15 @@ export function accountsStory(world: Current, hashKind: HashKind): void {
 /** A PHC string of a password, with settings that are not the library's own. */
 function scryptHash(password: string): string {
   const salt = randomBytes(16);
-  const hash = scryptSync(password, salt, 32, { N: 2 ** 12, r: 8, p: 1 });
-  return `$scrypt$ln=12,r=8,p=1$${base64(salt)}$${base64(hash)}`;
+  const hash = scryptSync(password, salt, 32, { N: 2 ** 14, r: 8, p: 5 });
+  return `$scrypt$ln=14,r=8,p=5$${base64(salt)}$${base64(hash)}`;
 }
 
 function argon2Hash(password: string): string {
   const nonce = randomBytes(16);
-  const cost = { memory: 8_192, passes: 1, parallelism: 1, tagLength: 32 };
+  const cost = { memory: 12_288, passes: 3, parallelism: 1, tagLength: 32 };
   const hash = argon2Sync('argon2id', { message: password, nonce, ...cost });
-  return `$argon2id$v=19$m=8192,t=1,p=1$${base64(nonce)}$${base64(hash)}`;
+  return `$argon2id$v=19$m=12288,t=3,p=1$${base64(nonce)}$${base64(hash)}`;
 }
 
 function base64(bytes: Buffer): string {

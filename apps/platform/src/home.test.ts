@@ -21,7 +21,7 @@ function open({
     home.fetch(new Request(`http://localhost:8787${path}`, { headers: { accept: 'text/html' } }), {
       clientAddress,
     });
-  return { get, outbox };
+  return { get, outbox, home };
 }
 
 test('names the applications, the control plane and the outbox', async () => {
@@ -54,6 +54,24 @@ test.each(['192.0.2.7', '10.0.0.1', '::2', null])('and from nowhere else: %s', a
     expect(response.status).toBe(403);
     expect(await response.text()).not.toMatch(/sign-up|Secret/);
   }
+});
+
+test.each<[string, string, Record<string, string>]>([
+  ['another name that leads here', 'http://evil.example:8787', {}],
+  ['the public name, through a proxy on this machine', 'https://apps.example.org', {}],
+  ['whoever a proxy speaks for', 'http://localhost:8787', { 'x-forwarded-for': '203.0.113.9' }],
+  ['whoever claims to be here', 'http://localhost:8787', { 'x-forwarded-for': '127.0.0.1' }],
+  ['an unreadable hop', 'http://localhost:8787', { 'x-forwarded-for': 'garbage' }],
+  ['a proxy of another kind', 'http://localhost:8787', { forwarded: 'for=203.0.113.9' }],
+  ['a proxy that only says that it is one', 'http://localhost:8787', { via: '1.1 proxy' }],
+])('nor for %s', async (_name, origin, headers) => {
+  const { outbox, home } = open();
+  await outbox.send({ to: 'ada@example.org', subject: 'Your sign-up', text: 'Secret link' });
+  const response = await home.fetch(new Request(`${origin}/outbox`, { headers }), {
+    clientAddress: '127.0.0.1',
+  });
+  expect(response.status).toBe(403);
+  expect(await response.text()).not.toMatch(/sign-up|Secret/);
 });
 
 test('where mail leaves there is no outbox', async () => {

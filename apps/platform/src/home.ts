@@ -54,8 +54,7 @@ export function makeHome(options: HomeOptions): Hono<HomeEnv> {
 function mountOutbox(app: Hono<HomeEnv>, outbox: Outbox): void {
   for (const path of ['/outbox', '/outbox/*']) {
     app.all(path, (c) => {
-      const { clientAddress } = c.env;
-      if (clientAddress !== null && isLoopbackAddress(clientAddress)) return outbox.handle(c.req.raw);
+      if (isFromThisMachine(c.req.raw, c.env.clientAddress)) return outbox.handle(c.req.raw);
       return refusal(
         c.req.raw.headers,
         new PlatformError('forbidden', 'The outbox is read on the machine that the platform runs on.', {
@@ -64,6 +63,20 @@ function mountOutbox(app: Hono<HomeEnv>, outbox: Outbox): void {
       );
     });
   }
+}
+
+/** The names under which a browser on this machine asks for it; any other was made to lead here. */
+const OWN_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** What a proxy writes. A proxy on this machine has this machine's address, whoever stands behind it. */
+const RELAYED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'];
+
+function isFromThisMachine(request: Request, clientAddress: string | null): boolean {
+  return (
+    clientAddress !== null &&
+    isLoopbackAddress(clientAddress) &&
+    OWN_NAMES.has(new URL(request.url).hostname) &&
+    !RELAYED.some((name) => request.headers.has(name))
+  );
 }
 
 function page({

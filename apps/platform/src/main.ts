@@ -1,5 +1,6 @@
 /** `npm start`: the whole platform in one process. */
 import { PlatformError } from '@freehold/contracts';
+import { ControlPlaneError } from '@freehold/control-plane/client';
 import { IssuerError } from '@freehold/issuer';
 import { type Platform, startPlatform } from './platform.ts';
 import { parseSettings, type Settings, SettingsError, type SignInMode } from './settings.ts';
@@ -67,7 +68,12 @@ function nextStep(
 
 /** Whether an error was made to be read by whoever started the platform. */
 function isForOperator(error: unknown): error is Error {
-  return error instanceof SettingsError || error instanceof IssuerError || error instanceof PlatformError;
+  return (
+    error instanceof SettingsError ||
+    error instanceof IssuerError ||
+    error instanceof PlatformError ||
+    error instanceof ControlPlaneError
+  );
 }
 
 async function main(): Promise<void> {

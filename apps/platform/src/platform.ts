@@ -139,7 +139,8 @@ async function wire(
     homeHostnames,
     vertical: (slug) => verticals.get(slug)?.fetch ?? null,
     routes,
-    ...(publicOriginOf === undefined ? {} : { originOf: publicOriginOf }),
+    // Never the request's own: whoever sends it writes its host and port, and tokens and mails are made for the origin.
+    originOf,
   });
   const throughProxies = makeProxyReader(settings.trustedProxies);
 

@@ -1,9 +1,10 @@
 /** Puts fieldwork together: one web application over the engine that it is given. */
 import { type IdentityDirectory, identityDirectory } from '@freehold/auth';
 import { mountInviteRoutes } from '@freehold/auth/invite-routes';
-import type { TenantId } from '@freehold/contracts';
+import type { OperationTable, TenantId } from '@freehold/contracts';
 import { makeScopeHost, makeScopeUnit, type ScopeHost, type ScopeUnit } from '@freehold/kernel';
 import {
+  type ListingStub,
   mountOperations,
   mountPlatformSurface,
   mountProblemDocs,
@@ -11,12 +12,13 @@ import {
   problemResponse,
 } from '@freehold/vertical-host';
 import { Hono } from 'hono';
-import { manifest, type RoleKey } from './manifest.ts';
+import { manifest, type PermissionKey, type RoleKey } from './manifest.ts';
 import { operations } from './operations.ts';
 import { authenticatedPrincipal, requirePermission } from './server/caller.ts';
 import { mountDoor } from './server/door-routes.ts';
 import {
   directoryOf,
+  type FieldworkContext,
   type FieldworkDeps,
   type FieldworkEnv,
   requireNode,
@@ -63,19 +65,33 @@ export function makeFieldwork(deps: FieldworkDeps): Fieldwork {
   mountMembers(app, services);
   mountLogs(app, services);
   mountInvites(app, services);
-  mountOperations(
-    app,
-    operations,
-    async (c) => host.operations(requireNode(c).scope, await authenticatedPrincipal(services, c)),
-    {
-      ...problems,
-      openapi: { title: manifest.name, version: manifest.version },
-      ownOrigin: (c) => requireNode(c).origin,
-    },
-  );
+  mountOperations(app, operations, (c) => operationsFor(services, c), {
+    ...problems,
+    openapi: { title: manifest.name, version: manifest.version },
+    ownOrigin: (c) => requireNode(c).origin,
+    // A stranger is told where tokens are made by the refusal itself, on every route alike: see `signInException`.
+    mcp: { serverInfo: { name: manifest.slug, title: manifest.name, version: manifest.version } },
+  });
   mountPlatformSurface(app, platformSurface(services));
   mountWeb(app, deps.webFiles);
   return { manifest, app, units, host };
+}
+
+/** What an assignment gives for the one order: anybody on the team may come to hold it. */
+const GIVEN_BY_ASSIGNMENT: readonly PermissionKey[] = ['order.read', 'order.work', 'order.note'];
+
+/** The scope as the caller sees it, with the tools that he may ever be let through to. */
+async function operationsFor(services: Services, c: FieldworkContext): Promise<ListingStub> {
+  const principal = await authenticatedPrincipal(services, c);
+  const table: OperationTable = operations;
+  return {
+    ...services.host.operations(requireNode(c).scope, principal),
+    listable: async (names) => {
+      const { permissions } = await scopeOf(services, c).holdings({ principal });
+      const reachable = new Set<string | undefined>([...permissions, ...GIVEN_BY_ASSIGNMENT]);
+      return names.filter((name) => reachable.has(table[name]?.permission));
+    },
+  };
 }
 
 function mountInvites(app: Hono<FieldworkEnv>, services: Services): void {

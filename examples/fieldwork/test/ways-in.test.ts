@@ -204,4 +204,12 @@ describe('a way that is not set up', () => {
       reason: 'sign_in_not_configured',
     });
   });
+
+  test('A-16: a delivered choice that cannot be used is one too, whatever the binding says', async () => {
+    const config = { 'platform:auth': JSON.stringify({ mode: 'oidc', issuer: 'https://issuer.example' }) };
+    expect(await refusedAt({}, { bindings: { AUTH_PROVIDER: 'directory' }, config })).toMatchObject({
+      status: 503,
+      reason: 'sign_in_not_configured',
+    });
+  });
 });

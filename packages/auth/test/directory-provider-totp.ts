@@ -11,9 +11,14 @@ export function totpOf(secret: string, atMs: number): string {
 
 /** The secret that the set-up page shows. */
 export function secretOn(page: string): string {
-  const secret = /name="secret" value="([A-Z2-7]+)"/.exec(page)?.[1];
+  const secret = /<code class="secret">([A-Z2-7 ]+)</.exec(page)?.[1];
   if (secret === undefined) throw new Error('the page shows no secret');
-  return secret;
+  return secret.replaceAll(' ', '');
+}
+
+/** What the form of the set-up page sends along with the code. */
+export function sealedOn(page: string): string {
+  return /name="sealed" value="([^"]+)"/.exec(page)?.[1] ?? '';
 }
 
 /** The recovery codes that the page shows. */
@@ -21,13 +26,14 @@ export function codesOn(page: string): string[] {
   return [...page.matchAll(/<li><code>([^<]+)<\/code>/g)].map((match) => match[1] ?? '');
 }
 
-/** Turns two-step verification on, and answers the secret. */
+/** Turns two-step verification on, and answers the secret. The browser gets another session. */
 export async function turnOnTotp(fixture: ProviderFixture, browser: FormBrowser): Promise<string> {
   const setUp = await browser.post('/api/auth/security/totp');
   expect(setUp.status).toBe(200);
-  const secret = secretOn(await setUp.text());
+  const page = await setUp.text();
+  const secret = secretOn(page);
   const code = totpOf(secret, fixture.clock.nowMs);
-  const done = await browser.post('/api/auth/security/totp/enable', { secret, code });
+  const done = await browser.post('/api/auth/security/totp/enable', { sealed: sealedOn(page), code });
   expect(done.status).toBe(200);
   return secret;
 }

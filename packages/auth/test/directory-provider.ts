@@ -133,7 +133,7 @@ function makeCountingHasher(): CountingHasher {
     compared: [],
     hash: async (password) => {
       hasher.hashed += 1;
-      return `$argon2id$v=19$m=8,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$${digest(password)}`;
+      return `$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$${digest(password)}`;
     },
     verify: async (password, stored) => {
       hasher.compared.push(stored);

@@ -20,6 +20,11 @@ export interface Misbehaviour {
   readonly type?: string;
   /** Default: one more than before. */
   readonly counter?: number;
+  /** What the browser says about the frame that the page is in. */
+  readonly crossOrigin?: boolean;
+  readonly topOrigin?: string;
+  /** Whose passkey the authenticator says it is. Default: it does not say. */
+  readonly userHandle?: string;
   /** Another key signs. */
   readonly otherKey?: boolean;
   /** An attestation statement that comes although none was asked for. */
@@ -57,7 +62,8 @@ export function makeAuthenticator(origin: string): SoftwareAuthenticator {
         type: how.type ?? type,
         challenge: how.challenge ?? options.challenge,
         origin: how.origin ?? origin,
-        crossOrigin: false,
+        crossOrigin: how.crossOrigin ?? false,
+        ...(how.topOrigin === undefined ? {} : { topOrigin: how.topOrigin }),
       }),
     );
   const credential = (response: Record<string, unknown>) => ({
@@ -100,7 +106,7 @@ export function makeAuthenticator(origin: string): SoftwareAuthenticator {
         clientDataJSON: client.toString('base64url'),
         authenticatorData: authData.toString('base64url'),
         signature: sign('sha256', Buffer.concat([authData, sha256(client)]), key).toString('base64url'),
-        userHandle: null,
+        userHandle: how.userHandle ?? null,
       });
     },
   };

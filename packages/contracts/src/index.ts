@@ -6,6 +6,7 @@ export * from './management/copies.ts';
 export * from './management/data-window.ts';
 export * from './management/events.ts';
 export * from './management/platform-requests.ts';
+export * from './management/routes.ts';
 export * from './management/scope-host.ts';
 export * from './management.ts';
 export * from './manifest.ts';

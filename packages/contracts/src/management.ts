@@ -16,6 +16,8 @@ export const PLATFORM_SECRET_HEADER = 'x-platform-secret';
 /** Which scope of which tenant a management call is about. */
 export const scopeRef = z.object({ tenantId, scopeId });
 export type ScopeRef = z.infer<typeof scopeRef>;
+/** A request that says which scope, and nothing else. */
+export const scopeRequest = z.strictObject(scopeRef.shape);
 
 /** How many settings one delivery may carry, and one scope may hold. */
 export const CONFIG_KEYS_MAX = 100;
@@ -37,6 +39,23 @@ export const provisionResponse = z.object({
   status: z.enum(['provisioned', 'unchanged']),
   ownerSeat: z.enum(['pending', 'claimed']).nullable(),
 });
+
+/** Roles that the platform adds to the manifest's own: key → permission keys. */
+export const projectedRoles = z.record(roleKey, z.array(permissionKey));
+
+/**
+ * Puts a scope's projected roles into line. `roles` are those that the platform adds to the manifest's own, all of
+ * them: what is not named is taken away. Left out, they are the vertical's own `roles` of the mount.
+ */
+export const reconcileRequest = z.strictObject({
+  ...scopeRef.shape,
+  roles: projectedRoles.optional(),
+});
+/** The keys of the roles that are projected now, sorted. */
+export const reconcileResponse = z.object({ scopeId, roles: z.array(roleKey) });
+
+/** Says that the scope is gone. Deleting it again is `not_found`, reason `unknown_scope`. */
+export const deleteScopeResponse = z.object({ scopeId });
 
 export const configureRequest = z.strictObject({ ...scopeRef.shape, config: configPatch });
 export const configureResponse = z.object({ keys: z.array(z.string()) });
@@ -135,9 +154,6 @@ export const migrationRecord = z.object({
 });
 export const migrationsResponse = z.object({ items: z.array(migrationRecord) });
 
-/** Roles that the platform adds to the manifest's own: key → permission keys. */
-export const projectedRoles = z.record(roleKey, z.array(permissionKey));
-
 export const eventRef = z.strictObject({ ...scopeRef.shape, event: eventId });
 /** A walk from one event; `truncated` says that it was cut at its bound. */
 export const walkResponse = z.object({ items: z.array(eventRecord), truncated: z.boolean() });
@@ -146,6 +162,9 @@ export const assignmentRequest = z.strictObject({ ...scopeRef.shape, principal: 
 
 export type ProvisionRequest = z.infer<typeof provisionRequest>;
 export type ProvisionResponse = z.infer<typeof provisionResponse>;
+export type ReconcileRequest = z.infer<typeof reconcileRequest>;
+export type ReconcileResponse = z.infer<typeof reconcileResponse>;
+export type DeleteScopeResponse = z.infer<typeof deleteScopeResponse>;
 export type ConfigureRequest = z.infer<typeof configureRequest>;
 export type OwnerSeat = z.infer<typeof ownerSeatResponse>;
 export type OwnerClaim = z.infer<typeof ownerClaimResponse>;
@@ -155,18 +174,3 @@ export type DenialsSummaryQuery = z.infer<typeof denialsSummaryQuery>;
 export type DenialsSummary = z.infer<typeof denialsSummaryResponse>;
 export type MigrationRecord = z.infer<typeof migrationRecord>;
 export type EventWalk = z.infer<typeof walkResponse>;
-
-/**
- * The scopes of one vertical as the platform works with them (spec 4.4). It grows with the routes: a host
- * written against an older member list fails to compile (spec 9.3). Members reject with a `PlatformError`.
- */
-export interface VerticalScopeHost {
-  provisionScopeLocal(scope: ScopeRef & { readonly name: string }): Promise<'provisioned' | 'unchanged'>;
-  projectRolesLocal(scope: ScopeRef, roles: Readonly<Record<string, readonly string[]>>): Promise<void>;
-  appliedMigrationsLocal(scope: ScopeRef): Promise<MigrationRecord[]>;
-  entityHistoryLocal(query: HistoryQuery): Promise<z.infer<typeof historyResponse>>;
-  eventCauseLocal(ref: z.infer<typeof eventRef>): Promise<EventWalk>;
-  eventEffectsLocal(ref: z.infer<typeof eventRef>): Promise<EventWalk>;
-  listDenialsLocal(query: DenialsQuery): Promise<z.infer<typeof denialsResponse>>;
-  summarizeDenialsLocal(query: DenialsSummaryQuery): Promise<DenialsSummary>;
-}

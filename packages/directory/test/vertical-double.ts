@@ -47,6 +47,28 @@ const denial = {
   operation: 'order/complete',
   at: AT,
 };
+const invocation = {
+  id: INVOCATION,
+  operation: 'order/complete',
+  principal: event.actor,
+  parent: null,
+  cause: null,
+  idempotencyKey: null,
+  startedAt: AT,
+  durationMs: 3,
+  outcome: 'ok',
+};
+const deadLetter = {
+  event,
+  subscriber: 'invoices',
+  attempts: 5,
+  firstAttemptAt: AT,
+  lastAttemptAt: AT,
+  error: { code: 'unavailable', detail: 'The printer is away.' },
+};
+const columns = [{ name: 'id', type: 'TEXT', notNull: true, primaryKey: 1 }];
+const BOOKMARK = { bookmark: 'bm_1', at: AT };
+const noAttachments = () => new PlatformError('unsupported', 'There is no place for attachments here.');
 const migration = { set: 'fieldwork', version: 1, name: 'orders', digest: 'abc', appliedAt: AT };
 
 export function makeVerticalDouble(): VerticalDouble {
@@ -84,6 +106,19 @@ export function makeVerticalDouble(): VerticalDouble {
       require(ref);
       return { items: [event, event, event] as never, truncated: true };
     },
+    facetEventsLocal: async ({ groupBy, ...scope }) => {
+      require(scope);
+      const bucket = { key: event.type, count: 1, firstAt: AT, lastAt: AT };
+      return { groupBy, since: AT, until: AT, total: 1, buckets: [bucket], others: 0, truncated: false };
+    },
+    invocationEventsLocal: async (ref) => {
+      require(ref);
+      return { invocation: invocation as never, items: [event] as never, truncated: false };
+    },
+    deadLettersLocal: async (query) => {
+      require(query);
+      return { items: [deadLetter] as never, nextCursor: null };
+    },
     listDenialsLocal: async (query) => {
       require(query);
       return { items: [denial], nextCursor: null };
@@ -101,6 +136,75 @@ export function makeVerticalDouble(): VerticalDouble {
               { operation: null, ...bucket },
             ],
           };
+    },
+    introspectScopeTables: async (scope) => {
+      require(scope);
+      return [{ name: 'orders', kind: 'vertical', type: 'table', columns, rows: 1 }];
+    },
+    introspectScopeTable: async ({ table, ...scope }) => {
+      require(scope);
+      if (table !== 'orders')
+        throw new PlatformError('not_found', 'There is no such table.', { reason: 'unknown_table' });
+      return { table, columns, rows: [['ord_1']], nextCursor: null, truncated: false };
+    },
+    introspectScopeQuery: async (scope) => {
+      require(scope);
+      const limits = { rows: 1_000, bytes: 4_194_304, timeMs: 5_000 };
+      return { columns: ['id'], rows: [['ord_1']], truncated: null, limits, durationMs: 1 };
+    },
+    exportScopeLocal: async ({ format = 'ndjson', ...scope }) => {
+      require(scope);
+      return { format, bookmark: BOOKMARK.bookmark, body: new Response('a copy').body as ReadableStream };
+    },
+    restoreScopeLocal: async ({ format, ...scope }, body) => {
+      require(scope);
+      await new Response(body).arrayBuffer();
+      return { format, tables: 1, rows: 1, undo: BOOKMARK.bookmark };
+    },
+    snapshotScopeLocal: async ({ name = null, ...scope }) => {
+      require(scope);
+      const id = 'snp_01jd0000000000000000000001';
+      return { id, name, bytes: 6, digest: 'abc', bookmark: BOOKMARK.bookmark, at: AT };
+    },
+    deleteScopeLocal: async (scope) => {
+      require(scope);
+      provisioned.delete(scope.scopeId);
+    },
+    migrationBookmarksLocal: async (scope) => {
+      require(scope);
+      return { items: [BOOKMARK], nextCursor: null, current: BOOKMARK, earliest: BOOKMARK };
+    },
+    rewindScopeLocal: async (scope) => {
+      require(scope);
+      return { ...BOOKMARK, undo: 'bm_2' };
+    },
+    listPlatformRequests: async (scope) => {
+      require(scope);
+      return { items: [], nextCursor: null };
+    },
+    listPlatformRequestHistory: async (scope) => {
+      require(scope);
+      return { items: [], nextCursor: null };
+    },
+    settlePlatformRequest: async (scope) => {
+      require(scope);
+      throw new PlatformError('not_found', 'There is no such request.');
+    },
+    connectorInvokeLocal: async (scope) => {
+      require(scope);
+      return { output: null, invocation: INVOCATION, version: null, replayed: false };
+    },
+    connectorGrantLocal: async ({ connection, permission, entity = null, ...scope }) => {
+      require(scope);
+      return { subject: `connection:${connection}`, permission, entity };
+    },
+    connectorAttachmentUploadLocal: async (scope) => {
+      require(scope);
+      throw noAttachments();
+    },
+    connectorAttachmentOpenLocal: async (scope) => {
+      require(scope);
+      throw noAttachments();
     },
   };
 

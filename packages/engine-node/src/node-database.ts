@@ -24,15 +24,24 @@ export interface NodeDatabase {
   guarded(options: GuardOptions): SqlDatabase;
   /** Runs `work` in one transaction, durable when this returns (`synchronous=FULL`). */
   transact(work: () => void): void;
-  /** How many committed frames the write-ahead log has. */
-  logFrames(): number;
-  /** Moves the log into the file and truncates it. False when somebody else reads the database: nothing is lost. */
-  emptyLog(): boolean;
+  /** How many committed frames the write-ahead log has, and how many of them are in the file too. */
+  logState(): LogState;
+  /**
+   * Moves the log into the file, and lets it begin anew. False when somebody else reads the database: nothing is lost.
+   * `truncate` leaves nothing of it in its file either. That costs: a log that is written over is synchronised faster
+   * than one that grows.
+   */
+  emptyLog(mode: 'restart' | 'truncate'): boolean;
   /** Whether SQLite empties the log by itself, at its default of 1,000 frames. It does unless the log is ours. */
   emptyLogByItself(does: boolean): void;
   close(): void;
   /** Closes without moving the log into the file: what only the log holds stays there for the next opening. */
   closeWithLog(): void;
+}
+
+export interface LogState {
+  readonly frames: number;
+  readonly moved: number;
 }
 
 export interface NodeDatabaseOptions {
@@ -44,6 +53,8 @@ export interface NodeDatabaseOptions {
 
 const LOG_FRAMES_DEFAULT = 1_000;
 const BUSY_TIMEOUT_MS = 5_000;
+/** How much of its file a log keeps when it begins anew: what a few large transactions leave is given back. */
+const LOG_BYTES_KEPT = 16 * 1024 * 1024;
 
 /**
  * Opens a database file in write-ahead-log mode with a synchronised commit.
@@ -55,7 +66,7 @@ export function openNodeDatabase(path: string, options: NodeDatabaseOptions = {}
   try {
     connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF');
     if (options.ownLog) {
-      connection.exec('PRAGMA wal_autocheckpoint = 0');
+      connection.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${LOG_BYTES_KEPT}`);
       // What an earlier process left in the log is known from the first reading on.
       connection.prepare('SELECT count(*) FROM sqlite_master').get();
     }
@@ -196,12 +207,15 @@ export function openNodeDatabase(path: string, options: NodeDatabaseOptions = {}
       return known;
     },
     transact,
-    logFrames: () => (countFrames.get() as unknown as readonly number[])[1] as number,
-    emptyLog: () => {
+    logState: () => {
+      const [, frames, moved] = countFrames.get() as unknown as readonly [number, number, number];
+      return { frames, moved };
+    },
+    emptyLog: (mode) => {
       // Whoever reads the database may take long, and nobody here waits for them.
       connection.exec('PRAGMA busy_timeout = 0');
       try {
-        return connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0;
+        return connection.prepare(`PRAGMA wal_checkpoint(${mode})`).get()?.busy === 0;
       } finally {
         connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
       }

@@ -73,8 +73,8 @@ export function openUnitFiles(
 
   /** Deleted bytes must not linger in the log. */
   const emptyLog = (): void => {
-    if (database.logFrames() === 0) return;
-    if (holds.free) database.emptyLog();
+    if (database.logState().frames === 0) return;
+    if (holds.free) database.emptyLog('truncate');
     parts.onChange(files);
   };
 

@@ -49,3 +49,24 @@ test('a secret that is too short is refused', () => {
   expect(() => make({ secrets: ['short'] })).toThrow('SESSION_SECRET');
   expect(() => make({ secrets: [] })).toThrow('SESSION_SECRET');
 });
+
+test('a session is issued at the time that is asked for, and lives from then on', () => {
+  const { clock, cookies } = make();
+  const atMs = START_MS + 5_000;
+  const { session, setCookies } = cookies.mint({ id: 'usr_1' }, 'https://app.example', { atMs });
+  expect(session).toMatchObject({ issuedAtMs: atMs, expiresAtMs: atMs + SESSION_TTL_MS });
+  clock.nowMs = atMs + SESSION_TTL_MS - 1;
+  expect(cookies.read(asRequest(setCookies))).toEqual(session);
+});
+
+test('of several sessions none is taken for the one, and all can be found to be ended', () => {
+  const { cookies } = make();
+  const [one, two] = ['usr_1', 'usr_2'].map((id) => cookies.mint({ id }, 'https://app.example'));
+  const values = [one, two].map((each) => each?.setCookies[0]?.split(';')[0]);
+  const headers = new Headers({ cookie: [...values, 'sb_session=planted', values[0]].join('; ') });
+  expect(cookies.read(headers)).toBeNull();
+  expect(cookies.readAll(headers)).toEqual([one?.session, two?.session]);
+  expect(cookies.readAll(new Headers())).toEqual([]);
+  const many = Array.from({ length: 50 }, (_, i) => `sb_session=${i}`);
+  expect(cookies.readAll(new Headers({ cookie: [...many, values[0]].join('; ') }))).toEqual([]);
+});

@@ -1,5 +1,5 @@
 /** Sessions of somebody who signs people in without an issuer: the same cookie, minted and read in the same way. */
-import { type CookieRules, clearCookie, setCookie } from './cookies.ts';
+import { type CookieRules, clearCookie, cookieName, readCookies, setCookie } from './cookies.ts';
 import { OidcConfigError } from './errors.ts';
 import { makeTokenSigner } from './lib/signed-token.ts';
 import {
@@ -27,16 +27,29 @@ export interface SessionCookiesOptions {
   readonly cookieDomain?: string;
 }
 
+export interface SessionCookieMintOptions extends MintOptions {
+  /** When the session is issued, in milliseconds since the epoch. Default: now. */
+  readonly atMs?: number;
+}
+
+/** More cookies of one name than this are an attack on the CPU. */
+export const SESSIONS_READ_MAX = 50;
+
 /** One kind of session (spec 2.5: `sb_session`, 7 days). */
 export interface SessionCookies {
   /** A new session and its `Set-Cookie` values. @throws OidcError `cookie_too_large`. */
   mint(
     user: SessionUser,
     origin: string,
-    options?: MintOptions,
+    options?: SessionCookieMintOptions,
   ): { readonly session: VerifiedSession; readonly setCookies: readonly string[] };
   /** The session behind a request, or null for nobody. Never throws. */
   read(headers: Headers): VerifiedSession | null;
+  /**
+   * Every valid session that a request brings. A sibling host can plant one beside another: for `read` they are then
+   * nobody's, and signing out has to end them all. Of more than {@link SESSIONS_READ_MAX} cookies none is read.
+   */
+  readAll(headers: Headers): readonly VerifiedSession[];
   /** `Set-Cookie` values that remove it. */
   clear(origin: string): readonly string[];
 }
@@ -62,13 +75,19 @@ export function makeSessionCookies(options: SessionCookiesOptions): SessionCooki
     signers: { session: makeTokenSigner({ secrets, purpose: 'session', audience }) },
   };
   return {
-    mint: (user, origin, mint) => {
-      const token = mintSession(rules, user, mint);
-      const session = verifySession(rules, token);
+    mint: (user, origin, { atMs, ...mint } = {}) => {
+      const issuing = atMs === undefined ? rules : { ...rules, now: () => atMs };
+      const token = mintSession(issuing, user, mint);
+      const session = verifySession(issuing, token);
       if (session === null) throw new TypeError('A session that was just minted must verify.');
       return { session, setCookies: setCookie(rules, 'session', origin, token) };
     },
     read: (headers) => verifiedSessionFromHeaders(rules, headers),
+    readAll: (headers) => {
+      const tokens = readCookies(headers, cookieName(rules, 'session'));
+      if (tokens.length > SESSIONS_READ_MAX) return [];
+      return tokens.map((token) => verifySession(rules, token)).filter((session) => session !== null);
+    },
     clear: (origin) => clearCookie(rules, 'session', origin),
   };
 }

@@ -2,6 +2,12 @@
 
 export type { OpenApiInfo } from './lib/openapi.ts';
 export type { PlatformSecret } from './lib/platform-secret.ts';
+export * from './management-openapi.ts';
+export { MCP_META } from './mcp/call-meta.ts';
+export { type ContentBlocks, contentBlocks } from './mcp/content-blocks.ts';
+export type { McpOptions } from './mcp/mcp-endpoint.ts';
+export type { ListingStub } from './mcp/mcp-server.ts';
+export { type McpTool, type McpToolHints, mcpToolsOf } from './mcp/tools.ts';
 export * from './mount-operations.ts';
 export * from './mount-platform-surface.ts';
 export * from './mount-problem-docs.ts';

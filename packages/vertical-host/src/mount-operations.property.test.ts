@@ -102,6 +102,8 @@ test('no request makes a 5xx, an error that is no problem, or a call that its sc
         app.notFound((c) => problemResponse(c, new PlatformError('not_found', 'There is nothing here.')));
         mountOperations(app, sampleOperations, () => scope, {
           onIncident: (error) => void incidents.push(error),
+          // It has a property of its own.
+          mcp: false,
         });
         const search = new URLSearchParams(query).toString();
         const response = await app.request(`http://localhost${path}${search && `?${search}`}`, {
@@ -137,7 +139,7 @@ test('no request makes a 5xx, an error that is no problem, or a call that its sc
 test('what a GET is told in text is what the schema was given in JSON', async () => {
   const app = new Hono();
   const scope = fakeScope(sampleOperations);
-  mountOperations(app, sampleOperations, () => scope);
+  mountOperations(app, sampleOperations, () => scope, { mcp: false });
   const input = fc.record(
     {
       limit: fc.integer({ min: 1, max: 50 }),

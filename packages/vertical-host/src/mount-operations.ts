@@ -1,5 +1,5 @@
-/** One HTTP route for each declared operation of a vertical (spec 4.5), and the OpenAPI document of them. */
-import type { OperationStub, OperationTable } from '@freehold/contracts';
+/** One HTTP route and one tool for each declared operation of a vertical (spec 4.5), and the OpenAPI document of them. */
+import type { OperationTable } from '@freehold/contracts';
 import { answerOtherMethod, requireSameOrigin } from '@freehold/contracts/http';
 import type { Context, Env, Hono } from 'hono';
 import { guarded } from './lib/failures.ts';
@@ -14,24 +14,28 @@ import {
   parsePath,
   routerPath,
 } from './lib/operation-routes.ts';
+import { type McpOptions, makeMcpEndpoint } from './mcp/mcp-endpoint.ts';
+import type { ListingStub } from './mcp/mcp-server.ts';
 import type { ProblemOptions } from './problem-response.ts';
 
 /**
  * Settles who is calling and which scope they reach: the gate of every route of the mount.
  * @throws PlatformError `unauthenticated` when nobody is signed in, and whatever else keeps the caller out.
  */
-export type ResolveStub<E extends Env> = (c: Context<E>) => Promise<OperationStub> | OperationStub;
+export type ResolveStub<E extends Env> = (c: Context<E>) => Promise<ListingStub> | ListingStub;
 
 export interface MountOperationsOptions<E extends Env = Env> extends ProblemOptions {
-  /** Where the mount's own documents are; operations are where their declarations say. Default: `/api`. */
+  /** Where the mount's own documents and endpoint are; operations are where their declarations say. Default: `/api`. */
   readonly basePath?: string;
   /** The largest body, in bytes. Default: 1 MiB. */
   readonly bodyLimitBytes?: number;
   /** False leaves out `GET {basePath}/openapi.json`. Default: served, titled `Operations`, version `0.0.0`. */
   readonly openapi?: false | OpenApiInfo;
+  /** False leaves out the MCP endpoint. Default: served at `{basePath}/mcp`, one tool per operation with a binding. */
+  readonly mcp?: false | McpOptions<E>;
   /**
    * The origin that browsers see the app at, where it is not that of the request's URL (a proxy that ends TLS).
-   * Only browsers without `Sec-Fetch-Site` are measured by it.
+   * Routes measure only browsers without `Sec-Fetch-Site` by it; the MCP endpoint answers to its host name alone.
    */
   readonly ownOrigin?: (c: Context<E>) => string;
 }
@@ -45,9 +49,12 @@ export interface MountOperationsOptions<E extends Env = Env> extends ProblemOpti
  * A `PlatformError` is answered as its problem document, other errors as {@link guarded} says. A known path with
  * another method is 405, and OPTIONS is answered.
  *
+ * Models reach the same operations as tools, at `{basePath}/mcp` (spec 4.5.3): see {@link McpOptions}.
+ *
  * Mount it before a catch-all of the app, and after any route of the app that shares a path with an operation.
  * @throws Error at once when two declarations would dispatch identically, naming both, and for a declaration that
- * cannot be served (its input does not refuse unknown fields, its path names no field, it mutates on GET).
+ * cannot be served (its input does not refuse unknown fields, its path names no field, it mutates on GET); and when
+ * two operations would be the same tool, naming both.
  */
 export function mountOperations<E extends Env>(
   app: Hono<E>,
@@ -66,7 +73,8 @@ export function mountOperations<E extends Env>(
     },
   }));
   const documents = options.openapi === false ? [] : [openApiRoute(declared, resolveStub, options)];
-  const all: Mounted<E>[] = [...routes, ...documents];
+  const endpoints = options.mcp === false ? [] : [mcpRoute(operations, resolveStub, options)];
+  const all: Mounted<E>[] = [...routes, ...documents, ...endpoints];
   assertDistinct(all);
   for (const { method, segments, answer } of all) {
     app.on(method, routerPath(segments), guarded(app, options, answer));
@@ -99,6 +107,23 @@ function openApiRoute<E extends Env>(
     return jsonResponse(c, document, 200);
   };
   return { name, method: 'GET', segments, answer };
+}
+
+function mcpRoute<E extends Env>(
+  operations: OperationTable,
+  resolveStub: ResolveStub<E>,
+  options: MountOperationsOptions<E>,
+): Mounted<E> {
+  const { path = `${options.basePath ?? '/api'}/mcp`, serverInfo, ...mcp } = options.mcp || {};
+  const { title = 'Operations', version = '0.0.0' } = options.openapi || {};
+  const answer = makeMcpEndpoint({
+    ...options,
+    ...mcp,
+    operations,
+    resolveStub,
+    serverInfo: serverInfo ?? { name: title, version },
+  });
+  return { name: 'the MCP endpoint', method: 'POST', segments: parsePath(path), answer };
 }
 
 function ownOrigin<E extends Env>(c: Context<E>, options: MountOperationsOptions<E>): string {

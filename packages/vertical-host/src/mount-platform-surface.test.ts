@@ -1,7 +1,16 @@
-import { PlatformError, type ProblemCode, problemSchema, type VerticalScopeHost } from '@freehold/contracts';
+import { MANAGEMENT_ROUTES, PlatformError, problemSchema, type VerticalScopeHost } from '@freehold/contracts';
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { describe, expect, test } from 'vitest';
+import {
+  ANSWERS,
+  AT,
+  type Call,
+  notingHost,
+  ROUTE_NAMES,
+  requestOf,
+  SCOPE,
+} from '../test/management-samples.ts';
 import { mountPlatformSurface } from './mount-platform-surface.ts';
 import type { PlatformSurfaceDeps } from './platform-surface-deps.ts';
 
@@ -10,40 +19,7 @@ interface Bindings {
 }
 type AppEnv = { Bindings: Bindings };
 
-const ULID = '01hzzzzzzzzzzzzzzzzzzzzzzz';
-const SCOPE = { tenantId: `tnt_${ULID}`, scopeId: `scp_${ULID}` };
-const EVENT_ID = `evt_${ULID}`;
 const SCOPE_QUERY = `tenantId=${SCOPE.tenantId}&scopeId=${SCOPE.scopeId}`;
-const AT = '2026-11-21T08:30:00.000Z';
-
-const EVENT = {
-  id: EVENT_ID,
-  type: 'order.created',
-  entity: { type: 'order', id: '17' },
-  actor: `prn_${ULID}`,
-  operation: 'order/create',
-  invocation: `inv_${ULID}`,
-  cause: null,
-  piiClass: 'none',
-  subject: null,
-  payload: { total: 3 },
-  at: AT,
-} as never;
-
-const DENIAL = {
-  id: `dnl_${ULID}`,
-  actor: `prn_${ULID}`,
-  permission: 'order.create',
-  entity: null,
-  operation: null,
-  at: AT,
-};
-const SUMMARY = {
-  groupBy: 'operation' as const,
-  total: 2,
-  buckets: [{ operation: null, count: 2, lastAt: AT }],
-};
-const MIGRATION = { set: 'vertical', version: 1, name: 'orders', digest: 'abc', appliedAt: AT };
 const SEAT = {
   state: 'pending' as const,
   reason: 'never_opened' as const,
@@ -52,40 +28,13 @@ const SEAT = {
 };
 const CLAIM = { url: 'https://acme.example/?claim=t0ken', expiresAt: AT };
 
-type Call = readonly [what: string, ...with_: unknown[]];
-
-/** A host that notes what it is asked, and answers what a contract test can recognise. */
-function fakeHost(calls: Call[]): VerticalScopeHost {
+/** Says the second time that nothing changed. */
+function provisionsOnce(calls: Call[]): Pick<VerticalScopeHost, 'provisionScopeLocal'> {
   return {
     provisionScopeLocal: async (scope) => {
-      const known = calls.some(([what]) => what === 'provisionScopeLocal');
+      const isKnown = calls.some(([what]) => what === 'provisionScopeLocal');
       calls.push(['provisionScopeLocal', scope]);
-      return known ? 'unchanged' : 'provisioned';
-    },
-    projectRolesLocal: async (scope, roles) => void calls.push(['projectRolesLocal', scope, roles]),
-    appliedMigrationsLocal: async (scope) => {
-      calls.push(['appliedMigrationsLocal', scope]);
-      return [MIGRATION];
-    },
-    entityHistoryLocal: async (query) => {
-      calls.push(['entityHistoryLocal', query]);
-      return { items: [EVENT], nextCursor: 'more' };
-    },
-    eventCauseLocal: async (ref) => {
-      calls.push(['eventCauseLocal', ref]);
-      return { items: [EVENT], truncated: true };
-    },
-    eventEffectsLocal: async (ref) => {
-      calls.push(['eventEffectsLocal', ref]);
-      return { items: [], truncated: false };
-    },
-    listDenialsLocal: async (query) => {
-      calls.push(['listDenialsLocal', query]);
-      return { items: [DENIAL], nextCursor: null };
-    },
-    summarizeDenialsLocal: async (query) => {
-      calls.push(['summarizeDenialsLocal', query]);
-      return SUMMARY;
+      return isKnown ? 'unchanged' : 'provisioned';
     },
   };
 }
@@ -115,7 +64,7 @@ function surface(
     };
   mountPlatformSurface(app, {
     platformSecret: (env) => env.PLATFORM_SECRET,
-    hostFor: () => fakeHost(calls),
+    hostFor: () => notingHost(calls, provisionsOnce(calls)),
     roles: ROLES,
     ownerRoleKey: 'owner',
     resolveOwner: note('resolveOwner', { ownerSeat: 'pending' as const }),
@@ -147,18 +96,10 @@ async function problemOf(response: Response) {
 }
 
 const PROVISION = { ...SCOPE, name: 'Acme' };
-const EVERY_ROUTE: readonly (readonly [method: string, path: string])[] = [
-  ['POST', '/internal/provision'],
-  ['POST', '/internal/configure'],
-  ['GET', '/internal/owner-seat'],
-  ['POST', '/internal/owner-claim'],
-  ['GET', '/internal/history'],
-  ['GET', '/internal/denials'],
-  ['GET', '/internal/denials/summary'],
-  ['GET', '/internal/cause'],
-  ['GET', '/internal/effects'],
-  ['GET', '/internal/migrations'],
-];
+const EVERY_ROUTE = ROUTE_NAMES.map((name): [string, string] => [
+  MANAGEMENT_ROUTES[name].method,
+  requestOf(name).path,
+]);
 
 describe('D-04 the platform secret', () => {
   test.each<readonly [string, string]>([
@@ -233,113 +174,6 @@ describe('D-04 the platform secret', () => {
   });
 });
 
-describe('D-01 generic delegations', () => {
-  test.each([
-    ['migrations', '', 'appliedMigrationsLocal', SCOPE, { items: [MIGRATION] }],
-    [
-      'history',
-      '&entityType=order&entityId=17&limit=5&cursor=abc',
-      'entityHistoryLocal',
-      { ...SCOPE, entityType: 'order', entityId: '17', limit: 5, cursor: 'abc' },
-      { items: [EVENT], nextCursor: 'more' },
-    ],
-    [
-      'cause',
-      `&event=${EVENT_ID}`,
-      'eventCauseLocal',
-      { ...SCOPE, event: EVENT_ID },
-      { items: [EVENT], truncated: true },
-    ],
-    [
-      'effects',
-      `&event=${EVENT_ID}`,
-      'eventEffectsLocal',
-      { ...SCOPE, event: EVENT_ID },
-      { items: [], truncated: false },
-    ],
-    [
-      'denials',
-      '&permission=order.create',
-      'listDenialsLocal',
-      { ...SCOPE, permission: 'order.create', limit: 20 },
-      { items: [DENIAL], nextCursor: null },
-    ],
-    [
-      'denials/summary',
-      '&groupBy=operation',
-      'summarizeDenialsLocal',
-      { ...SCOPE, groupBy: 'operation' },
-      SUMMARY,
-    ],
-  ])(
-    '%s hands its query to the host and answers what it said',
-    async (path, query, member, request, answer) => {
-      const { get, calls } = surface();
-      const response = await get(`/internal/${path}?${SCOPE_QUERY}${query}`);
-      expect(response.status).toBe(200);
-      expect(response.headers.get('cache-control')).toContain('no-store');
-      expect(await response.json()).toEqual(answer);
-      expect(calls).toEqual([[member, request]]);
-    },
-  );
-
-  test.each([
-    ['migrations', ''],
-    ['migrations', `${SCOPE_QUERY}&extra=1`],
-    ['migrations', `tenantId=${SCOPE.scopeId}&scopeId=${SCOPE.scopeId}`],
-    ['migrations', `${SCOPE_QUERY}&tenantId=${SCOPE.tenantId}`],
-    ['history', `${SCOPE_QUERY}&entityType=order`],
-    ['history', `${SCOPE_QUERY}&entityType=order&entityId=17&limit=0`],
-    ['history', `${SCOPE_QUERY}&entityType=order&entityId=17&limit=many`],
-    ['cause', `${SCOPE_QUERY}&event=17`],
-    ['denials/summary', `${SCOPE_QUERY}&groupBy=tenant`],
-  ])('%s?%s is 400 and never reaches the host', async (path, query) => {
-    const { get, calls } = surface();
-    const response = await get(`/internal/${path}?${query}`);
-    expect(response.status).toBe(400);
-    const problem = await problemOf(response);
-    expect(problem.code).toBe('validation_failed');
-    expect(problem.errors?.length).toBeGreaterThan(0);
-    expect(calls).toEqual([]);
-  });
-
-  test('hostFor is given the bindings of the request, and may take its time', async () => {
-    const seen: unknown[] = [];
-    const { get } = surface({
-      hostFor: async (env) => {
-        seen.push(env);
-        return fakeHost([]);
-      },
-    });
-    expect((await get(`/internal/migrations?${SCOPE_QUERY}`)).status).toBe(200);
-    expect(seen).toEqual([{ PLATFORM_SECRET: 's3cret' }]);
-  });
-
-  test('an answer that the contract does not know is our bug, and does not leave', async () => {
-    const { get, incidents } = surface({
-      hostFor: () => ({
-        ...fakeHost([]),
-        eventCauseLocal: async () => ({ items: [{ password: 'hunter2' }] }) as never,
-      }),
-    });
-    const response = await get(`/internal/cause?${SCOPE_QUERY}&event=${EVENT_ID}`);
-    const problem = await problemOf(response);
-    expect([response.status, problem.code, problem.reason]).toEqual([500, 'internal', 'invalid_response']);
-    expect(JSON.stringify(problem)).not.toContain('hunter2');
-    expect(incidents).toHaveLength(1);
-  });
-
-  test('what the host says beyond the contract stays inside', async () => {
-    const { get } = surface({
-      hostFor: () => ({
-        ...fakeHost([]),
-        appliedMigrationsLocal: async () => [{ ...MIGRATION, sql: 'CREATE TABLE secret' }],
-      }),
-    });
-    expect(await (await get(`/internal/migrations?${SCOPE_QUERY}`)).json()).toEqual({ items: [MIGRATION] });
-  });
-});
-
 describe('D-03 provision', () => {
   test('makes the scope, projects the roles, settles the owner, delivers settings, then lets the vertical seed', async () => {
     const { post, calls } = surface();
@@ -390,7 +224,7 @@ describe('D-03 provision', () => {
     const app = new Hono<AppEnv>();
     mountPlatformSurface(app, {
       platformSecret: () => 's3cret',
-      hostFor: () => fakeHost([]),
+      hostFor: () => notingHost([]),
       roles: {},
       ownerRoleKey: 'owner',
       resolveOwner: async () => ({ ownerSeat: null }),
@@ -462,6 +296,79 @@ describe('D-03 the other flavoured routes', () => {
     expect([response.status, (await problemOf(response)).reason]).toEqual([409, 'seat_claimed']);
   });
 
+  test('reconcile projects the roles that are sent, or the vertical’s own, and tells the hook', async () => {
+    const hooked: unknown[] = [];
+    const { post, calls } = surface({ onReconcile: async ({ request }) => void hooked.push(request) });
+    const roles = { auditor: ['order.read'], assessor: [] };
+    const response = await post('/internal/reconcile', { ...SCOPE, roles });
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      { scopeId: SCOPE.scopeId, roles: ['assessor', 'auditor'] },
+    ]);
+    expect(await (await post('/internal/reconcile', SCOPE)).json()).toMatchObject({ roles: ['manager'] });
+    expect(await (await post('/internal/reconcile', { ...SCOPE, roles: {} })).json()).toMatchObject({
+      roles: [],
+    });
+    expect(calls.map(([, , projected]) => projected)).toEqual([roles, ROLES, {}]);
+    expect(hooked).toEqual([
+      { ...SCOPE, roles },
+      { ...SCOPE, roles: ROLES },
+      { ...SCOPE, roles: {} },
+    ]);
+  });
+
+  test('reconcile does without its hook, and a hook that fails is its answer', async () => {
+    expect((await surface().post('/internal/reconcile', SCOPE)).status).toBe(200);
+    const { post } = surface({
+      onReconcile: async () => {
+        throw new PlatformError('unavailable', 'Not now.');
+      },
+    });
+    expect((await post('/internal/reconcile', SCOPE)).status).toBe(503);
+  });
+
+  test('delete-scope lets the vertical clean up while the scope is still there', async () => {
+    const { post, calls } = surface({
+      onDeleteScope: async ({ request }) => void calls.push(['onDeleteScope', request]),
+    });
+    const response = await post('/internal/delete-scope', SCOPE);
+    expect([response.status, await response.json()]).toEqual([200, { scopeId: SCOPE.scopeId }]);
+    expect(calls).toEqual([
+      ['appliedMigrationsLocal', SCOPE],
+      ['onDeleteScope', SCOPE],
+      ['deleteScopeLocal', SCOPE],
+    ]);
+    const plain = surface();
+    await plain.post('/internal/delete-scope', SCOPE);
+    expect(plain.calls).toEqual([['deleteScopeLocal', SCOPE]]);
+  });
+
+  test('delete-scope of a scope that is not the tenant’s reaches neither hook nor scope', async () => {
+    const calls: Call[] = [];
+    const { post } = surface({
+      hostFor: () =>
+        notingHost(calls, {
+          appliedMigrationsLocal: async () => {
+            throw new PlatformError('not_found', 'There is no such scope.', { reason: 'unknown_scope' });
+          },
+        }),
+      onDeleteScope: async () => void calls.push(['onDeleteScope']),
+    });
+    const response = await post('/internal/delete-scope', SCOPE);
+    expect([response.status, (await problemOf(response)).reason]).toEqual([404, 'unknown_scope']);
+    expect(calls).toEqual([]);
+  });
+
+  test('a clean-up that fails leaves the scope, so that asking again cleans up again', async () => {
+    const { post, calls } = surface({
+      onDeleteScope: async () => {
+        throw new PlatformError('unavailable', 'The vault is away.');
+      },
+    });
+    expect((await post('/internal/delete-scope', SCOPE)).status).toBe(503);
+    expect(calls.map(([what]) => what)).toEqual(['appliedMigrationsLocal']);
+  });
+
   test.each([
     ['resolveOwner', '/internal/provision', PROVISION],
     ['onConfigure', '/internal/configure', { ...SCOPE, config: {} }],
@@ -489,27 +396,17 @@ describe('D-03 the other flavoured routes', () => {
 });
 
 describe('D-06 every failure is a problem document', () => {
-  test.each(EVERY_ROUTE)('%s %s: another method is 405 with Allow', async (method, path) => {
-    const { app } = surface();
-    const ask = (other: string) =>
-      app.request(
-        path,
-        { method: other, headers: { 'x-platform-secret': 's3cret' } },
-        { PLATFORM_SECRET: 's3cret' },
-      );
-    const response = await ask('PUT');
-    const allow = method === 'GET' ? 'GET, HEAD, OPTIONS' : 'OPTIONS, POST';
-    expect([response.status, response.headers.get('allow')]).toEqual([405, allow]);
-    expect((await problemOf(response)).code).toBe('method_not_allowed');
-    const options = await ask('OPTIONS');
-    expect([options.status, options.headers.get('allow')]).toEqual([204, allow]);
-  });
-
   test('an unknown address under /internal is 404, whatever the app says elsewhere', async () => {
     const app = new Hono<AppEnv>();
     app.notFound((c) => c.text('mine', 404));
     const { get } = surface({}, app);
-    for (const path of ['/internal', '/internal/nonsense', '/internal/tables/x']) {
+    for (const path of [
+      '/internal',
+      '/internal/',
+      '/internal/nonsense',
+      '/internal/tables/',
+      '/internal/tables/x/y',
+    ]) {
       expect((await problemOf(await get(path))).code).toBe('not_found');
     }
     expect(await (await get('/elsewhere')).text()).toBe('mine');
@@ -527,35 +424,6 @@ describe('D-06 every failure is a problem document', () => {
     const large = ' '.repeat(1024 * 1024 + 1);
     expect((await problemOf(await send(large, 'application/json'))).code).toBe('payload_too_large');
   });
-
-  // spec 7.2, row by row
-  test.each([
-    ['permission_denied', 403],
-    ['not_found', 404],
-    ['invalid_transition', 409],
-    ['immutable', 409],
-    ['runtime_fault', 502],
-    ['validation_failed', 400],
-    ['precondition_failed', 412],
-    ['conflict', 409],
-  ] as const satisfies readonly (readonly [ProblemCode, number])[])(
-    'D-07 a %s of the host is %i with the module’s reason',
-    async (code, status) => {
-      const { get, incidents } = surface({
-        hostFor: () => {
-          throw new PlatformError(code, 'As the host says.', { reason: 'unknown_scope' });
-        },
-      });
-      const response = await get(`/internal/migrations?${SCOPE_QUERY}`);
-      expect(response.status).toBe(status);
-      expect(await problemOf(response)).toMatchObject({
-        code,
-        reason: 'unknown_scope',
-        detail: 'As the host says.',
-      });
-      expect(incidents).toEqual([]);
-    },
-  );
 });
 
 describe('the error handler', () => {
@@ -634,7 +502,7 @@ describe('the error handler', () => {
 describe('mounting', () => {
   const deps: PlatformSurfaceDeps<unknown> = {
     platformSecret: () => 's',
-    hostFor: () => fakeHost([]),
+    hostFor: () => notingHost([]),
     roles: {},
     ownerRoleKey: 'owner',
   };
@@ -664,6 +532,13 @@ describe('mounting', () => {
     expect(() => mountPlatformSurface(new Hono(), { ...deps, ownerRoleKey: '' })).toThrow();
   });
 
+  test('D-05 a host has exactly the members of the specification', () => {
+    const named = `provisionScopeLocal, restoreScopeLocal, projectRolesLocal, exportScopeLocal, snapshotScopeLocal, deleteScopeLocal, migrationBookmarksLocal, rewindScopeLocal, appliedMigrationsLocal, entityHistoryLocal, facetEventsLocal, eventCauseLocal, eventEffectsLocal, invocationEventsLocal, deadLettersLocal, introspectScopeTables, introspectScopeTable, introspectScopeQuery, listDenialsLocal, summarizeDenialsLocal, listPlatformRequests, listPlatformRequestHistory, settlePlatformRequest, connectorInvokeLocal, connectorAttachmentUploadLocal, connectorAttachmentOpenLocal, connectorGrantLocal`;
+    // The table does not compile with a member more or less than the interface has.
+    const members = Object.keys(ANSWERS satisfies Record<keyof VerticalScopeHost, unknown>);
+    expect(members.toSorted()).toEqual(named.split(', ').toSorted());
+  });
+
   test('D-05 a host is structural, and one that lacks a member does not compile', () => {
     type Dispensable = {
       [Member in keyof VerticalScopeHost]: Omit<VerticalScopeHost, Member> extends VerticalScopeHost
@@ -673,10 +548,10 @@ describe('mounting', () => {
     // Does not compile as soon as a host may lack one of them.
     const allNeeded: [Dispensable] extends [never] ? true : false = true;
     expect(allNeeded).toBe(true);
-    const { eventCauseLocal: _, ...older } = fakeHost([]);
-    const { appliedMigrationsLocal: __, ...oldest } = fakeHost([]);
+    const { eventCauseLocal: _, ...older } = notingHost([]);
+    const { appliedMigrationsLocal: __, ...oldest } = notingHost([]);
     const compile = (given: PlatformSurfaceDeps<unknown>) => given.ownerRoleKey;
-    expect(compile({ ...deps, hostFor: () => ({ ...fakeHost([]), more: 1 }) })).toBe('owner');
+    expect(compile({ ...deps, hostFor: () => ({ ...notingHost([]), more: 1 }) })).toBe('owner');
     // @ts-expect-error: eventCauseLocal is missing
     expect(compile({ ...deps, hostFor: () => older })).toBe('owner');
     // @ts-expect-error: appliedMigrationsLocal is missing, from a host that takes its time too

@@ -3,6 +3,8 @@ import { PLATFORM_SECRET_HEADER, PlatformError, projectedRoles, roleKey } from '
 import { answerOtherMethod } from '@freehold/contracts/http';
 import type { Context, Env, Hono } from 'hono';
 import { guarded, installProblemHandler } from './lib/failures.ts';
+import { attachmentRoutes } from './lib/internal-attachments.ts';
+import { copyRoutes } from './lib/internal-copies.ts';
 import { delegationRoutes } from './lib/internal-delegations.ts';
 import { flavouredRoutes } from './lib/internal-flavoured.ts';
 import type { InternalRoute } from './lib/internal-route.ts';
@@ -38,7 +40,12 @@ export function mountPlatformSurface<E extends Env>(
     }),
   );
 
-  const routes: InternalRoute<E>[] = [...flavouredRoutes<E>(deps), ...delegationRoutes<E>(deps)];
+  const routes: InternalRoute<E>[] = [
+    ...copyRoutes<E>(deps),
+    ...delegationRoutes<E>(deps),
+    ...attachmentRoutes<E>(deps),
+    ...flavouredRoutes<E>(deps),
+  ];
   for (const { method, path, answer } of routes) app.on(method, path, guarded(app, deps, answer));
   for (const [path, at] of Map.groupBy(routes, (route) => route.path)) {
     const methods = at.map(({ method }) => method);

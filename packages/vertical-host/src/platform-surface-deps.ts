@@ -36,9 +36,11 @@ export interface PlatformSurfaceDeps<Bindings> extends ProblemOptions {
   readonly platformSecret: (env: Bindings) => PlatformSecret;
   /** The scopes of this vertical. Structural: anything with every member will do, and nothing without. */
   readonly hostFor: (env: Bindings) => VerticalScopeHost | Promise<VerticalScopeHost>;
-  /** Role key → permission keys, projected into every scope when it is provisioned. */
+  /** Role key → permission keys, projected into every scope when it is provisioned, and when it is reconciled without others. */
   readonly roles: Readonly<Record<string, readonly string[]>>;
   readonly ownerRoleKey: string;
+  /** How many bytes a restore may send. Default: as many as the host takes; they are streamed and never held. */
+  readonly restoreBytesMax?: number;
 
   /**
    * Provision, after the roles: records the pending owner seat in the tenant's identity directory and assigns
@@ -65,6 +67,17 @@ export interface PlatformSurfaceDeps<Bindings> extends ProblemOptions {
     ProvisionRequest & { readonly status: ProvisionResponse['status'] },
     void
   >;
+  /** Called after the roles of a scope were put into line; `request.roles` are those that are projected now. */
+  readonly onReconcile?: PlatformHook<
+    Bindings,
+    ScopeRef & { readonly roles: Readonly<Record<string, readonly string[]>> },
+    void
+  >;
+  /**
+   * Called while the scope is still there, and once more if deleting it was cut short: removes what the vertical keeps
+   * of it elsewhere.
+   */
+  readonly onDeleteScope?: PlatformHook<Bindings, ScopeRef, void>;
 }
 
 /** The hooks whose omission makes their route answer 501 (spec 7.2). */

@@ -2,23 +2,12 @@
 import { PlatformError, PROBLEMS, problemDocument, publicError } from '@freehold/contracts';
 import { REQUEST_ID_HEADER } from '@freehold/contracts/http';
 import type { Context } from 'hono';
+import { type IncidentOptions, recordIncident } from './lib/incidents.ts';
 import { requestIdOf } from './lib/request-id.ts';
 
-/**
- * Receives what nobody expected, with where it happened: the path is without its query, which may hold a token.
- * `requestId` is the one that the caller was told.
- */
-export type RequestIncidentSink = (
-  error: unknown,
-  where: { readonly requestId: string; readonly method: string; readonly path: string },
-) => void;
+export type { RequestIncidentSink } from './lib/incidents.ts';
 
-export interface ProblemOptions {
-  /** Where errors that are our bug are recorded. Default: the console, so that none is ever lost. */
-  readonly onIncident?: RequestIncidentSink;
-  /** Names a request that brought no usable `x-request-id`. Default: a random UUID. */
-  readonly newRequestId?: () => string;
-}
+export type ProblemOptions = IncidentOptions;
 
 /**
  * Answers whatever was thrown, and never throws itself:
@@ -34,7 +23,7 @@ export function problemResponse(c: Context, err: unknown, options: ProblemOption
   if (own) return own;
   const requestId = requestIdOf(c, options.newRequestId);
   const rendered = render(err, requestId);
-  if (rendered.incident) recordIncident(c, err, requestId, options.onIncident);
+  if (rendered.incident) recordIncident(c, err, options);
   return rendered.response;
 }
 
@@ -72,37 +61,5 @@ function ownResponse(err: unknown): Response | undefined {
     return response instanceof Response ? response : undefined;
   } catch {
     return undefined;
-  }
-}
-
-function recordIncident(
-  c: Context,
-  error: unknown,
-  requestId: string,
-  sink: RequestIncidentSink = recordOnConsole,
-): void {
-  // As it was sent: a decoded path could hold a line break and forge a line of the log.
-  const where = { requestId, method: c.req.method, path: new URL(c.req.url).pathname };
-  try {
-    sink(error, where);
-  } catch (failure) {
-    // The recorder is broken. Neither its error nor the one it was given may vanish with it.
-    recordOnConsole(failure, where);
-    if (sink !== recordOnConsole) recordOnConsole(error, where);
-  }
-}
-
-function recordOnConsole(error: unknown, where: Parameters<RequestIncidentSink>[1]): void {
-  const line = `${where.method} ${where.path} failed (request ${where.requestId}): ${describe(error)}`;
-  // biome-ignore lint/suspicious/noConsole: without a sink this is the last place where an error can be seen.
-  console.error(line);
-}
-
-/** An error in words. Even asking for them may throw. */
-function describe(error: unknown): string {
-  try {
-    return error instanceof Error ? (error.stack ?? String(error)) : String(error);
-  } catch {
-    return 'a value that cannot be printed was thrown';
   }
 }

@@ -6,6 +6,7 @@ import {
   AuthConfigError,
   type DirectoryAuthProvider,
   doAuthProvider,
+  IDENTITY_CHOICE_KEY,
   type InstanceAuth,
   type InstanceAuthCache,
   makeInstanceAuthCache,
@@ -61,7 +62,9 @@ export function makeSignIns(
   };
 
   const make = async (auth: InstanceAuth, node: Instance): Promise<SignIn> => {
-    if (auth.identity === null && auth.settings.AUTH_PROVIDER === 'directory') {
+    // A choice that was delivered and cannot be used is a fault to be told, not a reason to let people sign up.
+    const isChosen = Object.hasOwn(auth.config, IDENTITY_CHOICE_KEY);
+    if (!isChosen && auth.settings.AUTH_PROVIDER === 'directory') {
       const { name } = await host.scope(node.scope).identify({});
       return directorySignIn(makeDirectoryProvider(name, auth, node));
     }
@@ -71,7 +74,7 @@ export function makeSignIns(
   const makeDirectoryProvider = (
     business: string,
     auth: InstanceAuth,
-    { tenant, scope }: Instance,
+    { tenant, scope, origin }: Instance,
   ): DirectoryAuthProvider => {
     if (!deps.mailer)
       throw new AuthConfigError(500, 'AUTH_PROVIDER is directory, and there is no way to send mail.');
@@ -81,6 +84,7 @@ export function makeSignIns(
       sessionSecret: auth.sessionSecrets,
       directory: directory(tenant),
       mailer: deps.mailer,
+      baseUrl: auth.settings.BASE_URL || origin,
       theme: { appName: business.slice(0, APP_NAME_LENGTH_MAX) },
       runtime,
       passwordHasher,

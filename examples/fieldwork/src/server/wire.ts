@@ -115,6 +115,8 @@ const IDENTITY_EVENT_KINDS_BY_TYPE = {
   recovery_codes_made: 'accounts',
   recovery_code_used: 'accounts',
   email_changed: 'accounts',
+  email_reverted: 'accounts',
+  account_deleted: 'accounts',
   config_changed: 'settings',
   session_secret_minted: 'settings',
   session_secret_rotated: 'settings',

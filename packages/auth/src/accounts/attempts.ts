@@ -11,7 +11,7 @@ import {
   loadAttempts,
   saveAttempts,
 } from './attempt-store.ts';
-import type { Limited } from './contract.ts';
+import type { Limited, LinkPurpose } from './contract.ts';
 import { networkOf } from './network-address.ts';
 
 const MINUTE_MS = 60_000;
@@ -24,19 +24,32 @@ const LOCK_MEMORY_MS = 24 * HOUR_MS;
 /** How many expired rows one attempt takes with it: more than it adds, so that the table shrinks to what counts. */
 const FORGOTTEN_AT_ONCE = 50;
 
-/** At most `attemptsMax` within the span before each attempt. `locks`: reaching that locks the key, as does each later attempt. */
+/** At most `attemptsMax` within the span before each attempt. */
 interface Rule {
   readonly attemptsMax: number;
   readonly spanMs: number;
-  readonly locks: boolean;
+  /** Whether reaching that locks the key: not at all, each time it is reached, or from then on with every attempt. */
+  readonly locks: 'never' | 'each_time' | 'from_then_on';
 }
 
+/** Five guesses, and then each costs more patience than the one before. */
+const GUESSES = { attemptsMax: 5, spanMs: 15 * MINUTE_MS, locks: 'from_then_on' } as const;
+
 const RULES = {
-  password: { attemptsMax: 5, spanMs: 15 * MINUTE_MS, locks: true },
-  second_factor: { attemptsMax: 5, spanMs: 15 * MINUTE_MS, locks: true },
-  network: { attemptsMax: 30, spanMs: 10 * MINUTE_MS, locks: false },
-  mail: { attemptsMax: 3, spanMs: HOUR_MS, locks: false },
-  mail_network: { attemptsMax: 20, spanMs: HOUR_MS, locks: false },
+  /** One network's guesses at an account lock that network out, and not the holder who is elsewhere. */
+  password_network: GUESSES,
+  /** All networks together, and all there is where nobody knows them. It takes many requests to keep it locked. */
+  password: { attemptsMax: 30, spanMs: HOUR_MS, locks: 'each_time' },
+  /** A browser that the account knows: nobody else's guesses count here. */
+  password_browser: GUESSES,
+  /** Whoever guesses codes has shown the password. */
+  second_factor: GUESSES,
+  second_factor_browser: GUESSES,
+  network: { attemptsMax: 30, spanMs: 10 * MINUTE_MS, locks: 'never' },
+  mail_address_network: { attemptsMax: 3, spanMs: HOUR_MS, locks: 'never' },
+  mail_address: { attemptsMax: 10, spanMs: HOUR_MS, locks: 'never' },
+  mail_network: { attemptsMax: 20, spanMs: HOUR_MS, locks: 'never' },
+  lock_mail: { attemptsMax: 1, spanMs: 24 * HOUR_MS, locks: 'never' },
 } as const satisfies Record<string, Rule>;
 
 /** What an attempt counts against. */
@@ -46,24 +59,50 @@ export interface Counter {
   readonly key: string;
 }
 
-/** @param email in its one spelling; of an account or of none. */
-export function passwordCounter(email: string): Counter {
-  return makeCounter('password', email);
+/** Where an attempt comes from, as far as counting goes. */
+export interface Source {
+  readonly address?: string | undefined;
+  /** The id of a browser that the account knows. Others cannot use up what is counted by it. */
+  readonly browserId?: string | undefined;
 }
 
-export function secondFactorCounter(userId: string): Counter {
-  return makeCounter('second_factor', userId);
+/** What an attempt at a password counts against. @param email in its one spelling; of an account or of none. */
+export function passwordCounters(email: string, { address, browserId }: Source): Counter[] {
+  if (browserId !== undefined) return [makeCounter('password_browser', email, browserId)];
+  const network = address ? [makeCounter('password_network', email, networkOf(address))] : [];
+  return [...network, makeCounter('password', email), ...networkCounters(address)];
+}
+
+/** What an attempt at a code counts against. */
+export function secondFactorCounters(userId: string, { address, browserId }: Source): Counter[] {
+  if (browserId !== undefined) return [makeCounter('second_factor_browser', userId, browserId)];
+  return [makeCounter('second_factor', userId), ...networkCounters(address)];
+}
+
+/**
+ * What a mail to an address counts against. Each purpose by itself, so that nobody keeps the holder of an account from
+ * a reset by asking for sign-ups.
+ */
+export function mailCounters(purpose: LinkPurpose, email: string, address: string | undefined): Counter[] {
+  const all = makeCounter('mail_address', purpose, email);
+  if (!address) return [all];
+  const network = networkOf(address);
+  return [
+    makeCounter('mail_address_network', purpose, email, network),
+    all,
+    makeCounter('mail_network', network),
+    ...networkCounters(address),
+  ];
+}
+
+/** What a mail counts against that says an account was locked. */
+export function lockMailCounter(userId: string): Counter {
+  return makeCounter('lock_mail', userId);
 }
 
 /** What every attempt from a network counts against; nothing when nobody knows where it comes from. */
-export function networkCounters(address: string | undefined): Counter[] {
+function networkCounters(address: string | undefined): Counter[] {
   return address ? [makeCounter('network', networkOf(address))] : [];
-}
-
-/** What a mail to an address counts against. */
-export function mailCounters(email: string, address: string | undefined): Counter[] {
-  const sender = address ? [makeCounter('mail_network', networkOf(address))] : [];
-  return [makeCounter('mail', email), ...sender, ...networkCounters(address)];
 }
 
 /** Counts an attempt against all of these, or, when one of them is at its limit, against none: the answer is how long it stays so. */
@@ -81,27 +120,35 @@ export function countAttempt(unit: UnitContext, counters: readonly Counter[]): L
   return null;
 }
 
-/** Forgets every attempt and every lock. */
-export function forgetAttempts(unit: UnitContext, counter: Counter): void {
-  deleteAttempts(unit.db, counter.key);
-}
-
-/** Takes the newest attempt back: it was right, and people who share a network are not to lock each other out. */
-export function refundAttempt(unit: UnitContext, counters: readonly Counter[]): void {
+/**
+ * The attempt was right: what was counted against the account is forgotten with its locks, and the attempt is taken
+ * back from what a network's people share, since they are not to lock each other out.
+ */
+export function forgetAttempts(unit: UnitContext, counters: readonly Counter[]): void {
   for (const counter of counters) {
     const tally = loadTally(unit, counter);
-    const times = tally.times.slice(0, -1);
+    const times = counter.kind === 'network' ? tally.times.slice(0, -1) : [];
     if (times.length === 0) deleteAttempts(unit.db, counter.key);
     else saveTally(unit, counter, { ...tally, times });
   }
 }
 
-/** When the present lock ends, on the first call since the key was locked; null on later ones and without a lock. */
-export function takeUntoldLock(unit: UnitContext, counter: Counter): number | null {
-  const tally = loadTally(unit, counter);
-  if (tally.locks === 0 || tally.lockTold) return null;
-  saveTally(unit, counter, { ...tally, lockTold: true });
-  return tally.lockedUntilMs;
+/** A lock that nobody was told of. */
+export interface UntoldLock {
+  readonly factor: 'password' | 'second_factor';
+  readonly untilMs: number;
+}
+
+/** The present lock, on the first call since the key was locked; null on later ones and without a lock. */
+export function takeUntoldLock(unit: UnitContext, counters: readonly Counter[]): UntoldLock | null {
+  for (const counter of counters) {
+    const tally = loadTally(unit, counter);
+    if (tally.locks === 0 || tally.lockTold) continue;
+    saveTally(unit, counter, { ...tally, lockTold: true });
+    const factor = counter.kind.startsWith('second_factor') ? 'second_factor' : 'password';
+    return { factor, untilMs: tally.lockedUntilMs };
+  }
+  return null;
 }
 
 interface Tally {
@@ -126,8 +173,9 @@ function waitOf(rule: Rule, tally: Tally, nowMs: number): number {
 /** The tally with one more attempt. It is locked by the very attempt that reaches the limit, before that one is judged. */
 function advance(rule: Rule, tally: Tally, nowMs: number): Tally {
   const times = [...countingTimes(rule, tally, nowMs), nowMs];
-  if (!rule.locks || (tally.locks === 0 && times.length < rule.attemptsMax))
-    return { ...tally, times, expiresAtMs: nowMs + rule.spanMs };
+  const isReached = times.length >= rule.attemptsMax || (rule.locks === 'from_then_on' && tally.locks > 0);
+  if (rule.locks === 'never' || !isReached)
+    return { ...tally, times, expiresAtMs: Math.max(tally.expiresAtMs, nowMs + rule.spanMs) };
   const lockMs = Math.min(LOCK_FIRST_MS * 2 ** tally.locks, LOCK_MAX_MS);
   return {
     times: [],
@@ -142,8 +190,8 @@ function countingTimes(rule: Rule, tally: Tally, nowMs: number): readonly number
   return tally.times.filter((atMs) => atMs > nowMs - rule.spanMs);
 }
 
-function makeCounter(kind: Counter['kind'], of: string): Counter {
-  return { kind, key: `${kind}:${hashToken(of)}` };
+function makeCounter(kind: Counter['kind'], ...of: readonly string[]): Counter {
+  return { kind, key: `${kind}:${hashToken(JSON.stringify(of))}` };
 }
 
 function loadTally(unit: UnitContext, counter: Counter): Tally {

@@ -7,10 +7,10 @@ const OCTETS_MAX = 254;
 /**
  * One at sign; no white space, nothing invisible (control and format characters, half a surrogate pair), and none of
  * the characters that make a header line a list, a group, a comment, a route or a quoted string (RFC 5322, section
- * 3.2.3). The domain has no empty label and does not begin with a hyphen.
+ * 3.2.3), nor dots but between others. The domain has no empty label and does not begin with a hyphen.
  */
 const ADDRESS =
-  /^[^\s\p{C}\p{Z}@,;:<>()[\]"\\]+@(?!-)[^\s\p{C}\p{Z}@,;:<>()[\]"\\.]+(?:\.[^\s\p{C}\p{Z}@,;:<>()[\]"\\.]+)*$/u;
+  /^(?!\.|.*\.[.@])[^\s\p{C}\p{Z}@,;:<>()[\]"\\]+@(?!-)[^\s\p{C}\p{Z}@,;:<>()[\]"\\.]+(?:\.[^\s\p{C}\p{Z}@,;:<>()[\]"\\.]+)*$/u;
 
 /**
  * The one spelling of an address that somebody typed. It is what the account is known by, and what is written to:

@@ -20,7 +20,7 @@ export const STRANGE_ACCOUNT_EVENTS_SQL = `SELECT count(*) AS events FROM identi
   WHERE scope_id = ? AND at > ? AND at <= ?
     AND principal IS NULL AND type IN ('account_created', 'account_renamed', 'account_locked', 'password_changed',
       'password_reset', 'passkey_added', 'passkey_removed', 'totp_enabled', 'totp_disabled', 'recovery_codes_made',
-      'recovery_code_used', 'email_changed')`;
+      'recovery_code_used', 'email_changed', 'email_reverted', 'account_deleted')`;
 
 export function countStrangeAccountEvents(db: SqlDatabase, span: Span): number {
   return countEvents(db, STRANGE_ACCOUNT_EVENTS_SQL, span);

@@ -23,12 +23,16 @@ export type AccountEventType = Extract<
   | 'recovery_codes_made'
   | 'recovery_code_used'
   | 'email_changed'
+  | 'email_reverted'
+  | 'account_deleted'
 >;
 
 export interface AccountNote {
   /** Absent: the platform did it, for the whole tenant. */
   readonly scopeId?: string;
   readonly userId: string;
+  /** Who did it, when it was not the holder. */
+  readonly by?: string;
   readonly detail?: Readonly<Record<string, string>>;
 }
 
@@ -43,11 +47,11 @@ export function subjectOf(unit: UnitContext, userId: string): { issuer: string; 
  * otherwise; the last one says `further: not_recorded`.
  */
 export function recordAccountEvent(unit: UnitContext, type: AccountEventType, note: AccountNote): void {
-  const { scopeId, userId, detail } = note;
+  const { scopeId, userId, by, detail } = note;
   const subject = subjectOf(unit, userId);
   const person = loadPerson(unit.db, subject.issuer, subject.sub);
   const principal = person && scopeId !== undefined ? loadBinding(unit.db, scopeId, person.id) : undefined;
-  const told = { scopeId, subject, principal, ...(detail ? { detail } : {}) };
+  const told = { scopeId, subject, principal, actor: by, ...(detail ? { detail } : {}) };
   if (scopeId === undefined || principal !== undefined) recordEvent(unit, type, told);
   else recordWithin(unit, type, { ...told, scopeId }, countStrangeAccountEvents);
 }

@@ -1,6 +1,7 @@
 /** What is asked of the values that make up an account, beyond its address. */
 import { PlatformError, parseInput } from '@freehold/contracts';
 import { z } from 'zod';
+import { isOrdinaryCost, parsePhc } from '../directory-provider/passwords/phc-string.ts';
 import type { NewPasskey } from './contract.ts';
 
 const NAME_LENGTH_MAX = 100;
@@ -32,12 +33,40 @@ export function requirePasswordHash(hash: unknown): string {
   return hash;
 }
 
+/**
+ * The hash of an account that comes from elsewhere. What cannot be compared with at about the cost of our own would
+ * tell by its time, or by nobody ever getting in, that there is such an account.
+ * @throws PlatformError `validation_failed`, reason `hash_unsupported` for a hash that is not like ours.
+ */
+export function requireImportedHash(hash: unknown): string {
+  const text = requirePasswordHash(hash);
+  const record = parsePhc(text);
+  if (record === null || !isOrdinaryCost(record.cost))
+    throw new PlatformError(
+      'validation_failed',
+      'This hash is of another function, or much cheaper or dearer than ours. Import the account without it.',
+      {
+        reason: 'hash_unsupported',
+        errors: [{ path: 'passwordHash', message: 'must be argon2id or scrypt at about our own cost' }],
+      },
+    );
+  return text;
+}
+
+/** @throws PlatformError `validation_failed` when it is no base32 of 160 bits or more. */
+export function requireTotpSecret(secret: unknown): string {
+  if (typeof secret !== 'string' || !/^[A-Z2-7]{32,128}$/.test(secret))
+    throw new PlatformError('validation_failed', 'This is not the secret of an authenticator app.', {
+      errors: [{ path: 'secret', message: 'must be base32' }],
+    });
+  return secret;
+}
+
 /** A credential id has at most 1,023 bytes (Web Authentication, section 7.1). */
 const passkeySchema = z.object({
   id: z.string().max(1_364).regex(BASE64URL),
   publicKey: z.string().max(4_096).regex(BASE64URL),
   counter: z.int().min(0),
-  transports: z.array(z.string().max(32)).max(10),
   backedUp: z.boolean(),
   name: z.string(),
 });

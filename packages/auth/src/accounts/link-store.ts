@@ -21,7 +21,10 @@ const COLUMNS = `purpose, address_hash AS addressHash, email, user_id AS userId,
 export const LINK_SQL = `SELECT ${COLUMNS} FROM account_links WHERE token_hash = ?`;
 export const RETIRE_LINKS_SQL = `DELETE FROM account_links
   WHERE purpose = ? AND address_hash = ? AND user_id IS ? AND used_at IS NULL`;
-export const VOID_LINKS_SQL = 'DELETE FROM account_links WHERE user_id = ? AND used_at IS NULL';
+export const VOID_LINKS_SQL = `DELETE FROM account_links
+  WHERE user_id = ? AND used_at IS NULL AND purpose <> 'email_revert'`;
+export const VOID_REVERTS_SQL = `DELETE FROM account_links
+  WHERE user_id = ? AND used_at IS NULL AND purpose = 'email_revert' AND expires_at >= ?`;
 export const FORGET_LINKS_SQL = `DELETE FROM account_links WHERE token_hash IN
   (SELECT token_hash FROM account_links WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`;
 
@@ -57,9 +60,14 @@ export function retireLinks(
   db.run(RETIRE_LINKS_SQL, link.purpose, link.addressHash, link.userId);
 }
 
-/** Removes every unused link of an account. */
+/** Removes every unused link of an account but those that take a change of address back. */
 export function voidLinks(db: SqlDatabase, userId: string): void {
   db.run(VOID_LINKS_SQL, userId);
+}
+
+/** Removes the unused links that take back a change of address, of those that expire at a moment or later. */
+export function voidReverts(db: SqlDatabase, since: { userId: string; expiresAtMs: number }): void {
+  db.run(VOID_REVERTS_SQL, since.userId, since.expiresAtMs);
 }
 
 export function forgetLinks(db: SqlDatabase, expiry: { expiresAtMs: number; rowsMax: number }): void {

@@ -11,10 +11,12 @@ const TTL_MS: Readonly<Record<LinkPurpose, number>> = {
   sign_up: 24 * HOUR_MS,
   reset: HOUR_MS,
   email_change: 24 * HOUR_MS,
+  // Somebody whose account was taken away has to notice it first.
+  email_revert: 7 * 24 * HOUR_MS,
 };
 /** How long an expired link is told apart from one that never was. */
 const MEMORY_MS = 24 * HOUR_MS;
-/** How many forgotten links one new link takes with it. */
+/** How many forgotten links one new or used link takes with it. */
 const FORGOTTEN_AT_ONCE = 20;
 
 export interface LinkOrder {
@@ -61,6 +63,7 @@ export function takeLink(unit: UnitContext, token: unknown, purpose: LinkPurpose
       reason: 'link_expired',
     });
   markLinkUsed(unit.db, { tokenHash, atMs: unit.now() });
+  forgetLinks(unit.db, { expiresAtMs: unit.now() - MEMORY_MS, rowsMax: FORGOTTEN_AT_ONCE });
   return row;
 }
 

@@ -5,14 +5,18 @@ import { HOUR_MS, refusal, START_MS, TENANT_A } from '../../test/support.ts';
 import { ATTEMPTS_SQL, FORGET_ATTEMPTS_SQL } from './attempt-store.ts';
 import { directoryIssuer } from './contract.ts';
 import { REFUSED_SIGN_INS_SQL, STRANGE_ACCOUNT_EVENTS_SQL } from './event-store.ts';
-import { FORGET_LINKS_SQL, LINK_SQL, RETIRE_LINKS_SQL, VOID_LINKS_SQL } from './link-store.ts';
+import {
+  FORGET_LINKS_SQL,
+  LINK_SQL,
+  RETIRE_LINKS_SQL,
+  VOID_LINKS_SQL,
+  VOID_REVERTS_SQL,
+} from './link-store.ts';
 import { PASSKEY_SQL, PASSKEYS_SQL } from './passkey-store.ts';
 import {
   FORGET_CHALLENGES_SQL,
   FORGET_SECOND_FACTORS_SQL,
   SECOND_FACTOR_SQL,
-  TAKE_CHALLENGE_SQL,
-  TRIM_CHALLENGES_SQL,
   TRIM_SECOND_FACTORS_SQL,
   VOID_SECOND_FACTORS_SQL,
 } from './pending-store.ts';
@@ -22,14 +26,14 @@ import {
   COUNT_RECOVERY_CODES_SQL,
   USE_RECOVERY_CODE_SQL,
 } from './store.ts';
-import { ADA, HASH, openAccounts, openBare, passkey, SCOPE } from './test/support.ts';
+import { ADA, challenge, HASH, openAccounts, openBare, passkey, SCOPE, SECRET } from './test/support.ts';
 
 test('an account is shown with what it signs in with, and nothing of its secrets', async () => {
-  const { directory, ada, clock, turnTotpOn } = await openAccounts();
+  const { directory, ada, clock, turnTotpOn, holder } = await openAccounts();
   const { userId } = ada;
   const { secret } = await turnTotpOn();
   for (const id of ['one', 'two']) {
-    await directory.addPasskey({ scopeId: SCOPE, userId, passkey: passkey(id) });
+    await directory.addPasskey({ ...holder(), passkey: passkey(id), challenge: challenge() });
     clock.nowMs += 1;
   }
   const shown = await directory.accountSecurity({ userId });
@@ -50,36 +54,34 @@ test('an account is shown with what it signs in with, and nothing of its secrets
 });
 
 test('a name is changed and told; the same again is neither', async () => {
-  const { directory, ada, events } = await openAccounts();
-  const rename = (name: string | null) =>
-    directory.renameAccount({ scopeId: SCOPE, userId: ada.userId, name });
+  const { directory, ada, events, holder } = await openAccounts();
+  const rename = (name: string | null) => directory.renameAccount({ ...holder(), name });
   expect(await rename(' Ada L. ')).toEqual({ ...ada, name: 'Ada L.' });
   expect(await rename('Ada L.')).toEqual({ ...ada, name: 'Ada L.' });
   expect(await rename(null)).toEqual({ ...ada, name: null });
   expect(await directory.findAccount({ userId: ada.userId })).toEqual({ ...ada, name: null });
   expect((await events()).map((each) => each.type)).toEqual(['account_renamed', 'account_renamed']);
   expect((await refusal(rename('x\ny'))).code).toBe('validation_failed');
-  const nobody = directory.renameAccount({ scopeId: SCOPE, userId: 'usr_nobody', name: 'x' });
+  const nobody = directory.renameAccount({ ...holder('usr_nobody'), name: 'x' });
   expect(await refusal(nobody)).toEqual({ code: 'not_found', reason: 'account_unknown' });
 });
 
 describe('what is told of accounts', () => {
   test('names the principal of a member, and is recorded however often it happens', async () => {
-    const { directory, ada, events } = await openAccounts();
+    const { directory, ada, events, holder } = await openAccounts();
     const { principal } = await directory.setPendingOwner({ scopeId: SCOPE });
     const { userId, email } = ada;
     const subject = { issuer: directoryIssuer(TENANT_A), sub: userId, email, name: 'Ada' };
     await directory.resolvePrincipal({ scopeId: SCOPE, subject });
-    for (let i = 0; i < 105; i++) await directory.renameAccount({ scopeId: SCOPE, userId, name: `Ada ${i}` });
+    for (let i = 0; i < 105; i++) await directory.renameAccount({ ...holder(), name: `Ada ${i}` });
     const renamed = (await events()).filter((each) => each.type === 'account_renamed');
     expect(renamed).toHaveLength(105);
     expect(renamed[0]).toEqual({ type: 'account_renamed', sub: userId, principal, detail: {} });
   });
 
   test('is recorded a hundred times an hour in a scope of people who are no members: they could be anybody', async () => {
-    const { directory, ada, events, clock, enter } = await openAccounts();
-    const { userId } = ada;
-    for (let i = 0; i < 105; i++) await directory.renameAccount({ scopeId: SCOPE, userId, name: `Ada ${i}` });
+    const { directory, events, clock, enter, holder } = await openAccounts();
+    for (let i = 0; i < 105; i++) await directory.renameAccount({ ...holder(), name: `Ada ${i}` });
     const told = await events();
     expect(told).toHaveLength(100);
     expect(told.map((each) => each.detail.further ?? null)).toEqual([
@@ -89,14 +91,14 @@ describe('what is told of accounts', () => {
     await enter({ right: false });
     expect((await events())[0]?.type).toBe('sign_in_refused');
     clock.nowMs += HOUR_MS;
-    await directory.setPassword({ scopeId: SCOPE, userId, hash: HASH });
+    await directory.setPassword({ ...holder(), hash: HASH });
     expect((await events())[0]?.type).toBe('password_changed');
   });
 });
 
 test('A-22: nothing of one tenant’s accounts is at another’s, under the same address', async () => {
-  const { directory, other, ada, foreign } = await openAccounts();
-  await directory.addPasskey({ scopeId: SCOPE, userId: ada.userId, passkey: passkey('key') });
+  const { directory, other, ada, foreign, holder } = await openAccounts();
+  await directory.addPasskey({ ...holder(), passkey: passkey('key'), challenge: challenge() });
   expect(foreign.userId).not.toBe(ada.userId);
   expect(directoryIssuer(TENANT_A)).toBe(`urn:freehold:directory:${TENANT_A}`);
   expect(await other.findAccount({ userId: ada.userId })).toBeNull();
@@ -118,9 +120,13 @@ describe('every look-up is by an index', () => {
     ['RETIRE_LINKS_SQL', RETIRE_LINKS_SQL, 'account_links', 'account_links_by_address'],
     ['VOID_LINKS_SQL', VOID_LINKS_SQL, 'account_links', 'account_links_by_account'],
     ['FORGET_LINKS_SQL', FORGET_LINKS_SQL, 'account_links', 'account_links_by_expiry'],
-    ['TAKE_CHALLENGE_SQL', TAKE_CHALLENGE_SQL, 'account_challenges', 'sqlite_autoindex_account_challenges_1'],
-    ['TRIM_CHALLENGES_SQL', TRIM_CHALLENGES_SQL, 'account_challenges', 'PRIMARY KEY'],
-    ['FORGET_CHALLENGES_SQL', FORGET_CHALLENGES_SQL, 'account_challenges', 'account_challenges_by_expiry'],
+    ['VOID_REVERTS_SQL', VOID_REVERTS_SQL, 'account_links', 'account_links_by_account'],
+    [
+      'FORGET_CHALLENGES_SQL',
+      FORGET_CHALLENGES_SQL,
+      'account_used_challenges',
+      'account_used_challenges_by_expiry',
+    ],
     ['SECOND_FACTOR_SQL', SECOND_FACTOR_SQL, 'account_second_factors', 'PRIMARY KEY'],
     [
       'VOID_SECOND_FACTORS_SQL',
@@ -159,4 +165,78 @@ describe('every look-up is by an index', () => {
     );
     expect(steps.filter((step) => step.startsWith('SCAN'))).toEqual([]);
   });
+});
+
+describe('deleting an account', () => {
+  test('leaves nothing that it signs in with, and keeps what the tenant knows of the person', async () => {
+    const { directory, ada, holder, events, turnTotpOn, enter } = await openAccounts();
+    const { userId } = ada;
+    const subject = { issuer: directoryIssuer(TENANT_A), sub: userId, email: ADA, name: 'Ada' };
+    const owner = await directory.setPendingOwner({ scopeId: SCOPE });
+    await directory.resolvePrincipal({ scopeId: SCOPE, subject: { ...subject, sub: 'somebody else' } });
+    const principal = await directory.newPrincipal();
+    const invite = { scopeId: SCOPE, principal, role: 'member', createdBy: owner.principal };
+    const { token } = await directory.createInvite(invite);
+    await directory.claimInvite({ token, subject });
+    await directory.addPasskey({ ...holder(), passkey: passkey('key'), challenge: challenge() });
+    await turnTotpOn();
+    await directory.beginReset({ scopeId: SCOPE, email: ADA });
+    await enter();
+    const { session } = holder();
+    expect(await directory.deleteAccount({ scopeId: SCOPE, userId, by: owner.principal })).toBeNull();
+    expect((await events())[0]).toMatchObject({ type: 'account_deleted', sub: userId, principal });
+    expect(await directory.findAccount({ userId })).toBeNull();
+    expect(await directory.findPasskey({ id: 'key' })).toBeNull();
+    expect(await directory.beginReset({ scopeId: SCOPE, email: ADA })).toEqual({ outcome: 'unknown' });
+    const early = { ...session, issuedAtMs: START_MS };
+    expect(await directory.sessionState({ subject, session: early })).toBe('ended');
+    const { items } = await directory.listMembers({ scopeId: SCOPE });
+    expect(items.map((each) => each.principal)).toContain(principal);
+    const again = await directory.importAccount({ email: ADA, emailVerified: true });
+    expect(again.userId).not.toBe(userId);
+  });
+
+  test('is its holder’s while they are signed in, and refused to the owner of a seat', async () => {
+    const { directory, ada, holder } = await openAccounts();
+    const { userId } = ada;
+    const ended = { ...holder(), session: { sid: 'ended', issuedAtMs: START_MS } };
+    await directory.endSession({ sid: 'ended', expiresAtMs: START_MS + HOUR_MS });
+    expect(await refusal(directory.deleteAccount(ended))).toEqual({
+      code: 'unauthenticated',
+      reason: 'session_ended',
+    });
+    const subject = { issuer: directoryIssuer(TENANT_A), sub: userId, email: ADA, name: 'Ada' };
+    await directory.setPendingOwner({ scopeId: SCOPE });
+    await directory.resolvePrincipal({ scopeId: SCOPE, subject });
+    const last = { code: 'conflict', reason: 'last_owner' };
+    expect(await refusal(directory.deleteAccount(holder()))).toEqual(last);
+    expect(await refusal(directory.deleteAccount({ userId, by: 'prn_1' }))).toEqual(last);
+    expect(await refusal(directory.deleteAccount({ userId: 'usr_nobody', by: 'prn_1' }))).toEqual({
+      code: 'not_found',
+      reason: 'account_unknown',
+    });
+  });
+});
+
+test('whatever somebody changes, their session must stand in the very transaction', async () => {
+  const { directory, holder, clock } = await openAccounts();
+  const late = holder();
+  clock.nowMs += 2_000;
+  await directory.setPassword({ ...holder(), hash: HASH });
+  const attempts = [
+    directory.renameAccount({ ...late, name: 'Thief' }),
+    directory.beginEmailChange({ ...late, email: 'thief@example.com' }),
+    directory.completeEmailChange({ ...late, token: 'x' }),
+    directory.setPassword({ ...late, hash: HASH }),
+    directory.enableTotp({ ...late, secret: SECRET, code: '000000' }),
+    directory.disableTotp(late),
+    directory.makeRecoveryCodes(late),
+    directory.addPasskey({ ...late, passkey: passkey('key'), challenge: challenge() }),
+    directory.renamePasskey({ ...late, id: 'key', name: 'x' }),
+    directory.removePasskey({ ...late, id: 'key' }),
+    directory.deleteAccount(late),
+    directory.beginConfirm(late),
+  ];
+  for (const attempt of attempts)
+    expect(await refusal(attempt)).toEqual({ code: 'unauthenticated', reason: 'session_ended' });
 });

@@ -1,18 +1,26 @@
 /** The accounts feature of the identity directory: what `doAuthProvider` calls (see `contract.ts`). */
+import { PlatformError } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
-import { requireAccount, toAccount } from './account.ts';
+import { endWhatWasBegun, requireAccount, requireHolder, toAccount } from './account.ts';
+import { forgetAttempts, passwordCounters } from './attempts.ts';
 import type { AccountOperations } from './contract.ts';
 import { makeEmailOperations } from './email-operations.ts';
-import { recordAccountEvent } from './events.ts';
+import { recordAccountEvent, subjectOf } from './events.ts';
 import { requireName } from './input.ts';
 import { findLiveLink } from './links.ts';
-import { makePasskeyOperations, toPasskey } from './passkey-operations.ts';
+import { makePasskeyOperations, passkeyHandleOf, toPasskey } from './passkey-operations.ts';
 import { loadPasskeys } from './passkey-store.ts';
 import { makePasswordOperations } from './password-operations.ts';
 import { makeSecondFactorOperations } from './second-factor-operations.ts';
 import { makeSignInOperations } from './sign-in-operations.ts';
 import { makeSignUpOperations } from './sign-up-operations.ts';
-import { countRecoveryCodes, loadAccount, saveAccountName } from './store.ts';
+import {
+  countRecoveryCodes,
+  deleteAccountRows,
+  holdsOwnerSeat,
+  loadAccount,
+  saveAccountName,
+} from './store.ts';
 
 /** Builds the feature over a unit's database. What each operation promises is said in {@link AccountOperations}. */
 export function makeAccountOperations(unit: UnitContext): AccountOperations {
@@ -26,7 +34,10 @@ export function makeAccountOperations(unit: UnitContext): AccountOperations {
 
     showLink({ token, purpose }) {
       const link = findLiveLink(unit, token, purpose);
-      return link && { email: link.email, name: link.name };
+      if (link === null) return null;
+      const { email, name, userId } = link;
+      const passkeys = userId === null ? [] : loadPasskeys(unit.db, userId).map(toPasskey);
+      return { email, name, userId, passkeys };
     },
 
     accountSecurity({ userId }) {
@@ -39,6 +50,7 @@ export function makeAccountOperations(unit: UnitContext): AccountOperations {
         totp: row.totpEnabled === 1,
         recoveryCodes: countRecoveryCodes(unit.db, userId),
         passkeys: loadPasskeys(unit.db, userId).map(toPasskey),
+        passkeyHandle: passkeyHandleOf(row),
       };
     },
 
@@ -47,13 +59,33 @@ export function makeAccountOperations(unit: UnitContext): AccountOperations {
       return row ? toAccount(row) : null;
     },
 
-    renameAccount({ scopeId, userId, name: typed }) {
-      const row = requireAccount(unit, userId);
-      const name = requireName(typed);
+    renameAccount(input) {
+      const { scopeId, userId } = input;
+      const row = requireHolder(unit, input);
+      const name = requireName(input.name);
       if (name === row.name) return toAccount(row);
       saveAccountName(unit.db, { userId, name });
       recordAccountEvent(unit, 'account_renamed', { scopeId, userId });
       return toAccount({ ...row, name });
+    },
+
+    deleteAccount(input) {
+      const { scopeId, userId } = input;
+      const isOwn = 'session' in input;
+      const { email } = isOwn ? requireHolder(unit, input) : requireAccount(unit, userId);
+      if (holdsOwnerSeat(unit.db, subjectOf(unit, userId)))
+        throw new PlatformError('conflict', 'The owner cannot be removed: nobody would be left in charge.', {
+          reason: 'last_owner',
+        });
+      endWhatWasBegun(unit, userId);
+      deleteAccountRows(unit.db, userId);
+      forgetAttempts(unit, passwordCounters(email, {}));
+      recordAccountEvent(unit, 'account_deleted', {
+        userId,
+        ...(scopeId === undefined ? {} : { scopeId }),
+        ...(isOwn ? {} : { by: input.by }),
+      });
+      return null;
     },
   };
 }

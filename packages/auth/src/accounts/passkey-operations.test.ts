@@ -2,8 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import { openNodeDatabase } from '../../../engine-node/src/node-database.ts';
 import { MINUTE_MS, refusal, START_MS } from '../../test/support.ts';
+import type { Challenge } from './contract.ts';
 import {
   ADA,
+  challenge,
   HASH,
   linkFor,
   openAccounts,
@@ -13,91 +15,51 @@ import {
   type TestAccounts,
 } from './test/support.ts';
 
-const add = ({ directory, ada }: TestAccounts, key = passkey('key'), userId = ada.userId) =>
-  directory.addPasskey({ scopeId: SCOPE, userId, passkey: key });
+const add = ({ directory, holder }: TestAccounts, key = passkey('key'), userId?: string) =>
+  directory.addPasskey({ ...holder(userId), passkey: key, challenge: challenge() });
 const unknown = { code: 'not_found', reason: 'passkey_unknown' };
 
 describe('a challenge', () => {
-  test('is 32 random bytes, kept as a hash, and taken once', async () => {
-    const { directory } = await openAccounts();
-    const { challenge, expiresAtMs } = await directory.beginPasskey({ purpose: 'sign_in' });
-    expect(challenge).toMatch(/^[A-Za-z0-9_-]{43}$/);
-    expect(expiresAtMs).toBe(START_MS + 5 * MINUTE_MS);
-    const taken = await Promise.all(
-      Array.from({ length: 50 }, () => directory.takeChallenge({ challenge, purpose: 'sign_in' })),
-    );
-    expect(taken.filter(Boolean)).toHaveLength(1);
-    const bare = openBare(openNodeDatabase(':memory:'));
-    const kept = bare.accounts.beginPasskey({ purpose: 'sign_in' });
-    expect(JSON.stringify(bare.db.all('SELECT * FROM account_challenges'))).not.toContain(kept.challenge);
+  const use = (directory: TestAccounts['directory'], one: Challenge) =>
+    directory.finishPasskey({ scopeId: SCOPE, id: 'key', counter: 0, backedUp: true, challenge: one });
+
+  test('is used once, for whatever it was: of fifty sign-ins at once one is let in', async () => {
+    const accounts = await openAccounts();
+    const { directory, holder } = accounts;
+    const one = challenge();
+    await directory.addPasskey({ ...holder(), passkey: passkey('key'), challenge: one });
+    expect(await use(directory, one)).toEqual({ outcome: 'refused' });
+    const refused = { code: 'forbidden', reason: 'passkey_refused' };
+    const again = directory.addPasskey({ ...holder(), passkey: passkey('two'), challenge: one });
+    expect(await refusal(again)).toEqual(refused);
+    const token = await linkFor(directory, 'cid@example.com');
+    const credential = { kind: 'passkey', passkey: passkey('two'), challenge: one, userHandle: 'h' } as const;
+    expect(await refusal(directory.completeSignUp({ scopeId: SCOPE, token, credential }))).toEqual(refused);
+    const other = challenge();
+    const steps = await Promise.all(Array.from({ length: 50 }, () => use(directory, other)));
+    expect(steps.filter((step) => step.outcome === 'signed_in')).toHaveLength(1);
   });
 
-  test('lasts five minutes, to the millisecond', async () => {
-    const { directory, clock } = await openAccounts();
-    const begin = async () => (await directory.beginPasskey({ purpose: 'sign_in' })).challenge;
-    const [early, late] = [await begin(), await begin()];
-    clock.nowMs += 5 * MINUTE_MS - 1;
-    expect(await directory.takeChallenge({ challenge: early, purpose: 'sign_in' })).toBe(true);
-    clock.nowMs += 1;
-    expect(await directory.takeChallenge({ challenge: late, purpose: 'sign_in' })).toBe(false);
-  });
-
-  test('is good for what it was made for, and used up by whatever else it is tried for', async () => {
-    const { directory, other, ada } = await openAccounts();
-    const bob = await directory.importAccount({ email: 'bob@example.com', emailVerified: true });
-    const linkToken = await linkFor(directory, 'cid@example.com');
-    const otherToken = await linkFor(directory, 'dee@example.com');
-    const ceremonies = [
-      { purpose: 'sign_in' },
-      { purpose: 'sign_in', userId: ada.userId },
-      { purpose: 'register', userId: ada.userId },
-      { purpose: 'register', userId: bob.userId },
-      { purpose: 'register', linkToken },
-      { purpose: 'register', linkToken: otherToken },
-    ] as const;
-    for (const made of ceremonies) {
-      for (const tried of ceremonies) {
-        const { challenge } = await directory.beginPasskey(made);
-        expect(await directory.takeChallenge({ ...tried, challenge })).toBe(tried === made);
-        expect(await directory.takeChallenge({ ...made, challenge })).toBe(false);
-      }
-      const { challenge } = await directory.beginPasskey(made);
-      expect(await other.takeChallenge({ ...made, challenge })).toBe(false);
+  test('that is over is not taken, and is forgotten when nobody could use it again', () => {
+    const { accounts, count, clock, db } = openBare(openNodeDatabase(':memory:'));
+    const { userId } = accounts.importAccount({ email: ADA, emailVerified: true });
+    const holder = { scopeId: SCOPE, userId, session: { sid: 's', issuedAtMs: START_MS } };
+    accounts.addPasskey({ ...holder, passkey: passkey('key'), challenge: challenge() });
+    db.run('DELETE FROM account_used_challenges');
+    const finish = (id: string, expiresAtMs: number) =>
+      accounts.finishPasskey({
+        scopeId: SCOPE,
+        id: 'key',
+        counter: 0,
+        backedUp: true,
+        challenge: { id, expiresAtMs },
+      }).outcome;
+    expect(finish('late', START_MS)).toBe('refused');
+    for (let i = 0; i < 100; i++) {
+      clock.nowMs += MINUTE_MS;
+      expect(finish(`${i}`, clock.nowMs + 5 * MINUTE_MS)).toBe('signed_in');
+      expect(count('account_used_challenges')).toBeLessThanOrEqual(5);
     }
-    expect(await directory.takeChallenge({ challenge: undefined as never, purpose: 'sign_in' })).toBe(false);
-  });
-
-  test('to register is for one account, or one that a live link stands for', async () => {
-    const { directory, ada } = await openAccounts();
-    const linkToken = await linkFor(directory, 'cid@example.com');
-    const begin = (input: object) => refusal(directory.beginPasskey(input as never));
-    for (const input of [
-      { purpose: 'register' },
-      { purpose: 'register', userId: ada.userId, linkToken },
-      { purpose: 'sign_in', linkToken },
-    ])
-      expect((await begin(input)).code).toBe('validation_failed');
-    expect(await begin({ purpose: 'register', userId: 'usr_nobody' })).toMatchObject({ code: 'not_found' });
-    const credential = { kind: 'password', hash: HASH } as const;
-    await directory.completeSignUp({ scopeId: SCOPE, token: linkToken, credential });
-    for (const token of [linkToken, 'x'.repeat(22)])
-      expect(await begin({ purpose: 'register', linkToken: token })).toEqual({
-        code: 'not_found',
-        reason: 'link_unknown',
-      });
-  });
-
-  test('is forgotten when it is over, and beyond ten thousand at a time the oldest are', () => {
-    const { accounts, count, clock } = openBare(openNodeDatabase(':memory:'));
-    const first = accounts.beginPasskey({ purpose: 'sign_in' });
-    for (let i = 1; i < 10_000; i++) accounts.beginPasskey({ purpose: 'sign_in' });
-    const second = accounts.beginPasskey({ purpose: 'sign_in' });
-    expect(count('account_challenges')).toBe(10_000);
-    expect(accounts.takeChallenge({ ...first, purpose: 'sign_in' })).toBe(false);
-    expect(accounts.takeChallenge({ ...second, purpose: 'sign_in' })).toBe(true);
-    clock.nowMs += 5 * MINUTE_MS;
-    for (let i = 0; i < 600; i++) accounts.beginPasskey({ purpose: 'sign_in' });
-    expect(count('account_challenges')).toBe(600);
   });
 });
 
@@ -108,8 +70,14 @@ describe('signing in', () => {
     await accounts.turnTotpOn();
     await add(accounts);
     clock.nowMs += 1;
-    const step = await directory.finishPasskey({ scopeId: SCOPE, id: 'key', counter: 0, backedUp: false });
-    expect(step).toEqual({ outcome: 'signed_in', account: ada });
+    const step = await directory.finishPasskey({
+      scopeId: SCOPE,
+      id: 'key',
+      counter: 0,
+      backedUp: false,
+      challenge: challenge(),
+    });
+    expect(step).toEqual({ outcome: 'signed_in', account: ada, sessionAtMs: clock.nowMs });
     const [kept] = (await directory.accountSecurity({ userId: ada.userId }))?.passkeys ?? [];
     expect(kept).toMatchObject({ backedUp: false, usedMs: clock.nowMs });
   });
@@ -117,9 +85,19 @@ describe('signing in', () => {
   test('A-22: another tenant’s passkey is unknown here', async () => {
     const accounts = await openAccounts();
     const { directory, other, foreign, events } = accounts;
-    await other.addPasskey({ scopeId: SCOPE, userId: foreign.userId, passkey: passkey('theirs') });
+    await other.addPasskey({
+      ...accounts.holder(foreign.userId),
+      passkey: passkey('theirs'),
+      challenge: challenge(),
+    });
     expect(await directory.findPasskey({ id: 'theirs' })).toBeNull();
-    const step = await directory.finishPasskey({ scopeId: SCOPE, id: 'theirs', counter: 0, backedUp: true });
+    const step = await directory.finishPasskey({
+      scopeId: SCOPE,
+      id: 'theirs',
+      counter: 0,
+      backedUp: true,
+      challenge: challenge(),
+    });
     expect(step).toEqual({ outcome: 'refused' });
     expect((await events())[0]).toMatchObject({ type: 'sign_in_refused', sub: null });
     await add(accounts, passkey('theirs'));
@@ -140,11 +118,9 @@ describe('signing in', () => {
       const accounts = await openAccounts();
       const { directory, ada, events } = accounts;
       await add(accounts, passkey('key', { counter: stored }));
-      const input = { scopeId: SCOPE, id: 'key', counter: presented, backedUp: true };
+      const input = { scopeId: SCOPE, id: 'key', counter: presented, backedUp: true, challenge: challenge() };
       const { outcome } = await directory.finishPasskey(input);
       expect(outcome).toBe(isAccepted ? 'signed_in' : 'refused');
-      const { counter } = (await directory.findPasskey({ id: 'key' })) ?? {};
-      expect(counter).toBe(isAccepted ? presented : stored);
       const refusals = (await events()).filter((each) => each.type === 'sign_in_refused');
       const told = {
         type: 'sign_in_refused',
@@ -153,6 +129,11 @@ describe('signing in', () => {
         detail: { reason: 'passkey_counter' },
       };
       expect(refusals).toEqual(isAccepted ? [] : [told]);
+      // What was accepted is what the next one has to be above.
+      const next = { ...input, counter: isAccepted ? presented : stored, challenge: challenge() };
+      expect((await directory.finishPasskey(next)).outcome).toBe(
+        next.counter === 0 ? 'signed_in' : 'refused',
+      );
     },
   );
 });
@@ -161,15 +142,14 @@ describe('keeping', () => {
   test('a passkey answers what its holder sees; its key is found by its id', async () => {
     const accounts = await openAccounts();
     const { directory, ada, events } = accounts;
-    const key = passkey('key', { counter: 3, name: ' Phone ', transports: ['hybrid', 'internal'] });
+    const key = passkey('key', { counter: 3, name: ' Phone ' });
     const kept = { id: 'key', name: 'Phone', backedUp: true, createdMs: START_MS, usedMs: null };
     expect(await add(accounts, key)).toEqual(kept);
     expect(await directory.findPasskey({ id: 'key' })).toEqual({
       userId: ada.userId,
       id: 'key',
       publicKey: key.publicKey,
-      counter: 3,
-      transports: ['hybrid', 'internal'],
+      userHandle: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
     });
     expect((await directory.accountSecurity({ userId: ada.userId }))?.passkeys).toEqual([kept]);
     expect((await events())[0]).toMatchObject({
@@ -203,8 +183,6 @@ describe('keeping', () => {
       { publicKey: '' },
       { counter: -1 },
       { counter: 0.5 },
-      { transports: ['x'.repeat(33)] },
-      { transports: Array(11).fill('usb') },
       { backedUp: 1 as never },
       { name: 'x'.repeat(101) },
     ])
@@ -217,17 +195,17 @@ describe('keeping', () => {
     const { directory, ada, events } = accounts;
     const bob = await directory.importAccount({ email: 'bob@example.com', emailVerified: true });
     await add(accounts);
-    const own = { userId: ada.userId, id: 'key' };
+    const own = { ...accounts.holder(), id: 'key' };
     for (const input of [
       { ...own, userId: bob.userId },
       { ...own, id: 'none' },
     ]) {
       expect(await refusal(directory.renamePasskey({ ...input, name: 'Mine' }))).toEqual(unknown);
-      expect(await refusal(directory.removePasskey({ ...input, scopeId: SCOPE }))).toEqual(unknown);
+      expect(await refusal(directory.removePasskey(input))).toEqual(unknown);
     }
     expect(await directory.renamePasskey({ ...own, name: ' Laptop ' })).toMatchObject({ name: 'Laptop' });
     expect(await directory.renamePasskey({ ...own, name: '  ' })).toMatchObject({ name: 'Passkey' });
-    expect(await directory.removePasskey({ ...own, scopeId: SCOPE })).toBeNull();
+    expect(await directory.removePasskey(own)).toBeNull();
     expect(await directory.findPasskey({ id: 'key' })).toBeNull();
     expect((await events())[0]).toMatchObject({
       type: 'passkey_removed',
@@ -240,16 +218,22 @@ describe('keeping', () => {
     const accounts = await openAccounts();
     const { directory } = accounts;
     const token = await linkFor(directory, 'bob@example.com');
-    const credential = { kind: 'passkey', passkey: passkey('one') } as const;
-    const { userId } = await directory.completeSignUp({ scopeId: SCOPE, token, credential });
-    const remove = (id: string) => directory.removePasskey({ scopeId: SCOPE, userId, id });
+    const credential = {
+      kind: 'passkey',
+      passkey: passkey('one'),
+      challenge: challenge(),
+      userHandle: 'handle',
+    } as const;
+    const { account } = await directory.completeSignUp({ scopeId: SCOPE, token, credential });
+    const { userId } = account;
+    const remove = (id: string) => directory.removePasskey({ ...accounts.holder(userId), id });
     const last = { code: 'conflict', reason: 'last_credential' };
     expect(await refusal(remove('one'))).toEqual(last);
     await add(accounts, passkey('two'), userId);
     // Of two that are removed at once, one stays.
     const removed = await Promise.allSettled([remove('one'), remove('two')]);
     expect(removed.map((each) => each.status).sort()).toEqual(['fulfilled', 'rejected']);
-    await directory.setPassword({ scopeId: SCOPE, userId, hash: HASH });
+    await directory.setPassword({ ...accounts.holder(userId), hash: HASH });
     await remove('two');
     expect((await directory.accountSecurity({ userId }))?.passkeys).toEqual([]);
   });
@@ -257,9 +241,9 @@ describe('keeping', () => {
   test('a lock of the password does not keep a passkey out', async () => {
     const accounts = await openAccounts();
     await add(accounts);
-    for (let i = 0; i < 5; i++) await accounts.enter({ right: false });
+    for (let i = 0; i < 30; i++) await accounts.enter({ right: false });
     expect(await accounts.enter({ email: ADA })).toMatchObject({ outcome: 'limited' });
-    const input = { scopeId: SCOPE, id: 'key', counter: 0, backedUp: true };
+    const input = { scopeId: SCOPE, id: 'key', counter: 0, backedUp: true, challenge: challenge() };
     expect(await accounts.directory.finishPasskey(input)).toMatchObject({ outcome: 'signed_in' });
   });
 });

@@ -1,15 +1,14 @@
-/** Passkeys: the challenges of their ceremonies, what is kept of them, and signing in with one. */
+/** Passkeys: what is kept of them, and signing in with one. */
+import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
-import { base64url } from 'jose';
-import { hashToken } from '../lib/token.ts';
-import { requireAccount, toAccount } from './account.ts';
-import type { AccountOperations, NewPasskey, Passkey } from './contract.ts';
+import { requireAccount, requireHolder, signIn } from './account.ts';
+import type { AccountOperations, Challenge, NewPasskey, Passkey } from './contract.ts';
 import { recordAccountEvent } from './events.ts';
 import { requireName, requirePasskey } from './input.ts';
-import { findLiveLink, unknownLink } from './links.ts';
 import {
   deletePasskey,
+  deletePasskeys,
   insertPasskey,
   loadPasskey,
   loadPasskeys,
@@ -17,87 +16,61 @@ import {
   type PasskeyRow,
   savePasskeyName,
 } from './passkey-store.ts';
-import { type ChallengeRow, forgetChallenges, insertChallenge, takeChallengeRow } from './pending-store.ts';
+import { forgetChallenges, useChallenge } from './pending-store.ts';
 import { refuseSignIn } from './sign-in-steps.ts';
+import type { AccountRow } from './store.ts';
 
-/** Web Authentication, section 13.4.3, asks for 16 bytes at least. */
-const CHALLENGE_BYTES = 32;
-const CHALLENGE_TTL_MS = 5 * 60_000;
-/** Anybody may ask for a challenge: beyond this many the oldest are forgotten. */
-const CHALLENGES_MAX = 10_000;
 const FORGOTTEN_AT_ONCE = 20;
 const PASSKEYS_MAX = 20;
 const NAME_DEFAULT = 'Passkey';
 
 type PasskeyOperations = Pick<
   AccountOperations,
-  | 'beginPasskey'
-  | 'takeChallenge'
-  | 'findPasskey'
-  | 'finishPasskey'
-  | 'addPasskey'
-  | 'renamePasskey'
-  | 'removePasskey'
+  'findPasskey' | 'finishPasskey' | 'addPasskey' | 'renamePasskey' | 'removePasskey'
 >;
 
 export function makePasskeyOperations(unit: UnitContext): PasskeyOperations {
   return {
-    beginPasskey(input) {
-      requireHolder(unit, input);
-      const nowMs = unit.now();
-      const challenge = base64url.encode(unit.random(CHALLENGE_BYTES));
-      const expiresAtMs = nowMs + CHALLENGE_TTL_MS;
-      forgetChallenges(unit.db, { nowMs, rowsMax: FORGOTTEN_AT_ONCE, kept: CHALLENGES_MAX - 1 });
-      insertChallenge(unit.db, { ...purposeOf(input), expiresAtMs }, hashToken(challenge));
-      return { challenge, expiresAtMs };
-    },
-
-    takeChallenge(input) {
-      const found = takeChallengeRow(unit.db, hashToken(input.challenge));
-      const wanted = purposeOf(input);
-      return (
-        found !== undefined &&
-        unit.now() < found.expiresAtMs &&
-        found.purpose === wanted.purpose &&
-        found.userId === wanted.userId &&
-        found.linkHash === wanted.linkHash
-      );
-    },
-
     findPasskey({ id }) {
       const row = loadPasskey(unit.db, id);
       if (!row) return null;
-      const { userId, publicKey, counter } = row;
-      return { id, userId, publicKey, counter, transports: JSON.parse(row.transports) };
+      const { userId, publicKey } = row;
+      return { id, userId, publicKey, userHandle: passkeyHandleOf(requireAccount(unit, userId)) };
     },
 
-    finishPasskey({ scopeId, id, counter, backedUp }) {
+    finishPasskey({ scopeId, id, counter, backedUp, challenge, session }) {
+      if (!takeChallenge(unit, challenge)) return { outcome: 'refused' };
       const row = loadPasskey(unit.db, id);
-      if (!row) return refuseSignIn(unit, { scopeId, userId: undefined, reason: 'passkey_unknown' });
+      if (!row) return refuseSignIn(unit, { scopeId, account: undefined, reason: 'passkey_unknown' });
       const { userId } = row;
+      const account = session ? requireHolder(unit, { userId, session }) : requireAccount(unit, userId);
       if (isCounterBehind(row.counter, counter))
-        return refuseSignIn(unit, { scopeId, userId, reason: 'passkey_counter' });
+        return refuseSignIn(unit, { scopeId, account, reason: 'passkey_counter' });
       markPasskeyUsed(unit.db, { id, counter, backedUp, atMs: unit.now() });
-      return { outcome: 'signed_in', account: toAccount(requireAccount(unit, userId)) };
+      return signIn(unit, account);
     },
 
-    addPasskey({ scopeId, userId, passkey }) {
-      requireAccount(unit, userId);
+    addPasskey(input) {
+      const { scopeId, userId, passkey, challenge } = input;
+      requireHolder(unit, input);
+      requireFreshChallenge(unit, challenge);
       const kept = keepPasskey(unit, userId, passkey);
       recordAccountEvent(unit, 'passkey_added', { scopeId, userId, detail: { name: kept.name } });
       return kept;
     },
 
-    renamePasskey({ userId, id, name }) {
-      const row = requireOwnPasskey(unit, userId, id);
-      const renamed = { ...row, name: requireName(name) ?? NAME_DEFAULT };
+    renamePasskey(input) {
+      requireHolder(unit, input);
+      const row = requireOwnPasskey(unit, input.userId, input.id);
+      const renamed = { ...row, name: requireName(input.name) ?? NAME_DEFAULT };
       savePasskeyName(unit.db, renamed);
       return toPasskey(renamed);
     },
 
-    removePasskey({ scopeId, userId, id }) {
+    removePasskey(input) {
+      const { scopeId, userId, id } = input;
+      const hasPassword = requireHolder(unit, input).passwordHash !== null;
       const { name } = requireOwnPasskey(unit, userId, id);
-      const hasPassword = requireAccount(unit, userId).passwordHash !== null;
       if (!hasPassword && loadPasskeys(unit.db, userId).length === 1)
         throw new PlatformError(
           'conflict',
@@ -113,9 +86,37 @@ export function makePasskeyOperations(unit: UnitContext): PasskeyOperations {
   };
 }
 
+/** Removes every passkey of an account that has got a password in their place. */
+export function removePasskeys(
+  unit: UnitContext,
+  { scopeId, userId }: { readonly scopeId: string; readonly userId: string },
+): void {
+  for (const { name } of loadPasskeys(unit.db, userId))
+    recordAccountEvent(unit, 'passkey_removed', { scopeId, userId, detail: { name } });
+  deletePasskeys(unit.db, userId);
+}
+
+/** What an account's passkeys know it by: 32 bytes that say nothing about it (Web Authentication, section 14.6.1). */
+export function passkeyHandleOf({ passkeyHandle, userId }: AccountRow): string {
+  return passkeyHandle ?? createHash('sha256').update(`passkey handle of ${userId}`).digest('base64url');
+}
+
+/** Uses a challenge up. @throws PlatformError `forbidden`, reason `passkey_refused`, when it was used before. */
+export function requireFreshChallenge(unit: UnitContext, challenge: Challenge): void {
+  if (!takeChallenge(unit, challenge))
+    throw new PlatformError('forbidden', 'This passkey was not accepted.', { reason: 'passkey_refused' });
+}
+
+/** Whether a challenge may be used, once: only those that were answered rightly come here, so that nobody else writes. */
+function takeChallenge(unit: UnitContext, challenge: Challenge): boolean {
+  const nowMs = unit.now();
+  forgetChallenges(unit.db, { nowMs, rowsMax: FORGOTTEN_AT_ONCE });
+  return nowMs < challenge.expiresAtMs && useChallenge(unit.db, challenge);
+}
+
 /** Keeps a passkey for an account. @throws PlatformError `conflict`, reason `passkey_known` or `passkeys_full`. */
 export function keepPasskey(unit: UnitContext, userId: string, passkey: NewPasskey): Passkey {
-  const { id, publicKey, counter, transports, backedUp, name } = requirePasskey(passkey);
+  const { id, publicKey, counter, backedUp, name } = requirePasskey(passkey);
   if (loadPasskey(unit.db, id))
     throw new PlatformError('conflict', 'This passkey belongs to an account already.', {
       reason: 'passkey_known',
@@ -129,7 +130,6 @@ export function keepPasskey(unit: UnitContext, userId: string, passkey: NewPassk
     userId,
     publicKey,
     counter,
-    transports: JSON.stringify(transports),
     backedUp: Number(backedUp),
     name: requireName(name) ?? NAME_DEFAULT,
     createdAtMs: unit.now(),
@@ -151,25 +151,6 @@ export function toPasskey(row: PasskeyRow): Passkey {
  */
 function isCounterBehind(stored: number, presented: number): boolean {
   return stored !== 0 && !(presented > stored);
-}
-
-type Ceremony = Parameters<AccountOperations['beginPasskey']>[0];
-
-/**
- * A registration is for one account, or for the one that a live sign-up link stands for; a sign-in may be for anybody.
- * @throws PlatformError `validation_failed`; `not_found`, reason `account_unknown` or `link_unknown`.
- */
-function requireHolder(unit: UnitContext, { purpose, userId, linkToken }: Ceremony): void {
-  const holders = [userId, linkToken].filter((holder) => holder !== undefined).length;
-  if (purpose === 'register' ? holders !== 1 : linkToken !== undefined)
-    throw new PlatformError('validation_failed', 'A passkey is registered for one account.');
-  if (userId !== undefined) requireAccount(unit, userId);
-  if (linkToken !== undefined && !findLiveLink(unit, linkToken, 'sign_up')) throw unknownLink();
-}
-
-function purposeOf({ purpose, userId, linkToken }: Ceremony): Omit<ChallengeRow, 'expiresAtMs'> {
-  const linkHash = linkToken === undefined ? null : hashToken(linkToken);
-  return { purpose, userId: userId ?? null, linkHash };
 }
 
 function requireOwnPasskey(unit: UnitContext, userId: string, id: string): PasskeyRow {

@@ -6,15 +6,13 @@ export interface PasskeyRow {
   readonly userId: string;
   readonly publicKey: string;
   readonly counter: number;
-  /** JSON, a list of words. */
-  readonly transports: string;
   readonly backedUp: number;
   readonly name: string;
   readonly createdAtMs: number;
   readonly usedAtMs: number | null;
 }
 
-const COLUMNS = `id, user_id AS userId, public_key AS publicKey, counter, transports, backed_up AS backedUp, name,
+const COLUMNS = `id, user_id AS userId, public_key AS publicKey, counter, backed_up AS backedUp, name,
   created_at AS createdAtMs, used_at AS usedAtMs`;
 
 export const PASSKEY_SQL = `SELECT ${COLUMNS} FROM account_passkeys WHERE id = ?`;
@@ -31,13 +29,12 @@ export function loadPasskeys(db: SqlDatabase, userId: string): PasskeyRow[] {
 
 export function insertPasskey(db: SqlDatabase, row: PasskeyRow): void {
   db.run(
-    `INSERT INTO account_passkeys (id, user_id, public_key, counter, transports, backed_up, name, created_at, used_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO account_passkeys (id, user_id, public_key, counter, backed_up, name, created_at, used_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     row.id,
     row.userId,
     row.publicKey,
     row.counter,
-    row.transports,
     row.backedUp,
     row.name,
     row.createdAtMs,
@@ -64,4 +61,8 @@ export function savePasskeyName(db: SqlDatabase, passkey: { id: string; name: st
 
 export function deletePasskey(db: SqlDatabase, id: string): void {
   db.run('DELETE FROM account_passkeys WHERE id = ?', id);
+}
+
+export function deletePasskeys(db: SqlDatabase, userId: string): void {
+  db.run('DELETE FROM account_passkeys WHERE user_id = ?', userId);
 }

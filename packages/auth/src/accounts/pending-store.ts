@@ -1,14 +1,5 @@
-/** The SQL of sign-ins under way: challenges of passkey ceremonies, and tokens that wait for a second factor. */
+/** The SQL of sign-ins under way: challenges that were used, and tokens that wait for a second factor. */
 import type { SqlDatabase } from '@freehold/store';
-
-/** What a challenge was made for: it is good for nothing else. */
-export interface ChallengeRow {
-  readonly purpose: 'register' | 'sign_in';
-  readonly userId: string | null;
-  /** The hash of a sign-up link's token. */
-  readonly linkHash: string | null;
-  readonly expiresAtMs: number;
-}
 
 /** A first factor that was shown, and waits for the second. */
 export interface SecondFactorRow {
@@ -18,12 +9,10 @@ export interface SecondFactorRow {
   readonly expiresAtMs: number;
 }
 
-export const TAKE_CHALLENGE_SQL = `DELETE FROM account_challenges WHERE challenge_hash = ?
-  RETURNING purpose, user_id AS userId, link_hash AS linkHash, expires_at AS expiresAtMs`;
-export const FORGET_CHALLENGES_SQL = `DELETE FROM account_challenges WHERE id IN
-  (SELECT id FROM account_challenges WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`;
-export const TRIM_CHALLENGES_SQL =
-  'DELETE FROM account_challenges WHERE id <= (SELECT max(id) FROM account_challenges) - ?';
+export const USE_CHALLENGE_SQL = `INSERT INTO account_used_challenges (id, expires_at) VALUES (?, ?)
+  ON CONFLICT (id) DO NOTHING RETURNING id`;
+export const FORGET_CHALLENGES_SQL = `DELETE FROM account_used_challenges WHERE id IN
+  (SELECT id FROM account_used_challenges WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`;
 export const SECOND_FACTOR_SQL = `SELECT user_id AS userId, tries, expires_at AS expiresAtMs
   FROM account_second_factors WHERE token_hash = ?`;
 export const VOID_SECOND_FACTORS_SQL = 'DELETE FROM account_second_factors WHERE user_id = ?';
@@ -32,30 +21,14 @@ export const TRIM_SECOND_FACTORS_SQL = `DELETE FROM account_second_factors WHERE
 export const FORGET_SECOND_FACTORS_SQL = `DELETE FROM account_second_factors WHERE token_hash IN
   (SELECT token_hash FROM account_second_factors WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`;
 
-export function insertChallenge(db: SqlDatabase, row: ChallengeRow, challengeHash: string): void {
-  db.run(
-    `INSERT INTO account_challenges (challenge_hash, purpose, user_id, link_hash, expires_at)
-     VALUES (?, ?, ?, ?, ?)`,
-    challengeHash,
-    row.purpose,
-    row.userId,
-    row.linkHash,
-    row.expiresAtMs,
-  );
+/** Uses a challenge up; false when it was used before. */
+export function useChallenge(db: SqlDatabase, challenge: { id: string; expiresAtMs: number }): boolean {
+  return db.get(USE_CHALLENGE_SQL, challenge.id, challenge.expiresAtMs) !== undefined;
 }
 
-/** Removes a challenge and answers what it was made for. */
-export function takeChallengeRow(db: SqlDatabase, challengeHash: string): ChallengeRow | undefined {
-  return db.get<ChallengeRow>(TAKE_CHALLENGE_SQL, challengeHash);
-}
-
-/** Removes expired challenges, some at a time, and whatever is older than the newest `kept`. */
-export function forgetChallenges(
-  db: SqlDatabase,
-  options: { nowMs: number; rowsMax: number; kept: number },
-): void {
+/** Forgets used challenges that are too old to be used again, some at a time. */
+export function forgetChallenges(db: SqlDatabase, options: { nowMs: number; rowsMax: number }): void {
   db.run(FORGET_CHALLENGES_SQL, options.nowMs, options.rowsMax);
-  db.run(TRIM_CHALLENGES_SQL, options.kept);
 }
 
 export function loadSecondFactor(db: SqlDatabase, tokenHash: string): SecondFactorRow | undefined {

@@ -95,3 +95,43 @@ export const accountsMigration: Migration = {
       'password_reset', 'passkey_added', 'passkey_removed', 'totp_enabled', 'totp_disabled', 'recovery_codes_made',
       'recovery_code_used', 'email_changed');`,
 };
+
+/**
+ * Challenges of passkeys are signed, so that only those that were used are kept. Links have one more purpose, and
+ * whoever had one under way asks for another. `STRANGE_ACCOUNT_EVENTS_SQL` repeats the last condition.
+ */
+export const accountLinksMigration: Migration = {
+  version: 11,
+  name: 'account links and challenges',
+  sql: `DROP TABLE account_challenges;
+  CREATE TABLE account_used_challenges (
+    id TEXT PRIMARY KEY,
+    expires_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX account_used_challenges_by_expiry ON account_used_challenges (expires_at);
+
+  ALTER TABLE account_passkeys DROP COLUMN transports;
+  ALTER TABLE accounts ADD COLUMN passkey_handle TEXT;
+  UPDATE accounts SET totp_secret = NULL WHERE totp_enabled = 0;
+
+  DROP TABLE account_links;
+  CREATE TABLE account_links (
+    token_hash TEXT PRIMARY KEY,
+    purpose TEXT NOT NULL CHECK (purpose IN ('sign_up', 'reset', 'email_change', 'email_revert')),
+    address_hash TEXT NOT NULL,
+    email TEXT,
+    user_id TEXT REFERENCES accounts (user_id),
+    name TEXT,
+    expires_at INTEGER NOT NULL,
+    used_at INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX account_links_by_address ON account_links (purpose, address_hash);
+  CREATE INDEX account_links_by_account ON account_links (user_id);
+  CREATE INDEX account_links_by_expiry ON account_links (expires_at);
+
+  DROP INDEX identity_events_strange_account;
+  CREATE INDEX identity_events_strange_account ON identity_events (scope_id, at)
+    WHERE principal IS NULL AND type IN ('account_created', 'account_renamed', 'account_locked', 'password_changed',
+      'password_reset', 'passkey_added', 'passkey_removed', 'totp_enabled', 'totp_disabled', 'recovery_codes_made',
+      'recovery_code_used', 'email_changed', 'email_reverted', 'account_deleted');`,
+};

@@ -2,8 +2,9 @@
 import { TOTP } from 'otpauth';
 import { describe, expect, test } from 'vitest';
 import { openNodeDatabase } from '../../../engine-node/src/node-database.ts';
-import { HOUR_MS, MINUTE_MS, refusal, START_MS } from '../../test/support.ts';
-import { ADA, HASH, openAccounts, openBare, SCOPE, type TestAccounts } from './test/support.ts';
+import { HOUR_MS, MINUTE_MS, refusal, START_MS, TENANT_A } from '../../test/support.ts';
+import { directoryIssuer } from './contract.ts';
+import { ADA, HASH, openAccounts, openBare, SCOPE, SECRET, type TestAccounts } from './test/support.ts';
 
 const refused = { outcome: 'refused' };
 const expired = { outcome: 'expired' };
@@ -22,41 +23,47 @@ const outcomes = (steps: readonly { outcome: string }[]) =>
 
 describe('turning it on', () => {
   test('takes a right code of the fresh secret, and answers ten recovery codes', async () => {
-    const { directory, ada, codeOf, events } = await openAccounts();
+    const { directory, ada, codeOf, events, holder, clock } = await openAccounts();
     const { userId } = ada;
-    const { secret } = await directory.beginTotp({ userId });
-    expect(secret).toMatch(/^[A-Z2-7]{32}$/);
+    const secret = SECRET;
     expect((await directory.accountSecurity({ userId }))?.totp).toBe(false);
-    const wrong = directory.enableTotp({ scopeId: SCOPE, userId, code: WRONG });
+    const wrong = directory.enableTotp({ ...holder(), secret, code: WRONG });
     expect(await refusal(wrong)).toEqual({ code: 'validation_failed', reason: 'code_wrong' });
-    const { recoveryCodes } = await directory.enableTotp({ scopeId: SCOPE, userId, code: codeOf(secret) });
+    const enabled = await directory.enableTotp({ ...holder(), secret, code: codeOf(secret) });
+    const { recoveryCodes, sessionAtMs } = enabled;
+    // It ended every session, and the next one is issued above them.
+    expect(sessionAtMs).toBe(clock.nowMs + 1);
     expect(recoveryCodes).toHaveLength(10);
     expect(new Set(recoveryCodes).size).toBe(10);
     expect(await directory.accountSecurity({ userId })).toMatchObject({ totp: true, recoveryCodes: 10 });
     expect((await events())[0]).toMatchObject({ type: 'totp_enabled', sub: userId });
   });
 
-  test('works with the newest secret only, and only once', async () => {
-    const { directory, ada, codeOf } = await openAccounts();
-    const { userId } = ada;
-    const enable = (code: string) => directory.enableTotp({ scopeId: SCOPE, userId, code });
-    const notBegun = { code: 'conflict', reason: 'totp_not_begun' };
-    expect(await refusal(enable(WRONG))).toEqual(notBegun);
-    const older = await directory.beginTotp({ userId });
-    const newer = await directory.beginTotp({ userId });
-    expect((await refusal(enable(codeOf(older.secret)))).reason).toBe('code_wrong');
-    await enable(codeOf(newer.secret));
-    expect(await refusal(enable(codeOf(newer.secret, 1)))).toEqual(notBegun);
-    expect(await refusal(directory.beginTotp({ userId }))).toEqual({
-      code: 'conflict',
-      reason: 'totp_enabled',
-    });
+  test('is refused while one is in use, and with what is no secret', async () => {
+    const { directory, codeOf, holder, turnTotpOn } = await openAccounts();
+    for (const secret of ['', 'ABC', 'x'.repeat(32), undefined as never])
+      expect((await refusal(directory.enableTotp({ ...holder(), secret, code: WRONG }))).code).toBe(
+        'validation_failed',
+      );
+    await turnTotpOn();
+    const other = 'KRSXG5CTMVRXEZLUKRSXG5CTMVRXEZLU';
+    const again = directory.enableTotp({ ...holder(), secret: other, code: codeOf(other) });
+    expect(await refusal(again)).toEqual({ code: 'conflict', reason: 'totp_enabled' });
   });
 
-  test('that was only begun asks for nothing at sign-in', async () => {
-    const { directory, ada, enter } = await openAccounts();
-    await directory.beginTotp({ userId: ada.userId });
-    expect(await enter()).toMatchObject({ outcome: 'signed_in' });
+  test('ends the sessions of who has the password alone, and what they have begun', async () => {
+    const accounts = await openAccounts();
+    const { directory, ada, holder, turnTotpOn } = accounts;
+    const subject = { issuer: directoryIssuer(TENANT_A), sub: ada.userId };
+    const thief = { sid: 'thief', issuedAtMs: START_MS };
+    await directory.recordSignIn({ scopeId: SCOPE, subject: { ...subject, ...ada }, session: thief });
+    const move = await directory.beginEmailChange({ ...holder(), email: 'thief@example.com' });
+    await turnTotpOn();
+    expect(await directory.sessionState({ subject, session: thief })).toBe('ended');
+    const token = move.outcome === 'made' ? move.token : '';
+    expect(await refusal(directory.completeEmailChange({ ...holder(), token }))).toMatchObject({
+      reason: 'link_unknown',
+    });
   });
 
   test('uses its code up: it does not sign in as well', async () => {
@@ -64,7 +71,7 @@ describe('turning it on', () => {
     const { secret } = await accounts.turnTotpOn();
     accounts.clock.nowMs -= 30_000;
     const token = await accounts.waitingToken();
-    expect(await finish(accounts, token, accounts.codeOf(secret))).toEqual(refused);
+    expect(await finish(accounts, token, accounts.codeOf(secret))).toMatchObject(refused);
     expect(await finish(accounts, token, accounts.codeOf(secret, 1))).toMatchObject({ outcome: 'signed_in' });
   });
 });
@@ -83,21 +90,29 @@ describe('a sign-in', () => {
     const token = step.outcome === 'second_factor' ? step.token : '';
     const code = codeOf(secret);
     const typed = ` ${code.slice(0, 3)} ${code.slice(3)}`;
-    expect(await finish(accounts, token, typed)).toEqual({ outcome: 'signed_in', account: ada });
+    expect(await finish(accounts, token, typed)).toEqual({
+      outcome: 'signed_in',
+      account: ada,
+      sessionAtMs: clock.nowMs,
+    });
     expect(await finish(accounts, token, codeOf(secret, 1))).toEqual(expired);
   });
 
-  test('that only proves who somebody is asks for no second factor', async () => {
+  test('that only proves once more who somebody is asks for the second factor as well', async () => {
     const accounts = await openAccounts();
+    const { directory, holder } = accounts;
     await accounts.turnTotpOn();
-    expect(await accounts.enter({ confirm: true })).toEqual({ outcome: 'signed_in', account: accounts.ada });
-    expect(await accounts.enter({ confirm: false })).toMatchObject({ outcome: 'second_factor' });
+    const begun = await directory.beginConfirm(holder());
+    if (begun.outcome !== 'judge') throw new Error('it is limited');
+    const { userId, passwordChangedMs } = begun;
+    const verdict = { ...holder(), email: ADA, userId: userId ?? '', passwordChangedMs, right: true };
+    expect(await directory.finishPassword(verdict)).toMatchObject({ outcome: 'second_factor' });
   });
 
   test('with the wrong password does not say that there is a second factor', async () => {
     const accounts = await openAccounts();
     await accounts.turnTotpOn();
-    expect(await accounts.enter({ right: false })).toEqual(refused);
+    expect(await accounts.enter({ right: false })).toMatchObject(refused);
   });
 
   test('waits for five minutes, to the millisecond', async () => {
@@ -124,7 +139,7 @@ describe('a sign-in', () => {
     const { accounts, db } = openBare(openNodeDatabase(':memory:'));
     const { userId } = accounts.importAccount({ email: ADA, emailVerified: true, passwordHash: HASH });
     const { recoveryCodes } = enableBare(accounts, userId);
-    const finishPassword = { scopeId: SCOPE, email: ADA, userId, judgedHash: HASH, right: true };
+    const finishPassword = { scopeId: SCOPE, email: ADA, userId, passwordChangedMs: START_MS, right: true };
     const step = accounts.finishPassword(finishPassword);
     const everything = JSON.stringify([
       db.all('SELECT * FROM account_second_factors'),
@@ -144,16 +159,22 @@ describe('a sign-in', () => {
     enableBare(accounts, userId);
     for (let i = 0; i < 20; i++) {
       clock.nowMs += 1;
-      accounts.finishPassword({ scopeId: SCOPE, email: ADA, userId, judgedHash: HASH, right: true });
+      accounts.finishPassword({
+        scopeId: SCOPE,
+        email: ADA,
+        userId,
+        passwordChangedMs: START_MS,
+        right: true,
+      });
       expect(count('account_second_factors')).toBeLessThanOrEqual(5);
     }
   });
 });
 
 function enableBare(accounts: ReturnType<typeof openBare>['accounts'], userId: string) {
-  const { secret } = accounts.beginTotp({ userId });
-  const code = new TOTP({ secret }).generate({ timestamp: START_MS });
-  return accounts.enableTotp({ scopeId: SCOPE, userId, code });
+  const code = new TOTP({ secret: SECRET }).generate({ timestamp: START_MS });
+  const session = { sid: 'of the test', issuedAtMs: START_MS };
+  return accounts.enableTotp({ scopeId: SCOPE, userId, session, secret: SECRET, code });
 }
 
 describe('a code', () => {
@@ -184,8 +205,8 @@ describe('a code', () => {
     const earlier = accounts.codeOf(secret, -1);
     await finish(accounts, await accounts.waitingToken(), code);
     const token = await accounts.waitingToken();
-    expect(await finish(accounts, token, earlier)).toEqual(refused);
-    expect(await finish(accounts, token, code)).toEqual(refused);
+    expect(await finish(accounts, token, earlier)).toMatchObject(refused);
+    expect(await finish(accounts, token, code)).toMatchObject(refused);
     expect(await finish(accounts, token, accounts.codeOf(secret, 1))).toMatchObject({ outcome: 'signed_in' });
   });
 
@@ -194,15 +215,16 @@ describe('a code', () => {
     const { secret } = await accounts.turnTotpOn();
     const odd = [accounts.codeOf(secret, 2), '', 'x'.repeat(1_000_000), 7 as never];
     const token = await accounts.waitingToken();
-    for (const code of odd) expect(await finish(accounts, token, code)).toEqual(refused);
+    for (const code of odd) expect(await finish(accounts, token, code)).toMatchObject(refused);
   });
 
   test('of the other tenant’s account is wrong here', async () => {
     const accounts = await openAccounts();
-    const { other, foreign, codeOf } = accounts;
+    const { other, foreign, codeOf, holder } = accounts;
     await accounts.turnTotpOn();
-    const { secret } = await other.beginTotp({ userId: foreign.userId });
-    expect(await finish(accounts, await accounts.waitingToken(), codeOf(secret))).toEqual(refused);
+    const secret = 'KRSXG5CTMVRXEZLUKRSXG5CTMVRXEZLU';
+    await other.enableTotp({ ...holder(foreign.userId), secret, code: codeOf(secret) });
+    expect(await finish(accounts, await accounts.waitingToken(), codeOf(secret))).toMatchObject(refused);
   });
 });
 
@@ -211,7 +233,7 @@ describe('wrong codes', () => {
     const accounts = await openAccounts();
     const { secret } = await accounts.turnTotpOn();
     const first = await accounts.waitingToken();
-    for (let i = 0; i < 5; i++) expect(await finish(accounts, first, WRONG)).toEqual(refused);
+    for (let i = 0; i < 5; i++) expect(await finish(accounts, first, WRONG)).toMatchObject(refused);
     expect(await finish(accounts, first, accounts.codeOf(secret))).toEqual(expired);
     for (const minutes of [1, 2, 4]) {
       const token = await accounts.waitingToken();
@@ -221,7 +243,7 @@ describe('wrong codes', () => {
         retryAfterMs: waitMs,
       });
       accounts.clock.nowMs += waitMs;
-      expect(await finish(accounts, token, WRONG)).toEqual(refused);
+      expect(await finish(accounts, token, WRONG)).toMatchObject(refused);
     }
     accounts.clock.nowMs += 8 * MINUTE_MS;
     const token = await accounts.waitingToken();
@@ -253,7 +275,7 @@ describe('wrong codes', () => {
       outcome: 'signed_in',
     });
     const next = await accounts.waitingToken();
-    expect(await finish(accounts, next, WRONG, address)).toEqual(refused);
+    expect(await finish(accounts, next, WRONG, address)).toMatchObject(refused);
     expect(await finish(accounts, next, accounts.codeOf(secret, 1), address)).toMatchObject({
       outcome: 'limited',
     });
@@ -282,8 +304,10 @@ describe('recovery codes', () => {
       expect(await finish(accounts, await accounts.waitingToken(), typed)).toEqual({
         outcome: 'signed_in',
         account: accounts.ada,
+        sessionAtMs: expect.any(Number),
+        recoveryCodesLeft: 9 - i,
       });
-      expect(await finish(accounts, await accounts.waitingToken(), code)).toEqual(refused);
+      expect(await finish(accounts, await accounts.waitingToken(), code)).toMatchObject(refused);
       const used = (await accounts.events()).find((each) => each.type === 'recovery_code_used');
       expect(used?.detail).toEqual({ left: `${9 - i}` });
     }
@@ -309,13 +333,13 @@ describe('recovery codes', () => {
     const accounts = await openAccounts();
     const { directory, ada, events } = accounts;
     const { userId } = ada;
-    const make = () => directory.makeRecoveryCodes({ scopeId: SCOPE, userId });
+    const make = () => directory.makeRecoveryCodes(accounts.holder());
     expect(await refusal(make())).toEqual({ code: 'conflict', reason: 'totp_disabled' });
     const earlier = await accounts.turnTotpOn();
     const { recoveryCodes } = await make();
     expect((await events())[0]).toMatchObject({ type: 'recovery_codes_made', sub: userId });
     const token = await accounts.waitingToken();
-    expect(await finish(accounts, token, earlier.recoveryCodes[0] ?? '')).toEqual(refused);
+    expect(await finish(accounts, token, earlier.recoveryCodes[0] ?? '')).toMatchObject(refused);
     expect(await finish(accounts, token, recoveryCodes[0] ?? '')).toMatchObject({ outcome: 'signed_in' });
     expect((await directory.accountSecurity({ userId }))?.recoveryCodes).toBe(9);
   });
@@ -325,8 +349,9 @@ describe('recovery codes', () => {
     const { directory, codeOf } = accounts;
     await accounts.turnTotpOn();
     const { userId } = await directory.importAccount({ email: 'bob@example.com', emailVerified: true });
-    const { secret } = await directory.beginTotp({ userId });
-    const bobs = await directory.enableTotp({ scopeId: SCOPE, userId, code: codeOf(secret) });
+    const secret = 'KRSXG5CTMVRXEZLUKRSXG5CTMVRXEZLU';
+    const enabling = { ...accounts.holder(userId), secret, code: codeOf(secret) };
+    const bobs = await directory.enableTotp(enabling);
     expect(await finish(accounts, await accounts.waitingToken(), bobs.recoveryCodes[0] ?? '')).toEqual(
       refused,
     );
@@ -341,20 +366,19 @@ describe('turning it off', () => {
     const { userId } = ada;
     const { secret } = await accounts.turnTotpOn();
     const token = await accounts.waitingToken();
-    for (let i = 0; i < 2; i++) expect(await directory.disableTotp({ scopeId: SCOPE, userId })).toBeNull();
+    for (let i = 0; i < 2; i++) expect(await directory.disableTotp(accounts.holder())).toBeNull();
     expect(await directory.accountSecurity({ userId })).toMatchObject({ totp: false, recoveryCodes: 0 });
     expect(await finish(accounts, token, accounts.codeOf(secret))).toEqual(expired);
     expect(await enter()).toMatchObject({ outcome: 'signed_in' });
     expect((await events()).filter((each) => each.type === 'totp_disabled')).toHaveLength(1);
-    const again = await directory.beginTotp({ userId });
-    expect(again.secret).not.toBe(secret);
-    await directory.enableTotp({ scopeId: SCOPE, userId, code: accounts.codeOf(again.secret) });
+    const again = 'KRSXG5CTMVRXEZLUKRSXG5CTMVRXEZLU';
+    await directory.enableTotp({ ...accounts.holder(), secret: again, code: accounts.codeOf(again) });
   });
 
   test('and everything else is refused for no account', async () => {
-    const { directory } = await openAccounts();
-    const input = { scopeId: SCOPE, userId: 'usr_nobody', code: WRONG };
-    for (const name of ['beginTotp', 'enableTotp', 'disableTotp', 'makeRecoveryCodes'] as const)
+    const { directory, holder } = await openAccounts();
+    const input = { ...holder('usr_nobody'), secret: SECRET, code: WRONG };
+    for (const name of ['enableTotp', 'disableTotp', 'makeRecoveryCodes'] as const)
       expect(await refusal(directory[name](input))).toEqual({ code: 'not_found', reason: 'account_unknown' });
   });
 });
@@ -366,7 +390,7 @@ test('a sign-in that waited an hour is out of the table by the next one', () => 
     clock.nowMs = START_MS;
     enableBare(accounts, userId);
     clock.nowMs += email === ADA ? 0 : HOUR_MS;
-    accounts.finishPassword({ scopeId: SCOPE, email, userId, judgedHash: HASH, right: true });
+    accounts.finishPassword({ scopeId: SCOPE, email, userId, passwordChangedMs: START_MS, right: true });
   }
   expect(count('account_second_factors')).toBe(1);
 });

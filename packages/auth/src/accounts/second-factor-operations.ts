@@ -1,59 +1,43 @@
 /** Turning the second factor on and off, and the recovery codes that come with it. */
 import { PlatformError } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
-import { requireAccount } from './account.ts';
+import { endWhatWasBegun, requireHolder } from './account.ts';
 import type { AccountOperations } from './contract.ts';
 import { recordAccountEvent } from './events.ts';
+import { requireTotpSecret } from './input.ts';
 import { voidSecondFactors } from './pending-store.ts';
 import { makeRecoveryCode, RECOVERY_CODES } from './recovery-codes.ts';
-import {
-  deleteRecoveryCodes,
-  deleteTotp,
-  insertRecoveryCode,
-  markTotpEnabled,
-  saveFreshTotp,
-  saveTotpStep,
-} from './store.ts';
-import { makeTotpSecret, matchTotp } from './totp.ts';
+import { deleteRecoveryCodes, deleteTotp, insertRecoveryCode, saveTotp } from './store.ts';
+import { matchTotp } from './totp.ts';
 
-type SecondFactorOperations = Pick<
-  AccountOperations,
-  'beginTotp' | 'enableTotp' | 'disableTotp' | 'makeRecoveryCodes'
->;
+type SecondFactorOperations = Pick<AccountOperations, 'enableTotp' | 'disableTotp' | 'makeRecoveryCodes'>;
 
 export function makeSecondFactorOperations(unit: UnitContext): SecondFactorOperations {
   return {
-    beginTotp({ userId }) {
-      if (requireAccount(unit, userId).totpEnabled === 1)
+    enableTotp(input) {
+      const { scopeId, userId, code } = input;
+      if (requireHolder(unit, input).totpEnabled === 1)
         throw new PlatformError('conflict', 'A second factor is in use already. Turn it off first.', {
           reason: 'totp_enabled',
         });
-      const secret = makeTotpSecret(unit.random);
-      saveFreshTotp(unit.db, { userId, secret });
-      return { secret };
-    },
-
-    enableTotp({ scopeId, userId, code }) {
-      const { totpSecret: secret, totpEnabled, totpStep: afterStep } = requireAccount(unit, userId);
-      if (secret === null || totpEnabled === 1)
-        throw new PlatformError('conflict', 'There is no new second factor to turn on. Begin again.', {
-          reason: 'totp_not_begun',
-        });
+      const secret = requireTotpSecret(input.secret);
       const typed = typeof code === 'string' ? code.replace(/[\s-]/g, '') : '';
-      const step = matchTotp(typed, { secret, nowMs: unit.now(), afterStep });
+      const step = matchTotp(typed, { secret, nowMs: unit.now(), afterStep: 0 });
       if (step === null)
         throw new PlatformError('validation_failed', 'This code is not right. Try the next one.', {
           reason: 'code_wrong',
           errors: [{ path: 'code', message: 'must be the present code' }],
         });
-      markTotpEnabled(unit.db, userId);
-      saveTotpStep(unit.db, { userId, step });
+      saveTotp(unit.db, { userId, secret, step });
       recordAccountEvent(unit, 'totp_enabled', { scopeId, userId });
-      return { recoveryCodes: replaceRecoveryCodes(unit, userId) };
+      // A session of somebody who has only the password must not live on beside the second factor.
+      const sessionAtMs = endWhatWasBegun(unit, userId);
+      return { recoveryCodes: replaceRecoveryCodes(unit, userId), sessionAtMs };
     },
 
-    disableTotp({ scopeId, userId }) {
-      const { totpEnabled } = requireAccount(unit, userId);
+    disableTotp(input) {
+      const { scopeId, userId } = input;
+      const { totpEnabled } = requireHolder(unit, input);
       deleteTotp(unit.db, userId);
       deleteRecoveryCodes(unit.db, userId);
       voidSecondFactors(unit.db, userId);
@@ -61,14 +45,13 @@ export function makeSecondFactorOperations(unit: UnitContext): SecondFactorOpera
       return null;
     },
 
-    makeRecoveryCodes({ scopeId, userId }) {
-      if (requireAccount(unit, userId).totpEnabled === 0)
+    makeRecoveryCodes(input) {
+      const { scopeId, userId } = input;
+      if (requireHolder(unit, input).totpEnabled === 0)
         throw new PlatformError(
           'conflict',
           'Recovery codes stand in for a second factor, and there is none.',
-          {
-            reason: 'totp_disabled',
-          },
+          { reason: 'totp_disabled' },
         );
       recordAccountEvent(unit, 'recovery_codes_made', { scopeId, userId });
       return { recoveryCodes: replaceRecoveryCodes(unit, userId) };

@@ -1,22 +1,21 @@
 /** Signing in with a password and a second factor. What is slow is done by the caller, between two calls. */
 import type { UnitContext } from '@freehold/store';
 import { hashToken } from '../lib/token.ts';
-import { requireAccount, toAccount } from './account.ts';
+import { requireAccount, requireHolder, signIn } from './account.ts';
 import {
   countAttempt,
   forgetAttempts,
-  networkCounters,
-  passwordCounter,
-  refundAttempt,
-  secondFactorCounter,
+  passwordCounters,
+  type Source,
+  secondFactorCounters,
 } from './attempts.ts';
-import type { AccountOperations } from './contract.ts';
+import type { AccountOperations, Attempt, Limited, PasswordToJudge, SignedInStep } from './contract.ts';
 import { requireEmailAddress } from './email-address.ts';
 import { recordAccountEvent } from './events.ts';
 import { requirePasswordHash } from './input.ts';
 import { deleteSecondFactor, loadSecondFactor, saveSecondFactorTries } from './pending-store.ts';
 import { hashRecoveryCode } from './recovery-codes.ts';
-import { passFirstFactor, refuseSignIn } from './sign-in-steps.ts';
+import { knownBrowserId, passFirstFactor, refuseSignIn } from './sign-in-steps.ts';
 import {
   type AccountRow,
   countRecoveryCodes,
@@ -42,70 +41,85 @@ export function makeSignInOperations(unit: UnitContext): SignInOperations {
   return {
     beginPassword(input) {
       const email = requireEmailAddress(input.email);
-      const limited = countAttempt(unit, [passwordCounter(email), ...networkCounters(input.address)]);
-      if (limited) return limited;
-      const account = loadAccountByEmail(unit.db, email);
-      return { outcome: 'judge', userId: account?.userId ?? null, hash: account?.passwordHash ?? null };
+      return begin(unit, input, { email, account: loadAccountByEmail(unit.db, email) });
     },
 
     beginConfirm(input) {
-      const { userId, email, passwordHash } = requireAccount(unit, input.userId);
-      const limited = countAttempt(unit, [passwordCounter(email), ...networkCounters(input.address)]);
-      return limited ?? { outcome: 'judge', userId, hash: passwordHash };
+      const account = requireHolder(unit, input);
+      return begin(unit, input, { email: account.email, account });
     },
 
     finishPassword(input) {
-      const { scopeId, address, rehash } = input;
+      const { scopeId, rehash, session } = input;
       const account = input.userId === null ? undefined : loadAccount(unit.db, input.userId);
       // The account's own address, should the caller's be out of date: the attempt was counted against that.
-      const counter = passwordCounter(account?.email ?? requireEmailAddress(input.email));
-      const stands = account !== undefined && account.passwordHash === input.judgedHash;
+      const email = account?.email ?? requireEmailAddress(input.email);
+      const counters = passwordCounters(email, sourceOf(account, input));
+      const stands = account !== undefined && account.passwordChangedAtMs === input.passwordChangedMs;
       if (!input.right || !stands || account.passwordHash === null) {
         const reason = input.right ? 'password_changed' : 'wrong_password';
-        return refuseSignIn(unit, { scopeId, userId: account?.userId, reason, counter });
+        return refuseSignIn(unit, { scopeId, account, reason, counters });
       }
-      forgetAttempts(unit, counter);
-      refundAttempt(unit, networkCounters(address));
-      if (rehash !== undefined)
-        savePasswordHash(unit.db, { userId: account.userId, hash: requirePasswordHash(rehash) });
-      return input.confirm
-        ? { outcome: 'signed_in', account: toAccount(account) }
-        : passFirstFactor(unit, account);
+      const { userId } = account;
+      if (session) requireHolder(unit, { userId, session });
+      forgetAttempts(unit, counters);
+      if (rehash !== undefined) savePasswordHash(unit.db, { userId, hash: requirePasswordHash(rehash) });
+      return passFirstFactor(unit, account);
     },
 
     finishSecondFactor(input) {
-      const { scopeId, address } = input;
+      const { scopeId } = input;
       const tokenHash = hashToken(input.token);
       const waiting = loadSecondFactor(unit.db, tokenHash);
       if (!waiting || unit.now() >= waiting.expiresAtMs) return { outcome: 'expired' };
       const { userId } = waiting;
       const account = requireAccount(unit, userId);
-      const counter = secondFactorCounter(userId);
-      const limited = countAttempt(unit, [counter, ...networkCounters(address)]);
+      const counters = secondFactorCounters(userId, sourceOf(account, input));
+      const limited = countAttempt(unit, counters);
       if (limited) return limited;
-      if (!takeCode(unit, account, { scopeId, code: input.code })) {
+      const taken = takeCode(unit, account, { scopeId, code: input.code });
+      if (taken === null) {
         const tries = waiting.tries + 1;
         if (tries >= TRIES_MAX) deleteSecondFactor(unit.db, tokenHash);
         else saveSecondFactorTries(unit.db, { tokenHash, tries });
-        return refuseSignIn(unit, { scopeId, userId, reason: 'wrong_code', counter });
+        return refuseSignIn(unit, { scopeId, account, reason: 'wrong_code', counters });
       }
       deleteSecondFactor(unit.db, tokenHash);
-      forgetAttempts(unit, counter);
-      refundAttempt(unit, networkCounters(address));
-      return { outcome: 'signed_in', account: toAccount(account) };
+      forgetAttempts(unit, counters);
+      return { ...signIn(unit, account), ...taken };
     },
   };
 }
 
-/** Uses a code of either kind up; false when it is wrong or was used. */
+/** Counts an attempt at a password, and answers what to judge it by. */
+function begin(
+  unit: UnitContext,
+  attempt: Attempt,
+  { email, account }: { readonly email: string; readonly account: AccountRow | undefined },
+): PasswordToJudge | Limited {
+  const limited = countAttempt(unit, passwordCounters(email, sourceOf(account, attempt)));
+  if (limited) return limited;
+  return {
+    outcome: 'judge',
+    userId: account?.userId ?? null,
+    hash: account?.passwordHash ?? null,
+    passwordChangedMs: account?.passwordChangedAtMs ?? null,
+  };
+}
+
+function sourceOf(account: AccountRow | undefined, attempt: Attempt): Source {
+  return { address: attempt.address, browserId: knownBrowserId(account, attempt) };
+}
+
+/** What using a code of either kind up says about the sign-in; null when the code is wrong or was used. */
 function takeCode(
   unit: UnitContext,
   account: AccountRow,
   input: { scopeId: string; code: unknown },
-): boolean {
+): Pick<SignedInStep, 'recoveryCodesLeft'> | null {
   const { scopeId, code } = input;
-  if (typeof code !== 'string' || code.length > CODE_LENGTH_MAX) return false;
-  return takeTotpCode(unit, account, code) || takeRecoveryCode(unit, account, { scopeId, code });
+  if (typeof code !== 'string' || code.length > CODE_LENGTH_MAX) return null;
+  return takeTotpCode(unit, account, code) ? {} : takeRecoveryCode(unit, account, { scopeId, code });
 }
 
 function takeTotpCode(unit: UnitContext, account: AccountRow, typed: string): boolean {
@@ -121,10 +135,11 @@ function takeRecoveryCode(
   unit: UnitContext,
   { userId }: AccountRow,
   { scopeId, code }: { scopeId: string; code: string },
-): boolean {
+): Pick<SignedInStep, 'recoveryCodesLeft'> | null {
   const hash = hashRecoveryCode(code);
-  if (hash === null || !useRecoveryCode(unit.db, { userId, hash })) return false;
-  const left = `${countRecoveryCodes(unit.db, userId)}`;
-  recordAccountEvent(unit, 'recovery_code_used', { scopeId, userId, detail: { left } });
-  return true;
+  if (hash === null || !useRecoveryCode(unit.db, { userId, hash })) return null;
+  const recoveryCodesLeft = countRecoveryCodes(unit.db, userId);
+  const detail = { left: `${recoveryCodesLeft}` };
+  recordAccountEvent(unit, 'recovery_code_used', { scopeId, userId, detail });
+  return { recoveryCodesLeft };
 }

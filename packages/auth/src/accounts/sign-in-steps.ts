@@ -2,9 +2,9 @@
 import { toTimestamp } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { mintToken } from '../lib/token.ts';
-import { toAccount } from './account.ts';
-import { type Counter, takeUntoldLock } from './attempts.ts';
-import type { SignInStep } from './contract.ts';
+import { signIn, toAccount } from './account.ts';
+import { type Counter, countAttempt, lockMailCounter, takeUntoldLock } from './attempts.ts';
+import type { Attempt, SignInStep } from './contract.ts';
 import { recordAccountEvent, recordRefusedSignIn } from './events.ts';
 import { forgetSecondFactors, insertSecondFactor } from './pending-store.ts';
 import type { AccountRow } from './store.ts';
@@ -17,7 +17,7 @@ const FORGOTTEN_AT_ONCE = 20;
 
 /** Completes a sign-in after its first factor, or asks for the second. */
 export function passFirstFactor(unit: UnitContext, account: AccountRow): SignInStep {
-  if (account.totpEnabled === 0) return { outcome: 'signed_in', account: toAccount(account) };
+  if (account.totpEnabled === 0) return signIn(unit, account);
   const nowMs = unit.now();
   const { userId } = account;
   const expiresAtMs = nowMs + SECOND_FACTOR_TTL_MS;
@@ -27,10 +27,19 @@ export function passFirstFactor(unit: UnitContext, account: AccountRow): SignInS
   return { outcome: 'second_factor', token, expiresAtMs };
 }
 
+/** The id of the browser that an attempt comes from, if the account knows it. A new password makes all unknown. */
+export function knownBrowserId(account: AccountRow | undefined, { browser }: Attempt): string | undefined {
+  const isKnown =
+    browser !== undefined &&
+    browser.userId === account?.userId &&
+    browser.sinceMs >= (account.passwordChangedAtMs ?? 0);
+  return isKnown ? browser.id : undefined;
+}
+
 export interface RefusedSignIn {
   readonly scopeId: string;
   /** Undefined when there is no such account. */
-  readonly userId: string | undefined;
+  readonly account: AccountRow | undefined;
   readonly reason:
     | 'wrong_password'
     | 'password_changed'
@@ -38,22 +47,26 @@ export interface RefusedSignIn {
     | 'passkey_counter'
     | 'passkey_unknown';
   /** What the attempt was counted against, if it was. */
-  readonly counter?: Counter;
+  readonly counters?: readonly Counter[];
 }
 
 /**
  * Records that a sign-in was refused, and that the account is locked if it came to that: once a lock. Of an address
  * without an account the same is written but for the lock, of which there is nobody to tell.
  */
-export function refuseSignIn(unit: UnitContext, refused: RefusedSignIn): { readonly outcome: 'refused' } {
-  const { scopeId, userId, reason, counter } = refused;
+export function refuseSignIn(
+  unit: UnitContext,
+  { scopeId, account, reason, counters = [] }: RefusedSignIn,
+): Extract<SignInStep, { readonly outcome: 'refused' }> {
+  const userId = account?.userId;
   recordRefusedSignIn(unit, { scopeId, userId, reason });
-  const lockedUntilMs = counter ? takeUntoldLock(unit, counter) : null;
-  if (lockedUntilMs !== null && counter && userId !== undefined)
-    recordAccountEvent(unit, 'account_locked', {
-      scopeId,
-      userId,
-      detail: { factor: counter.kind, until: toTimestamp(lockedUntilMs) },
-    });
-  return { outcome: 'refused' };
+  const lock = takeUntoldLock(unit, counters);
+  if (lock === null || account === undefined) return { outcome: 'refused' };
+  recordAccountEvent(unit, 'account_locked', {
+    scopeId,
+    userId: account.userId,
+    detail: { factor: lock.factor, until: toTimestamp(lock.untilMs) },
+  });
+  const isToBeTold = countAttempt(unit, [lockMailCounter(account.userId)]) === null;
+  return isToBeTold ? { outcome: 'refused', locked: toAccount(account) } : { outcome: 'refused' };
 }

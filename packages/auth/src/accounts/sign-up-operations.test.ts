@@ -4,10 +4,26 @@ import { openNodeDatabase } from '../../../engine-node/src/node-database.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, refusal, START_MS } from '../../test/support.ts';
 import { hashToken } from '../lib/token.ts';
 import type { NewCredential } from './contract.ts';
-import { ADA, HASH, linkFor, OTHER_HASH, openAccounts, openBare, passkey, SCOPE } from './test/support.ts';
+import {
+  ADA,
+  challenge,
+  HASH,
+  linkFor,
+  OTHER_HASH,
+  openAccounts,
+  openBare,
+  passkey,
+  SCOPE,
+} from './test/support.ts';
 
 const BOB = 'bob@example.com';
 const password: NewCredential = { kind: 'password', hash: HASH };
+const withPasskey = (id: string): NewCredential => ({
+  kind: 'passkey',
+  passkey: passkey(id),
+  challenge: challenge(),
+  userHandle: 'handle',
+});
 const unknown = { code: 'not_found', reason: 'link_unknown' };
 
 describe('asking for an account', () => {
@@ -24,19 +40,36 @@ describe('asking for an account', () => {
     expect(await begin('ADA@example.com')).toEqual({ outcome: 'known', account: ada });
   });
 
-  test('writes mail to one address three times an hour, and for one network twenty times', async () => {
+  test('writes mail to one address three times an hour for one network, and ten times for all', async () => {
     const { directory, clock } = await openAccounts();
     const begin = (email: string, address?: string) =>
       directory.beginSignUp({ scopeId: SCOPE, email, address });
-    for (const email of [BOB, ADA, 'nobody@example.com']) {
-      // Resets and sign-ups fill the same mailbox.
-      for (let i = 0; i < 2; i++) expect((await begin(email)).outcome).not.toBe('limited');
-      expect((await directory.beginReset({ scopeId: SCOPE, email })).outcome).not.toBe('limited');
+    for (const email of [BOB, ADA]) {
+      for (let i = 0; i < 3; i++) expect((await begin(email, '192.0.2.1')).outcome).not.toBe('limited');
+      expect(await begin(email, '192.0.2.1')).toEqual({ outcome: 'limited', retryAfterMs: HOUR_MS });
+      // Another network, and whoever asks from nowhere.
+      for (let i = 0; i < 3; i++) expect((await begin(email, '192.0.2.2')).outcome).not.toBe('limited');
+      for (let i = 0; i < 4; i++) expect((await begin(email)).outcome).not.toBe('limited');
       expect(await begin(email)).toEqual({ outcome: 'limited', retryAfterMs: HOUR_MS });
-      expect(await directory.beginReset({ scopeId: SCOPE, email })).toMatchObject({ outcome: 'limited' });
+      expect(await begin(email, '192.0.2.3')).toMatchObject({ outcome: 'limited' });
     }
     clock.nowMs += HOUR_MS;
     expect(await begin(BOB)).toMatchObject({ outcome: 'made' });
+  });
+
+  test('does not keep anybody from a reset: each kind of mail is counted by itself', async () => {
+    const { directory, holder } = await openAccounts();
+    const asked = { scopeId: SCOPE, email: ADA };
+    for (let i = 0; i < 11; i++) await directory.beginSignUp(asked);
+    expect(await directory.beginSignUp(asked)).toMatchObject({ outcome: 'limited' });
+    for (let i = 0; i < 11; i++) await directory.beginEmailChange({ ...holder(), email: ADA });
+    expect(await directory.beginReset(asked)).toMatchObject({ outcome: 'made' });
+  });
+
+  test('writes twenty mails an hour for one network', async () => {
+    const { directory } = await openAccounts();
+    const begin = (email: string, address?: string) =>
+      directory.beginSignUp({ scopeId: SCOPE, email, address });
     for (let i = 0; i < 20; i++)
       expect(await begin(`p${i}@example.com`, '192.0.2.1')).toMatchObject({ outcome: 'made' });
     expect(await begin('p20@example.com', '192.0.2.1')).toEqual({
@@ -93,7 +126,12 @@ describe('a link', () => {
     const { directory } = await openAccounts();
     const token = await linkFor(directory, BOB, { name: 'Bob' });
     for (let i = 0; i < 3; i++)
-      expect(await directory.showLink({ token, purpose: 'sign_up' })).toEqual({ email: BOB, name: 'Bob' });
+      expect(await directory.showLink({ token, purpose: 'sign_up' })).toEqual({
+        email: BOB,
+        name: 'Bob',
+        userId: null,
+        passkeys: [],
+      });
     for (const purpose of ['reset', 'email_change'] as const)
       expect(await directory.showLink({ token, purpose })).toBeNull();
     await directory.completeSignUp({ scopeId: SCOPE, token, credential: password });
@@ -174,7 +212,9 @@ describe('completing', () => {
     const { directory, events, clock } = await openAccounts();
     const token = await linkFor(directory, BOB, { name: 'Bob' });
     clock.nowMs += 1;
-    const account = await directory.completeSignUp({ scopeId: SCOPE, token, credential: password });
+    const step = await directory.completeSignUp({ scopeId: SCOPE, token, credential: password });
+    const { account } = step;
+    expect(step).toEqual({ outcome: 'signed_in', account, sessionAtMs: START_MS + 1 });
     expect(account).toEqual({
       userId: expect.stringMatching(/^usr_/),
       email: BOB,
@@ -189,6 +229,7 @@ describe('completing', () => {
       totp: false,
       recoveryCodes: 0,
       passkeys: [],
+      passkeyHandle: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
     });
     expect(await events()).toEqual([
       {
@@ -203,16 +244,18 @@ describe('completing', () => {
   test('with a passkey makes an account without a password; a later name is taken over the link’s', async () => {
     const { directory } = await openAccounts();
     const token = await linkFor(directory, BOB, { name: 'Bob' });
-    const { userId, name } = await directory.completeSignUp({
+    const { account } = await directory.completeSignUp({
       scopeId: SCOPE,
       token,
       name: 'Robert',
-      credential: { kind: 'passkey', passkey: passkey('key') },
+      credential: withPasskey('key'),
     });
-    expect(name).toBe('Robert');
+    const { userId } = account;
+    expect(account.name).toBe('Robert');
     expect(await directory.accountSecurity({ userId })).toMatchObject({
       passwordChangedMs: null,
       passkeys: [{ id: 'key' }],
+      passkeyHandle: 'handle',
     });
   });
 
@@ -239,8 +282,8 @@ describe('completing', () => {
   });
 
   test('with what is no hash, or a passkey that is known, is refused, and the link still works', async () => {
-    const { directory, ada } = await openAccounts();
-    await directory.addPasskey({ scopeId: SCOPE, userId: ada.userId, passkey: passkey('key') });
+    const { directory, holder } = await openAccounts();
+    await directory.addPasskey({ ...holder(), passkey: passkey('key'), challenge: challenge() });
     const token = await linkFor(directory, BOB);
     const complete = (credential: NewCredential) =>
       directory.completeSignUp({ scopeId: SCOPE, token, credential });
@@ -254,7 +297,7 @@ describe('completing', () => {
       `$a$${'x'.repeat(500)}`,
     ])
       expect((await refusal(complete({ kind: 'password', hash }))).code).toBe('validation_failed');
-    expect(await refusal(complete({ kind: 'passkey', passkey: passkey('key') }))).toEqual({
+    expect(await refusal(complete(withPasskey('key')))).toEqual({
       code: 'conflict',
       reason: 'passkey_known',
     });
@@ -269,11 +312,11 @@ describe('taking an account over', () => {
       email: 'Cid@Example.com',
       name: null,
       emailVerified: false,
-      passwordHash: '$2b$12$C6UzMDM.H6dfI/f/IKcEeO7ZlM1qqXqGQfQFhDbhQ1Ww2O5P6kM3e',
+      passwordHash: OTHER_HASH,
     });
     expect(taken).toMatchObject({ email: 'cid@example.com', name: null, emailVerified: false });
     expect(await directory.beginPassword({ scopeId: SCOPE, email: taken.email })).toMatchObject({
-      hash: expect.stringMatching(/^\$2b\$/),
+      hash: OTHER_HASH,
     });
     expect(await events()).toEqual([]);
     const { items } = await directory.listIdentityEvents({});
@@ -286,6 +329,35 @@ describe('taking an account over', () => {
     expect(await refusal(again)).toEqual({ code: 'conflict', reason: 'account_exists' });
     expect(await other.findAccount({ userId: ada.userId })).toBeNull();
     expect(await other.accountSecurity({ userId: ada.userId })).toBeNull();
+  });
+
+  test.each([
+    ['bcrypt', '$2b$12$C6UzMDM.H6dfI/f/IKcEeO7ZlM1qqXqGQfQFhDbhQ1Ww2O5P6kM3e'],
+    ['much dearer argon2id', HASH.replace('m=19456,t=2', 'm=65536,t=3')],
+    ['much cheaper argon2id', HASH.replace('m=19456', 'm=4096')],
+    ['much cheaper scrypt', HASH.replace('argon2id$v=19$m=19456,t=2,p=1', 'scrypt$ln=12,r=8,p=1')],
+    ['scrypt that nobody can compute', HASH.replace('argon2id$v=19$m=19456,t=2,p=1', 'scrypt$ln=17,r=1,p=1')],
+  ])(
+    'with a hash of %s is refused: its time would tell that there is an account',
+    async (_, passwordHash) => {
+      const { directory } = await openAccounts();
+      const input = { email: 'cid@example.com', emailVerified: true, passwordHash };
+      expect(await refusal(directory.importAccount(input))).toEqual({
+        code: 'validation_failed',
+        reason: 'hash_unsupported',
+      });
+    },
+  );
+
+  test.each([
+    ['argon2id$v=19$m=12288,t=3,p=1'],
+    ['argon2id$v=19$m=47104,t=1,p=1'],
+    ['scrypt$ln=15,r=8,p=3'],
+    ['scrypt$ln=17,r=8,p=1'],
+  ])('with a hash of %s, as others make them, is taken', async (setting) => {
+    const { directory } = await openAccounts();
+    const passwordHash = HASH.replace('argon2id$v=19$m=19456,t=2,p=1', setting);
+    await directory.importAccount({ email: 'cid@example.com', emailVerified: true, passwordHash });
   });
 
   test('with a hash that is none, no address, or nothing said of it is refused', async () => {

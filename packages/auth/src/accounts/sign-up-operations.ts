@@ -1,15 +1,15 @@
 /** How accounts come to be: by a link that was sent to their address, or taken over from elsewhere. */
 import { PlatformError } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
-import { accountExists, requireAccount, toAccount } from './account.ts';
+import { accountExists, requireAccount, signIn, toAccount } from './account.ts';
 import { countAttempt, mailCounters } from './attempts.ts';
-import type { Account, AccountOperations } from './contract.ts';
+import type { AccountOperations } from './contract.ts';
 import { requireEmailAddress } from './email-address.ts';
 import { recordAccountEvent } from './events.ts';
-import { requireName, requirePasswordHash } from './input.ts';
+import { requireImportedHash, requireName, requirePasswordHash } from './input.ts';
 import { makeLink, pretendLink, takeLink } from './links.ts';
-import { keepPasskey } from './passkey-operations.ts';
-import { insertAccount, loadAccountByEmail } from './store.ts';
+import { keepPasskey, requireFreshChallenge } from './passkey-operations.ts';
+import { type AccountRow, insertAccount, loadAccountByEmail } from './store.ts';
 
 type SignUpOperations = Pick<AccountOperations, 'beginSignUp' | 'completeSignUp' | 'importAccount'>;
 
@@ -18,7 +18,7 @@ export function makeSignUpOperations(unit: UnitContext): SignUpOperations {
     beginSignUp(input) {
       const email = requireEmailAddress(input.email);
       const name = requireName(input.name);
-      const limited = countAttempt(unit, mailCounters(email, input.address));
+      const limited = countAttempt(unit, mailCounters('sign_up', email, input.address));
       if (limited) return limited;
       const account = loadAccountByEmail(unit.db, email);
       if (!account) return makeLink(unit, { purpose: 'sign_up', email, userId: null, name });
@@ -31,15 +31,20 @@ export function makeSignUpOperations(unit: UnitContext): SignUpOperations {
       const link = takeLink(unit, input.token, 'sign_up');
       const name = input.name === undefined ? link.name : requireName(input.name);
       const passwordHash = credential.kind === 'password' ? requirePasswordHash(credential.hash) : null;
-      const account = makeAccount(unit, { email: link.email, emailVerified: true, name, passwordHash });
+      const passkeyHandle = credential.kind === 'passkey' ? credential.userHandle : null;
+      const made = { email: link.email, emailVerified: true, name, passwordHash, passkeyHandle };
+      const account = makeAccount(unit, made);
       const { userId } = account;
-      if (credential.kind === 'passkey') keepPasskey(unit, userId, credential.passkey);
+      if (credential.kind === 'passkey') {
+        requireFreshChallenge(unit, credential.challenge);
+        keepPasskey(unit, userId, credential.passkey);
+      }
       recordAccountEvent(unit, 'account_created', {
         scopeId,
         userId,
         detail: { how: 'sign_up', credential: credential.kind },
       });
-      return account;
+      return signIn(unit, account);
     },
 
     importAccount(input) {
@@ -51,20 +56,21 @@ export function makeSignUpOperations(unit: UnitContext): SignUpOperations {
         email: requireEmailAddress(input.email),
         emailVerified: input.emailVerified,
         name: requireName(input.name),
-        passwordHash: input.passwordHash === undefined ? null : requirePasswordHash(input.passwordHash),
+        passwordHash: input.passwordHash === undefined ? null : requireImportedHash(input.passwordHash),
+        passkeyHandle: null,
       });
       recordAccountEvent(unit, 'account_created', { userId: account.userId, detail: { how: 'import' } });
-      return account;
+      return toAccount(account);
     },
   };
 }
 
 function makeAccount(
   unit: UnitContext,
-  account: { email: string; emailVerified: boolean; name: string | null; passwordHash: string | null },
-): Account {
+  account: Omit<Parameters<typeof insertAccount>[1], 'userId' | 'atMs'>,
+): AccountRow {
   if (loadAccountByEmail(unit.db, account.email)) throw accountExists();
   const userId = unit.newId('usr');
   insertAccount(unit.db, { ...account, userId, atMs: unit.now() });
-  return toAccount(requireAccount(unit, userId));
+  return requireAccount(unit, userId);
 }

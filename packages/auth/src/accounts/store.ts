@@ -10,17 +10,19 @@ export interface AccountRow {
   /** A PHC string, or null when there is no password. */
   readonly passwordHash: string | null;
   readonly passwordChangedAtMs: number | null;
-  /** Base32; null before one was made. It counts for nothing until `totpEnabled`. */
+  /** Base32; null when there is no second factor. */
   readonly totpSecret: string | null;
   readonly totpEnabled: number;
   /** The newest time step of which a code was used. */
   readonly totpStep: number;
+  /** Null unless a sign-up by passkey chose one: it is derived from the id then. */
+  readonly passkeyHandle: string | null;
   readonly createdAtMs: number;
 }
 
 const COLUMNS = `user_id AS userId, email, email_verified AS emailVerified, name, password_hash AS passwordHash,
   password_changed_at AS passwordChangedAtMs, totp_secret AS totpSecret, totp_enabled AS totpEnabled,
-  totp_step AS totpStep, created_at AS createdAtMs`;
+  totp_step AS totpStep, passkey_handle AS passkeyHandle, created_at AS createdAtMs`;
 
 export const ACCOUNT_SQL = `SELECT ${COLUMNS} FROM accounts WHERE user_id = ?`;
 export const ACCOUNT_BY_EMAIL_SQL = `SELECT ${COLUMNS} FROM accounts WHERE email = ?`;
@@ -42,18 +44,21 @@ export function insertAccount(
     emailVerified: boolean;
     name: string | null;
     passwordHash: string | null;
+    passkeyHandle: string | null;
     atMs: number;
   },
 ): void {
   db.run(
-    `INSERT INTO accounts (user_id, email, email_verified, name, password_hash, password_changed_at, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO accounts (user_id, email, email_verified, name, password_hash, password_changed_at, passkey_handle,
+       created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     account.userId,
     account.email,
     Number(account.emailVerified),
     account.name,
     account.passwordHash,
     account.passwordHash === null ? null : account.atMs,
+    account.passkeyHandle,
     account.atMs,
   );
 }
@@ -89,17 +94,14 @@ export function saveAccountName(db: SqlDatabase, account: { userId: string; name
   db.run('UPDATE accounts SET name = ? WHERE user_id = ?', account.name, account.userId);
 }
 
-/** A TOTP secret that is not in use yet, in the place of an earlier one. */
-export function saveFreshTotp(db: SqlDatabase, totp: { userId: string; secret: string }): void {
+/** @param totp `step`: that of the code which turned it on. */
+export function saveTotp(db: SqlDatabase, totp: { userId: string; secret: string; step: number }): void {
   db.run(
-    'UPDATE accounts SET totp_secret = ?, totp_enabled = 0, totp_step = 0 WHERE user_id = ?',
+    'UPDATE accounts SET totp_secret = ?, totp_enabled = 1, totp_step = ? WHERE user_id = ?',
     totp.secret,
+    totp.step,
     totp.userId,
   );
-}
-
-export function markTotpEnabled(db: SqlDatabase, userId: string): void {
-  db.run('UPDATE accounts SET totp_enabled = 1 WHERE user_id = ?', userId);
 }
 
 export function deleteTotp(db: SqlDatabase, userId: string): void {
@@ -131,4 +133,28 @@ export const COUNT_RECOVERY_CODES_SQL =
 
 export function countRecoveryCodes(db: SqlDatabase, userId: string): number {
   return db.get<{ count: number }>(COUNT_RECOVERY_CODES_SQL, userId)?.count ?? 0;
+}
+
+/** Whether an account's person holds the owner seat of a scope. */
+export function holdsOwnerSeat(db: SqlDatabase, subject: { issuer: string; sub: string }): boolean {
+  const row = db.get(
+    `SELECT 1 FROM people p JOIN bindings b ON b.person_id = p.id
+       JOIN seats s ON s.scope_id = b.scope_id AND s.principal = b.principal
+     WHERE p.issuer = ? AND p.sub = ?`,
+    subject.issuer,
+    subject.sub,
+  );
+  return row !== undefined;
+}
+
+/** Removes an account with everything that hangs on it. */
+export function deleteAccountRows(db: SqlDatabase, userId: string): void {
+  for (const table of [
+    'account_passkeys',
+    'account_recovery_codes',
+    'account_links',
+    'account_second_factors',
+    'accounts',
+  ])
+    db.run(`DELETE FROM ${table} WHERE user_id = ?`, userId);
 }

@@ -1,4 +1,7 @@
-/** Colours made from one accent colour, so that text on it and in it can be read (WCAG 2.2, 1.4.3: at least 4.5 to 1). */
+/**
+ * Colours made from one accent colour, so that text in it can be read on every surface of the pages, and text on it as
+ * well (WCAG 2.2, 1.4.3: at least 4.5 to 1).
+ */
 
 /** One scheme's pair: the colour, and what is written on it. Each `#rrggbb`. */
 interface AccentPair {
@@ -11,8 +14,11 @@ export interface AccentColors {
   readonly dark: AccentPair;
 }
 
-/** What the accent has to stand out from: the cards of the style sheet. */
-export const CARD_COLORS = { light: '#ffffff', dark: '#1d2026' };
+/** What links and buttons stand on: cards, the page around them, and notices, as the style sheet has them. */
+export const SURFACES = {
+  light: { card: '#ffffff', page: '#f4f3ef', notice: '#eaf3ee' },
+  dark: { card: '#1d2026', page: '#14161a', notice: '#1c2b25' },
+};
 
 const CONTRAST_MIN = 4.5;
 const STEPS = 20;
@@ -22,8 +28,8 @@ type Rgb = readonly [number, number, number];
 /** @param accent `#rrggbb`. */
 export function accentColors(accent: string): AccentColors {
   return {
-    light: pairOf(readableOn(accent, CARD_COLORS.light, '#000000')),
-    dark: pairOf(readableOn(accent, CARD_COLORS.dark, '#ffffff')),
+    light: pairOf(readableOn(accent, Object.values(SURFACES.light), '#000000')),
+    dark: pairOf(readableOn(accent, Object.values(SURFACES.dark), '#ffffff')),
   };
 }
 
@@ -37,11 +43,11 @@ function pairOf(color: string): AccentPair {
   return { color, ink: contrast(color, '#ffffff') >= contrast(color, '#101214') ? '#ffffff' : '#101214' };
 }
 
-/** The colour, moved towards another just far enough to be read on the card. */
-function readableOn(color: string, card: string, towards: string): string {
+/** The colour, moved towards another just far enough to be read on each surface. */
+function readableOn(color: string, surfaces: readonly string[], towards: string): string {
   for (let step = 0; step <= STEPS; step += 1) {
     const mixed = mix(toRgb(color), toRgb(towards), step / STEPS);
-    if (contrast(mixed, card) >= CONTRAST_MIN) return mixed;
+    if (surfaces.every((surface) => contrast(mixed, surface) >= CONTRAST_MIN)) return mixed;
   }
   return towards;
 }

@@ -5,6 +5,7 @@ import type { IdentityDirectory } from '../identity-directory/unit.ts';
 import type { Mail } from '../mailer.ts';
 import type { VerifiedSubject } from '../subject.ts';
 import type { PasswordHasher } from './passwords/password-hash.ts';
+import type { Seals } from './seals.ts';
 import type { CompleteTheme } from './theme.ts';
 
 /** What the provider needs of a tenant's identity directory. */
@@ -23,25 +24,24 @@ export type AccountDirectory = Pick<
   | 'completeSignUp'
   | 'completeReset'
   | 'completeEmailChange'
+  | 'revertEmailChange'
   | 'beginPassword'
   | 'beginConfirm'
   | 'finishPassword'
   | 'finishSecondFactor'
-  | 'beginPasskey'
-  | 'takeChallenge'
   | 'findPasskey'
   | 'finishPasskey'
   | 'addPasskey'
   | 'renamePasskey'
   | 'removePasskey'
   | 'setPassword'
-  | 'beginTotp'
   | 'enableTotp'
   | 'disableTotp'
   | 'makeRecoveryCodes'
   | 'accountSecurity'
   | 'findAccount'
   | 'renameAccount'
+  | 'deleteAccount'
 >;
 
 /** The provider. */
@@ -58,10 +58,10 @@ export interface ProviderContext {
   readonly onSuccess: string;
   readonly now: () => number;
   readonly random: (bytes: number) => Uint8Array;
-  /** Sessions that are minted at this moment, in milliseconds since the epoch. */
-  readonly cookiesAt: (atMs: number) => SessionCookies;
-  /** Reads and clears sessions. */
+  /** Makes, reads and clears sessions. */
   readonly cookies: SessionCookies;
+  /** What goes out and comes back unchanged. */
+  readonly seals: Seals;
   /** Sends a mail without anybody waiting for it: how long it takes would tell whether there is an account. */
   readonly post: (mail: Mail) => void;
   /** Tells the operator of what nobody expected. */
@@ -77,7 +77,7 @@ export interface Exchange {
   readonly origin: string;
   /** The application's name, as its pages and mails say it. */
   readonly appName: string;
-  /** Where attempts of this request are counted. */
+  /** Where attempts of this request are counted: by its network, or by itself from a browser that an account knows. */
   readonly attempt: Attempt;
 }
 

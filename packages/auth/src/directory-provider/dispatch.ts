@@ -2,6 +2,7 @@
 import { PlatformError, PROBLEMS, problemDocument, publicError } from '@freehold/contracts';
 import { requireSameOrigin, wantsPage } from '@freehold/contracts/http';
 import type { Exchange, Handler, ProviderContext } from './context.ts';
+import { findKnownBrowser } from './known-browser.ts';
 import { messagePage } from './pages/message-page.ts';
 import { pageResponse } from './responses.ts';
 import { AUTH_BASE } from './return-path.ts';
@@ -51,17 +52,19 @@ function handlerOf(route: Route, method: string): Handler | undefined {
 }
 
 function makeExchange(
-  { theme, scopeId, originOf }: ProviderContext,
+  context: ProviderContext,
   request: Request,
   { url, clientAddress }: Connection & { readonly url: URL },
 ): Exchange {
-  const origin = originOf(request);
+  const { theme, scopeId } = context;
+  const origin = context.originOf(request);
+  const browser = findKnownBrowser(context, request.headers, origin);
   return {
     request,
     query: url.searchParams,
     origin,
     appName: theme.appName ?? new URL(origin).host,
-    attempt: { scopeId, ...(clientAddress === undefined ? {} : { address: clientAddress }) },
+    attempt: { scopeId, address: clientAddress, browser },
   };
 }
 

@@ -27,6 +27,7 @@ test.each([
   [3_600_000, 'one hour'],
   [90 * 60_000, '90 minutes'],
   [24 * 3_600_000, '24 hours'],
+  [7 * 24 * 3_600_000, '7 days'],
   [24 * 3_600_000 - 1, '23 hours'],
 ])('%i ms is said as %s', (lifetimeMs, words) => {
   expect(resetMail(sender, { to: 'a@example.com', url, lifetimeMs }).text).toContain(

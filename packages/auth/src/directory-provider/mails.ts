@@ -76,6 +76,24 @@ export function emailChangeMail(sender: Sender, { to, url, lifetimeMs }: LinkMai
   });
 }
 
+/** To the former address after a change, with the way back if there is one. */
+export function emailChangedMail(
+  sender: Sender,
+  { to, way }: { readonly to: string; readonly way: Omit<LinkMail, 'to'> | null },
+): Mail {
+  return composeMail({
+    to,
+    subject: `Your address was changed at ${sender.appName}`,
+    paragraphs: [`Your account at ${sender.appName} now has another e-mail address.`],
+    ...(way === null
+      ? { last: `If it was not you, tell whoever runs ${sender.appName}.` }
+      : {
+          action: { label: 'It was not me: take my account back', url: way.url },
+          last: `The link works once, for ${inWords(way.lifetimeMs)}. If it was you, you need do nothing.`,
+        }),
+  });
+}
+
 /** What happened to an account that its holder should hear of. */
 export type Notice =
   | 'password_changed'
@@ -85,12 +103,28 @@ export type Notice =
   | 'totp_enabled'
   | 'totp_disabled'
   | 'recovery_codes_made'
-  | 'email_changed';
+  | 'recovery_code_used'
+  | 'email_change_asked'
+  | 'account_locked'
+  | 'account_deleted';
 
-const NOTICES: Readonly<Record<Notice, { readonly subject: string; readonly sentence: string }>> = {
+interface NoticeText {
+  readonly subject: string;
+  readonly sentence: string;
+  /** Default: {@link SEE_ACCOUNT}; null: there is nothing to see. */
+  readonly action?: { readonly label: string; readonly path: string } | null;
+  /** What to do if it was somebody else; `{reset}` stands for where one chooses a new password. */
+  readonly last?: string;
+}
+
+const SEE_ACCOUNT = { label: 'See your account', path: '/api/auth/security' };
+const IF_NOT_YOU =
+  'If it was not you, choose a new password now, and remove passkeys that you do not know: {reset}';
+
+const NOTICES: Readonly<Record<Notice, NoticeText>> = {
   password_changed: {
     subject: 'Your password was changed',
-    sentence: 'The password of your account was changed.',
+    sentence: 'The password of your account was changed, and all its other sessions were ended.',
   },
   password_reset: {
     subject: 'Your password was changed',
@@ -99,7 +133,9 @@ const NOTICES: Readonly<Record<Notice, { readonly subject: string; readonly sent
   },
   passkey_added: {
     subject: 'A passkey was added',
-    sentence: 'A passkey can now be used to sign in to your account.',
+    sentence: 'A passkey can now be used to sign in to your account. A new password does not change that.',
+    action: { label: 'See your passkeys', path: '/api/auth/security#passkeys' },
+    last: 'If it was not you, remove it there. If you cannot sign in, choose a new password and remove all passkeys with it: {reset}',
   },
   passkey_removed: { subject: 'A passkey was removed', sentence: 'A passkey of your account was removed.' },
   totp_enabled: {
@@ -114,21 +150,39 @@ const NOTICES: Readonly<Record<Notice, { readonly subject: string; readonly sent
     subject: 'New recovery codes were made',
     sentence: 'Your account has new recovery codes. The earlier ones no longer work.',
   },
-  email_changed: {
-    subject: 'Your address was changed',
-    sentence: 'Your account now has another e-mail address. Nothing more will be sent to this one.',
+  recovery_code_used: {
+    subject: 'A recovery code was used',
+    sentence: 'Somebody, hopefully you, signed in to your account with one of its recovery codes.',
+  },
+  email_change_asked: {
+    subject: 'Your address is about to change',
+    sentence:
+      'Somebody who is signed in to your account asked to give it another e-mail address. Nothing has changed yet.',
+    last: 'If it was not you, sign out everywhere on that page, which stops the change, and choose a new password: {reset}',
+  },
+  account_locked: {
+    subject: 'Somebody may be guessing your password',
+    sentence:
+      'There were too many wrong attempts to sign in to your account, so that no more are taken from there for a while. Browsers in which you have signed in before are not concerned.',
+    last: 'If it was you and you forgot your password, choose a new one: {reset}',
+  },
+  account_deleted: {
+    subject: 'Your account was deleted',
+    sentence: 'Your account was deleted at your wish. Nobody can sign in with it any more.',
+    action: null,
+    last: 'No more will be sent to you about it.',
   },
 };
 
 /** Tells the holder of an account what happened to it. */
-export function noticeMail(sender: Sender, to: string, notice: Notice): Mail {
-  const { subject, sentence } = NOTICES[notice];
+export function noticeMail({ appName, origin }: Sender, to: string, notice: Notice): Mail {
+  const { subject, sentence, action = SEE_ACCOUNT, last = IF_NOT_YOU } = NOTICES[notice];
   return composeMail({
     to,
-    subject: `${subject} at ${sender.appName}`,
+    subject: `${subject} at ${appName}`,
     paragraphs: [sentence],
-    action: { label: 'See your account', url: `${sender.origin}/api/auth/security` },
-    last: `If it was not you, choose a new password now: ${sender.origin}/api/auth/reset`,
+    ...(action === null ? {} : { action: { label: action.label, url: `${origin}${action.path}` } }),
+    last: last.replace('{reset}', `${origin}/api/auth/reset`),
   });
 }
 
@@ -149,9 +203,10 @@ ${paragraphs.map((text) => html`<p>${text}</p>\n`)}${
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** "30 minutes", "one hour", "24 hours": rounded down, so that nothing is promised that does not hold. */
+/** "30 minutes", "one hour", "24 hours", "7 days": rounded down, so that nothing is promised that does not hold. */
 function inWords(ms: number): string {
   const hours = Math.floor(ms / HOUR_MS);
+  if (hours >= 48) return `${Math.floor(hours / 24)} days`;
   if (hours >= 2) return `${hours} hours`;
   if (hours === 1 && ms < HOUR_MS + MINUTE_MS) return 'one hour';
   const minutes = Math.floor(ms / MINUTE_MS);

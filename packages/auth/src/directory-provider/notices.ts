@@ -1,8 +1,11 @@
-/** What a page says about the step before it: a closed list, because the code stands in the address. */
+/** What a page says about the step before it. It travels in a cookie, as the code of a sentence of ours. */
+import type { Exchange } from './context.ts';
+import { clearShortCookie, NOTICE_COOKIE, readShortCookie, setShortCookie } from './short-cookies.ts';
 
 const NOTICES = {
   name_saved: 'Your name was saved.',
   email_sent: 'Look into the mail of the new address: a link there makes it yours.',
+  email_changed: 'Your address was changed. From now on you sign in with the new one.',
   password_changed: 'Your password was changed, and all other sessions were ended.',
   passkey_added: 'The passkey was added.',
   passkey_renamed: 'The passkey was renamed.',
@@ -15,7 +18,18 @@ const NOTICES = {
 
 export type NoticeCode = keyof typeof NOTICES;
 
-/** The sentence of a code; undefined for what is no code of ours. */
-export function findNotice(code: string | null): string | undefined {
-  return code !== null && Object.hasOwn(NOTICES, code) ? NOTICES[code as NoticeCode] : undefined;
+/** The `Set-Cookie` value by which the next page says it. */
+export function noticeCookie({ origin }: Exchange, code: NoticeCode): string {
+  return setShortCookie(NOTICE_COOKIE, origin, code);
+}
+
+/** What is to be said now, and the `Set-Cookie` value after which it is not said again. */
+export function takeNotice({ request, origin }: Exchange): {
+  readonly notice: string | undefined;
+  readonly setCookies: readonly string[];
+} {
+  const code = readShortCookie(request.headers, NOTICE_COOKIE, origin);
+  if (code === null) return { notice: undefined, setCookies: [] };
+  const notice = Object.hasOwn(NOTICES, code) ? NOTICES[code as NoticeCode] : undefined;
+  return { notice, setCookies: [clearShortCookie(NOTICE_COOKIE, origin)] };
 }

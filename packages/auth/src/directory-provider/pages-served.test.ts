@@ -96,7 +96,12 @@ describe('where somebody is sent on to', () => {
     const second = await browser.post('/api/auth/login/second-factor', { code, returnTo });
     expect(second.headers.get('location')).toBe('/');
     const confirmed = await browser.post('/api/auth/confirm', { password: PASSWORD, returnTo });
-    expect(confirmed.headers.get('location')).toBe('/api/auth/security');
+    isOurs(confirmed.headers.get('location'));
+    fixture.clock.nowMs += 30_000;
+    const again = totpOf(secret, fixture.clock.nowMs);
+    const confirming = { code: again, returnTo: '/api/auth/security' };
+    const done = await browser.post('/api/auth/login/second-factor', confirming);
+    expect(done.headers.get('location')).toBe('/api/auth/security');
     for (const path of ['sign-up', 'reset']) {
       const asked = await fixture.browser().post(`/api/auth/${path}`, { email: 'bea@example.com', returnTo });
       expect(asked.headers.getSetCookie()).toEqual([]);
@@ -110,7 +115,7 @@ describe('where somebody is sent on to', () => {
     const browser = fixture.browser();
     await browser.post('/api/auth/sign-up', { email: EMAIL });
     const token = await fixture.mailedToken();
-    const cookie = `sb_return_to=${encodeURIComponent('//evil.example')}`;
+    const cookie = `__Host-sb_return_to=${encodeURIComponent('//evil.example')}`;
     const done = await browser.post('/api/auth/sign-up/finish', { token, password: PASSWORD }, { cookie });
     expect([done.status, done.headers.get('location')]).toEqual([303, '/']);
   });
@@ -167,5 +172,30 @@ test('a password is in no answer, no mail, no cookie, no event and no error, wha
   for (const secret of secrets) {
     expect(withoutAddress).not.toContain(secret);
     expect(withoutAddress).not.toContain(encodeURIComponent(secret));
+  }
+});
+
+test('a page whose address has a token in it sends that address nowhere, and still says whose page it is', async () => {
+  const fixture = await openProvider();
+  const browser = fixture.browser();
+  for (const path of ['sign-up/finish', 'reset/finish', 'email/revert']) {
+    const page = await browser.get(`/api/auth/${path}?token=made-up`);
+    expect([path, page.headers.get('referrer-policy')]).toEqual([path, 'strict-origin']);
+  }
+  expect((await browser.get('/api/auth/login')).headers.get('referrer-policy')).toBe('same-origin');
+});
+
+test('a mailed link leads to the origin that the application said, whatever host it was asked for under', async () => {
+  const fixture = await openProvider({ baseUrl: ORIGIN });
+  for (const host of ['app.example:1337', 'evil.example']) {
+    const request = new Request(`https://${host}/api/auth/reset`, {
+      method: 'POST',
+      headers: { origin: ORIGIN },
+      body: new URLSearchParams({ email: EMAIL }),
+    });
+    await fixture.directory.importAccount({ email: EMAIL, emailVerified: true }).catch(() => undefined);
+    expect((await fixture.provider.handle(request)).status).toBe(200);
+    await fixture.settled();
+    expect(fixture.outbox.at(-1)?.text).toContain(`${ORIGIN}/api/auth/reset/finish?token=`);
   }
 });

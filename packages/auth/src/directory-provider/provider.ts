@@ -2,7 +2,7 @@
  * The provider that signs people in by credentials of the tenant's own identity directory (spec 2.2, A-02, A-18;
  * design: identity, "doAuthProvider"). An application constructs it directly; `provider()` never selects it.
  */
-import { landingPath, makeSessionCookies, resolveOrigin, type SessionCookies } from '@freehold/oidc-rp';
+import { landingPath, makeSessionCookies, resolveOrigin } from '@freehold/oidc-rp';
 import { directoryIssuer } from '../accounts/contract.ts';
 import type { Mail, Mailer } from '../mailer.ts';
 import type { VerifyingAuthProvider } from '../provider.ts';
@@ -11,6 +11,8 @@ import type { VerifiedSubject } from '../subject.ts';
 import { type AccountDirectory, type ProviderContext, subjectOf } from './context.ts';
 import { type Connection, dispatch } from './dispatch.ts';
 import { makePasswordHasher, type PasswordHasher } from './passwords/password-hash.ts';
+import { makeSeals } from './seals.ts';
+import { findSession } from './signed-in.ts';
 import { type AuthTheme, completeTheme } from './theme.ts';
 
 export interface DoAuthProviderOptions {
@@ -61,18 +63,11 @@ export interface DirectoryAuthProvider extends VerifyingAuthProvider {
  */
 export function doAuthProvider(options: DoAuthProviderOptions): DirectoryAuthProvider {
   const context = makeContext(options);
-  const { directory, issuer, cookies } = context;
+  const { directory, issuer } = context;
   return {
     resolve: async (headers): Promise<VerifiedSubject | null> => {
-      const session = cookies.read(headers);
-      if (session === null) return null;
-      const sub = session.user.id;
-      const { sid, issuedAtMs } = session;
-      const [state, account] = await Promise.all([
-        directory.sessionState({ subject: { issuer, sub }, session: { sid, issuedAtMs } }),
-        directory.findAccount({ userId: sub }),
-      ]);
-      return state === 'live' && account !== null ? subjectOf(issuer, account, session) : null;
+      const found = await findSession(context, headers, (input) => directory.findAccount(input));
+      return found === null ? null : subjectOf(issuer, found.account, found.session);
     },
     handle: (request, connection) => dispatch(context, request, connection),
   };
@@ -85,16 +80,20 @@ function makeContext(options: DoAuthProviderOptions): ProviderContext {
     random = randomBytes,
     trustForwarded = false,
     onSuccess = '/',
+    cookieDomain,
   } = completeRuntime(options.runtime);
   if (baseUrl !== undefined && (!URL.canParse(baseUrl) || new URL(baseUrl).origin !== baseUrl))
     throw new TypeError('baseUrl must be an origin, such as https://app.example.');
   if (landingPath(onSuccess) === null)
     throw new TypeError('runtime.onSuccess must be a same-origin absolute path outside the sign-in routes.');
-  const cookiesAt = makeCookieMint(options, random);
+  // The secret is the tenant's. The audience keeps what is signed for its instances apart.
+  const audience = `${tenantId}/${scopeId}`;
+  const secrets = typeof options.sessionSecret === 'string' ? [options.sessionSecret] : options.sessionSecret;
+  const issuer = directoryIssuer(tenantId);
   const env = baseUrl === undefined ? {} : { baseUrl };
   return {
     scopeId,
-    issuer: directoryIssuer(tenantId),
+    issuer,
     directory,
     hasher: options.passwordHasher ?? makePasswordHasher({ random }),
     theme: completeTheme(options.theme),
@@ -103,29 +102,19 @@ function makeContext(options: DoAuthProviderOptions): ProviderContext {
     onSuccess,
     now,
     random,
-    cookiesAt: (atMs) => cookiesAt(() => atMs),
-    cookies: cookiesAt(now),
+    cookies: makeSessionCookies({
+      issuer,
+      secrets,
+      audience,
+      now,
+      random,
+      ...(cookieDomain === undefined ? {} : { cookieDomain }),
+    }),
+    seals: makeSeals({ secrets, audience }),
     post: makePost(options),
     report: onIncident,
     originOf: (request) => resolveOrigin({ env, trustForwarded }, request),
   };
-}
-
-function makeCookieMint(
-  { tenantId, scopeId, sessionSecret, runtime = {} }: DoAuthProviderOptions,
-  random: (bytes: number) => Uint8Array,
-): (now: () => number) => SessionCookies {
-  const { cookieDomain } = runtime;
-  return (now) =>
-    makeSessionCookies({
-      issuer: directoryIssuer(tenantId),
-      secrets: typeof sessionSecret === 'string' ? [sessionSecret] : sessionSecret,
-      // The secret is the tenant's. The audience keeps the sessions of its instances apart.
-      audience: `${tenantId}/${scopeId}`,
-      now,
-      random,
-      ...(cookieDomain === undefined ? {} : { cookieDomain }),
-    });
 }
 
 function makePost({

@@ -23,7 +23,7 @@ export function pageResponse(
     'content-security-policy': policyOf(context),
     'cross-origin-opener-policy': 'same-origin',
     'permissions-policy': PERMISSIONS,
-    'referrer-policy': REFERRER_POLICY,
+    'referrer-policy': exchange.query.has('token') ? REFERRER_POLICY_OF_LINKS : REFERRER_POLICY,
     'x-frame-options': 'DENY',
   });
   return finish(new Response(body, { status: init.status ?? 200, headers }), init.setCookies);
@@ -45,6 +45,9 @@ export function jsonResponse(value: unknown, setCookies: readonly string[] = [])
  * forms (Fetch, section 3.1), and on plain http that header is all that tells them from another site's.
  */
 const REFERRER_POLICY = 'same-origin';
+
+/** A page whose address has a token in it tells nobody that address, ourselves included. `Origin` stays. */
+const REFERRER_POLICY_OF_LINKS = 'strict-origin';
 
 const PERMISSIONS = [
   'publickey-credentials-get=(self)',

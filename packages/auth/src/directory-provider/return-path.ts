@@ -2,16 +2,19 @@
 import { landingPath, safePath } from '@freehold/oidc-rp';
 
 export const AUTH_BASE = '/api/auth';
-/** The one page of our own that a `returnTo` may name. */
+/** The account page. */
 export const SECURITY_PATH = `${AUTH_BASE}/security`;
 
 /** Longer than any address of an application; it travels in pages and in a cookie. */
 const LENGTH_MAX = 512;
 
-/** A same-origin path outside the sign-in routes, or the security page; null for anything else. */
+/** Where the link to a new address leads: its holder may have to sign in first. */
+const EMAIL_LINK = /^\/api\/auth\/email\/finish\?token=[\w-]{22}$/;
+
+/** A same-origin path outside the sign-in routes, the security page or that link; null for anything else. */
 export function returnPath(value: unknown): string | null {
   if (typeof value !== 'string' || value.length > LENGTH_MAX) return null;
-  const path = landingPath(value) ?? (safePath(value) === SECURITY_PATH ? SECURITY_PATH : null);
+  const path = landingPath(value) ?? ownPage(safePath(value));
   return path === null || path.length > LENGTH_MAX ? null : path;
 }
 
@@ -23,4 +26,8 @@ export function authUrl(
   const search = new URLSearchParams();
   for (const [key, value] of Object.entries(query)) if (value) search.set(key, value);
   return `${AUTH_BASE}/${name}${search.size === 0 ? '' : `?${search}`}`;
+}
+
+function ownPage(path: string | null): string | null {
+  return path === SECURITY_PATH || (path !== null && EMAIL_LINK.test(path)) ? path : null;
 }

@@ -1,8 +1,10 @@
 /** Who is signed in, for the routes that need somebody to be. */
 import { PlatformError } from '@freehold/contracts';
 import type { VerifiedSession } from '@freehold/oidc-rp';
-import type { AccountSecurity } from '../accounts/contract.ts';
+import type { Account, AccountSecurity, Holder } from '../accounts/contract.ts';
+import { isFromTheFuture } from '../sessions/floor.ts';
 import type { Exchange, Handler, ProviderContext } from './context.ts';
+import { readForm } from './request-body.ts';
 import { redirectTo } from './responses.ts';
 import { authUrl, SECURITY_PATH } from './return-path.ts';
 
@@ -15,43 +17,91 @@ export interface SignedIn {
 
 /** How long a proof of identity is enough for changing how one signs in. */
 const FRESH_MS = 10 * 60_000;
+/** How far the clock that a proof was made under may be ahead of ours. */
+const CLOCK_TOLERANCE_MS = 30_000;
 
-/** A route for somebody who is signed in. */
-export type AccountHandler = (
+/** A route for somebody who is signed in, with the fields of its form. */
+export type AccountHandler<Name extends string = never> = (
   context: ProviderContext,
   exchange: Exchange,
   signedIn: SignedIn,
+  form: Readonly<Record<Name, string>>,
 ) => Promise<Response>;
+
+/** Where somebody goes on to who was sent to show first who they are. */
+type BackTo = (exchange: Exchange) => string;
+
+/** The session behind a request and its account as the directory has it now, or null. @throws as the directory does. */
+export async function findSession<A extends Account>(
+  { cookies, now, issuer, directory }: Pick<ProviderContext, 'cookies' | 'now' | 'issuer' | 'directory'>,
+  headers: Headers,
+  findAccount: (input: { readonly userId: string }) => Promise<A | null>,
+): Promise<{ readonly session: VerifiedSession; readonly account: A } | null> {
+  const session = cookies.read(headers);
+  // Under a clock that was set back, sessions that had expired would be good again.
+  if (session === null || isFromTheFuture(session, now())) return null;
+  const { sid, issuedAtMs } = session;
+  const userId = session.user.id;
+  const [state, account] = await Promise.all([
+    directory.sessionState({ subject: { issuer, sub: userId }, session: { sid, issuedAtMs } }),
+    findAccount({ userId }),
+  ]);
+  return state === 'live' && account !== null ? { session, account } : null;
+}
 
 /** Whoever is behind the request, or null. @throws as the directory does. */
 export async function findSignedIn(context: ProviderContext, exchange: Exchange): Promise<SignedIn | null> {
-  const session = context.cookies.read(exchange.request.headers);
-  if (session === null) return null;
-  const sub = session.user.id;
-  const [state, account] = await Promise.all([
-    context.directory.sessionState({ subject: { issuer: session.issuer, sub }, session }),
-    context.directory.accountSecurity({ userId: sub }),
-  ]);
-  if (state !== 'live' || account === null) return null;
-  const provedMs = session.authTimeMs ?? 0;
-  return { session, account, fresh: context.now() - provedMs < FRESH_MS };
+  const { directory, now } = context;
+  const found = await findSession(context, exchange.request.headers, (input) =>
+    directory.accountSecurity(input),
+  );
+  if (found === null) return null;
+  const ageMs = now() - (found.session.authTimeMs ?? 0);
+  return { ...found, fresh: ageMs < FRESH_MS && ageMs >= -CLOCK_TOLERANCE_MS };
 }
 
-/** Sends everybody else to the sign-in page, and back here afterwards. */
-export function forSignedIn(handler: AccountHandler): Handler {
+/** The same to the directory, which looks again when it changes something: the session may be over by then. */
+export function holderOf({ scopeId }: ProviderContext, { session, account }: SignedIn): Holder {
+  const { sid, issuedAtMs } = session;
+  return { scopeId, userId: account.userId, session: { sid, issuedAtMs } };
+}
+
+/** A page for who is signed in. Everybody else is sent to the sign-in page, and back afterwards. */
+export function forSignedIn(handler: AccountHandler, backTo: BackTo = securityPath): Handler {
+  return async (context, exchange) => enter(context, exchange, handler, {} as never, backTo(exchange));
+}
+
+/**
+ * A form of who is signed in. It is read first: whoever sends it slowly must not be looked at before their session is
+ * ended, and heard afterwards.
+ */
+export function forSignedInForm<Name extends string>(
+  names: readonly Name[],
+  handler: AccountHandler<Name>,
+): Handler {
   return async (context, exchange) => {
-    const signedIn = await findSignedIn(context, exchange);
-    if (signedIn === null) return redirectTo(authUrl('login', { returnTo: SECURITY_PATH }));
-    return handler(context, exchange, signedIn);
+    const form = await readForm(exchange.request, names);
+    return enter(context, exchange, handler, form, SECURITY_PATH);
   };
 }
 
-/** As {@link forSignedIn}; somebody whose proof is older is asked for another one first. */
-export function forFreshlySignedIn(handler: AccountHandler): Handler {
-  return forSignedIn(async (context, exchange, signedIn) => {
-    if (!signedIn.fresh) return redirectTo(authUrl('confirm', { returnTo: SECURITY_PATH }));
-    return handler(context, exchange, signedIn);
-  });
+/** As {@link forSignedInForm}; somebody whose proof is older is asked for another one first. */
+export function forFreshlySignedInForm<Name extends string>(
+  names: readonly Name[],
+  handler: AccountHandler<Name>,
+): Handler {
+  return forSignedInForm<Name>(names, requireFresh(handler));
+}
+
+/** Asks somebody whose proof is older for another one first. */
+export function requireFresh<Name extends string>(
+  handler: AccountHandler<Name>,
+  backTo: BackTo = securityPath,
+): AccountHandler<Name> {
+  return async (context, exchange, signedIn, form) =>
+    signedIn.fresh
+      ? handler(context, exchange, signedIn, form)
+      : redirectTo(authUrl('confirm', { returnTo: backTo(exchange) }));
 }
 
 /** For our script. @throws PlatformError `unauthenticated`; `forbidden`, reason `confirm_first`, unless `stale` will do. */
@@ -67,4 +117,26 @@ export async function requireSignedIn(
       reason: 'confirm_first',
     });
   return signedIn;
+}
+
+async function enter<Name extends string>(
+  context: ProviderContext,
+  exchange: Exchange,
+  handler: AccountHandler<Name>,
+  form: Readonly<Record<Name, string>>,
+  returnTo: string,
+): Promise<Response> {
+  const toLogin = () => redirectTo(authUrl('login', { returnTo }));
+  const signedIn = await findSignedIn(context, exchange);
+  if (signedIn === null) return toLogin();
+  try {
+    return await handler(context, exchange, signedIn, form);
+  } catch (error) {
+    if (error instanceof PlatformError && error.code === 'unauthenticated') return toLogin();
+    throw error;
+  }
+}
+
+function securityPath(): string {
+  return SECURITY_PATH;
 }

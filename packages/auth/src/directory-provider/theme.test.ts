@@ -1,7 +1,7 @@
 /** What an application may choose, and what would make its pages unreadable or unsafe. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { accentColors, CARD_COLORS, contrast } from './accent-colors.ts';
+import { accentColors, contrast, SURFACES } from './accent-colors.ts';
 import { completeTheme } from './theme.ts';
 
 const hexColor = fc
@@ -13,7 +13,9 @@ test('whatever the accent colour, text in it and on it can be read in both schem
     fc.property(hexColor, (color) => {
       const accent = accentColors(color);
       for (const scheme of ['light', 'dark'] as const) {
-        expect(contrast(accent[scheme].color, CARD_COLORS[scheme])).toBeGreaterThanOrEqual(4.5);
+        // Links stand outside the cards and in notices as well.
+        for (const surface of Object.values(SURFACES[scheme]))
+          expect(contrast(accent[scheme].color, surface)).toBeGreaterThanOrEqual(4.5);
         expect(contrast(accent[scheme].color, accent[scheme].ink)).toBeGreaterThanOrEqual(4.5);
       }
     }),
@@ -34,6 +36,9 @@ test.each([
   ['data as a logo', { logoUrl: 'data:image/svg+xml,<svg/>' }],
   ['another host in disguise', { stylesheetUrl: '//evil.example/x.css' }],
   ['the same with a backslash', { stylesheetUrl: '/\\evil.example/x.css' }],
+  ['a host that ends a directive of the policy', { stylesheetUrl: 'https://a;b/x.css' }],
+  ['a host that is all hosts', { logoUrl: 'https://*/x.png' }],
+  ['a host with a quote', { stylesheetUrl: "https://x;script-src'unsafe-inline'/" }],
   ['a relative path', { logoUrl: 'logo.png' }],
   ['a script as help', { supportUrl: 'javascript:alert(1)' }],
 ])('%s is refused when the provider is made', (_, theme) => {

@@ -29,6 +29,8 @@ export interface CompleteTheme
 
 const ACCENT_DEFAULT = '#1f5f4a';
 const APP_NAME_LENGTH_MAX = 80;
+/** A host with what belongs to one: `URL` lets a semicolon, an asterisk and a quote through. */
+const PLAIN_HOST = /^[a-z0-9.:[\]-]+$/;
 
 /** @throws TypeError for a colour, a name or an address that cannot be used; a page must not become a script by it. */
 export function completeTheme(theme: AuthTheme = {}): CompleteTheme {
@@ -66,10 +68,10 @@ function isPath(address: string): boolean {
 }
 
 function isWebAddress(address: string): boolean {
-  return /^https?:\/\//i.test(address) && URL.canParse(address);
+  return /^https?:\/\//i.test(address) && URL.canParse(address) && PLAIN_HOST.test(new URL(address).host);
 }
 
-/** A path is covered by 'self'. What `URL` answers as an origin holds nothing that could end a directive. */
+/** A path is covered by 'self'. Of an address the host was checked: it could end a directive otherwise. */
 function sourceOf(address: string | undefined): string {
   return address === undefined || isPath(address) ? '' : ` ${new URL(address).origin}`;
 }

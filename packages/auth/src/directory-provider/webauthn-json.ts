@@ -20,7 +20,6 @@ export const registrationJson = z
     response: z.object({
       clientDataJSON: bytes,
       attestationObject: bytes,
-      transports: z.array(z.string().max(32)).max(10).optional(),
     }),
   })
   .transform((json) => ({ ...json, clientExtensionResults: {} }));
@@ -28,7 +27,12 @@ export const registrationJson = z
 export const assertionJson = z
   .object({
     ...credential,
-    response: z.object({ clientDataJSON: bytes, authenticatorData: bytes, signature: bytes }),
+    response: z.object({
+      clientDataJSON: bytes,
+      authenticatorData: bytes,
+      signature: bytes,
+      userHandle: bytes.nullish(),
+    }),
   })
   .transform((json) => ({ ...json, clientExtensionResults: {} }));
 

@@ -11,81 +11,87 @@ import {
 } from '@simplewebauthn/server';
 import { decodeAttestationObject } from '@simplewebauthn/server/helpers';
 import { base64url } from 'jose';
-import type { NewPasskey, PasskeyKey } from '../accounts/contract.ts';
+import { z } from 'zod';
+import type { Challenge, NewPasskey, PasskeyKey } from '../accounts/contract.ts';
 import type { Exchange, ProviderContext } from './context.ts';
+import { type Ceremony, makeChallenge, openChallenge } from './passkey-challenges.ts';
 import type { AssertionJson, RegistrationJson } from './webauthn-json.ts';
-
-/** Whom a registration is for: an account, or the one that a sign-up link stands for. */
-export type PasskeyHolder = { readonly userId: string } | { readonly linkToken: string };
 
 /** EdDSA, ES256, RS256: what authenticators have, and what every runtime verifies. */
 const ALGORITHMS = [-8, -7, -257];
 const TIMEOUT_MS = 5 * 60_000;
-/** What one registration may claim about how its authenticator is reached. */
-const TRANSPORTS = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'];
 
-/** Options for `navigator.credentials.get`, as JSON. @param userId whose passkey it has to be; absent: anybody's. */
-export async function requestOptions(context: ProviderContext, exchange: Exchange, userId?: string) {
-  const holder = userId === undefined ? {} : { userId };
-  const { challenge } = await context.directory.beginPasskey({ purpose: 'sign_in', ...holder });
+/** Options for `navigator.credentials.get`, as JSON. */
+export function requestOptions(context: ProviderContext, exchange: Exchange, ceremony: Ceremony) {
   return generateAuthenticationOptions({
     rpID: rpIdOf(context, exchange),
-    challenge: toBytes(challenge),
+    challenge: toBytes(makeChallenge(context, ceremony)),
     userVerification: 'required',
     timeout: TIMEOUT_MS,
   });
 }
 
+/** A passkey that signed, and the challenge that it signed for, which the directory is to use up. */
+export interface VerifiedAssertion {
+  readonly passkey: PasskeyKey;
+  readonly counter: number;
+  readonly backedUp: boolean;
+  readonly challenge: Challenge;
+}
+
 /**
- * The passkey that signed, or null when it did not: unknown, another's, of another origin, without its user's
- * verification, or for a challenge that is not ours or was used. The signature counter is the directory's to judge.
+ * What signed, or null when it does not hold: unknown, another's, of another origin, in another site's frame, without
+ * its user's verification, or for a challenge that is not ours. The signature counter, and whether the challenge was
+ * used already, are the directory's to judge.
  */
 export async function verifyAssertion(
   context: ProviderContext,
   exchange: Exchange,
-  input: { readonly response: AssertionJson; readonly userId?: string | undefined },
-): Promise<{ readonly passkey: PasskeyKey; readonly counter: number; readonly backedUp: boolean } | null> {
-  const { response, userId } = input;
-  const holder = userId === undefined ? {} : { userId };
+  input: { readonly response: AssertionJson; readonly ceremony: Ceremony },
+): Promise<VerifiedAssertion | null> {
+  const { response, ceremony } = input;
   const passkey = await context.directory.findPasskey({ id: response.id });
-  if (passkey === null || (userId !== undefined && passkey.userId !== userId)) return null;
+  if (passkey === null || ('userId' in ceremony && passkey.userId !== ceremony.userId)) return null;
   const { publicKey, id } = passkey;
+  const { userHandle, ...signed } = response.response;
+  if (typeof userHandle === 'string' && userHandle !== passkey.userHandle) return null;
+  const challenge = challengeIn(context, ceremony, signed.clientDataJSON);
+  if (challenge === null) return null;
   return orRefused(async () => {
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
-      response,
-      expectedChallenge: (challenge) =>
-        context.directory.takeChallenge({ challenge, purpose: 'sign_in', ...holder }),
+      response: { ...response, response: signed },
+      expectedChallenge: challenge.text,
       expectedOrigin: exchange.origin,
       expectedRPID: rpIdOf(context, exchange),
       credential: { id, publicKey: toBytes(publicKey), counter: 0 },
       requireUserVerification: true,
     });
     const { newCounter: counter, credentialBackedUp: backedUp } = authenticationInfo;
-    return verified ? { passkey, counter, backedUp } : null;
+    return verified ? { passkey, counter, backedUp, challenge } : null;
   });
 }
 
 /** Options for `navigator.credentials.create`, as JSON. */
-export async function creationOptions(
+export function creationOptions(
   context: ProviderContext,
   exchange: Exchange,
   input: {
-    readonly holder: PasskeyHolder;
+    readonly ceremony: Ceremony;
+    /** What the passkey is to know the account by, base64url. */
+    readonly userHandle: string;
     readonly email: string;
     readonly name: string | null;
     readonly known: readonly string[];
   },
 ) {
-  const { holder, email, name, known } = input;
-  const { challenge } = await context.directory.beginPasskey({ purpose: 'register', ...holder });
+  const { ceremony, userHandle, email, name, known } = input;
   return generateRegistrationOptions({
     rpName: context.passkeys.rpName ?? exchange.appName,
     rpID: rpIdOf(context, exchange),
     userName: email,
     userDisplayName: name ?? email,
-    // A handle that means nothing: an account to come has no id yet, and a passkey is found by its own.
-    userID: new Uint8Array(context.random(16)),
-    challenge: toBytes(challenge),
+    userID: toBytes(userHandle),
+    challenge: toBytes(makeChallenge(context, ceremony)),
     attestationType: 'none',
     excludeCredentials: known.map((id) => ({ id })),
     // One that the authenticator cannot find by itself could not sign anybody in here.
@@ -95,36 +101,57 @@ export async function creationOptions(
   });
 }
 
-/** The passkey that was made, or null when the registration does not hold. */
+/** The passkey that was made and the challenge that it was made for, or null when the registration does not hold. */
 export async function verifyRegistration(
   context: ProviderContext,
   exchange: Exchange,
-  input: { readonly response: RegistrationJson; readonly holder: PasskeyHolder; readonly name: string },
-): Promise<NewPasskey | null> {
-  const { response, holder, name } = input;
-  const { transports = [], ...signed } = response.response;
+  input: { readonly response: RegistrationJson; readonly ceremony: Ceremony; readonly name: string },
+): Promise<{ readonly passkey: NewPasskey; readonly challenge: Challenge } | null> {
+  const { response, ceremony, name } = input;
+  const challenge = challengeIn(context, ceremony, response.response.clientDataJSON);
+  if (challenge === null) return null;
   return orRefused(async () => {
-    if (!hasNoCertificates(signed.attestationObject)) return null;
+    if (!hasNoCertificates(response.response.attestationObject)) return null;
     const { verified, registrationInfo } = await verifyRegistrationResponse({
-      response: { ...response, response: signed },
-      expectedChallenge: (challenge) =>
-        context.directory.takeChallenge({ challenge, purpose: 'register', ...holder }),
+      response,
+      expectedChallenge: challenge.text,
       expectedOrigin: exchange.origin,
       expectedRPID: rpIdOf(context, exchange),
       requireUserVerification: true,
       supportedAlgorithmIDs: ALGORITHMS,
     });
     if (!verified) return null;
-    const { credential, credentialBackedUp } = registrationInfo;
-    return {
-      id: credential.id,
-      publicKey: base64url.encode(credential.publicKey),
-      counter: credential.counter,
-      transports: TRANSPORTS.filter((each) => transports.includes(each)),
-      backedUp: credentialBackedUp,
-      name,
-    };
+    const { credential, credentialBackedUp: backedUp } = registrationInfo;
+    const { id, counter } = credential;
+    const publicKey = base64url.encode(credential.publicKey);
+    return { passkey: { id, publicKey, counter, backedUp, name }, challenge };
   });
+}
+
+const clientDataJson = z.object({
+  challenge: z.string(),
+  crossOrigin: z.boolean().optional(),
+  topOrigin: z.unknown().optional(),
+});
+
+/** The challenge that a browser answered on a page of ours; null when it is not ours, or the page was another's frame. */
+function challengeIn(
+  context: ProviderContext,
+  ceremony: Ceremony,
+  clientDataJSON: string,
+): (Challenge & { readonly text: string }) | null {
+  const data = parseClientData(clientDataJSON);
+  if (data === null || data.crossOrigin === true || data.topOrigin !== undefined) return null;
+  const challenge = openChallenge(context, ceremony, data.challenge);
+  return challenge && { ...challenge, text: data.challenge };
+}
+
+function parseClientData(clientDataJSON: string): z.infer<typeof clientDataJson> | null {
+  try {
+    return clientDataJson.parse(JSON.parse(new TextDecoder().decode(toBytes(clientDataJSON))));
+  } catch {
+    return null;
+  }
 }
 
 /**

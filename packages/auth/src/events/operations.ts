@@ -47,7 +47,9 @@ export type IdentityEventType =
   | 'totp_disabled'
   | 'recovery_codes_made'
   | 'recovery_code_used'
-  | 'email_changed';
+  | 'email_changed'
+  | 'email_reverted'
+  | 'account_deleted';
 
 /** One thing that happened. It never holds a token, a setting's value or a cookie. */
 export interface IdentityEvent {

@@ -69,8 +69,9 @@ test('what is declared a query writes nothing, whatever there is to read', () =>
   const subject = person('ada');
   const session = { sid: 's', issuedAtMs: START_MS };
   const { userId } = methods.importAccount({ email: 'ada@example.com', emailVerified: true });
-  const passkey = { id: 'key', publicKey: 'pQ', counter: 0, transports: [], backedUp: false, name: 'Key' };
-  methods.addPasskey({ scopeId: SCOPE, userId, passkey });
+  const passkey = { id: 'key', publicKey: 'pQ', counter: 0, backedUp: false, name: 'Key' };
+  const challenge = { id: 'c', expiresAtMs: START_MS + 1 };
+  methods.addPasskey({ scopeId: SCOPE, userId, session, passkey, challenge });
   const link = methods.beginSignUp({ scopeId: SCOPE, email: 'bob@example.com' }) as { token: string };
   const inputs: Record<string, unknown> = {
     showLink: { token: link.token, purpose: 'sign_up' },

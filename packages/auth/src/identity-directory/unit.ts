@@ -4,7 +4,7 @@
  */
 import { defineUnit, type UnitContext, type UnitDefinition, type UnitStub } from '@freehold/store';
 import { makeAccountOperations } from '../accounts/operations.ts';
-import { accountsMigration } from '../accounts/schema.ts';
+import { accountLinksMigration, accountsMigration } from '../accounts/schema.ts';
 import { makeConfigOperations } from '../config/operations.ts';
 import { configMigration, formerSecretsMigration } from '../config/schema.ts';
 import { makeEventOperations } from '../events/operations.ts';
@@ -41,6 +41,7 @@ export const identityDirectory: UnitDefinition<IdentityMethods> = defineUnit({
         accountsMigration,
         sessionListMigration,
         formerSecretsMigration,
+        accountLinksMigration,
       ],
     },
   ],

@@ -2,9 +2,20 @@
 import { PlatformError } from '@freehold/contracts';
 import type { AuthSubject } from '../subject.ts';
 
-/** One spelling for one address: compatibility forms folded (NFKC), lower case, no white space around it. */
+/**
+ * One spelling for one address: compatibility forms folded (NFKC), lower case, no white space around it, and the
+ * domain as the name system knows it (`bücher.example` and `xn--bcher-kva.example` are one; RFC 5890).
+ */
 export function normalizeEmail(email: string): string {
-  return email.normalize('NFKC').trim().toLowerCase();
+  const folded = email.normalize('NFKC').trim().toLowerCase();
+  const at = folded.lastIndexOf('@') + 1;
+  return at === 0 ? folded : folded.slice(0, at) + asciiDomain(folded.slice(at));
+}
+
+/** A domain that is ASCII already, or none at all, stays as it is. */
+function asciiDomain(domain: string): string {
+  const isUnicode = /[^ -~]/.test(domain) && /^[^\s\p{C}/?#@:\\[\]%]+$/u.test(domain);
+  return isUnicode && URL.canParse(`http://${domain}`) ? new URL(`http://${domain}`).hostname : domain;
 }
 
 /**

@@ -72,6 +72,41 @@ test('the floor of a person’s sessions never goes down', async () => {
   );
 });
 
+test('ending all of them reaches what is listed as begun ahead of the clock, and each time a little further', async () => {
+  const { directory, clock } = await openOwned();
+  const state = (issuedAtMs: number) =>
+    directory.sessionState({ subject: ada, session: { sid: `at-${issuedAtMs}`, issuedAtMs } });
+  const begin = (issuedAtMs: number) =>
+    directory.recordSignIn({
+      scopeId: SCOPE,
+      subject: ada,
+      session: { sid: `at-${issuedAtMs}`, issuedAtMs },
+    });
+  const end = () => directory.endAllSessions({ issuer: ada.issuer, sub: ada.sub });
+  await begin(START_MS + 5_000);
+  await end();
+  expect([await state(START_MS + 5_000), await state(START_MS + 5_001)]).toEqual(['ended', 'live']);
+  // One that is issued just above the floor, and recorded by nobody yet.
+  await end();
+  expect(await state(START_MS + 5_001)).toBe('ended');
+
+  // The clock had been a year ahead: what began then is ended, and keeps nobody out for a year.
+  clock.nowMs += 365 * DAY_MS;
+  await begin(clock.nowMs);
+  const strayMs = clock.nowMs;
+  clock.nowMs = START_MS + 10_000;
+  await end();
+  expect([await state(strayMs), await begin(START_MS + 10_001)]).toEqual(['ended', 'live']);
+});
+
+test('a session that begins more than a day from now is given to nobody', async () => {
+  const { directory } = await openOwned();
+  const at = (issuedAtMs: number) =>
+    directory.recordSignIn({ scopeId: SCOPE, subject: ada, session: { sid: `${issuedAtMs}`, issuedAtMs } });
+  expect(await at(START_MS + DAY_MS + 1)).toBe('ended');
+  expect(await at(START_MS + DAY_MS)).toBe('live');
+});
+
 test('an ended session is remembered for a day beyond its expiry, and then forgotten', async () => {
   const { directory, clock } = await openOwned();
   const expiresAtMs = START_MS + DAY_MS;

@@ -5,12 +5,15 @@
 import { PlatformError } from '@freehold/contracts';
 import { SESSION_TTL_MS } from '@freehold/oidc-rp';
 import type { UnitContext } from '@freehold/store';
+import { voidWhatWasBegun } from '../accounts/under-way.ts';
 import { requireSubject, savePerson } from '../people/person.ts';
 import { loadPerson } from '../people/store.ts';
 import type { IssuedSubject, SubjectSession } from '../subject.ts';
+import { endSessionsOf } from './end-all.ts';
 import { recordSessionEvent } from './events.ts';
-import { isBelowFloor } from './floor.ts';
+import { isFromTheFuture } from './floor.ts';
 import { type EndIssuerSessionsInput, endIssuerSessions } from './issuer-logout.ts';
+import { sessionStateOf } from './state.ts';
 import {
   deleteFloorsBefore,
   deleteIssuerWordsBefore,
@@ -21,9 +24,7 @@ import {
   isSessionEnded,
   loadLiveSessions,
   loadSession,
-  loadSessionFloor,
   loadSurplusSessions,
-  raiseSessionFloor,
   type SessionRow,
   saveEndedSession,
 } from './store.ts';
@@ -60,12 +61,6 @@ export interface ListedSession {
 
 /** The sessions feature of the identity directory. */
 export function makeSessionOperations(unit: UnitContext) {
-  const stateOf = (subject: Pick<IssuedSubject, 'issuer' | 'sub'>, session: SubjectSession) => {
-    if (isSessionEnded(unit.db, session.sid)) return 'ended';
-    const validAfterMs = loadSessionFloor(unit.db, subject.issuer, subject.sub) ?? null;
-    return isBelowFloor(session, validAfterMs) ? 'ended' : 'live';
-  };
-
   return {
     /**
      * Records a completed sign-in and lists its session; a known person's record is brought up to date. Binds
@@ -79,9 +74,9 @@ export function makeSessionOperations(unit: UnitContext) {
       const { scopeId, subject, session, idpSid } = input;
       requireSubject(subject);
       purge(unit);
-      if (session && !isPossible(input)) return 'ended';
-      if (session && stateOf(subject, session) === 'ended') return 'ended';
       const nowMs = unit.now();
+      if (session && !isPossible(input, nowMs)) return 'ended';
+      if (session && sessionStateOf(unit, subject, session) === 'ended') return 'ended';
       if (idpSid !== undefined && isIdpSessionEnded(unit.db, { ...subject, idpSid, nowMs })) {
         if (session)
           saveEndedSession(unit.db, { sid: session.sid, expiresAtMs: expiryOf(session, input.expiresAtMs) });
@@ -104,7 +99,7 @@ export function makeSessionOperations(unit: UnitContext) {
       subject: Pick<IssuedSubject, 'issuer' | 'sub'>;
       session: SubjectSession;
     }): 'live' | 'ended' {
-      return stateOf(input.subject, input.session);
+      return sessionStateOf(unit, input.subject, input.session);
     },
 
     /**
@@ -146,18 +141,23 @@ export function makeSessionOperations(unit: UnitContext) {
           reason: 'unknown_session',
         });
       const session = { sid, issuedAtMs: row.startedMs };
-      if (row.expiresMs <= unit.now() || stateOf(row, session) === 'ended') return { ended: false };
+      if (row.expiresMs <= unit.now() || sessionStateOf(unit, row, session) === 'ended')
+        return { ended: false };
       purge(unit);
       saveEndedSession(unit.db, { sid, expiresAtMs: row.expiresMs });
       recordSessionEvent(unit, 'session_ended', { scopeId: row.scopeId, subject: { issuer, sub } });
       return { ended: true };
     },
 
-    /** Ends every session of a person that was issued at or before `nowMs`, in every scope of the tenant. */
-    endAllSessions(input: { issuer: string; sub: string; nowMs: number; by?: string }): null {
+    /**
+     * Ends every session of a person, in every scope of the tenant: those issued up to the directory's own time or
+     * to `nowMs`, and every other that is listed. Of an account here, what was begun in its name is void as well.
+     */
+    endAllSessions(input: { issuer: string; sub: string; nowMs?: number; by?: string }): null {
       const { issuer, sub, nowMs, by } = input;
       purge(unit);
-      raiseSessionFloor(unit.db, { issuer, sub, validAfterMs: nowMs });
+      endSessionsOf(unit, { issuer, sub }, nowMs);
+      voidWhatWasBegun(unit, { issuer, sub });
       recordSessionEvent(unit, 'all_sessions_ended', { subject: { issuer, sub }, actor: by });
       return null;
     },
@@ -176,8 +176,12 @@ export function makeSessionOperations(unit: UnitContext) {
   };
 }
 
-/** A session whose times are no numbers could be neither listed nor ended by them. */
-function isPossible({ session, expiresAtMs }: SignInInput): boolean {
+/**
+ * A session whose times are no numbers could be neither listed nor ended by them, and one that begins more than a day
+ * from now is nobody's.
+ */
+function isPossible({ session, expiresAtMs }: SignInInput, nowMs: number): boolean {
+  if (session && isFromTheFuture(session, nowMs)) return false;
   return [session?.issuedAtMs, expiresAtMs].every((each) => each === undefined || Number.isSafeInteger(each));
 }
 

@@ -84,7 +84,7 @@ function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
 
 function decodeUtf8(bytes: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
   } catch (cause) {
     throw invalid('body_not_utf8', 'The body is not valid UTF-8.', cause);
   }

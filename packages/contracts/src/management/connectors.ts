@@ -69,6 +69,16 @@ export const attachmentMeta = z.strictObject({
     .optional(),
   bytes: z.int().min(0).optional(),
 });
+/** The field `meta` of an upload: whose, where to, and what the field `file` beside it is. */
+export const connectorAttachmentRequest = z.strictObject({
+  ...scopeRef.shape,
+  connection: connectionId,
+  ...attachmentMeta.shape,
+});
+
+/** Carries the record of a download: base64url of its JSON. */
+export const ATTACHMENT_RECORD_HEADER = 'x-attachment-record';
+
 export const connectorAttachmentRef = z.strictObject({
   ...scopeRef.shape,
   connection: connectionId,

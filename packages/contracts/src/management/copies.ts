@@ -17,6 +17,19 @@ export const EXPORT_MEDIA_TYPES = {
 
 export const exportQuery = z.strictObject({ ...scopeRef.shape, format: exportFormat.optional() });
 
+/** What the headers of an export say. */
+export const EXPORT_FORMAT_HEADER = 'x-export-format';
+export const EXPORT_BOOKMARK_HEADER = 'x-export-bookmark';
+
+/** An export but for its bytes. A bookmark is visible ASCII, so that a header can carry it. */
+export const exportHead = z.object({
+  format: exportFormat,
+  bookmark: z
+    .string()
+    .regex(/^[!-~]+$/)
+    .nullable(),
+});
+
 /** A consistent copy of one moment, as a stream. */
 export interface ScopeExport {
   readonly format: ExportFormat;
@@ -24,6 +37,9 @@ export interface ScopeExport {
   readonly bookmark: string | null;
   readonly body: ReadableStream<Uint8Array>;
 }
+
+/** Which scope a copy is to replace, and what kind of copy comes; its bytes are the body. */
+export const restoreQuery = z.strictObject({ ...scopeRef.shape, format: exportFormat });
 
 /** What a restore replaced the scope's contents with. */
 export const restoreResponse = z

@@ -48,22 +48,51 @@ export const tableInfo = z
   .meta({ id: 'Table' });
 export const tablesResponse = z.object({ items: z.array(tableInfo) });
 
+/** How long the conditions of one read may be as JSON: with everything else they travel in an address. */
+export const FILTERS_LENGTH_MAX = 1_024;
+
 /** One condition on a column. `like` takes SQL's `%` and `_`; `is null` and `is not null` take no value. */
 export const tableFilter = z.strictObject({
   column: z.string().min(1).max(128),
   op: z.enum(['=', '!=', '<', '<=', '>', '>=', 'like', 'is null', 'is not null']),
-  value: z.union([z.string().max(4_096), z.number()]).optional(),
+  value: z.union([z.string().max(FILTERS_LENGTH_MAX), z.number()]).optional(),
 });
+
+export const tableFilters = z
+  .array(tableFilter)
+  .max(10)
+  .refine(
+    (filters) => JSON.stringify(filters).length <= FILTERS_LENGTH_MAX,
+    `is longer than ${FILTERS_LENGTH_MAX} characters of JSON`,
+  );
 
 /** Rows of one table, in the order of its primary key (or rowid). */
 export const tableQuery = z.strictObject({
   ...scopeRef.shape,
   table: z.string().min(1).max(128),
-  filters: z.array(tableFilter).max(10).default([]),
+  filters: tableFilters.default([]),
   /** Newest last by default; `desc` turns it round. */
   order: z.enum(['asc', 'desc']).default('asc'),
   limit: z.int().min(1).max(LIMIT_MAX).default(LIMIT_DEFAULT),
   cursor: z.string().max(4_096).optional(),
+});
+/** The same as an address says it: `filters` is a JSON array in one field. */
+export const tableRequest = z.strictObject({
+  ...tableQuery.shape,
+  filters: z
+    .string()
+    .max(FILTERS_LENGTH_MAX)
+    .transform((text, issues): unknown => {
+      try {
+        return JSON.parse(text);
+      } catch {
+        issues.addIssue({ code: 'custom', message: 'is not JSON' });
+        return z.NEVER;
+      }
+    })
+    .pipe(tableFilters)
+    .prefault('[]')
+    .describe('A JSON array of conditions { column, op, value? }'),
 });
 export const tablePage = z
   .object({
@@ -79,7 +108,8 @@ export const tablePage = z
 /** One statement that reads; `?` parameters are bound. */
 export const queryRequest = z.strictObject({
   ...scopeRef.shape,
-  sql: z.string().min(1).max(QUERY_SQL_LENGTH_MAX),
+  /** Whether it is a statement that reads is for the engine to judge. */
+  sql: z.string().max(QUERY_SQL_LENGTH_MAX),
   params: z
     .array(z.union([z.null(), z.string().max(65_536), z.number()]))
     .max(100)

@@ -1,6 +1,21 @@
-/** The members of the management contract that look into a scope's log and answer its requests (spec 4.4). */
+/**
+ * What the platform can ask of the scopes of one vertical (spec 4.4), whether they are in this process or behind
+ * HTTP. Every member rejects with a `PlatformError`; for a scope that does not exist and for another tenant's alike it
+ * is `not_found`, reason `unknown_scope`.
+ */
 import type { z } from 'zod';
-import type { eventRef, ScopeRef } from '../management.ts';
+import type {
+  DenialsQuery,
+  DenialsSummary,
+  DenialsSummaryQuery,
+  denialsResponse,
+  EventWalk,
+  eventRef,
+  HistoryQuery,
+  historyResponse,
+  MigrationRecord,
+  ScopeRef,
+} from '../management.ts';
 import type { InvokeResult } from '../operations.ts';
 import type { Page } from '../pages.ts';
 import type {
@@ -41,21 +56,79 @@ import type {
   SettleRequest,
 } from './platform-requests.ts';
 
+/**
+ * Exactly the members of the specification. It grows with the routes: a host written against an older member list
+ * fails to compile (spec 9.3).
+ */
+export interface VerticalScopeHost
+  extends ScopeProvisioning,
+    ScopeLog,
+    ScopeTables,
+    ScopeCopies,
+    ScopeRequests,
+    ScopeConnector {}
+
+/** How a scope comes to be, and what it is governed by. */
+export interface ScopeProvisioning {
+  /** Provisioning twice is provisioning once. */
+  provisionScopeLocal(scope: ScopeRef & { readonly name: string }): Promise<'provisioned' | 'unchanged'>;
+  /** Replaces the roles that the platform adds to the manifest's own. */
+  projectRolesLocal(scope: ScopeRef, roles: Readonly<Record<string, readonly string[]>>): Promise<void>;
+  appliedMigrationsLocal(scope: ScopeRef): Promise<MigrationRecord[]>;
+}
+
 /** Payloads about persons are answered sealed here: staff look at what happened, not at whom it was about. */
-export interface ScopeEventReads {
+export interface ScopeLog {
+  /** The story of one record, oldest first. */
+  entityHistoryLocal(query: HistoryQuery): Promise<z.infer<typeof historyResponse>>;
   facetEventsLocal(query: FacetsQuery): Promise<EventFacets>;
+  /** Back to the origin, nearest cause first. */
+  eventCauseLocal(ref: z.infer<typeof eventRef>): Promise<EventWalk>;
+  /** What it set off, directly and further on, in the order of their happening. */
+  eventEffectsLocal(ref: z.infer<typeof eventRef>): Promise<EventWalk>;
   invocationEventsLocal(ref: z.infer<typeof invocationRef>): Promise<InvocationEvents>;
   /** Newest event first. */
   deadLettersLocal(query: DeadLettersQuery): Promise<Page<DeadLetter>>;
-  /** Puts a dead letter back in line. Rejects with `not_found`, reason `unknown_dead_letter`. */
-  retryDeadLetterLocal(ref: z.infer<typeof eventRef> & { readonly subscriber: string }): Promise<void>;
+  /** Newest first. */
+  listDenialsLocal(query: DenialsQuery): Promise<z.infer<typeof denialsResponse>>;
+  summarizeDenialsLocal(query: DenialsSummaryQuery): Promise<DenialsSummary>;
 }
 
+/** The tables of a scope, their rows, and questions to them. */
+export interface ScopeTables {
+  introspectScopeTables(ref: ScopeRef): Promise<TableInfo[]>;
+  introspectScopeTable(query: TableQuery): Promise<TablePage>;
+  /** Rejects with `validation_failed`, reason `statement_refused`, `statement_invalid` or `time_limit`. */
+  introspectScopeQuery(request: QueryRequest): Promise<QueryResult>;
+}
+
+/** The scope as a whole: copied, put back, taken back in time, removed. */
+export interface ScopeCopies {
+  /** Without a format, the engine's own. */
+  exportScopeLocal(query: z.infer<typeof exportQuery>): Promise<ScopeExport>;
+  /**
+   * Replaces the whole contents or nothing, and never brings back who was erased. Rejects with `validation_failed`,
+   * reason `copy_damaged` or `copy_foreign`.
+   */
+  restoreScopeLocal(
+    scope: ScopeRef & { readonly format: ExportFormat },
+    body: ReadableStream<Uint8Array>,
+  ): Promise<Restored>;
+  snapshotScopeLocal(request: z.infer<typeof snapshotRequest>): Promise<SnapshotRecord>;
+  /** Wipes the scope with its snapshots and its history. */
+  deleteScopeLocal(ref: ScopeRef): Promise<void>;
+  migrationBookmarksLocal(query: BookmarksQuery): Promise<Bookmarks>;
+  /** Rejects with `not_found`, reason `unknown_bookmark`, outside of the window. */
+  rewindScopeLocal(request: RewindRequest): Promise<Rewound>;
+}
+
+/** What the scope asks of the platform. */
 export interface ScopeRequests {
   /** Those that wait, oldest first. */
   listPlatformRequests(query: PlatformRequestsQuery): Promise<Page<PlatformRequest>>;
   /** All of them, newest first. */
   listPlatformRequestHistory(query: PlatformRequestHistoryQuery): Promise<Page<PlatformRequest>>;
+  /** Rejects with `precondition_failed` for another revision, `invalid_transition` for another answer. */
   settlePlatformRequest(request: SettleRequest): Promise<PlatformRequest>;
 }
 
@@ -70,39 +143,23 @@ export interface ScopeConnector {
   connectorAttachmentOpenLocal(ref: z.infer<typeof connectorAttachmentRef>): Promise<OpenAttachment>;
 }
 
+/** Beyond the contract: the snapshots that a co-located host keeps. */
+export interface ScopeSnapshots {
+  /** Newest first. */
+  listSnapshotsLocal(ref: ScopeRef): Promise<readonly SnapshotRecord[]>;
+  /** Rejects with `not_found`, reason `unknown_snapshot`. */
+  openSnapshotLocal(ref: ScopeRef & { readonly snapshot: string }): Promise<ScopeExport>;
+  deleteSnapshotLocal(ref: ScopeRef & { readonly snapshot: string }): Promise<void>;
+}
+
+/** Beyond the contract: a second chance for what gave up. */
+export interface ScopeRetries {
+  /** Puts a dead letter back in line. Rejects with `not_found`, reason `unknown_dead_letter`. */
+  retryDeadLetterLocal(ref: z.infer<typeof eventRef> & { readonly subscriber: string }): Promise<void>;
+}
+
+/** Beyond the contract: the erasure of a person. */
 export interface ScopeErasure {
   /** Destroys a person's key in the vault and redacts the scope. Twice is once: the receipt is the same. */
   shredSubjectLocal(ref: ScopeRef & { readonly subject: string }): Promise<ShredReceipt>;
-}
-
-/** The scope as a whole: copied, put back, taken back in time, removed, and asked. */
-export interface ScopeCopies {
-  /** Without a format, the engine's own. */
-  exportScopeLocal(query: z.infer<typeof exportQuery>): Promise<ScopeExport>;
-  /**
-   * Replaces the whole contents or nothing, and never brings back who was erased. Rejects with `validation_failed`,
-   * reason `copy_damaged` or `copy_foreign`.
-   */
-  restoreScopeLocal(
-    scope: ScopeRef & { readonly format: ExportFormat },
-    body: ReadableStream<Uint8Array>,
-  ): Promise<Restored>;
-  snapshotScopeLocal(request: z.infer<typeof snapshotRequest>): Promise<SnapshotRecord>;
-  /** Newest first. */
-  listSnapshotsLocal(ref: ScopeRef): Promise<readonly SnapshotRecord[]>;
-  openSnapshotLocal(ref: ScopeRef & { readonly snapshot: string }): Promise<ScopeExport>;
-  deleteSnapshotLocal(ref: ScopeRef & { readonly snapshot: string }): Promise<void>;
-  /** Wipes the scope with its snapshots and its history. */
-  deleteScopeLocal(ref: ScopeRef): Promise<void>;
-  migrationBookmarksLocal(query: BookmarksQuery): Promise<Bookmarks>;
-  /** Rejects with `not_found`, reason `unknown_bookmark`, outside of the window. */
-  rewindScopeLocal(request: RewindRequest): Promise<Rewound>;
-  /** Rejects with `validation_failed`, reason `statement_refused`, `statement_invalid` or `time_limit`. */
-  introspectScopeQuery(request: QueryRequest): Promise<QueryResult>;
-}
-
-/** The tables of a scope, and their rows. */
-export interface ScopeTables {
-  introspectScopeTables(ref: ScopeRef): Promise<TableInfo[]>;
-  introspectScopeTable(query: TableQuery): Promise<TablePage>;
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PlatformError, type VerticalScopeHost } from '@freehold/contracts';
+import { PlatformError, toTimestamp, type VerticalScopeHost } from '@freehold/contracts';
 import { makeHostAdmin } from '@freehold/directory';
 import { openNodeEngine } from '../../../engine-node/src/index.ts';
 import { controlPlaneApp } from '../../src/app.ts';
@@ -11,16 +11,48 @@ import type { ClientOptions } from '../../src/client/index.ts';
 
 const NOW_MS = Date.parse('2026-11-21T08:00:00.000Z');
 
+const NONE = { items: [], nextCursor: null };
+const unknown = (what: string) => () =>
+  Promise.reject(new PlatformError('not_found', `There is no such ${what}.`));
+const unsupported = () => Promise.reject(new PlatformError('unsupported', 'This vertical keeps nothing.'));
+
 /** A co-located vertical with nothing in it. */
 const emptyVertical: VerticalScopeHost = {
   provisionScopeLocal: async () => 'provisioned',
   projectRolesLocal: async () => undefined,
   appliedMigrationsLocal: async () => [],
-  entityHistoryLocal: async () => ({ items: [], nextCursor: null }),
-  eventCauseLocal: () => Promise.reject(new PlatformError('not_found', 'There is no such event.')),
-  eventEffectsLocal: () => Promise.reject(new PlatformError('not_found', 'There is no such event.')),
-  listDenialsLocal: async () => ({ items: [], nextCursor: null }),
+  entityHistoryLocal: async () => NONE,
+  facetEventsLocal: async ({ groupBy }) => ({
+    groupBy,
+    since: toTimestamp(NOW_MS),
+    until: toTimestamp(NOW_MS),
+    total: 0,
+    buckets: [],
+    others: 0,
+    truncated: false,
+  }),
+  eventCauseLocal: unknown('event'),
+  eventEffectsLocal: unknown('event'),
+  invocationEventsLocal: unknown('invocation'),
+  deadLettersLocal: async () => NONE,
+  listDenialsLocal: async () => NONE,
   summarizeDenialsLocal: async ({ groupBy }) => ({ groupBy, total: 0, buckets: [] }),
+  introspectScopeTables: async () => [],
+  introspectScopeTable: unknown('table'),
+  introspectScopeQuery: unsupported,
+  exportScopeLocal: unsupported,
+  restoreScopeLocal: unsupported,
+  snapshotScopeLocal: unsupported,
+  deleteScopeLocal: async () => undefined,
+  migrationBookmarksLocal: async () => ({ ...NONE, current: null, earliest: null }),
+  rewindScopeLocal: unknown('bookmark'),
+  listPlatformRequests: async () => NONE,
+  listPlatformRequestHistory: async () => NONE,
+  settlePlatformRequest: unknown('request'),
+  connectorInvokeLocal: unknown('operation'),
+  connectorGrantLocal: unsupported,
+  connectorAttachmentUploadLocal: unsupported,
+  connectorAttachmentOpenLocal: unknown('attachment'),
 };
 
 /** Opens it. `await using` closes it. */

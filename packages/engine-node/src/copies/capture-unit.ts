@@ -51,7 +51,7 @@ function momentOf({ files, history }: OpenedUnit): Moment {
 /** SQLite could start its own log anew at any commit, so everything is moved into the file first. */
 function emptiedMomentOf({ files, database }: OpenedUnit): Moment {
   database.emptyLogByItself(false);
-  if (!database.emptyLog())
+  if (!database.emptyLog('truncate'))
     throw new PlatformError('unavailable', 'Another process reads this database. Try again in a moment.', {
       reason: 'busy',
     });

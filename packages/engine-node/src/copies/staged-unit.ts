@@ -45,7 +45,7 @@ export async function prepareStaged<M extends UnitMethods>(staged: StagedUnit<M>
       staged.definition.admit?.(database.db, staged.key);
       staged.admit?.(database.db);
     });
-    if (!database.emptyLog()) throw new Error('somebody else reads the staged database');
+    if (!database.emptyLog('truncate')) throw new Error('somebody else reads the staged database');
   } finally {
     database.close();
   }

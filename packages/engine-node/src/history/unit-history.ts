@@ -12,6 +12,7 @@ import { existsSync, statSync } from 'node:fs';
 import { type HistoryDisk, makeDirectory } from '../durable-file.ts';
 import { missingHistory } from '../fault.ts';
 import type { Holds } from '../holds.ts';
+import type { LogState } from '../node-database.ts';
 import type { UnitFiles } from '../unit-files.ts';
 import { type CompressedCopy, compressSmall, isSmall, publishBase } from './base-writer.ts';
 import type { Commit } from './bookmark.ts';
@@ -30,10 +31,10 @@ const ROUNDS_MAX = 4;
 
 /** What the history needs of the database that it belongs to. */
 export interface LoggedDatabase {
-  /** How many committed frames the log has. */
-  logFrames(): number;
-  /** Moves the log into the database file and truncates it; false when somebody else reads it. */
-  emptyLog(): boolean;
+  /** How many committed frames the log has, and how many of them are in the database file too. */
+  logState(): LogState;
+  /** Moves the log into the database file, so that the next commit begins it anew; false when somebody else reads it. */
+  emptyLog(mode: 'restart'): boolean;
 }
 
 export interface UnitHistoryParts {
@@ -111,11 +112,11 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
   let inFile: Commit = (begun ? loaded.last : null) ?? firstCommit();
   /** The last part that the database file holds; null when that is not known, because the log goes on from before. */
   let inFilePart: number | null = loaded.part;
-  let frames = database.logFrames();
+  let frames = framesIn(database.logState());
   let log: LiveLog | null = null;
   /** Commits that were observed, and are not written down yet. */
   let fresh: CommitTime[] = [];
-  /** Somebody else's reading kept the log from being emptied: its next frame may start it anew. */
+  /** Somebody else's reading kept the log from being emptied: the next commit may go on with it, or begin it anew. */
   let mayRestart = false;
   let nextTidyFrames = logFramesMax;
   let isTidying = false;
@@ -175,9 +176,9 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
   };
 
   const observe = (): void => {
-    const counted = database.logFrames();
-    if (counted === frames && !mayRestart) return;
+    const state = database.logState();
     if (mayRestart && isRestarted()) forgetLog();
+    const counted = mayRestart ? state.frames : framesIn(state);
     if (counted === frames) return;
     frames = counted;
     fresh.push({ frame: counted, atMs: now() });
@@ -185,9 +186,9 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
     if (counted >= nextTidyFrames) tidy();
   };
 
-  /** All of the old log was stored before it could be started anew. */
   const isRestarted = (): boolean => log !== null && readLogHeader(files.wal)?.salt !== log.header.salt;
 
+  /** All of it is in the database file, and in segments. */
   const forgetLog = (): void => {
     inFile = log?.last ?? inFile;
     inFilePart = writer.part;
@@ -248,7 +249,7 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
   const empty = (): void => {
     storeAll();
     dropCommitTimes(files.history);
-    if (database.emptyLog()) forgetLog();
+    if (database.emptyLog('restart')) forgetLog();
     else {
       mayRestart = true;
       nextTidyFrames = frames + logFramesMax;
@@ -336,6 +337,11 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
     finish,
     closed,
   };
+}
+
+/** A log that was moved into the file as a whole is an empty one: the next commit begins it anew. */
+function framesIn({ frames, moved }: LogState): number {
+  return frames === moved ? 0 : frames;
 }
 
 /** Whether the last part ends within a transaction, whose rest must be in the log. */

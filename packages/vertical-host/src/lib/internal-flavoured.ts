@@ -1,56 +1,36 @@
 /** The routes of the management contract that a vertical flavours through its hooks (spec 4.4). */
 import {
-  configureRequest,
-  configureResponse,
-  ownerClaimRequest,
-  ownerClaimResponse,
-  ownerSeatResponse,
+  type DeleteScopeResponse,
   PlatformError,
   type ProvisionRequest,
   type ProvisionResponse,
-  provisionRequest,
-  provisionResponse,
+  type ReconcileRequest,
+  type ReconcileResponse,
+  MANAGEMENT_ROUTES as ROUTES,
+  type ScopeRef,
 } from '@freehold/contracts';
 import type { Env } from 'hono';
 import type { PlatformSurfaceDeps, RequiredHook } from '../platform-surface-deps.ts';
-import { type InternalRoute, readRoute, writeRoute } from './internal-route.ts';
-import { strictScopeRef } from './scope-ref.ts';
+import { type InternalRoute, jsonRoute } from './internal-route.ts';
 
 export function flavouredRoutes<E extends Env>(deps: PlatformSurfaceDeps<E['Bindings']>): InternalRoute<E>[] {
   const { ownerRoleKey } = deps;
   return [
-    writeRoute({
-      path: '/internal/provision',
-      request: provisionRequest,
-      response: provisionResponse,
-      answer: (request, env: E['Bindings']) => provision(deps, request, env),
+    jsonRoute(ROUTES.provision, (request, env) => provision(deps, request, env)),
+    jsonRoute(ROUTES.reconcile, (request, env) => reconcile(deps, request, env)),
+    jsonRoute(ROUTES.deleteScope, (scope, env) => deleteScope(deps, scope, env)),
+    jsonRoute(ROUTES.configure, async (request, env) => {
+      const { keys } = await requireHook(deps, 'onConfigure')({ env, request, ownerRoleKey });
+      // Keys only: a value may be a secret.
+      return { keys: [...keys].sort() };
     }),
-    writeRoute({
-      path: '/internal/configure',
-      request: configureRequest,
-      response: configureResponse,
-      answer: async (request, env: E['Bindings']) => {
-        const { keys } = await requireHook(deps, 'onConfigure')({ env, request, ownerRoleKey });
-        // Keys only: a value may be a secret.
-        return { keys: [...keys].sort() };
-      },
-    }),
-    readRoute({
-      path: '/internal/owner-seat',
-      request: strictScopeRef,
-      response: ownerSeatResponse,
-      answer: (request, env: E['Bindings']) => requireHook(deps, 'ownerSeat')({ env, request, ownerRoleKey }),
-    }),
-    writeRoute({
-      path: '/internal/owner-claim',
-      request: ownerClaimRequest,
-      response: ownerClaimResponse,
-      status: 201,
-      answer: async (request, env: E['Bindings']) => {
-        const mint = requireHook(deps, 'mintOwnerClaim');
-        assertWebOrigin(request.origin);
-        return mint({ env, request, ownerRoleKey });
-      },
+    jsonRoute(ROUTES.ownerSeat, async (request, env) =>
+      requireHook(deps, 'ownerSeat')({ env, request, ownerRoleKey }),
+    ),
+    jsonRoute(ROUTES.ownerClaim, async (request, env) => {
+      const mint = requireHook(deps, 'mintOwnerClaim');
+      assertWebOrigin(request.origin);
+      return mint({ env, request, ownerRoleKey });
     }),
   ];
 }
@@ -76,6 +56,36 @@ async function provision<Bindings>(
     await onConfigure?.({ env, request: { tenantId, scopeId, config }, ownerRoleKey });
   await deps.onProvision?.({ env, request: { ...request, status }, ownerRoleKey });
   return { scopeId, status, ownerSeat };
+}
+
+async function reconcile<Bindings>(
+  deps: PlatformSurfaceDeps<Bindings>,
+  request: ReconcileRequest,
+  env: Bindings,
+): Promise<ReconcileResponse> {
+  const { tenantId, scopeId, roles = deps.roles } = request;
+  const host = await deps.hostFor(env);
+  await host.projectRolesLocal({ tenantId, scopeId }, roles);
+  await deps.onReconcile?.({ env, request: { tenantId, scopeId, roles }, ownerRoleKey: deps.ownerRoleKey });
+  return { scopeId, roles: Object.keys(roles).sort() };
+}
+
+/**
+ * The hook goes first: once the scope is gone, asking again is `not_found`, and a hook that had failed would never be
+ * called again. Whether the scope is the tenant's is asked before that, so that nobody else's is taken apart.
+ */
+async function deleteScope<Bindings>(
+  deps: PlatformSurfaceDeps<Bindings>,
+  scope: ScopeRef,
+  env: Bindings,
+): Promise<DeleteScopeResponse> {
+  const host = await deps.hostFor(env);
+  if (deps.onDeleteScope) {
+    await host.appliedMigrationsLocal(scope);
+    await deps.onDeleteScope({ env, request: scope, ownerRoleKey: deps.ownerRoleKey });
+  }
+  await host.deleteScopeLocal(scope);
+  return { scopeId: scope.scopeId };
 }
 
 function requireHook<Bindings, Name extends RequiredHook>(

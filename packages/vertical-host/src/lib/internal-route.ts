@@ -1,6 +1,6 @@
-/** One route of the management contract: a request schema, a response schema, and what lies between them. */
-import { PlatformError, parseInput } from '@freehold/contracts';
-import { queryFields, textReader } from '@freehold/contracts/http';
+/** One route of the management contract: the request as its declaration has it, and the answer held to it. */
+import { type ManagementRoute, PlatformError, parseInput } from '@freehold/contracts';
+import { queryFields, type TextField, textReader } from '@freehold/contracts/http';
 import type { Context, Env } from 'hono';
 import type { z } from 'zod';
 import { readBody } from './json-body.ts';
@@ -12,53 +12,98 @@ export interface InternalRoute<E extends Env> {
   readonly answer: (c: Context<E>) => Promise<Response>;
 }
 
-interface RouteDeclaration<E extends Env, Request extends z.ZodType, Response extends z.ZodType> {
-  readonly path: string;
-  /** Refuses unknown fields. */
-  readonly request: Request;
-  readonly response: Response;
-  /** Default: 200. */
-  readonly status?: number;
-  readonly answer: (request: z.output<Request>, env: E['Bindings']) => Promise<z.input<Response>>;
+export type RequestOf<R extends ManagementRoute> = z.output<R['request']>;
+
+/** A route that answers JSON to what its query or its JSON body says. */
+export function jsonRoute<E extends Env, R extends ManagementRoute>(
+  route: R,
+  answer: (request: RequestOf<R>, env: E['Bindings']) => Promise<z.input<R['response']>>,
+): InternalRoute<E> {
+  const read = requestReader(route);
+  return internalRoute(route, async (c) =>
+    jsonResponse(c, judged(route, await answer(await read(c), c.env)), route.status),
+  );
 }
 
-/** A read: GET, with its request in the query. */
-export function readRoute<E extends Env, Request extends z.ZodType, Response extends z.ZodType>(
-  route: RouteDeclaration<E, Request, Response>,
+/** A route that does all of it by itself. */
+export function internalRoute<E extends Env>(
+  { method, path }: ManagementRoute,
+  answer: (c: Context<E>) => Promise<Response>,
 ): InternalRoute<E> {
-  const read = textReader('The query', route.request);
-  return {
-    method: 'GET',
-    path: route.path,
-    answer: async (c) => respond(c, route, read(queryFields(new URL(c.req.url)))),
+  return { method, path: `/internal/${path}`, answer };
+}
+
+/** Reads the request of a route that takes its query, with or without bytes beside it, or a JSON body. */
+export function requestReader<R extends ManagementRoute>(route: R): (c: Context) => Promise<RequestOf<R>> {
+  const { request, takes, path } = route;
+  if (takes === 'json')
+    return async (c) => parseInput('The body', request, await readBody(c)) as RequestOf<R>;
+  const read = textReader('The query', request);
+  return async (c) => {
+    const url = new URL(c.req.url);
+    const inPath = pathFields(url, path);
+    const inQuery = queryFields(url);
+    for (const [name] of inPath) {
+      if (inQuery.some((field) => field[0] === name)) throw invalid(name, 'is part of the path');
+    }
+    return read([...inPath, ...inQuery]) as RequestOf<R>;
   };
 }
 
-/** Everything else: POST, with its request as the JSON body. */
-export function writeRoute<E extends Env, Request extends z.ZodType, Response extends z.ZodType>(
-  route: RouteDeclaration<E, Request, Response>,
-): InternalRoute<E> {
-  return {
-    method: 'POST',
-    path: route.path,
-    answer: async (c) => respond(c, route, parseInput('The body', route.request, await readBody(c))),
-  };
+/**
+ * What a host answered, held to what the route promises.
+ * @throws PlatformError `internal`: the host is on our side of the wire, so what it says wrong is our bug. What it says
+ * too much does not leave.
+ */
+export function judged<R extends ManagementRoute>(route: R, answer: unknown): z.output<R['response']> {
+  const parsed = route.response.safeParse(answer);
+  if (parsed.success) return parsed.data as z.output<R['response']>;
+  throw invalidResponse(route, parsed.error);
 }
 
-async function respond<E extends Env, Request extends z.ZodType, Response extends z.ZodType>(
-  c: Context<E>,
-  route: RouteDeclaration<E, Request, Response>,
-  request: z.output<Request>,
-): Promise<globalThis.Response> {
-  const answer = await route.answer(request, c.env);
-  const judged = route.response.safeParse(answer);
-  if (!judged.success) {
-    // The host is on our side of the wire, so what it says wrong is our bug. The schema also keeps what it says
-    // too much from leaving.
-    throw new PlatformError('internal', 'The vertical answered something that the contract does not know.', {
-      reason: 'invalid_response',
-      cause: new Error(`${route.path} made an invalid response`, { cause: judged.error }),
-    });
+/**
+ * The same for a host that opened bytes: `head` is what is said of them. Bytes that cannot be answered are let go of,
+ * for an open copy holds on to its moment.
+ */
+export function judgedBytes<R extends ManagementRoute>(
+  route: R,
+  head: unknown,
+  body: unknown,
+): z.output<R['response']> {
+  if (!(body instanceof ReadableStream) || body.locked)
+    throw invalidResponse(route, new Error('there is no stream to be read'));
+  try {
+    return judged(route, head);
+  } catch (error) {
+    body.cancel().catch(() => undefined);
+    throw error;
   }
-  return jsonResponse(c, judged.data, route.status ?? 200);
+}
+
+function invalidResponse({ path }: ManagementRoute, cause: unknown): PlatformError {
+  return new PlatformError('internal', 'The vertical answered something that the contract does not know.', {
+    reason: 'invalid_response',
+    cause: new Error(`/internal/${path} made an invalid response`, { cause }),
+  });
+}
+
+/** What the path says, decoded. Counted from its end, so that an app under a prefix of another reads it alike. */
+function pathFields(url: URL, path: string): TextField[] {
+  const names = path.split('/');
+  const given = url.pathname.split('/').slice(-names.length);
+  return names.flatMap((name, index): TextField[] => {
+    if (!name.startsWith(':')) return [];
+    const field = name.slice(1);
+    try {
+      return [[field, [decodeURIComponent(given[index] ?? '')]]];
+    } catch {
+      throw invalid(field, 'is not percent-encoded UTF-8');
+    }
+  });
+}
+
+function invalid(path: string, message: string): PlatformError {
+  return new PlatformError('validation_failed', `The address is not valid. ${path}: ${message}.`, {
+    errors: [{ path, message }],
+  });
 }

@@ -6,10 +6,7 @@ import type { Context } from 'hono';
  * What a middleware (such as hono's `requestId`) settled on, else the caller's own `x-request-id` when it is well
  * formed, else a new one. The same for the whole life of the request.
  */
-export function requestIdOf(
-  c: Context,
-  newRequestId: () => string = () => globalThis.crypto.randomUUID(),
-): string {
+export function requestIdOf(c: Context, newRequestId: () => string = () => crypto.randomUUID()): string {
   const known: unknown = c.get('requestId');
   if (isRequestId(known)) return known;
   const id = requestIdFrom(c.req.raw.headers, newRequestId);

@@ -122,6 +122,11 @@ const TELLERS: Readonly<Record<IdentityEventEntry['type'], (facts: Facts) => Tol
   recovery_codes_made: own(() => 'made new recovery codes.'),
   recovery_code_used: own(() => 'used a recovery code to sign in.'),
   email_changed: own(({ their }) => `changed ${their} e-mail address.`),
+  email_reverted: own(({ their }) => `took back a change of ${their} e-mail address.`),
+  account_deleted: ({ person, name, actor, byThemself, their }) =>
+    byThemself
+      ? { who: person, text: `deleted ${their} account.` }
+      : { who: actor, text: `deleted the account of ${name ?? 'somebody'}.` },
 
   config_changed: ({ list }) => ({
     who: PLATFORM,

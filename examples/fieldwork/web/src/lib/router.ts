@@ -49,8 +49,22 @@ export function matchPath(pattern: string, path: string): Readonly<Record<string
   const found: Record<string, string> = {};
   for (const [index, part] of wanted.entries()) {
     const text = given[index] ?? '';
-    if (part.startsWith(':')) found[part.slice(1)] = decodeURIComponent(text);
-    else if (part !== text) return null;
+    if (!part.startsWith(':')) {
+      if (part !== text) return null;
+      continue;
+    }
+    const value = decoded(text);
+    if (value === null) return null;
+    found[part.slice(1)] = value;
   }
   return found;
+}
+
+/** The text, or null when it is none: anybody can type an address. */
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
 }

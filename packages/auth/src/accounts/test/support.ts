@@ -4,6 +4,7 @@ import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { TOTP } from 'otpauth';
 import { onTestFinished } from 'vitest';
 import {
+  DAY_MS,
   OTHER_SCOPE,
   openPlatform,
   SCOPE,
@@ -13,12 +14,15 @@ import {
   testRandom,
 } from '../../../test/support.ts';
 import { type IdentityDirectory, identityDirectory } from '../../identity-directory/unit.ts';
-import type { Account, NewPasskey, SignInStep } from '../contract.ts';
+import type { Account, Challenge, Holder, KnownBrowser, NewPasskey, SignInStep } from '../contract.ts';
 import { makeAccountOperations } from '../operations.ts';
 
 export const ADA = 'ada@example.com';
-export const HASH = '$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$YWRh';
-export const OTHER_HASH = '$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$b3RoZXI';
+const SALT = 'c2FsdHNhbHRzYWx0c2FsdA';
+export const HASH = `$argon2id$v=19$m=19456,t=2,p=1$${SALT}$YWRhYWRhYWRhYWRhYWRhYWRh`;
+export const OTHER_HASH = `$argon2id$v=19$m=19456,t=2,p=1$${SALT}$b3RoZXJvdGhlcm90aGVyb3RoZXI`;
+/** Of an authenticator app. */
+export const SECRET = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
 export { OTHER_SCOPE, SCOPE };
 
 export interface TestAccounts extends TestPlatform {
@@ -27,6 +31,8 @@ export interface TestAccounts extends TestPlatform {
   readonly foreign: Account;
   /** Begins and finishes a sign-in with a password that the caller has compared. */
   readonly enter: (options?: Entry) => Promise<SignInStep | { outcome: 'limited'; retryAfterMs: number }>;
+  /** Somebody who is signed in, by default Ada, in a session of just now. */
+  readonly holder: (userId?: string) => Holder;
   /** Turns TOTP on for Ada, and moves the clock past the code that this took. */
   readonly turnTotpOn: () => Promise<{ readonly secret: string; readonly recoveryCodes: readonly string[] }>;
   /** A token that waits for Ada's second factor. */
@@ -41,7 +47,7 @@ export interface Entry {
   readonly email?: string;
   readonly right?: boolean;
   readonly address?: string;
-  readonly confirm?: boolean;
+  readonly browser?: KnownBrowser;
 }
 
 export interface Told {
@@ -63,22 +69,29 @@ export async function openAccounts(): Promise<TestAccounts> {
   const foreign = await other.importAccount({ email: ADA, emailVerified: false, passwordHash: OTHER_HASH });
   const codeOf = (secret: string, stepsLater = 0) =>
     new TOTP({ secret }).generate({ timestamp: clock.nowMs + stepsLater * 30_000 });
-  const enter: TestAccounts['enter'] = async ({ email = ADA, right = true, address, confirm } = {}) => {
-    const begun = await directory.beginPassword({ scopeId: SCOPE, email, address });
+  const enter: TestAccounts['enter'] = async ({ email = ADA, right = true, address, browser } = {}) => {
+    const attempt = { scopeId: SCOPE, email, address, browser };
+    const begun = await directory.beginPassword(attempt);
     if (begun.outcome === 'limited') return begun;
-    const { userId, hash: judgedHash } = begun;
-    const finish = { scopeId: SCOPE, email, address, userId, judgedHash, right };
-    return directory.finishPassword(confirm === undefined ? finish : { ...finish, confirm });
+    const { userId, passwordChangedMs } = begun;
+    return directory.finishPassword({ ...attempt, userId, passwordChangedMs, right });
   };
+  const holder = (userId = ada.userId) => ({
+    scopeId: SCOPE,
+    userId,
+    // A little ahead, so that it outlives what ends sessions at this moment.
+    session: { sid: 'of the test', issuedAtMs: clock.nowMs + 1_000 },
+  });
   return {
     ...platform,
     ada,
     foreign,
     enter,
     codeOf,
+    holder,
     turnTotpOn: async () => {
-      const { secret } = await directory.beginTotp({ userId: ada.userId });
-      const input = { scopeId: SCOPE, userId: ada.userId, code: codeOf(secret) };
+      const secret = SECRET;
+      const input = { ...holder(), secret, code: codeOf(secret) };
       const { recoveryCodes } = await directory.enableTotp(input);
       clock.nowMs += 30_000;
       return { secret, recoveryCodes };
@@ -111,12 +124,19 @@ export async function linkFor(
   return made.token;
 }
 
+let challenges = 0;
+
+/** A challenge that nobody has used yet. */
+export function challenge(): Challenge {
+  challenges += 1;
+  return { id: `challenge-${challenges}`, expiresAtMs: START_MS + 365 * DAY_MS };
+}
+
 export function passkey(id: string, more: Partial<NewPasskey> = {}): NewPasskey {
   return {
     id,
     publicKey: 'pQECAyYgASFYIA',
     counter: 0,
-    transports: ['internal'],
     backedUp: true,
     name: id,
     ...more,

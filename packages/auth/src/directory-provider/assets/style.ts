@@ -2,14 +2,14 @@
  * The style sheet of the pages. Every colour and size that an application may want to change is a custom property; a
  * style sheet of its own, loaded after this one, sets them.
  */
-import type { AccentColors } from '../accent-colors.ts';
+import { type AccentColors, SURFACES } from '../accent-colors.ts';
 
 /** @param accent `#rrggbb` values only: they are written into the sheet as they are. */
 export function styleSheet({ light, dark }: AccentColors): string {
   return `:root {
   color-scheme: light dark;
-  --auth-page: light-dark(#f4f3ef, #14161a);
-  --auth-card: light-dark(#ffffff, #1d2026);
+  --auth-page: light-dark(${SURFACES.light.page}, ${SURFACES.dark.page});
+  --auth-card: light-dark(${SURFACES.light.card}, ${SURFACES.dark.card});
   --auth-ink: light-dark(#1c1e21, #eceef1);
   --auth-muted: light-dark(#5d6269, #a2a9b3);
   --auth-line: light-dark(#e2e0d9, #32363e);
@@ -18,7 +18,7 @@ export function styleSheet({ light, dark }: AccentColors): string {
   --auth-accent-ink: light-dark(${light.ink}, ${dark.ink});
   --auth-bad: light-dark(#a1261d, #ff9d92);
   --auth-bad-page: light-dark(#fbeceb, #35201f);
-  --auth-good-page: light-dark(#eaf3ee, #1c2b25);
+  --auth-good-page: light-dark(${SURFACES.light.notice}, ${SURFACES.dark.notice});
   --auth-font: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif;
   --auth-radius: .75rem;
   --auth-width: 26rem;
@@ -72,7 +72,11 @@ input[aria-invalid="true"] { border-color: var(--auth-bad); }
 .qr { display: block; width: 12rem; height: auto; margin: 0 0 .75rem; border-radius: .5rem; }
 .codes { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: .375rem 1rem; margin: 0 0 1rem; padding: 0; list-style: none; }
 code { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: .9375em; overflow-wrap: anywhere; }
+.check { display: flex; align-items: start; gap: .5rem; }
+.check input { flex: none; width: 1.5rem; height: 1.5rem; margin: 0; }
+.check label { margin: 0; font-weight: inherit; }
 .foot { margin: 1rem 0 0; font-size: .875rem; text-align: center; }
+.foot a { display: inline-block; padding: .25rem .5rem; }
 .hidden { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 :focus-visible { outline: 3px solid var(--auth-accent); outline-offset: 2px; }
 @media (min-width: 40rem) { body { padding-top: 4rem; } }

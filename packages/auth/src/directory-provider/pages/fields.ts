@@ -55,6 +55,16 @@ export function hidden(name: string, value: string | null | undefined): Html {
   return html`${value ? html`<input type="hidden" name="${name}" value="${value}">` : false}`;
 }
 
+/** A box to tick. It is sent with the value `yes` when it is ticked. */
+export function checkbox(options: {
+  readonly name: string;
+  readonly label: string;
+  readonly checked?: boolean | undefined;
+}): Html {
+  const { name, label, checked = false } = options;
+  return html`<p class="check"><input id="${name}" name="${name}" type="checkbox" autocomplete="off" value="yes"${checked && html` checked`}> <label for="${name}">${label}</label></p>`;
+}
+
 /** What went wrong with a form as a whole, read out at once. */
 export function alert(message: string | undefined): Html {
   return html`${message !== undefined && html`<p class="alert" id="${ALERT_ID}" role="alert">${message}</p>`}`;
@@ -91,8 +101,8 @@ ${field({
   fault,
   prefix,
   autofocus: autofocus ?? fault !== undefined,
+  // No greatest length: a browser would cut off what is pasted, and nobody would see it.
   minLength: 8,
-  maxLength: 256,
 })}`;
 }
 

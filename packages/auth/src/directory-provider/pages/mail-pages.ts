@@ -1,8 +1,10 @@
 /** The pages around a mail: asking for it, being told to look for it, and what its link leads to. */
+import type { Passkey } from '../../accounts/contract.ts';
 import { authUrl } from '../return-path.ts';
-import { alert, chosen, field, form, hidden, newPasswordField } from './fields.ts';
-import { html } from './html.ts';
+import { alert, checkbox, chosen, field, form, hidden, newPasswordField } from './fields.ts';
+import { type Html, html } from './html.ts';
 import type { PageContent } from './layout.ts';
+import { day } from './security-sections.ts';
 
 /** What was typed, and what was wrong with it. */
 interface Asked {
@@ -108,8 +110,11 @@ ${newPasswordField({ email, fault, autofocus: fault !== undefined && nameFault =
   };
 }
 
-/** Where the link of a reset leads. */
-export function resetFinishPage({ token, email, fault }: FinishPage): PageContent {
+/** Where the link of a reset leads. A passkey that somebody else added would outlive the new password. */
+export function resetFinishPage(
+  page: FinishPage & { readonly passkeys: readonly Passkey[]; readonly removing?: boolean },
+): PageContent {
+  const { token, email, passkeys, removing, fault } = page;
   return {
     heading: 'Choose a new password',
     failed: fault !== undefined,
@@ -117,19 +122,39 @@ export function resetFinishPage({ token, email, fault }: FinishPage): PageConten
 ${form(
   authUrl('reset/finish'),
   html`${hidden('token', token)}${newPasswordField({ email, fault })}
+${passkeys.length > 0 && passkeysToRemove(passkeys, removing)}
 <p class="actions"><button class="button">Save the password</button></p>`,
 )}`,
   };
 }
 
+function passkeysToRemove(passkeys: readonly Passkey[], removing: boolean | undefined): Html {
+  return html`<p>These passkeys can sign in to the account as well:</p>
+<ul>${passkeys.map((passkey) => html`<li>${chosen(passkey.name)}, added on ${day(passkey.createdMs)}</li>`)}</ul>
+${checkbox({ name: 'removePasskeys', label: 'Remove all passkeys. Do so if you do not know every one.', checked: removing })}`;
+}
+
 /** Where the link of a change of address leads. */
-export function emailFinishPage({ token, email }: FinishPage): PageContent {
+export function emailFinishPage(page: FinishPage & { readonly former: string }): PageContent {
+  const { token, email, former } = page;
   return {
     heading: 'Use this address?',
-    body: html`<p>From now on you sign in with ${chosen(email)}, and mail about your account goes there.</p>
+    body: html`<p>Your account ${chosen(former)} gets the address ${chosen(email)}. From now on you sign in with that, and mail about your account goes there.</p>
 ${form(
   authUrl('email/finish'),
   html`${hidden('token', token)}<p class="actions"><button class="button">Use this address</button></p>`,
+)}`,
+  };
+}
+
+/** Where the link leads that takes a change of address back. */
+export function emailRevertPage({ token, email }: FinishPage): PageContent {
+  return {
+    heading: 'Take your account back?',
+    body: html`<p>The account gets its address ${chosen(email)} back, and all its sessions are ended. Then choose a new password.</p>
+${form(
+  authUrl('email/revert'),
+  html`${hidden('token', token)}<p class="actions"><button class="button">Take it back</button></p>`,
 )}`,
   };
 }

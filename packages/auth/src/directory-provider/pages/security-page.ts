@@ -6,6 +6,7 @@ import { alert, notice } from './fields.ts';
 import { html } from './html.ts';
 import type { PageContent } from './layout.ts';
 import {
+  deleteSection,
   emailSection,
   passkeysSection,
   passwordSection,
@@ -16,7 +17,7 @@ import { sessionsSection } from './sessions-section.ts';
 
 /** What was wrong with one form of the page, and what was typed into it. */
 export interface SecurityFault {
-  readonly section: 'name' | 'email' | 'password';
+  readonly section: 'name' | 'email' | 'password' | 'delete';
   readonly message: string;
   readonly typed?: string;
 }
@@ -49,6 +50,7 @@ ${passwordSection(page)}
 ${passkeysSection(page)}
 ${twoStepSection(page)}
 ${sessionsSection(page)}
+${deleteSection(page)}
 <p class="actions"><a class="button plain" href="${authUrl('logout')}">Sign out</a></p>`,
   };
 }

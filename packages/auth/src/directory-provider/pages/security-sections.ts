@@ -68,7 +68,7 @@ export function passwordSection({ account, fresh, fault }: Shown): Html {
         authUrl('security/password'),
         html`${newPasswordField({ email, fault: wrong?.message, prefix: 'new-' })}
 <p class="actions"><button class="button plain">${passwordChangedMs === null ? 'Set a password' : 'Change the password'}</button></p>
-<p class="hint">All other sessions of your account are ended with it.</p>`,
+<p class="hint">All other sessions of your account are ended with it. Passkeys stay: remove those below that you do not know.</p>`,
       )
     }`,
   );
@@ -77,7 +77,7 @@ export function passwordSection({ account, fresh, fault }: Shown): Html {
 export function passkeysSection({ account, fresh }: Shown): Html {
   const { passkeys } = account;
   return section(
-    'Passkeys',
+    html`<span id="passkeys">Passkeys</span>`,
     html`${
       passkeys.length === 0
         ? html`<p>You have none. A passkey signs you in with your fingerprint, your face or the lock of your device.</p>`
@@ -129,8 +129,33 @@ export function twoStepSection({ account, fresh }: Shown): Html {
   );
 }
 
+export function deleteSection({ account, fresh, fault }: Shown): Html {
+  const wrong = fault?.section === 'delete' ? fault : undefined;
+  return section(
+    'Delete your account',
+    html`<p>Nobody can sign in with it afterwards, and it cannot be brought back. What you did here stays.</p>${
+      fresh &&
+      form(
+        authUrl('security/delete'),
+        html`${field({
+          name: 'email',
+          prefix: 'delete-',
+          label: `Type ${account.email} to confirm`,
+          type: 'email',
+          inputmode: 'email',
+          autocomplete: 'off',
+          value: wrong?.typed,
+          fault: wrong?.message,
+          autofocus: wrong !== undefined,
+        })}
+<p class="actions"><button class="button plain">Delete my account</button></p>`,
+      )
+    }`,
+  );
+}
+
 /** A part of the page with a heading of its own. */
-export function section(heading: string, content: Html): Html {
+export function section(heading: string | Html, content: Html): Html {
   return html`<section>
 <h2>${heading}</h2>
 ${content}

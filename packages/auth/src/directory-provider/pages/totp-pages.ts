@@ -10,11 +10,13 @@ export interface TotpSetupPage {
   readonly email: string;
   /** Base32. */
   readonly secret: string;
+  /** The same for the server, which comes back with the code. */
+  readonly sealed: string;
   readonly fault?: string;
 }
 
 /** Shows the secret to an authenticator app, and asks for a first code to see that it arrived. */
-export function totpSetupPage({ appName, email, secret, fault }: TotpSetupPage): PageContent {
+export function totpSetupPage({ appName, email, secret, sealed, fault }: TotpSetupPage): PageContent {
   return {
     heading: 'Set up two-step verification',
     failed: fault !== undefined,
@@ -24,8 +26,7 @@ ${qrCode(otpauthUri({ appName, email, secret }), 'QR code of the secret written 
 <li><p>Type the code that the app shows.</p>
 ${form(
   authUrl('security/totp/enable'),
-  // The secret that counts is the directory's. This one is only to be shown again when the code was wrong.
-  html`${hidden('secret', secret)}${field({
+  html`${hidden('sealed', sealed)}${field({
     name: 'code',
     label: 'Code',
     autocomplete: 'one-time-code',
@@ -50,7 +51,11 @@ export function recoveryCodesPage({ codes }: { readonly codes: readonly string[]
 }
 
 /** The form that authenticator apps have agreed on: `otpauth://totp/Issuer:account?secret=…&issuer=Issuer`. */
-export function otpauthUri({ appName, email, secret }: Omit<TotpSetupPage, 'fault'>): string {
+export function otpauthUri({
+  appName,
+  email,
+  secret,
+}: Pick<TotpSetupPage, 'appName' | 'email' | 'secret'>): string {
   // A colon separates the two, so that neither part may hold one.
   const [issuer, account] = [appName, email].map((part) => encodeURIComponent(part.replaceAll(':', ' ')));
   return `otpauth://totp/${issuer}:${account}?secret=${secret}&issuer=${issuer}&algorithm=SHA1&digits=6&period=30`;

@@ -94,6 +94,30 @@ describe('hashing', () => {
   });
 });
 
+test.each([
+  ['small blocks', 'scrypt$ln=15,r=1,p=1'],
+  ['many small lanes', 'scrypt$ln=1,r=16,p=99'],
+  ['more lanes than memory', 'scrypt$ln=4,r=8,p=64'],
+])('scrypt with %s is computed, and never an error', async (_, setting) => {
+  const stored = `$${setting}$AAAAAAAAAAAAAAAAAAAAAA$${'A'.repeat(43)}`;
+  expect(await hasher.verify('anything', stored)).toEqual({
+    right: false,
+    outdated: true,
+    unreadable: false,
+  });
+});
+
+test('who has their turn hashes as often as they must, and is not sent away in between', async () => {
+  const narrow = makePasswordHasher({ random: testRandom(), atOnceMax: 1, waitingMax: 0 });
+  const turn = narrow.inTurn?.(async (work) => {
+    const stored = await work.hash('seven green bottles');
+    await expect(narrow.hash('another')).rejects.toMatchObject({ reason: 'busy' });
+    return work.verify('seven green bottles', stored);
+  });
+  expect(await turn).toMatchObject({ right: true });
+  expect(await narrow.verify('anything', null)).toMatchObject({ right: false });
+});
+
 describe('PHC strings', () => {
   const salt = 'AAAAAAAAAAAAAAAAAAAAAA';
   const hash = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
@@ -108,6 +132,7 @@ describe('PHC strings', () => {
     ['N of 2^40', `$scrypt$ln=40,r=8,p=1$${salt}$${hash}`],
     ['N of 2^99', `$scrypt$ln=99,r=1,p=1$${salt}$${hash}`],
     ['N of 1', `$scrypt$ln=0,r=8,p=1$${salt}$${hash}`],
+    ['N that its blocks cannot have (RFC 7914, section 2)', `$scrypt$ln=16,r=1,p=1$${salt}$${hash}`],
     ['huge blocks', `$scrypt$ln=10,r=999,p=1$${salt}$${hash}`],
     ['many lanes', `$scrypt$ln=17,r=8,p=99$${salt}$${hash}`],
     ['a salt of nothing', `$scrypt$ln=10,r=8,p=1$AA$${hash}`],

@@ -4,14 +4,14 @@
  */
 import * as crypto from 'node:crypto';
 import {
-  type Argon2Cost,
+  ARGON2ID_COST,
   formatPhc,
   type HashCost,
   isSameCost,
-  memoryKibOf,
   type PasswordRecord,
   parsePhc,
-  type ScryptCost,
+  SCRYPT_COST,
+  scryptBytesOf,
 } from './phc-string.ts';
 import { makeWorkQueue } from './work-queue.ts';
 
@@ -24,11 +24,20 @@ export interface PasswordVerdict {
   readonly unreadable: boolean;
 }
 
-export interface PasswordHasher {
+export interface PasswordWork {
   /** A fresh hash, as a PHC string. */
   hash(password: string): Promise<string>;
   /** Compares. `null` stands for an account that has none, or that does not exist: it costs the same, and is wrong. */
   verify(password: string, stored: string | null): Promise<PasswordVerdict>;
+}
+
+export interface PasswordHasher extends PasswordWork {
+  /**
+   * Runs work that hashes when it is its turn, and lets it hash as often as it must without waiting again. Who is sent
+   * away is so before the work began: before an attempt was counted, and not between a comparison and the new hash.
+   * Absent: everybody's turn is at once.
+   */
+  inTurn?<T>(work: (turn: PasswordWork) => Promise<T>): Promise<T>;
 }
 
 export interface PasswordHasherOptions {
@@ -42,10 +51,6 @@ export interface PasswordHasherOptions {
   readonly kind?: HashCost['kind'];
 }
 
-const ARGON2ID: Argon2Cost = { kind: 'argon2id', memoryKib: 19_456, passes: 2, lanes: 1 };
-/** 32 MiB three times over: OWASP's setting for little memory. A worker has 128 MiB in all. */
-const SCRYPT: ScryptCost = { kind: 'scrypt', logN: 15, blockSize: 8, parallelism: 3 };
-
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 
@@ -54,11 +59,11 @@ const HAS_ARGON2 = typeof crypto.argon2 === 'function';
 
 /**
  * Makes a hasher. Make one for a whole process: its limit holds only for those who share it.
- * @throws (from both methods) PlatformError `unavailable`, reason `busy`, when too many wait.
+ * @throws (from every method) PlatformError `unavailable`, reason `busy`, when too many wait.
  */
 export function makePasswordHasher(options: PasswordHasherOptions): PasswordHasher {
   const { random, atOnceMax = 4, waitingMax = 64, kind = HAS_ARGON2 ? 'argon2id' : 'scrypt' } = options;
-  const present = kind === 'argon2id' ? ARGON2ID : SCRYPT;
+  const present = kind === 'argon2id' ? ARGON2ID_COST : SCRYPT_COST;
   const run = makeWorkQueue({ atOnceMax, waitingMax });
   // Compared with when there is nothing to compare with. Nobody knows a password that gives 32 zero bytes.
   const nobody: PasswordRecord = {
@@ -67,29 +72,40 @@ export function makePasswordHasher(options: PasswordHasherOptions): PasswordHash
     hash: new Uint8Array(HASH_BYTES),
   };
 
-  const compare = async (password: string, record: PasswordRecord): Promise<boolean> =>
-    crypto.timingSafeEqual(await run(() => derive(password, record)), record.hash);
-
-  return {
+  const work: PasswordWork = {
     hash: async (password) => {
       const fresh: PasswordRecord = { ...nobody, salt: random(SALT_BYTES) };
-      return formatPhc({ ...fresh, hash: await run(() => derive(password, fresh)) });
+      return formatPhc({ ...fresh, hash: await derive(password, fresh) });
     },
 
     verify: async (password, stored) => {
       const record = stored === null ? null : parsePhc(stored);
-      if (record === null || !canDerive(record.cost)) {
-        await compare(password, nobody);
-        return { right: false, outdated: false, unreadable: stored !== null };
+      if (record !== null && canDerive(record.cost)) {
+        const right = await compare(password, record).catch((error: unknown) => {
+          // A failure to compute our own is one of this machine, and no wrong password.
+          if (isSameCost(record.cost, present)) throw error;
+          return null;
+        });
+        if (right !== null) return { right, outdated: !isPresent(record), unreadable: false };
       }
-      const right = await compare(password, record);
-      return { right, outdated: !isPresent(record), unreadable: false };
+      await compare(password, nobody);
+      return { right: false, outdated: false, unreadable: stored !== null };
     },
+  };
+
+  return {
+    hash: (password) => run(() => work.hash(password)),
+    verify: (password, stored) => run(() => work.verify(password, stored)),
+    inTurn: (task) => run(() => task(work)),
   };
 
   function isPresent({ cost, salt, hash }: PasswordRecord): boolean {
     return isSameCost(cost, present) && salt.length === SALT_BYTES && hash.length === HASH_BYTES;
   }
+}
+
+async function compare(password: string, record: PasswordRecord): Promise<boolean> {
+  return crypto.timingSafeEqual(await derive(password, record), record.hash);
 }
 
 function canDerive(cost: HashCost): boolean {
@@ -106,7 +122,7 @@ function derive(password: string, { cost, salt, hash }: PasswordRecord): Promise
     const done = (error: Error | null, key: Uint8Array): void => (error ? reject(error) : resolve(key));
     if (cost.kind === 'scrypt') {
       const { logN, blockSize, parallelism } = cost;
-      const maxmem = 2 * 1024 * memoryKibOf(cost);
+      const maxmem = 2 * scryptBytesOf(cost);
       crypto.scrypt(message, salt, hash.length, { N: 2 ** logN, r: blockSize, p: parallelism, maxmem }, done);
       return;
     }

@@ -81,6 +81,29 @@ test.each([
   expect(isCommonPassword(password)).toBe(true);
 });
 
+/** What breach after breach had most of, and what people make of it when a rule asks for more. */
+const WELL_KNOWN =
+  `qazwsxedc 1q2w3e4r zaq12wsx zaq1zaq1 12344321 asdfasdf q1w2e3r4 987654321 147258369 123qweasd
+  1234qwer qwer1234 abcd1234 asdf1234 aa123456 a1b2c3d4 woaini1314 metallica scorpion midnight marlboro danielle
+  victoria jonathan startrek redskins creative qazwsx123 88888888 11223344 123123123 iloveyou1 trustno1 p@ssw0rd
+  Passw0rd! Password123! welcome1 Welcome123 letmein1 football1 baseball1 superman1 hunter123 killer123 matthew1
+  asdfghjkl1 zxcvbnm123 1qazxsw2 qweasdzxc qwe123456 q123456789 a123456789 123456789a 123456abc abc12345 pass1234
+  admin123 admin1234 root1234 test1234 guest123 changeme123 nicole12 jessica1 anthony1 daniel123 samantha benjamin
+  whatever1 cocacola chocolate1 snoopy12 jesus123 jesuschrist godisgood blessed1 family12 lovelove loveyou123
+  mynoob123 18atcskd2w 3rjs1la7qe 1g2w3e4r google123 linkedin1 dubsmash myspace1 rockyou1 myspace123 tinkerbell
+  alexander elizabeth christopher hellokitty barcelona1 manchester realmadrid`.split(/\s+/);
+
+test('the well-known ones are refused, every one', () => {
+  expect(WELL_KNOWN.filter((password) => !isCommonPassword(password))).toEqual([]);
+});
+
+test('a date, a telephone’s pattern and two common words are refused; ten characters of chance are not', () => {
+  for (const password of ['19841984', '24121990', 'monkeydragon', 'summer-2026', 'Liverpool1892!'])
+    expect(isCommonPassword(password)).toBe(true);
+  for (const password of ['kzqv83bmxt', 'xk7Pq2vRz9', 'fjord plums wade', '4823 9175 0638 2291'])
+    expect(isCommonPassword(password)).toBe(false);
+});
+
 test.each([
   'seven green bottles',
   'correct horse battery staple',

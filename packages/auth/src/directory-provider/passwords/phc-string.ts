@@ -29,6 +29,11 @@ export interface PasswordRecord {
   readonly hash: Uint8Array;
 }
 
+/** What new hashes are made with (OWASP Password Storage Cheat Sheet). */
+export const ARGON2ID_COST: Argon2Cost = { kind: 'argon2id', memoryKib: 19_456, passes: 2, lanes: 1 };
+/** 32 MiB three times over: OWASP's setting for little memory. A worker has 128 MiB in all. */
+export const SCRYPT_COST: ScryptCost = { kind: 'scrypt', logN: 15, blockSize: 8, parallelism: 3 };
+
 /** 128 MiB: the most that OWASP's recommended settings of either function ask for. */
 const MEMORY_KIB_MAX = 128 * 1024;
 /** Memory times passes: some four seconds on a slow machine. */
@@ -70,8 +75,27 @@ export function isSameCost(left: HashCost, right: HashCost): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }
 
+/**
+ * Whether a hash takes about as long as one of ours: half to twice as much memory times passes as that of the same
+ * function. OWASP's other settings are all within it.
+ */
+export function isOrdinaryCost(cost: HashCost): boolean {
+  const share = workKibOf(cost) / workKibOf(cost.kind === 'argon2id' ? ARGON2ID_COST : SCRYPT_COST);
+  return share >= 0.5 && share <= 2;
+}
+
+/** The memory that scrypt takes, in bytes (RFC 7914, section 5): the vectors, and the blocks that they are made of. */
+export function scryptBytesOf({ logN, blockSize, parallelism }: ScryptCost): number {
+  return 128 * blockSize * (2 ** logN + parallelism + 2);
+}
+
+/** Memory times passes over it. */
+function workKibOf(cost: HashCost): number {
+  return memoryKibOf(cost) * (cost.kind === 'argon2id' ? cost.passes : cost.parallelism);
+}
+
 /** The memory that a hash takes, in KiB. */
-export function memoryKibOf(cost: HashCost): number {
+function memoryKibOf(cost: HashCost): number {
   return cost.kind === 'argon2id' ? cost.memoryKib : (2 ** cost.logN * cost.blockSize * 128) / 1024;
 }
 
@@ -79,10 +103,16 @@ function isAffordable(cost: HashCost): boolean {
   const [passes, lanes] =
     cost.kind === 'argon2id' ? [cost.passes, cost.lanes] : [cost.parallelism, cost.blockSize];
   if (passes < 1 || lanes < 1 || lanes > LANES_MAX) return false;
-  // RFC 9106, section 3.1: at least eight blocks for each lane. RFC 7914, section 6: N is more than 1.
-  if (cost.kind === 'argon2id' ? cost.memoryKib < 8 * cost.lanes : cost.logN < 1) return false;
-  const memoryKib = memoryKibOf(cost);
-  return memoryKib <= MEMORY_KIB_MAX && memoryKib * passes <= WORK_KIB_MAX;
+  // RFC 9106, section 3.1: at least eight blocks for each lane. RFC 7914, section 2: N is more than 1 and less than
+  // 2^(128 * r / 8).
+  if (cost.kind === 'argon2id' ? cost.memoryKib < 8 * cost.lanes : !isWithin(cost.logN, nOf(cost)))
+    return false;
+  return memoryKibOf(cost) <= MEMORY_KIB_MAX && workKibOf(cost) <= WORK_KIB_MAX;
+}
+
+/** What log N of scrypt may be. */
+function nOf({ blockSize }: ScryptCost) {
+  return { min: 1, max: 16 * blockSize - 1 };
 }
 
 function isWithin(length: number, { min, max }: { min: number; max: number }): boolean {

@@ -1,11 +1,10 @@
 /** Proving once more who one is, before changing how one signs in. */
 import { again, tooMany } from '../form-answers.ts';
 import { confirmPage } from '../pages/sign-in-pages.ts';
-import { readForm } from '../request-body.ts';
 import { pageResponse, redirectTo } from '../responses.ts';
 import { returnPath, SECURITY_PATH } from '../return-path.ts';
 import { goOn } from '../sign-in.ts';
-import { type AccountHandler, forSignedIn, type SignedIn } from '../signed-in.ts';
+import { type AccountHandler, forSignedIn, forSignedInForm, holderOf, type SignedIn } from '../signed-in.ts';
 import { judgePassword } from './login.ts';
 
 const show: AccountHandler = async (context, exchange, signedIn) => {
@@ -13,26 +12,29 @@ const show: AccountHandler = async (context, exchange, signedIn) => {
   return pageResponse(context, exchange, pageOf(signedIn, returnTo));
 };
 
-const post: AccountHandler = async (context, exchange, signedIn) => {
+const FIELDS = ['password', 'username', 'returnTo'] as const;
+
+const post: AccountHandler<(typeof FIELDS)[number]> = async (context, exchange, signedIn, form) => {
   const { directory } = context;
-  const form = await readForm(exchange.request, ['password', 'username', 'returnTo']);
   const returnTo = returnPath(form.returnTo) ?? SECURITY_PATH;
   const page = (fault: string) => pageOf(signedIn, returnTo, fault);
-  const { userId, email } = signedIn.account;
+  const holder = holderOf(context, signedIn);
+  if (form.password === '') return again(context, exchange, page('Type your password.'));
 
-  const startedMs = context.now();
-  const begun = await directory.beginConfirm({ ...exchange.attempt, userId });
-  if (begun.outcome === 'limited') return tooMany(context, exchange, begun, page);
-  const verdict = await judgePassword(context, form.password, begun.hash);
-  const judged = { ...exchange.attempt, email, userId, judgedHash: begun.hash, confirm: true };
-  const step = await directory.finishPassword({ ...judged, ...verdict });
-  const onward = await goOn(context, exchange, { step, startedMs, returnTo });
+  const attempt = { ...exchange.attempt, ...holder, email: signedIn.account.email };
+  const step = await judgePassword(context, form.password, {
+    begin: () => directory.beginConfirm(attempt),
+    finish: (verdict) => directory.finishPassword({ ...attempt, ...verdict }),
+  });
+  if (step.outcome === 'limited') return tooMany(context, exchange, step, page);
+  // With a second factor this is only the first half: a session from before there was one proves nothing of it.
+  const onward = await goOn(context, exchange, { step, returnTo });
   if (onward === null) return again(context, exchange, page('This is not your password.'));
   return redirectTo(onward.location, onward.setCookies);
 };
 
 export const showConfirm = forSignedIn(show);
-export const postConfirm = forSignedIn(post);
+export const postConfirm = forSignedInForm(FIELDS, post);
 
 function pageOf({ account }: SignedIn, returnTo: string, fault?: string) {
   return confirmPage({

@@ -1,32 +1,75 @@
-/** Where the link to a new address leads. It was sent to that address, so that whoever follows it receives its mail. */
-import type { Handler } from '../context.ts';
-import { noticeMail } from '../mails.ts';
-import { emailFinishPage } from '../pages/mail-pages.ts';
+/**
+ * Where the links of a change of address lead: the one to the new address, and the one to the former that takes the
+ * change back.
+ */
+import type { Exchange, Handler } from '../context.ts';
+import { emailChangedMail } from '../mails.ts';
+import { emailFinishPage, emailRevertPage } from '../pages/mail-pages.ts';
 import { messagePage } from '../pages/message-page.ts';
 import { readForm } from '../request-body.ts';
 import { pageResponse } from '../responses.ts';
-import { SECURITY_PATH } from '../return-path.ts';
+import { authUrl, returnPath, SECURITY_PATH } from '../return-path.ts';
+import {
+  type AccountHandler,
+  forFreshlySignedInForm,
+  forSignedIn,
+  holderOf,
+  requireFresh,
+} from '../signed-in.ts';
+import { doneAt } from './security.ts';
 import { deadLink, orDeadLink } from './sign-up.ts';
 
+/** Back to the very link, for somebody who has to show first who they are. */
+function thisLink({ query }: Exchange): string {
+  return returnPath(authUrl('email/finish', { token: query.get('token') })) ?? SECURITY_PATH;
+}
+
 /** Shows a form and changes nothing: mail scanners follow links. */
-export const showEmailFinish: Handler = async (context, exchange) => {
+const show: AccountHandler = async (context, exchange, signedIn) => {
   const token = exchange.query.get('token') ?? '';
   const link = await context.directory.showLink({ token, purpose: 'email_change' });
-  if (link === null) return deadLink(context, exchange, 'security');
-  return pageResponse(context, exchange, emailFinishPage({ token, email: link.email }));
+  // Another account's: whoever follows it may read the mail of an address that somebody else mistyped.
+  if (link === null || link.userId !== signedIn.account.userId)
+    return deadLink(context, exchange, 'security');
+  const former = signedIn.account.email;
+  return pageResponse(context, exchange, emailFinishPage({ token, email: link.email, former }));
 };
 
-export const postEmailFinish: Handler = async (context, exchange) => {
+const finish: AccountHandler<'token'> = async (context, exchange, signedIn, { token }) => {
   const { appName, origin } = exchange;
-  const { token } = await readForm(exchange.request, ['token']);
-  const { scopeId, directory } = context;
-  const done = await orDeadLink(directory.completeEmailChange({ scopeId, token }));
+  const moving = context.directory.completeEmailChange({ ...holderOf(context, signedIn), token });
+  const done = await orDeadLink(moving);
   if (done === null) return deadLink(context, exchange, 'security');
-  context.post(noticeMail({ appName, origin }, done.formerEmail, 'email_changed'));
+  const { formerEmail: to, revert } = done;
+  const way = revert && {
+    url: `${origin}${authUrl('email/revert', { token: revert.token })}`,
+    lifetimeMs: revert.expiresAtMs - context.now(),
+  };
+  context.post(emailChangedMail({ appName, origin }, { to, way }));
+  return doneAt(exchange, 'email_changed');
+};
+
+export const showEmailFinish = forSignedIn(requireFresh(show, thisLink), thisLink);
+export const postEmailFinish = forFreshlySignedInForm(['token'], finish);
+
+/** Nobody need be signed in: whoever had the account taken away cannot be. */
+export const showEmailRevert: Handler = async (context, exchange) => {
+  const token = exchange.query.get('token') ?? '';
+  const link = await context.directory.showLink({ token, purpose: 'email_revert' });
+  if (link === null) return deadLink(context, exchange, 'reset');
+  return pageResponse(context, exchange, emailRevertPage({ token, email: link.email }));
+};
+
+export const postEmailRevert: Handler = async (context, exchange) => {
+  const { token } = await readForm(exchange.request, ['token']);
+  const reverting = context.directory.revertEmailChange({ scopeId: context.scopeId, token });
+  if ((await orDeadLink(reverting)) === null) return deadLink(context, exchange, 'reset');
   const page = messagePage({
-    heading: 'Your address was changed',
-    sentences: ['From now on you sign in with the new address.'],
-    next: { label: 'Go to your account', url: SECURITY_PATH },
+    heading: 'Your account has its former address again',
+    sentences: [
+      'All its sessions were ended. Choose a new password now, and remove passkeys that you do not know.',
+    ],
+    next: { label: 'Choose a new password', url: authUrl('reset') },
   });
-  return pageResponse(context, exchange, page);
+  return pageResponse(context, exchange, page, { setCookies: context.cookies.clear(exchange.origin) });
 };

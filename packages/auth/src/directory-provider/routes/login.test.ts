@@ -3,16 +3,25 @@ import { describe, expect, test } from 'vitest';
 import {
   isSignedIn,
   logIn,
+  ORIGIN,
   openProvider,
   PASSWORD,
   type ProviderFixture,
   signUp,
 } from '../../../test/directory-provider.ts';
-import { MINUTE_MS } from '../../../test/support.ts';
-import type { PasswordHasher } from '../passwords/password-hash.ts';
+import { type FormBrowser, makeFormBrowser } from '../../../test/directory-provider-browser.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, testRandom } from '../../../test/support.ts';
+import { makePasswordHasher, type PasswordHasher } from '../passwords/password-hash.ts';
 import { judgePassword } from './login.ts';
 
 const EMAIL = 'ada@example.com';
+const HERE = '192.0.2.9';
+const THERE = '198.51.100.7';
+
+/** A fresh browser in a network. */
+function browserAt(fixture: ProviderFixture, clientAddress: string): FormBrowser {
+  return makeFormBrowser(ORIGIN, (request) => fixture.provider.handle(request, { clientAddress }));
+}
 
 test('A-01: the right password signs in, and goes on to where one wanted to be', async () => {
   const fixture = await openProvider();
@@ -76,7 +85,15 @@ describe('a sign-in that is refused', () => {
     expect(wrong.body).toContain('do not go together');
     expect(await refusalOf(fixture, 'nobody@example.com', 'not the password')).toEqual(wrong);
     expect(await refusalOf(fixture, 'bare@example.com', 'not the password')).toEqual(wrong);
-    expect(await refusalOf(fixture, 'bare@example.com', '')).toEqual(wrong);
+  });
+
+  test('without a password is not even counted, for whomever', async () => {
+    const fixture = await openProvider();
+    await signUp(fixture);
+    for (const email of [EMAIL, 'nobody@example.com'])
+      for (let i = 0; i < 40; i += 1)
+        expect(await refusalOf(fixture, email, '')).toMatchObject({ status: 422, calls: [], compared: 0 });
+    await logIn(fixture);
   });
 
   test('is the same for what is no address, and for no password', async () => {
@@ -104,8 +121,12 @@ describe('a sign-in that is refused', () => {
     const yes = { right: true, outdated: false, unreadable: false };
     const gullible: PasswordHasher = { hash: async () => '$x$y', verify: async () => yes };
     const context = { hasher: gullible, report: () => undefined };
-    expect(await judgePassword(context, 'x', null)).toEqual({ right: false });
-    expect(await judgePassword(context, 'x', '$x$y')).toEqual({ right: true });
+    const judge = (hash: string | null) =>
+      judgePassword(context, 'x', {
+        begin: async () => ({ outcome: 'judge', userId: 'usr_1', hash, passwordChangedMs: null }),
+        finish: async ({ right }) => right,
+      });
+    expect([await judge(null), await judge('$x$y')]).toEqual([false, true]);
     const fixture = await openProvider({ passwordHasher: gullible });
     await fixture.directory.importAccount({ email: 'bare@example.com', emailVerified: true });
     const browser = fixture.browser();
@@ -120,7 +141,7 @@ test('after five wrong ones nothing is looked at, for known and unknown addresse
   await signUp(fixture);
   const bodies: string[] = [];
   for (const email of [EMAIL, 'nobody@example.com']) {
-    const browser = fixture.browser();
+    const browser = browserAt(fixture, HERE);
     for (let i = 0; i < 5; i += 1)
       expect((await browser.post('/api/auth/login', { email, password: 'wrong' })).status).toBe(422);
     fixture.hasher.compared.length = 0;
@@ -132,7 +153,7 @@ test('after five wrong ones nothing is looked at, for known and unknown addresse
   expect(bodies[0]).toContain('Too many attempts. Try again in a minute.');
   expect(bodies[1]).toBe(bodies[0]);
   fixture.clock.nowMs += MINUTE_MS;
-  await logIn(fixture);
+  await logIn(fixture, EMAIL, { browser: browserAt(fixture, HERE) });
 });
 
 test('attempts are counted by the address of the connection too', async () => {
@@ -198,15 +219,15 @@ test('a hash that is out of date is replaced while the password is known', async
 
 test('a hash that cannot be computed here lets nobody in, and the operator hears of it', async () => {
   const fixture = await openProvider();
-  await fixture.directory.importAccount({
-    email: EMAIL,
-    emailVerified: true,
-    passwordHash: '$2b$10$abcdefghijklmnopqrstuv',
-  });
-  const browser = fixture.browser(fixture.make({ passwordHasher: undefined }));
+  await signUp(fixture);
+  const unable: PasswordHasher = {
+    ...fixture.hasher,
+    verify: async () => ({ right: false, outdated: false, unreadable: true }),
+  };
+  const browser = fixture.browser(fixture.make({ passwordHasher: unable }));
   expect((await browser.post('/api/auth/login', { email: EMAIL, password: PASSWORD })).status).toBe(422);
   expect(String(fixture.reported[0])).toContain('cannot be computed');
-  expect(String(fixture.reported[0])).not.toContain('$2b$');
+  expect(String(fixture.reported[0])).not.toContain('$argon2id');
 });
 
 test('a password that is replaced while a sign-in with the old one is judged lets nobody in', async () => {
@@ -247,4 +268,148 @@ test('sessions that are ended while a sign-in is under way end that one too', as
   const response = await other.post('/api/auth/login', { email: EMAIL, password: PASSWORD });
   expect([response.status, other.cookies.size]).toEqual([409, 0]);
   expect(await response.text()).toContain('Sign in again');
+});
+
+describe('a stranger who guesses', () => {
+  const wrong = { email: EMAIL, password: 'wrong' };
+  const right = { email: EMAIL, password: PASSWORD };
+
+  test('from one network keeps nobody out of another, day and night, and keeps no mail from anybody', async () => {
+    const fixture = await openProvider();
+    const owner = await signUp(fixture);
+    const stranger = browserAt(fixture, HERE);
+    for (let hour = 0; hour < 24; hour += 1) {
+      for (let i = 0; i < 10; i += 1) await stranger.post('/api/auth/login', wrong);
+      for (let i = 0; i < 5; i += 1) {
+        await stranger.post('/api/auth/sign-up', { email: EMAIL });
+        await stranger.post('/api/auth/reset', { email: EMAIL });
+      }
+      fixture.clock.nowMs += HOUR_MS / 2;
+      const holder = browserAt(fixture, THERE);
+      expect((await holder.post('/api/auth/login', right)).status).toBe(303);
+      expect((await holder.post('/api/auth/reset', { email: EMAIL })).status).toBe(200);
+      fixture.clock.nowMs += HOUR_MS / 2;
+    }
+    expect((await owner.post('/api/auth/login', right)).status).toBe(303);
+  });
+
+  test('from everywhere comes to a limit over all networks, and a browser that knows the account still gets in', async () => {
+    const fixture = await openProvider();
+    const known = await signUp(fixture);
+    await known.get('/api/auth/logout');
+    let judged = 0;
+    for (let i = 0; i < 100; i += 1) {
+      const { status } = await browserAt(fixture, `203.0.113.${i}`).post('/api/auth/login', wrong);
+      judged += Number(status === 422);
+    }
+    expect(judged).toBe(30);
+    expect((await browserAt(fixture, THERE).post('/api/auth/login', right)).status).toBe(429);
+    fixture.clock.nowMs += 1;
+    expect((await known.post('/api/auth/login', right)).status).toBe(303);
+    // That is no way around the limit: a browser has its own five guesses.
+    for (let i = 0; i < 5; i += 1) await known.post('/api/auth/login', wrong);
+    expect((await known.post('/api/auth/login', right)).status).toBe(429);
+  });
+
+  test('behind the same address as many others does not lock out those who have signed in there before', async () => {
+    const fixture = await openProvider();
+    const known = browserAt(fixture, HERE);
+    await signUp(fixture, EMAIL, { browser: known });
+    for (let i = 0; i < 30; i += 1)
+      await browserAt(fixture, HERE).post('/api/auth/login', { email: `n${i}@example.com`, password: 'x' });
+    expect((await browserAt(fixture, HERE).post('/api/auth/login', right)).status).toBe(429);
+    fixture.clock.nowMs += 1;
+    expect((await known.post('/api/auth/login', right)).status).toBe(303);
+  });
+
+  test('gains nothing by a browser that knows another account, an older password, or nothing at all', async () => {
+    const fixture = await openProvider();
+    const old = await signUp(fixture);
+    const mallory = await signUp(fixture, 'mallory@example.com');
+    const cookieOf = (browser: FormBrowser) =>
+      `__Host-sb_browser=${browser.cookies.get('__Host-sb_browser')?.value}`;
+    const former = cookieOf(old);
+    await old.post('/api/auth/security/password', { password: 'another good phrase' });
+    for (let i = 0; i < 30; i += 1) await fixture.browser().post('/api/auth/login', wrong);
+    const now = { email: EMAIL, password: 'another good phrase' };
+    fixture.clock.nowMs += 1;
+    for (const cookie of [former, cookieOf(mallory), '__Host-sb_browser=made-up', `sb_browser=${former}`])
+      expect((await fixture.browser().post('/api/auth/login', now, { cookie })).status).toBe(429);
+    expect((await fixture.browser().post('/api/auth/login', now, { cookie: cookieOf(old) })).status).toBe(
+      303,
+    );
+    fixture.clock.nowMs += 200 * DAY_MS;
+    for (let i = 0; i < 30; i += 1) await fixture.browser().post('/api/auth/login', wrong);
+    expect((await fixture.browser().post('/api/auth/login', now, { cookie: cookieOf(old) })).status).toBe(
+      429,
+    );
+  });
+
+  test('is told to the holder of the account, once a day', async () => {
+    const fixture = await openProvider();
+    await signUp(fixture);
+    const before = fixture.outbox.length;
+    for (let i = 0; i < 200; i += 1) {
+      await browserAt(fixture, HERE).post('/api/auth/login', wrong);
+      fixture.clock.nowMs += MINUTE_MS;
+    }
+    await fixture.settled();
+    expect(fixture.outbox.slice(before).map(({ to, subject }) => [to, subject])).toEqual([
+      [EMAIL, 'Somebody may be guessing your password at Fieldwork'],
+    ]);
+  });
+});
+
+test('the cookie that a browser is known by opens nothing, and goes to this host alone', async () => {
+  const fixture = await openProvider();
+  const browser = await signUp(fixture);
+  const kept = browser.cookies.get('__Host-sb_browser');
+  expect(kept).toMatchObject({
+    path: '/',
+    attributes: expect.arrayContaining(['httponly', 'secure', 'samesite=strict']),
+  });
+  const headers = new Headers({ cookie: `__Host-sb_browser=${kept?.value}; sb_session=${kept?.value}` });
+  expect(await fixture.provider.resolve(headers)).toBeNull();
+});
+
+test('a hasher without a place sends people away before anything is counted', async () => {
+  const fixture = await openProvider();
+  await signUp(fixture);
+  const hasher = makePasswordHasher({ random: testRandom(), atOnceMax: 1, waitingMax: 0 });
+  let release: () => void = () => expect.fail('the place is not held');
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const busy = hasher.inTurn?.(() => held);
+  const browser = fixture.browser(fixture.make({ passwordHasher: hasher }));
+  fixture.watch.calls.length = 0;
+  for (let i = 0; i < 40; i += 1)
+    expect((await browser.post('/api/auth/login', { email: EMAIL, password: PASSWORD })).status).toBe(503);
+  expect(fixture.watch.calls).toEqual([]);
+  release();
+  await busy;
+  await logIn(fixture);
+});
+
+test('four right sign-ins at once with a hash that is out of date all get in, and one hash is kept', async () => {
+  const fixture = await openProvider();
+  await signUp(fixture);
+  let made = 0;
+  const aging: PasswordHasher = {
+    hash: async () => {
+      made += 1;
+      return `$argon2id$v=19$m=9,t=1,p=1$AAAAAAAAAAA$renewed${made}`;
+    },
+    verify: async (password, stored) => ({
+      ...(await fixture.hasher.verify(password, stored)),
+      outdated: true,
+    }),
+  };
+  const provider = fixture.make({ passwordHasher: aging });
+  const answers = await Promise.all(
+    [1, 2, 3, 4].map(() =>
+      fixture.browser(provider).post('/api/auth/login', { email: EMAIL, password: PASSWORD }),
+    ),
+  );
+  expect(answers.map((each) => each.status)).toEqual([303, 303, 303, 303]);
 });

@@ -1,7 +1,8 @@
 /** Signing in with a password. */
-import type { Handler, ProviderContext } from '../context.ts';
+import type { PasswordToJudge } from '../../accounts/contract.ts';
+import type { AccountDirectory, Handler, ProviderContext } from '../context.ts';
 import { again, orInvalid, tooMany } from '../form-answers.ts';
-import { findNotice } from '../notices.ts';
+import { takeNotice } from '../notices.ts';
 import { loginPage } from '../pages/sign-in-pages.ts';
 import { readForm } from '../request-body.ts';
 import { pageResponse, redirectTo } from '../responses.ts';
@@ -13,13 +14,14 @@ const REFUSED = 'This e-mail address and password do not go together.';
 
 export const showLogin: Handler = async (context, exchange) => {
   const { query, appName } = exchange;
+  const { notice, setCookies } = takeNotice(exchange);
   const page = loginPage({
     appName,
     signUpOpen: context.signUp === 'open',
     returnTo: returnPath(query.get('returnTo')),
-    notice: findNotice(query.get('notice')),
+    notice,
   });
-  return pageResponse(context, exchange, page);
+  return pageResponse(context, exchange, page, { setCookies });
 };
 
 export const postLogin: Handler = async (context, exchange) => {
@@ -30,28 +32,55 @@ export const postLogin: Handler = async (context, exchange) => {
   const page = (alert: string) =>
     loginPage({ appName: exchange.appName, signUpOpen: context.signUp === 'open', returnTo, email, alert });
 
-  const startedMs = context.now();
+  // Nobody has that one, and nobody is to be locked out by sending a form too early.
+  if (form.password === '') return again(context, exchange, page(REFUSED));
   const attempt = { ...exchange.attempt, email };
-  const begun = await orInvalid(directory.beginPassword(attempt));
-  if (begun.outcome === 'invalid') return again(context, exchange, page(REFUSED));
-  if (begun.outcome === 'limited') return tooMany(context, exchange, begun, page);
-  const { userId, hash: judgedHash } = begun;
-  const verdict = await judgePassword(context, form.password, judgedHash);
-  const step = await directory.finishPassword({ ...attempt, userId, judgedHash, ...verdict });
-  const onward = await goOn(context, exchange, { step, startedMs, returnTo });
+  const step = await judgePassword(context, form.password, {
+    begin: () => orInvalid(directory.beginPassword(attempt)),
+    finish: (verdict) => directory.finishPassword({ ...attempt, ...verdict }),
+  });
+  if (step.outcome === 'invalid') return again(context, exchange, page(REFUSED));
+  if (step.outcome === 'limited') return tooMany(context, exchange, step, page);
+  const onward = await goOn(context, exchange, { step, returnTo });
   if (onward === null) return again(context, exchange, page(REFUSED));
   return redirectTo(onward.location, onward.setCookies);
 };
 
-/** Compares a password with a stored hash, at the same cost when there is none, and renews a hash that is out of date. */
-export async function judgePassword(
-  context: Pick<ProviderContext, 'hasher' | 'report'>,
+/** What the directory is told of a comparison. */
+type Verdict = Pick<
+  Parameters<AccountDirectory['finishPassword']>[0],
+  'userId' | 'passwordChangedMs' | 'right' | 'rehash'
+>;
+
+/**
+ * Judges a password between the two halves of an attempt, at the same cost when there is nothing to compare with, and
+ * renews a hash that is out of date. The attempt begins when the hasher has a place for it: one that is sent away for
+ * want of a place was not counted, and one that is right does not fail for want of another.
+ */
+export async function judgePassword<Begun extends { readonly outcome: string }, Finished>(
+  { hasher, report }: Pick<ProviderContext, 'hasher' | 'report'>,
   password: string,
-  stored: string | null,
-): Promise<{ readonly right: boolean; readonly rehash?: string }> {
-  const { right, outdated, unreadable } = await context.hasher.verify(password, stored);
-  if (unreadable) context.report(new Error('The stored hash of a password cannot be computed here.'));
-  // An account without a password is not entered with any, whatever the hasher makes of it.
-  if (!right || stored === null) return { right: false };
-  return outdated ? { right, rehash: await context.hasher.hash(password) } : { right };
+  attempt: {
+    readonly begin: () => Promise<PasswordToJudge | Begun>;
+    readonly finish: (verdict: Verdict) => Promise<Finished>;
+  },
+): Promise<Exclude<Begun, PasswordToJudge> | Finished> {
+  const judged = await (hasher.inTurn ?? ((work) => work(hasher)))(async (turn) => {
+    const begun = await attempt.begin();
+    if (!isToJudge(begun)) return { begun };
+    const { userId, hash, passwordChangedMs } = begun;
+    const { right, outdated, unreadable } = await turn.verify(password, hash);
+    if (unreadable) report(new Error('The stored hash of a password cannot be computed here.'));
+    const about = { userId, passwordChangedMs };
+    // An account without a password is not entered with any, whatever the hasher makes of it.
+    if (!right || hash === null) return { verdict: { ...about, right: false } };
+    return { verdict: { ...about, right, ...(outdated ? { rehash: await turn.hash(password) } : {}) } };
+  });
+  return 'verdict' in judged
+    ? attempt.finish(judged.verdict)
+    : (judged.begun as Exclude<Begun, PasswordToJudge>);
+}
+
+function isToJudge(begun: { readonly outcome: string }): begun is PasswordToJudge {
+  return begun.outcome === 'judge';
 }

@@ -10,7 +10,7 @@ test('A-01: takes effect on the next request with the old cookie, wherever it wa
   const stolen = browser.headersFor('/');
   const response = await browser.get(`${LOGOUT}?returnTo=%2Fbye`);
   expect([response.status, response.headers.get('location')]).toEqual([302, '/bye']);
-  expect(browser.cookies.size).toBe(0);
+  expect([...browser.cookies.keys()]).toEqual(['__Host-sb_browser']);
   expect(await fixture.provider.resolve(stolen)).toBeNull();
   expect(await isSignedIn(fixture, other)).toBe(true);
 });
@@ -22,8 +22,8 @@ test('without anybody signed in it clears all the same, and asks the directory n
   const cleared = response.headers.getSetCookie();
   expect(cleared.map((line) => line.split('=')[0])).toEqual([
     'sb_session',
-    'sb_second_factor',
-    'sb_return_to',
+    '__Host-sb_second_factor',
+    '__Host-sb_return_to',
   ]);
   for (const line of cleared) expect(line).toContain('Max-Age=0');
   expect(fixture.watch.calls).toEqual([]);
@@ -45,7 +45,7 @@ test('the cookie is gone and it is said when the directory cannot be told', asyn
   const browser = await signUp(fixture);
   fixture.watch.failing = true;
   const response = await browser.get(LOGOUT);
-  expect([response.status, browser.cookies.size]).toEqual([503, 0]);
+  expect([response.status, browser.cookies.has('sb_session')]).toEqual([503, false]);
   expect(await response.text()).toContain('could not be ended everywhere');
   expect(fixture.reported).toMatchObject([{ code: 'unavailable' }]);
 });
@@ -58,4 +58,26 @@ test.each(['POST', 'HEAD', 'PUT', 'DELETE'])('%s signs nobody out', async (metho
   );
   expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET']);
   expect(await isSignedIn(fixture, browser)).toBe(true);
+});
+
+test.each([
+  ['another site', 'cross-site'],
+  ['a sibling host', 'same-site'],
+  ['this very site', 'same-origin'],
+])('a picture on a page of %s signs nobody out', async (_, site) => {
+  const fixture = await openProvider();
+  const browser = await signUp(fixture);
+  const headers = { 'sec-fetch-site': site, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' };
+  const response = await browser.get(LOGOUT, { ...headers, accept: 'image/*' });
+  expect([response.status, response.headers.getSetCookie()]).toEqual([503, []]);
+  expect(await isSignedIn(fixture, browser)).toBe(true);
+});
+
+test('beside a session that somebody planted, one’s own is ended as well', async () => {
+  const fixture = await openProvider();
+  const [browser, mallory] = [await signUp(fixture), await signUp(fixture, 'mallory@example.com')];
+  const cookies = [browser, mallory].map((each) => `sb_session=${each.cookies.get('sb_session')?.value}`);
+  const out = await fixture.browser().get(LOGOUT, { cookie: cookies.join('; ') });
+  expect(out.status).toBe(302);
+  for (const cookie of cookies) expect(await fixture.provider.resolve(new Headers({ cookie }))).toBeNull();
 });

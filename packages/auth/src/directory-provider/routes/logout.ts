@@ -1,19 +1,20 @@
 /** Signing out, as the relying party does it (spec B-12, B-14): by a link, in this browser, and for good. */
-import { isPrefetch, landingPath } from '@freehold/oidc-rp';
+import { isDeliberate, isPrefetch, landingPath } from '@freehold/oidc-rp';
 import type { Handler } from '../context.ts';
 import { messagePage } from '../pages/message-page.ts';
 import { pageResponse } from '../responses.ts';
 import { clearShortCookie, RETURN_COOKIE, SECOND_FACTOR_COOKIE } from '../short-cookies.ts';
-import { endSession } from '../sign-in.ts';
+import { endSessions } from '../sign-in.ts';
 
 export const logout: Handler = async (context, exchange) => {
   const { request, query, origin } = exchange;
-  if (isPrefetch(request.headers)) {
+  // A picture on somebody's page, and a browser that guesses, must not sign anybody out.
+  if (isPrefetch(request.headers) || !isDeliberate(request.headers, origin)) {
     const sentences = ['This address is only for a person who follows the link.'];
     const page = messagePage({ heading: 'Not signed out', sentences, failed: true });
     return pageResponse(context, exchange, page, { status: 503 });
   }
-  const session = context.cookies.read(request.headers);
+  const sessions = context.cookies.readAll(request.headers);
   // Before anything that can fail.
   const cleared = [
     ...context.cookies.clear(origin),
@@ -21,7 +22,7 @@ export const logout: Handler = async (context, exchange) => {
     clearShortCookie(RETURN_COOKIE, origin),
   ];
   try {
-    if (session !== null) await endSession(context, session);
+    await endSessions(context, sessions);
   } catch (error) {
     context.report(error);
     const page = messagePage({

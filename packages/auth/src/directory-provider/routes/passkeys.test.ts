@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   isSignedIn,
+  logIn,
   ORIGIN,
   openProvider,
   PASSWORD,
@@ -75,17 +76,14 @@ describe('registering', () => {
       authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
       excludeCredentials: [],
     });
-    expect(answer).toEqual({ status: 200, body: { location: '/api/auth/security?done=passkey_added' } });
+    expect(answer).toEqual({ status: 200, body: { location: '/api/auth/security' } });
     await fixture.settled();
     expect(fixture.outbox.at(-1)).toMatchObject({ to: EMAIL, subject: 'A passkey was added at Fieldwork' });
   });
 
-  test('is listed under its name, with only the transports that there are', async () => {
-    const { fixture, owner, authenticator } = await openWithPasskey();
+  test('is listed under its name, and is not offered to be made again', async () => {
+    const { owner, authenticator } = await openWithPasskey();
     expect(await (await owner.get('/api/auth/security')).text()).toContain('<bdi>My key</bdi>');
-    expect(await fixture.directory.findPasskey({ id: authenticator.id })).toMatchObject({
-      transports: ['internal'],
-    });
     const again = await owner.ask('/api/auth/passkeys/options', {});
     expect(again.body.excludeCredentials).toEqual([{ id: authenticator.id, type: 'public-key' }]);
   });
@@ -106,6 +104,7 @@ describe('registering', () => {
     ['for another relying party', { rpId: 'evil.example' }],
     ['for a challenge that was made up', { challenge: 'bWFkZSB1cA' }],
     ['without its user’s verification', { userVerified: false }],
+    ['in a frame of another site', { crossOrigin: true }],
     ['without anybody present', { userPresent: false }],
     ['that is a signature and no registration', { type: 'webauthn.get' }],
     [
@@ -145,8 +144,7 @@ describe('registering', () => {
       globalThis.fetch = real;
     }
     expect(fetched).toEqual([]);
-    // They were refused before their challenge was even looked up.
-    expect(fixture.watch.calls).not.toContain('takeChallenge');
+    expect(fixture.watch.calls).not.toContain('addPasskey');
   });
 
   test('a challenge is good once, for five minutes, and for the account that asked', async () => {
@@ -209,6 +207,9 @@ describe('signing in', () => {
     ['for a parent domain', { rpId: 'example' }],
     ['for a challenge that was made up', { challenge: 'bWFkZSB1cA' }],
     ['without its user’s verification', { userVerified: false }],
+    ['in a frame of another site', { crossOrigin: true }],
+    ['under a page of another site', { topOrigin: 'https://evil.example' }],
+    ['that was made for another account', { userHandle: 'b3RoZXI' }],
     ['without anybody present', { userPresent: false }],
     ['that is a registration and no signature', { type: 'webauthn.create' }],
     ['signed by another key', { otherKey: true }],
@@ -399,7 +400,7 @@ describe('what there is', () => {
     );
     expect(await (await owner.get('/api/auth/security')).text()).toContain('<bdi>Blue key</bdi>');
     const removed = await owner.post('/api/auth/security/passkeys/remove', { id });
-    expect(removed.headers.get('location')).toBe('/api/auth/security?done=passkey_removed');
+    expect(removed.headers.get('location')).toBe('/api/auth/security');
     await fixture.settled();
     expect(fixture.outbox.at(-1)?.subject).toBe('A passkey was removed at Fieldwork');
 
@@ -427,4 +428,66 @@ describe('what there is', () => {
       expect((await mallory.post(`/api/auth/security/passkeys/${action}`, { id, ...more })).status).toBe(422);
     expect((await signInWith(fixture.browser(), authenticator)).answer.status).toBe(200);
   });
+});
+
+test('asking for challenges writes nothing, and however many are asked for, each stays good', async () => {
+  const { fixture, authenticator } = await openWithPasskey();
+  const browser = fixture.browser();
+  const { body } = await browser.ask('/api/auth/passkey/options', {});
+  fixture.watch.calls.length = 0;
+  for (let i = 0; i < 200; i += 1) await fixture.browser().ask('/api/auth/passkey/options', {});
+  expect(fixture.watch.calls).toEqual([]);
+  const verified = await browser.ask('/api/auth/passkey/verify', { credential: authenticator.sign(body) });
+  expect(verified.status).toBe(200);
+});
+
+test('an account is one user to all of its passkeys, from the sign-up on, and every signature may say which', async () => {
+  const fixture = await openProvider();
+  const handles: unknown[] = [];
+  const handleOf = (options: Record<string, unknown>) => {
+    const { id } = options.user as { id: string };
+    handles.push(id);
+    return id;
+  };
+  const browser = fixture.browser();
+  await browser.post('/api/auth/sign-up', { email: EMAIL });
+  const linkToken = await fixture.mailedToken();
+  const first = await browser.ask('/api/auth/passkeys/options', { linkToken });
+  const one = makeAuthenticator(ORIGIN);
+  const userHandle = handleOf(first.body);
+  await browser.ask('/api/auth/passkeys', { credential: one.register(first.body), linkToken });
+  fixture.clock.nowMs += 1;
+  expect((await signInWith(fixture.browser(), one, { userHandle })).answer.status).toBe(200);
+  const two = makeAuthenticator(ORIGIN);
+  handleOf((await register(browser, two)).options);
+  expect((await signInWith(fixture.browser(), two, { userHandle })).answer.status).toBe(200);
+  expect(new Set(handles).size).toBe(1);
+  const bea = await signUp(fixture, 'bea@example.com');
+  handleOf((await register(bea, makeAuthenticator(ORIGIN))).options);
+  expect(new Set(handles).size).toBe(2);
+});
+
+test('the mail about a new passkey leads to the list of them; a reset can remove them all', async () => {
+  const fixture = await openProvider();
+  await signUp(fixture);
+  const thief = await logIn(fixture);
+  const authenticator = makeAuthenticator(ORIGIN);
+  await register(thief, authenticator, {}, 'Backdoor');
+  await fixture.settled();
+  expect(fixture.outbox.at(-1)?.text).toContain('/api/auth/security#passkeys');
+  expect(await (await thief.get('/api/auth/security')).text()).toContain('id="passkeys"');
+
+  const holder = fixture.browser();
+  await holder.post('/api/auth/reset', { email: EMAIL });
+  const token = await fixture.mailedToken();
+  const page = await (await holder.get(`/api/auth/reset/finish?token=${token}`)).text();
+  expect(page).toContain('<bdi>Backdoor</bdi>');
+  const box = /name="removePasskeys"[^>]*>/.exec(page)?.[0] ?? '';
+  expect([box.includes('type="checkbox"'), box.includes('checked')]).toEqual([true, false]);
+  const fields = { token, password: 'brand new secret words', removePasskeys: 'yes' };
+  const weak = await holder.post('/api/auth/reset/finish', { ...fields, password: 'password1' });
+  expect(await weak.text()).toMatch(/name="removePasskeys"[^>]* checked/);
+  expect((await holder.post('/api/auth/reset/finish', fields)).status).toBe(303);
+  expect((await signInWith(fixture.browser(), authenticator)).answer.status).toBe(403);
+  expect(await (await holder.get('/api/auth/security')).text()).not.toContain('Backdoor');
 });

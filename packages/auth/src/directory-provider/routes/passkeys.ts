@@ -1,19 +1,29 @@
 /** What our script asks for when somebody uses a passkey or makes one, and what is done with those there are. */
+import { createHash } from 'node:crypto';
 import { PlatformError, parseInput } from '@freehold/contracts';
 import { z } from 'zod';
 import { clientLabel } from '../../sessions/client-label.ts';
 import type { Exchange, Handler, ProviderContext } from '../context.ts';
 import { orRefusal } from '../form-answers.ts';
-import { readForm, readJson } from '../request-body.ts';
+import { noticeCookie } from '../notices.ts';
+import { tell } from '../notify.ts';
+import type { Ceremony } from '../passkey-challenges.ts';
+import { readJson } from '../request-body.ts';
 import { jsonResponse } from '../responses.ts';
-import { authUrl, returnPath } from '../return-path.ts';
+import { returnPath, SECURITY_PATH } from '../return-path.ts';
 import { goOn } from '../sign-in.ts';
-import { type AccountHandler, forFreshlySignedIn, requireSignedIn } from '../signed-in.ts';
+import {
+  type AccountHandler,
+  forFreshlySignedInForm,
+  holderOf,
+  requireSignedIn,
+  type SignedIn,
+} from '../signed-in.ts';
 import { creationOptions, requestOptions, verifyAssertion, verifyRegistration } from '../webauthn.ts';
 import { assertionJson, registrationJson } from '../webauthn-json.ts';
 import { doneAt } from './security.ts';
 import { finishSignUp } from './sign-up.ts';
-import { conflicting, tell } from './two-step.ts';
+import { conflicting } from './two-step.ts';
 
 /** `confirm`: not to sign in, but to prove once more who one is. */
 const optionsBody = z.strictObject({ confirm: z.literal(true).optional() });
@@ -35,23 +45,24 @@ const NAME_DEFAULT = 'Passkey';
 
 export const postPasskeyOptions: Handler = async (context, exchange) => {
   const { confirm } = await readBody(exchange, optionsBody);
-  return jsonResponse(await requestOptions(context, exchange, await holderOf(context, exchange, confirm)));
+  const signedIn = await confirming(context, exchange, confirm);
+  return jsonResponse(await requestOptions(context, exchange, ceremonyOf(signedIn)));
 };
 
 export const postPasskeyVerify: Handler = async (context, exchange) => {
   const { credential, confirm, returnTo } = await readBody(exchange, verifyBody);
-  const startedMs = context.now();
-  const userId = await holderOf(context, exchange, confirm);
-  const verified = await verifyAssertion(context, exchange, { response: credential, userId });
+  const signedIn = await confirming(context, exchange, confirm);
+  const ceremony = ceremonyOf(signedIn);
+  const verified = await verifyAssertion(context, exchange, { response: credential, ceremony });
   if (verified === null) throw refused();
-  const { passkey, counter, backedUp } = verified;
+  const { passkey, ...proof } = verified;
   const step = await context.directory.finishPasskey({
     ...exchange.attempt,
+    ...(signedIn ? { session: holderOf(context, signedIn).session } : {}),
+    ...proof,
     id: passkey.id,
-    counter,
-    backedUp,
   });
-  const onward = await goOn(context, exchange, { step, startedMs, returnTo: returnPath(returnTo) });
+  const onward = await goOn(context, exchange, { step, returnTo: returnPath(returnTo) });
   if (onward === null) throw refused();
   return jsonResponse({ location: onward.location }, onward.setCookies);
 };
@@ -60,14 +71,20 @@ export const postNewPasskeyOptions: Handler = async (context, exchange) => {
   const { linkToken } = await readBody(exchange, newOptionsBody);
   if (linkToken === undefined) {
     const { account } = await requireSignedIn(context, exchange);
-    const { userId, email, name, passkeys } = account;
+    const { userId, email, name, passkeys, passkeyHandle: userHandle } = account;
     const known = passkeys.map((each) => each.id);
-    return jsonResponse(await creationOptions(context, exchange, { holder: { userId }, email, name, known }));
+    const ceremony = { kind: 'register', userId } as const;
+    return jsonResponse(
+      await creationOptions(context, exchange, { ceremony, userHandle, email, name, known }),
+    );
   }
   const link = await context.directory.showLink({ token: linkToken, purpose: 'sign_up' });
   if (link === null) throw linkGone();
+  const { email, name } = link;
+  const ceremony = { kind: 'sign_up', linkToken } as const;
+  const userHandle = handleOfLink(linkToken);
   return jsonResponse(
-    await creationOptions(context, exchange, { ...link, holder: { linkToken }, known: [] }),
+    await creationOptions(context, exchange, { ceremony, userHandle, email, name, known: [] }),
   );
 };
 
@@ -75,63 +92,64 @@ export const postNewPasskey: Handler = async (context, exchange) => {
   const { credential: response, name, linkToken } = await readBody(exchange, newPasskeyBody);
   const client = clientLabel(exchange.request.headers.get('user-agent')) ?? NAME_DEFAULT;
   if (linkToken !== undefined) {
-    const holder = { linkToken };
-    const passkey = await verifyRegistration(context, exchange, { response, holder, name: client });
-    if (passkey === null) throw refused();
-    const signUp = { token: linkToken, credential: { kind: 'passkey', passkey } } as const;
+    const ceremony = { kind: 'sign_up', linkToken } as const;
+    const made = await verifyRegistration(context, exchange, { response, ceremony, name: client });
+    if (made === null) throw refused();
+    const credential = { kind: 'passkey', ...made, userHandle: handleOfLink(linkToken) } as const;
     const named = name === undefined ? {} : { name: name.trim() };
-    const onward = await finishSignUp(context, exchange, { ...signUp, ...named });
+    const onward = await finishSignUp(context, exchange, { token: linkToken, credential, ...named });
     return jsonResponse({ location: onward.location }, onward.setCookies);
   }
   const signedIn = await requireSignedIn(context, exchange);
-  const holder = { userId: signedIn.account.userId };
-  const passkey = await verifyRegistration(context, exchange, {
+  const { account } = signedIn;
+  const made = await verifyRegistration(context, exchange, {
     response,
-    holder,
+    ceremony: { kind: 'register', userId: account.userId },
     name: name?.trim() || client,
   });
-  if (passkey === null) throw refused();
-  await context.directory.addPasskey({ scopeId: context.scopeId, ...holder, passkey });
-  tell(context, exchange, signedIn, 'passkey_added');
-  return jsonResponse({ location: authUrl('security', { done: 'passkey_added' }) });
+  if (made === null) throw refused();
+  await context.directory.addPasskey({ ...holderOf(context, signedIn), ...made });
+  tell(context, exchange, account, 'passkey_added');
+  return jsonResponse({ location: SECURITY_PATH }, [noticeCookie(exchange, 'passkey_added')]);
 };
 
-const rename: AccountHandler = async (context, exchange, signedIn) => {
-  const { id, name } = await readForm(exchange.request, ['id', 'name']);
-  const renaming = context.directory.renamePasskey({
-    userId: signedIn.account.userId,
-    id,
-    name: name.trim(),
-  });
-  const renamed = await orRefusal(renaming);
+const rename: AccountHandler<'id' | 'name'> = async (context, exchange, signedIn, { id, name }) => {
+  const renaming = { ...holderOf(context, signedIn), id, name: name.trim() };
+  const renamed = await orRefusal(context.directory.renamePasskey(renaming));
   if ('refusal' in renamed) return conflicting(context, exchange, signedIn, renamed.refusal);
-  return doneAt('passkey_renamed');
+  return doneAt(exchange, 'passkey_renamed');
 };
 
-const remove: AccountHandler = async (context, exchange, signedIn) => {
-  const { id } = await readForm(exchange.request, ['id']);
-  const { userId } = signedIn.account;
-  const removed = await orRefusal(context.directory.removePasskey({ scopeId: context.scopeId, userId, id }));
+const remove: AccountHandler<'id'> = async (context, exchange, signedIn, { id }) => {
+  const removed = await orRefusal(context.directory.removePasskey({ ...holderOf(context, signedIn), id }));
   if (removed !== null) return conflicting(context, exchange, signedIn, removed.refusal);
-  tell(context, exchange, signedIn, 'passkey_removed');
-  return doneAt('passkey_removed');
+  tell(context, exchange, signedIn.account, 'passkey_removed');
+  return doneAt(exchange, 'passkey_removed');
 };
 
-export const postPasskeyRename = forFreshlySignedIn(rename);
-export const postPasskeyRemove = forFreshlySignedIn(remove);
+export const postPasskeyRename = forFreshlySignedInForm(['id', 'name'], rename);
+export const postPasskeyRemove = forFreshlySignedInForm(['id'], remove);
 
 async function readBody<S extends z.ZodType>(exchange: Exchange, schema: S): Promise<z.output<S>> {
   return parseInput('The body', schema, await readJson(exchange.request));
 }
 
-/** Whose passkey it must be: somebody who confirms is known, somebody who signs in is not. */
-async function holderOf(
+/** Who confirms, and is known already; null for somebody who signs in. */
+async function confirming(
   context: ProviderContext,
   exchange: Exchange,
   confirm: true | undefined,
-): Promise<string | undefined> {
-  if (confirm === undefined) return undefined;
-  return (await requireSignedIn(context, exchange, { stale: true })).account.userId;
+): Promise<SignedIn | null> {
+  return confirm === undefined ? null : requireSignedIn(context, exchange, { stale: true });
+}
+
+function ceremonyOf(signedIn: SignedIn | null): Ceremony {
+  return signedIn === null ? { kind: 'sign_in' } : { kind: 'confirm', userId: signedIn.account.userId };
+}
+
+/** What a passkey is to know an account by that has no id yet. The link is not found out from it. */
+function handleOfLink(linkToken: string): string {
+  return createHash('sha256').update(`passkey handle of a sign-up ${linkToken}`).digest('base64url');
 }
 
 /** The same for every reason there is. */

@@ -1,14 +1,15 @@
 /** Choosing a new password when the old one is forgotten. */
 import type { Handler } from '../context.ts';
 import { again, orInvalid, tooMany } from '../form-answers.ts';
-import { noticeMail, resetMail } from '../mails.ts';
+import { resetMail } from '../mails.ts';
+import { tell } from '../notify.ts';
 import { resetFinishPage, resetPage } from '../pages/mail-pages.ts';
 import { findPasswordFault } from '../passwords/password-rules.ts';
 import { readForm } from '../request-body.ts';
 import { pageResponse, redirectTo } from '../responses.ts';
 import { authUrl, returnPath } from '../return-path.ts';
-import { clearShortCookie, RETURN_COOKIE, readShortCookie } from '../short-cookies.ts';
-import { beginSessionAfterAllEnded, goOn } from '../sign-in.ts';
+import { RETURN_COOKIE, readShortCookie } from '../short-cookies.ts';
+import { goOn } from '../sign-in.ts';
 import { deadLink, mailSent, orDeadLink } from './sign-up.ts';
 
 export const showReset: Handler = async (context, exchange) => {
@@ -38,30 +39,38 @@ export const showResetFinish: Handler = async (context, exchange) => {
   const token = exchange.query.get('token') ?? '';
   const link = await context.directory.showLink({ token, purpose: 'reset' });
   if (link === null) return deadLink(context, exchange, 'reset');
-  return pageResponse(context, exchange, resetFinishPage({ token, email: link.email }));
+  return pageResponse(
+    context,
+    exchange,
+    resetFinishPage({ token, email: link.email, passkeys: link.passkeys }),
+  );
 };
 
 export const postResetFinish: Handler = async (context, exchange) => {
   const { appName, origin, request } = exchange;
-  const { scopeId, directory } = context;
-  const { token, password } = await readForm(request, ['token', 'username', 'password']);
+  const { directory } = context;
+  const form = await readForm(request, ['token', 'username', 'password', 'removePasskeys']);
+  const { token, password } = form;
   const link = await directory.showLink({ token, purpose: 'reset' });
   if (link === null) return deadLink(context, exchange, 'reset');
-  const { email, name } = link;
+  const { email, name, passkeys } = link;
+  const removePasskeys = form.removePasskeys !== '';
   const fault = findPasswordFault(password, { email, name, appName });
-  if (fault !== null) return again(context, exchange, resetFinishPage({ token, email, fault }));
+  if (fault !== null)
+    return again(
+      context,
+      exchange,
+      resetFinishPage({ token, email, passkeys, removing: removePasskeys, fault }),
+    );
 
   const hash = await context.hasher.hash(password);
-  const step = await orDeadLink(directory.completeReset({ scopeId, token, hash }));
+  const step = await orDeadLink(
+    directory.completeReset({ ...exchange.attempt, token, hash, removePasskeys }),
+  );
   if (step === null) return deadLink(context, exchange, 'reset');
-  context.post(noticeMail({ appName, origin }, email, 'password_reset'));
-  const returnTo = returnPath(readShortCookie(request.headers, RETURN_COOKIE));
-  if (step.outcome === 'signed_in')
-    return redirectTo(returnTo ?? context.onSuccess, [
-      ...(await beginSessionAfterAllEnded(context, exchange, { account: step.account })),
-      clearShortCookie(RETURN_COOKIE, origin),
-    ]);
-  const onward = await goOn(context, exchange, { step, startedMs: context.now(), returnTo });
+  tell(context, exchange, { email }, 'password_reset');
+  const returnTo = returnPath(readShortCookie(request.headers, RETURN_COOKIE, origin));
+  const onward = await goOn(context, exchange, { step, returnTo });
   return onward === null
     ? redirectTo(authUrl('login', { returnTo }))
     : redirectTo(onward.location, onward.setCookies);

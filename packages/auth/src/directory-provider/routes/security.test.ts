@@ -5,10 +5,13 @@ import {
   logIn,
   openProvider,
   PASSWORD,
+  type ProviderFixture,
   signUp,
   userIdOf,
 } from '../../../test/directory-provider.ts';
-import { MINUTE_MS, OTHER_SCOPE } from '../../../test/support.ts';
+import type { FormBrowser } from '../../../test/directory-provider-browser.ts';
+import { DAY_MS, MINUTE_MS, OTHER_SCOPE, SCOPE, TENANT_A, testRandom } from '../../../test/support.ts';
+import { directoryIssuer } from '../../accounts/contract.ts';
 
 const EMAIL = 'ada@example.com';
 const SECURITY = '/api/auth/security';
@@ -38,11 +41,12 @@ describe('proving once more who one is', () => {
     ['email', { email: 'new@example.com' }],
     ['password', { password: NEW }],
     ['totp', {}],
-    ['totp/enable', { code: '000000', secret: '' }],
+    ['totp/enable', { code: '000000', sealed: '' }],
     ['totp/disable', {}],
     ['recovery-codes', {}],
     ['passkeys/rename', { id: 'x', name: 'y' }],
     ['passkeys/remove', { id: 'x' }],
+    ['delete', { email: 'x' }],
   ] as const;
 
   test.each(guarded)(
@@ -71,7 +75,7 @@ describe('proving once more who one is', () => {
     expect(page).not.toContain('data-passkey');
   });
 
-  test('with the password: the session is another one, fresh, and a second factor is not asked for', async () => {
+  test('with the password: the session is another one, and fresh', async () => {
     const fixture = await openProvider();
     const browser = await signUp(fixture);
     const before = browser.headersFor('/');
@@ -85,8 +89,8 @@ describe('proving once more who one is', () => {
     });
     expect([done.status, done.headers.get('location')]).toEqual([303, SECURITY]);
     expect(await fixture.provider.resolve(before)).toBeNull();
-    expect((await browser.post(`${SECURITY}/password`, { password: NEW })).headers.get('location')).toContain(
-      'done=',
+    expect((await browser.post(`${SECURITY}/password`, { password: NEW })).headers.get('location')).toBe(
+      SECURITY,
     );
   });
 
@@ -116,7 +120,7 @@ describe('the password', () => {
     const [here, elsewhere] = [await signUp(fixture), await logIn(fixture)];
     const old = here.headersFor('/');
     const done = await here.post(`${SECURITY}/password`, { username: EMAIL, password: NEW });
-    expect(done.headers.get('location')).toBe(`${SECURITY}?done=password_changed`);
+    expect(done.headers.get('location')).toBe(SECURITY);
     expect([await isSignedIn(fixture, here), await isSignedIn(fixture, elsewhere)]).toEqual([true, false]);
     expect(await fixture.provider.resolve(old)).toBeNull();
     await fixture.settled();
@@ -152,27 +156,116 @@ describe('the password', () => {
 });
 
 describe('the address', () => {
-  test('changes when the new one was shown to work, and the old one is told', async () => {
+  const NEW_EMAIL = 'ada.king@example.com';
+
+  async function askForChange(fixture: ProviderFixture, browser: FormBrowser, email = NEW_EMAIL) {
+    const asked = await browser.post(`${SECURITY}/email`, { email });
+    expect(asked.headers.get('location')).toBe(SECURITY);
+    await fixture.settled();
+    const mail = fixture.outbox.findLast(({ to }) => to === email);
+    return /[?&]token=([\w-]+)/.exec(mail?.text ?? '')?.[1] ?? '';
+  }
+
+  test('changes when the new one was shown to work, and the old one is told before and after', async () => {
     const fixture = await openProvider();
     const browser = await signUp(fixture);
-    const asked = await browser.post(`${SECURITY}/email`, { email: 'ada.king@example.com' });
-    expect(asked.headers.get('location')).toBe(`${SECURITY}?done=email_sent`);
-    const token = await fixture.mailedToken();
-    expect(fixture.outbox.at(-1)?.to).toBe('ada.king@example.com');
-    const phone = fixture.browser();
-    expect((await phone.get(`/api/auth/email/finish?token=${token}`)).status).toBe(200);
-    expect(await fixture.provider.resolve(browser.headersFor('/'))).toMatchObject({ email: EMAIL });
-    expect((await phone.post('/api/auth/email/finish', { token })).status).toBe(200);
-    expect(await fixture.provider.resolve(browser.headersFor('/'))).toMatchObject({
-      email: 'ada.king@example.com',
+    const token = await askForChange(fixture, browser);
+    expect(fixture.outbox.at(-1)).toMatchObject({
+      to: EMAIL,
+      subject: 'Your address is about to change at Fieldwork',
     });
+    expect((await browser.get(`/api/auth/email/finish?token=${token}`)).status).toBe(200);
+    expect(await fixture.provider.resolve(browser.headersFor('/'))).toMatchObject({ email: EMAIL });
+    const done = await browser.post('/api/auth/email/finish', { token });
+    expect(done.headers.get('location')).toBe(SECURITY);
+    expect(await (await browser.get(SECURITY)).text()).toContain('Your address was changed');
+    expect(await fixture.provider.resolve(browser.headersFor('/'))).toMatchObject({ email: NEW_EMAIL });
     await fixture.settled();
     expect(fixture.outbox.at(-1)).toMatchObject({
       to: EMAIL,
       subject: 'Your address was changed at Fieldwork',
     });
-    expect((await phone.post('/api/auth/email/finish', { token })).status).toBe(410);
-    expect(phone.cookies.size).toBe(0);
+    expect((await browser.post('/api/auth/email/finish', { token })).status).toBe(410);
+  });
+
+  test('is not moved by who reads the mail of a mistyped one, signed in or not', async () => {
+    const fixture = await openProvider();
+    const browser = await signUp(fixture);
+    const token = await askForChange(fixture, browser, 'stranger@example.com');
+    const link = `/api/auth/email/finish?token=${token}`;
+    const stranger = fixture.browser();
+    const sent = await stranger.get(link);
+    expect(sent.headers.get('location')).toBe(`/api/auth/login?returnTo=${encodeURIComponent(link)}`);
+    expect((await stranger.post('/api/auth/email/finish', { token })).status).toBe(303);
+    const mallory = await signUp(fixture, 'mallory@example.com');
+    expect((await mallory.get(link)).status).toBe(410);
+    expect((await mallory.post('/api/auth/email/finish', { token })).status).toBe(410);
+    for (const [who, email] of [
+      [browser, EMAIL],
+      [mallory, 'mallory@example.com'],
+    ] as const)
+      expect(await fixture.provider.resolve(who.headersFor('/'))).toMatchObject({ email });
+  });
+
+  test('on another device asks its holder to sign in, and goes on to the link', async () => {
+    const fixture = await openProvider();
+    const token = await askForChange(fixture, await signUp(fixture));
+    const link = `/api/auth/email/finish?token=${token}`;
+    const phone = fixture.browser();
+    const returnTo = new URL((await phone.get(link)).headers.get('location') ?? '', 'https://x').searchParams;
+    fixture.clock.nowMs += 1;
+    const fields = { email: EMAIL, password: PASSWORD, returnTo: returnTo.get('returnTo') ?? '' };
+    const back = await phone.post('/api/auth/login', fields);
+    expect(back.headers.get('location')).toBe(link);
+    expect(await (await phone.get(link)).text()).toContain('Use this address?');
+    fixture.clock.nowMs += 11 * MINUTE_MS;
+    expect((await phone.get(link)).headers.get('location')).toBe(
+      `/api/auth/confirm?returnTo=${encodeURIComponent(link)}`,
+    );
+  });
+
+  test('that somebody else asked for is not changed after everything was ended', async () => {
+    const fixture = await openProvider();
+    const browser = await signUp(fixture);
+    const thief = await logIn(fixture);
+    const token = await askForChange(fixture, thief, 'thief@example.com');
+    await browser.post(`${SECURITY}/sessions/end-all`);
+    fixture.clock.nowMs += 1;
+    const again = await logIn(fixture);
+    expect((await again.post('/api/auth/email/finish', { token })).status).toBe(410);
+    expect(await fixture.provider.resolve(again.headersFor('/'))).toMatchObject({ email: EMAIL });
+  });
+
+  test('is taken back by who had it, without signing in, and whoever took it is out', async () => {
+    const fixture = await openProvider();
+    await signUp(fixture);
+    const thief = await logIn(fixture);
+    await thief.post('/api/auth/email/finish', {
+      token: await askForChange(fixture, thief, 'thief@example.com'),
+    });
+    const token = await fixture.mailedToken();
+    expect(fixture.outbox.at(-1)?.text).toContain('7 days');
+    // What somebody does who wants to keep it.
+    await thief.post(`${SECURITY}/password`, { password: NEW });
+    const further = await askForChange(fixture, thief, 'thief@other.example');
+    await thief.post('/api/auth/email/finish', { token: further });
+    const furtherBack = await fixture.mailedToken();
+
+    const holder = fixture.browser();
+    const link = `/api/auth/email/revert?token=${token}`;
+    for (let i = 0; i < 2; i += 1) expect(await (await holder.get(link)).text()).toContain(EMAIL);
+    expect(await isSignedIn(fixture, thief)).toBe(true);
+    expect((await holder.post('/api/auth/email/revert', { token })).status).toBe(200);
+    expect(await isSignedIn(fixture, thief)).toBe(false);
+    expect((await thief.post('/api/auth/email/revert', { token: furtherBack })).status).toBe(410);
+    expect((await holder.post('/api/auth/email/revert', { token })).status).toBe(410);
+    await holder.post('/api/auth/reset', { email: EMAIL });
+    const reset = await fixture.mailedToken();
+    fixture.clock.nowMs += 1;
+    await holder.post('/api/auth/reset/finish', { token: reset, password: 'mine once again' });
+    expect(await fixture.provider.resolve(holder.headersFor('/'))).toMatchObject({ email: EMAIL });
+    const { items } = await fixture.directory.listIdentityEvents({ limit: 200 });
+    expect(items.map((each) => each.type)).toContain('email_reverted');
   });
 
   test('of somebody else gets the same answer, and its holder a mail without a link to take over', async () => {
@@ -180,10 +273,11 @@ describe('the address', () => {
     await signUp(fixture, 'bea@example.com');
     const browser = await signUp(fixture);
     const asked = await browser.post(`${SECURITY}/email`, { email: ' BEA@example.com' });
-    expect(asked.headers.get('location')).toBe(`${SECURITY}?done=email_sent`);
+    expect(asked.headers.get('location')).toBe(SECURITY);
     await fixture.settled();
-    expect(fixture.outbox.at(-1)).toMatchObject({ to: 'bea@example.com' });
-    expect(fixture.outbox.at(-1)?.text).not.toContain('token=');
+    const [toBea] = fixture.outbox.slice(-2);
+    expect(toBea).toMatchObject({ to: 'bea@example.com' });
+    expect(toBea?.text).not.toContain('token=');
   });
 
   test('that is none is refused beside its field, and too many are limited', async () => {
@@ -191,7 +285,7 @@ describe('the address', () => {
     const browser = await signUp(fixture);
     const refused = await browser.post(`${SECURITY}/email`, { email: 'nobody' });
     expect([refused.status, (await refused.text()).includes('id="email-fault"')]).toEqual([422, true]);
-    for (let i = 0; i < 3; i += 1) await browser.post(`${SECURITY}/email`, { email: 'new@example.com' });
+    for (let i = 0; i < 10; i += 1) await browser.post(`${SECURITY}/email`, { email: 'new@example.com' });
     const limited = await browser.post(`${SECURITY}/email`, { email: 'new@example.com' });
     expect([limited.status, limited.headers.has('retry-after')]).toEqual([429, true]);
   });
@@ -236,7 +330,7 @@ describe('sessions', () => {
     expect((await bea.post(`${SECURITY}/sessions/end`, { sid: newest })).status).toBe(303);
     expect(await isSignedIn(fixture, there)).toBe(true);
     const done = await here.post(`${SECURITY}/sessions/end`, { sid: newest });
-    expect(done.headers.get('location')).toBe(`${SECURITY}?done=session_ended`);
+    expect(done.headers.get('location')).toBe(SECURITY);
     expect([await isSignedIn(fixture, there), await isSignedIn(fixture, here)]).toEqual([false, true]);
     expect((await here.post(`${SECURITY}/sessions/end`, { sid: newest })).status).toBe(303);
   });
@@ -259,10 +353,8 @@ describe('sessions', () => {
     const stolen = here.headersFor('/');
     const [sid = ''] = sidsOn(await (await here.get(SECURITY)).text());
     const done = await here.post(`${SECURITY}/sessions/end`, { sid });
-    expect([done.headers.get('location'), here.cookies.size]).toEqual([
-      '/api/auth/login?returnTo=%2Fapi%2Fauth%2Fsecurity',
-      0,
-    ]);
+    expect(done.headers.get('location')).toBe('/api/auth/login?returnTo=%2Fapi%2Fauth%2Fsecurity');
+    expect(here.cookies.has('sb_session')).toBe(false);
     expect(await fixture.provider.resolve(stolen)).toBeNull();
   });
 
@@ -273,14 +365,10 @@ describe('sessions', () => {
     await here.post(`${SECURITY}/password`, { password: NEW });
     const stolen = [here.headersFor('/'), there.headersFor('/')];
     const done = await here.post(`${SECURITY}/sessions/end-all`);
-    expect([done.headers.get('location'), here.cookies.size]).toEqual([
-      '/api/auth/login?notice=signed_out',
-      0,
-    ]);
+    expect(done.headers.get('location')).toBe('/api/auth/login');
+    expect(here.cookies.has('sb_session')).toBe(false);
     for (const headers of stolen) expect(await fixture.provider.resolve(headers)).toBeNull();
-    expect(await (await here.get('/api/auth/login?notice=signed_out')).text()).toContain(
-      'signed out everywhere',
-    );
+    expect(await (await here.get('/api/auth/login')).text()).toContain('signed out everywhere');
   });
 });
 
@@ -300,12 +388,197 @@ test('the cookie of a session that was ended opens no page and changes nothing',
   await logIn(fixture);
 });
 
-test('what stands in the address is said only when it is a sentence of ours', async () => {
+test('what was done is said once, and by nothing that stands in an address', async () => {
   const fixture = await openProvider();
   const browser = await signUp(fixture);
-  for (const code of ['toString', '__proto__', '<b>x</b>', 'constructor'])
-    expect(await (await browser.get(`${SECURITY}?done=${encodeURIComponent(code)}`)).text()).not.toContain(
-      'role="status"',
-    );
-  expect(await (await browser.get(`${SECURITY}?done=name_saved`)).text()).toContain('Your name was saved.');
+  for (const address of [`${SECURITY}?done=password_changed`, '/api/auth/login?notice=signed_out'])
+    expect(await (await browser.get(address)).text()).not.toContain('role="status"');
+  await browser.post(`${SECURITY}/name`, { name: 'Ada King' });
+  expect(await (await browser.get(SECURITY)).text()).toContain('Your name was saved.');
+  expect(await (await browser.get(SECURITY)).text()).not.toContain('Your name was saved.');
+  for (const code of ['toString', '__proto__', '<b>x</b>', 'constructor']) {
+    const cookie = `${browser.headersFor('/').get('cookie')}; __Host-sb_notice=${encodeURIComponent(code)}`;
+    expect(await (await browser.get(SECURITY, { cookie })).text()).not.toContain('role="status"');
+  }
 });
+
+describe('a request that outlives its session', () => {
+  /** A form whose body is sent later, as a thief would, and what comes of it. */
+  function slow(fixture: ProviderFixture, browser: FormBrowser, path: string) {
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const headers = browser.headersFor(path);
+    headers.set('content-type', 'application/x-www-form-urlencoded');
+    headers.set('origin', browser.origin);
+    headers.set('accept', 'text/html');
+    const init = { method: 'POST', headers, body: readable, duplex: 'half' } as const;
+    const answer = fixture.provider.handle(new Request(browser.origin + path, init));
+    return async (body: string) => {
+      const writer = writable.getWriter();
+      await writer.write(new TextEncoder().encode(body));
+      await writer.close();
+      return (await answer).headers.get('location');
+    };
+  }
+
+  test('changes nothing, however long its body is held back', async () => {
+    const fixture = await openProvider();
+    const victim = await signUp(fixture);
+    const thief = await logIn(fixture);
+    const { account } = await accountOf(fixture, victim);
+    const begun = [
+      ['password', 'password=thief+has+the+last+word'],
+      ['email', 'email=thief%40example.com'],
+      ['totp', ''],
+      ['name', 'name=Thief'],
+      ['delete', 'email=ada%40example.com'],
+    ].map(([name = '', body = '']) => ({ finish: slow(fixture, thief, `${SECURITY}/${name}`), body }));
+    await new Promise((resolve) => setImmediate(resolve));
+    await victim.post('/api/auth/reset', { email: EMAIL });
+    const token = await fixture.mailedToken();
+    fixture.clock.nowMs += MINUTE_MS;
+    const done = await fixture.browser().post('/api/auth/reset/finish', { token, password: NEW });
+    expect(done.status).toBe(303);
+    for (const { finish, body } of begun)
+      expect(await finish(body)).toBe('/api/auth/login?returnTo=%2Fapi%2Fauth%2Fsecurity');
+    expect(await fixture.directory.findAccount({ userId: account.userId })).toEqual(account);
+    fixture.clock.nowMs += 1;
+    await logIn(fixture, EMAIL, { password: NEW });
+  });
+
+  test('changes nothing when the session is ended while the new password is hashed', async () => {
+    const fixture = await openProvider();
+    const victim = await signUp(fixture);
+    const thief = await logIn(fixture);
+    const hasher = {
+      ...fixture.hasher,
+      hash: async (password: string) => {
+        await victim.post(`${SECURITY}/sessions/end-all`);
+        return fixture.hasher.hash(password);
+      },
+    };
+    const slowly = fixture.make({ passwordHasher: hasher });
+    const response = await slowly.handle(formRequest(thief, `${SECURITY}/password`, { password: NEW }));
+    expect(response.headers.get('location')).toContain('/api/auth/login');
+    fixture.clock.nowMs += 1;
+    await logIn(fixture);
+  });
+});
+
+describe('of two who end everything at once', () => {
+  test('the later one wins: the session of the earlier is not live', async () => {
+    const fixture = await openProvider();
+    const first = await signUp(fixture);
+    const { account } = await accountOf(fixture, first);
+    const { directory, clock, hasher } = fixture;
+    for (const overtaken of ['setPassword', 'completeReset'] as const) {
+      clock.nowMs += 1;
+      const thief = await logIn(fixture, EMAIL, { password: overtaken === 'setPassword' ? PASSWORD : NEW });
+      await thief.post('/api/auth/reset', { email: EMAIL });
+      const token = await fixture.mailedToken();
+      const racing = new Proxy(directory, {
+        get: (target, name: string) => async (input: never) => {
+          const method = Reflect.get(target, name) as (input: never) => Promise<unknown>;
+          const answer = await method.call(target, input);
+          if (name !== overtaken) return answer;
+          // A minute is more than any lead that a machine gives itself, and a moment is less.
+          clock.nowMs += 1;
+          const hash = await hasher.hash(NEW);
+          const session = { sid: 'holder', issuedAtMs: clock.nowMs + 1_000 };
+          await directory.setPassword({ scopeId: SCOPE, userId: account.userId, session, hash });
+          clock.nowMs += 1;
+          return answer;
+        },
+      });
+      const provider = fixture.make({ directory: racing });
+      const request =
+        overtaken === 'setPassword'
+          ? formRequest(thief, `${SECURITY}/password`, { password: 'thief changes it first' })
+          : formRequest(thief, '/api/auth/reset/finish', { token, password: 'thief resets it first' });
+      const response = await provider.handle(request);
+      expect([response.status, response.headers.getSetCookie().join().includes('sb_session=ey')]).toEqual([
+        409,
+        false,
+      ]);
+    }
+  });
+
+  test('everything is everything: also what a machine began whose clock is ahead', async () => {
+    const fixture = await openProvider();
+    const here = await signUp(fixture);
+    const now = () => fixture.clock.nowMs + 5_000;
+    const ahead = fixture.make({ runtime: { now, random: testRandom() } });
+    const there = await logIn(fixture, EMAIL, { browser: fixture.browser(ahead) });
+    const issuer = directoryIssuer(TENANT_A);
+    const { account } = await accountOf(fixture, here);
+    const early = { sid: 'early', issuedAtMs: fixture.clock.nowMs + 5_000 };
+    const subject = { issuer, sub: account.userId, email: null, name: null };
+    await fixture.directory.recordSignIn({ scopeId: SCOPE, subject, session: early });
+    await here.post(`${SECURITY}/sessions/end-all`);
+    expect(await fixture.directory.sessionState({ subject, session: early })).toBe('ended');
+    expect(await isSignedIn(fixture, there)).toBe(false);
+    // And whoever signs in again is not kept out by it.
+    await logIn(fixture);
+    const again = await logIn(fixture);
+    expect(await isSignedIn(fixture, again)).toBe(true);
+  });
+});
+
+test('a clock that is set back brings neither a session back nor the proof of who somebody is', async () => {
+  const fixture = await openProvider();
+  const browser = await signUp(fixture);
+  fixture.clock.nowMs -= 10 * MINUTE_MS;
+  expect((await browser.post(`${SECURITY}/totp`)).headers.get('location')).toBe(CONFIRM);
+  fixture.clock.nowMs -= 10 * 365 * DAY_MS;
+  expect(await isSignedIn(fixture, browser)).toBe(false);
+  expect((await browser.get(SECURITY)).status).toBe(303);
+});
+
+describe('deleting the account', () => {
+  test('takes its address typed out, ends its sessions, and leaves nothing to sign in with', async () => {
+    const fixture = await openProvider();
+    const [here, there] = [await signUp(fixture), await logIn(fixture)];
+    const wrong = await here.post(`${SECURITY}/delete`, { email: 'bea@example.com' });
+    expect([wrong.status, (await wrong.text()).includes('id="delete-email-fault"')]).toEqual([422, true]);
+    const done = await here.post(`${SECURITY}/delete`, { email: 'Ada@Example.com' });
+    expect([done.status, here.cookies.has('sb_session')]).toEqual([200, false]);
+    expect(await isSignedIn(fixture, there)).toBe(false);
+    await fixture.settled();
+    expect(fixture.outbox.at(-1)).toMatchObject({
+      to: EMAIL,
+      subject: 'Your account was deleted at Fieldwork',
+    });
+    fixture.clock.nowMs += 1;
+    const fields = { email: EMAIL, password: PASSWORD };
+    expect((await fixture.browser().post('/api/auth/login', fields)).status).toBe(422);
+    const { items } = await fixture.directory.listIdentityEvents({ limit: 1 });
+    expect(items).toMatchObject([{ type: 'sign_in_refused', subject: null }]);
+    // The address is free again.
+    await signUp(fixture);
+  });
+
+  test('of the owner is refused: nobody would be left in charge', async () => {
+    const fixture = await openProvider();
+    const browser = await signUp(fixture);
+    const { account } = await accountOf(fixture, browser);
+    const subject = { issuer: directoryIssuer(TENANT_A), sub: account.userId, email: EMAIL, name: 'Ada' };
+    await fixture.directory.setPendingOwner({ scopeId: SCOPE });
+    await fixture.directory.resolvePrincipal({ scopeId: SCOPE, subject });
+    const refused = await browser.post(`${SECURITY}/delete`, { email: EMAIL });
+    expect([refused.status, (await refused.text()).includes('nobody would be left')]).toEqual([422, true]);
+    expect(await isSignedIn(fixture, browser)).toBe(true);
+  });
+});
+
+async function accountOf(fixture: ProviderFixture, browser: FormBrowser) {
+  const account = await fixture.directory.findAccount({ userId: await userIdOf(fixture, browser) });
+  if (account === null) throw new Error('there is no account');
+  return { account };
+}
+
+/** The form that a browser would send, for another provider than its own. */
+function formRequest(browser: FormBrowser, path: string, fields: Record<string, string>): Request {
+  const headers = browser.headersFor(path);
+  headers.set('origin', browser.origin);
+  headers.set('accept', 'text/html');
+  return new Request(browser.origin + path, { method: 'POST', headers, body: new URLSearchParams(fields) });
+}

@@ -1,21 +1,29 @@
-/** The account page, and what is changed on it: name, address and password. */
+/** The account page, and what is changed on it: name, address and password, or that there is an account at all. */
 import { requireEmailAddress } from '../../accounts/email-address.ts';
 import type { Exchange, ProviderContext } from '../context.ts';
-import { again, orInvalid, tooMany } from '../form-answers.ts';
-import { accountExistsMail, emailChangeMail, noticeMail } from '../mails.ts';
-import { findNotice, type NoticeCode } from '../notices.ts';
+import { again, orInvalid, orRefusal, tooMany } from '../form-answers.ts';
+import { accountExistsMail, emailChangeMail } from '../mails.ts';
+import { type NoticeCode, noticeCookie, takeNotice } from '../notices.ts';
+import { tell } from '../notify.ts';
 import type { PageContent } from '../pages/layout.ts';
+import { messagePage } from '../pages/message-page.ts';
 import { type SecurityFault, securityPage } from '../pages/security-page.ts';
 import { findPasswordFault } from '../passwords/password-rules.ts';
-import { readForm } from '../request-body.ts';
 import { pageResponse, redirectTo } from '../responses.ts';
-import { authUrl } from '../return-path.ts';
-import { beginSessionAfterAllEnded } from '../sign-in.ts';
-import { type AccountHandler, forFreshlySignedIn, forSignedIn, type SignedIn } from '../signed-in.ts';
+import { authUrl, SECURITY_PATH } from '../return-path.ts';
+import { beginSession } from '../sign-in.ts';
+import {
+  type AccountHandler,
+  forFreshlySignedInForm,
+  forSignedIn,
+  forSignedInForm,
+  holderOf,
+  type SignedIn,
+} from '../signed-in.ts';
 
 /** Back to the account page, which says what was done. */
-export function doneAt(notice: NoticeCode, setCookies: readonly string[] = []): Response {
-  return redirectTo(authUrl('security', { done: notice }), setCookies);
+export function doneAt(exchange: Exchange, notice: NoticeCode, setCookies: readonly string[] = []): Response {
+  return redirectTo(SECURITY_PATH, [...setCookies, noticeCookie(exchange, notice)]);
 }
 
 /** The account page of somebody, with what went wrong if something did. */
@@ -34,29 +42,24 @@ export async function accountPage(
 }
 
 const show: AccountHandler = async (context, exchange, signedIn) => {
-  const notice = findNotice(exchange.query.get('done'));
-  return pageResponse(context, exchange, await accountPage(context, signedIn, { notice }));
+  const { notice, setCookies } = takeNotice(exchange);
+  return pageResponse(context, exchange, await accountPage(context, signedIn, { notice }), { setCookies });
 };
 
-const saveName: AccountHandler = async (context, exchange, signedIn) => {
-  const { name } = await readForm(exchange.request, ['name']);
-  const { userId } = signedIn.account;
+const saveName: AccountHandler<'name'> = async (context, exchange, signedIn, { name }) => {
   const typed = name.trim();
-  const renamed = await orInvalid(
-    context.directory.renameAccount({ scopeId: context.scopeId, userId, name: typed === '' ? null : typed }),
-  );
+  const renaming = { ...holderOf(context, signedIn), name: typed === '' ? null : typed };
+  const renamed = await orInvalid(context.directory.renameAccount(renaming));
   if ('outcome' in renamed)
     return faulty(context, exchange, signedIn, { section: 'name', message: renamed.message, typed });
-  return doneAt('name_saved');
+  return doneAt(exchange, 'name_saved');
 };
 
-const changeEmail: AccountHandler = async (context, exchange, signedIn) => {
+const changeEmail: AccountHandler<'email'> = async (context, exchange, signedIn, form) => {
   const { appName, origin } = exchange;
-  const typed = (await readForm(exchange.request, ['email'])).email.trim();
-  const { userId } = signedIn.account;
-  const begun = await orInvalid(
-    context.directory.beginEmailChange({ ...exchange.attempt, userId, email: typed }),
-  );
+  const typed = form.email.trim();
+  const asked = { ...exchange.attempt, ...holderOf(context, signedIn), email: typed };
+  const begun = await orInvalid(context.directory.beginEmailChange(asked));
   if (begun.outcome === 'invalid')
     return faulty(context, exchange, signedIn, { section: 'email', message: begun.message, typed });
   if (begun.outcome === 'limited')
@@ -69,31 +72,54 @@ const changeEmail: AccountHandler = async (context, exchange, signedIn) => {
     const lifetimeMs = begun.expiresAtMs - context.now();
     context.post(emailChangeMail({ appName, origin }, { to: begun.email, url, lifetimeMs }));
   }
-  return doneAt('email_sent');
+  // Before anything changes, so that somebody whose session was stolen can still stop it.
+  tell(context, exchange, signedIn.account, 'email_change_asked');
+  return doneAt(exchange, 'email_sent');
 };
 
-const changePassword: AccountHandler = async (context, exchange, signedIn) => {
-  const { appName, origin } = exchange;
+const changePassword: AccountHandler<'username' | 'password'> = async (
+  context,
+  exchange,
+  signedIn,
+  { password },
+) => {
   const { account, session } = signedIn;
-  const { userId, email, name } = account;
-  const { password } = await readForm(exchange.request, ['username', 'password']);
-  const message = findPasswordFault(password, { email, name, appName });
+  const { email, name } = account;
+  const message = findPasswordFault(password, { email, name, appName: exchange.appName });
   if (message !== null) return faulty(context, exchange, signedIn, { section: 'password', message });
 
   const hash = await context.hasher.hash(password);
-  await context.directory.setPassword({ scopeId: context.scopeId, userId, hash });
-  context.post(noticeMail({ appName, origin }, email, 'password_changed'));
+  const changed = await context.directory.setPassword({ ...holderOf(context, signedIn), hash });
+  tell(context, exchange, account, 'password_changed');
   const { authTimeMs } = session;
-  return doneAt(
-    'password_changed',
-    await beginSessionAfterAllEnded(context, exchange, { account, authTimeMs }),
-  );
+  const renewed = { account, atMs: changed.sessionAtMs, authTimeMs };
+  return doneAt(exchange, 'password_changed', await beginSession(context, exchange, renewed));
+};
+
+const deleteAccount: AccountHandler<'email'> = async (context, exchange, signedIn, form) => {
+  const { account } = signedIn;
+  const typed = form.email.trim();
+  if (typed.toLowerCase() !== account.email) {
+    const message = 'This is not the address of your account.';
+    return faulty(context, exchange, signedIn, { section: 'delete', message, typed });
+  }
+  const deleted = await orRefusal(context.directory.deleteAccount(holderOf(context, signedIn)));
+  if (deleted !== null)
+    return again(context, exchange, await accountPage(context, signedIn, { alert: deleted.refusal }));
+  tell(context, exchange, account, 'account_deleted');
+  const page = messagePage({
+    heading: 'Your account was deleted',
+    sentences: ['Nobody can sign in with it any more, and its sessions are over.'],
+    next: { label: 'Go back', url: context.theme.homeUrl },
+  });
+  return pageResponse(context, exchange, page, { setCookies: context.cookies.clear(exchange.origin) });
 };
 
 export const showSecurity = forSignedIn(show);
-export const postName = forSignedIn(saveName);
-export const postEmail = forFreshlySignedIn(changeEmail);
-export const postPassword = forFreshlySignedIn(changePassword);
+export const postName = forSignedInForm(['name'], saveName);
+export const postEmail = forFreshlySignedInForm(['email'], changeEmail);
+export const postPassword = forFreshlySignedInForm(['username', 'password'], changePassword);
+export const postDelete = forFreshlySignedInForm(['email'], deleteAccount);
 
 async function faulty(
   context: ProviderContext,

@@ -48,7 +48,11 @@ export const showSignUpFinish: Handler = async (context, exchange) => {
   const token = exchange.query.get('token') ?? '';
   const link = await context.directory.showLink({ token, purpose: 'sign_up' });
   if (link === null) return deadLink(context, exchange, 'sign-up');
-  return pageResponse(context, exchange, signUpFinishPage({ ...link, token, appName: exchange.appName }));
+  return pageResponse(
+    context,
+    exchange,
+    signUpFinishPage({ email: link.email, name: link.name, token, appName: exchange.appName }),
+  );
 };
 
 export const postSignUpFinish: Handler = async (context, exchange) => {
@@ -77,11 +81,10 @@ export async function finishSignUp(
   exchange: Exchange,
   input: { readonly token: string; readonly name?: string; readonly credential: NewCredential },
 ): Promise<Onward> {
-  const startedMs = context.now();
-  const account = await context.directory.completeSignUp({ scopeId: context.scopeId, ...input });
-  const returnTo = returnPath(readShortCookie(exchange.request.headers, RETURN_COOKIE));
-  const step = { outcome: 'signed_in', account } as const;
-  const onward = await goOn(context, exchange, { step, startedMs, returnTo });
+  const step = await context.directory.completeSignUp({ scopeId: context.scopeId, ...input });
+  const { headers } = exchange.request;
+  const returnTo = returnPath(readShortCookie(headers, RETURN_COOKIE, exchange.origin));
+  const onward = await goOn(context, exchange, { step, returnTo });
   if (onward === null) throw new TypeError('Somebody who has just made an account is signed in.');
   return onward;
 }

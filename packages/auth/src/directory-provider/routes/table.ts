@@ -2,7 +2,7 @@
 import type { Handler } from '../context.ts';
 import { showScript, showStyle } from './assets.ts';
 import { postConfirm, showConfirm } from './confirm.ts';
-import { postEmailFinish, showEmailFinish } from './email.ts';
+import { postEmailFinish, postEmailRevert, showEmailFinish, showEmailRevert } from './email.ts';
 import { postLogin, showLogin } from './login.ts';
 import { logout } from './logout.ts';
 import {
@@ -15,7 +15,7 @@ import {
 } from './passkeys.ts';
 import { postReset, postResetFinish, showReset, showResetFinish } from './reset.ts';
 import { postSecondFactor, showSecondFactor } from './second-factor.ts';
-import { postEmail, postName, postPassword, showSecurity } from './security.ts';
+import { postDelete, postEmail, postName, postPassword, showSecurity } from './security.ts';
 import { postSessionEnd, postSessionsEndAll } from './sessions.ts';
 import { postSignUp, postSignUpFinish, showSignUp, showSignUpFinish } from './sign-up.ts';
 import { postRecoveryCodes, postTotp, postTotpDisable, postTotpEnable } from './two-step.ts';
@@ -38,12 +38,14 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['reset', { GET: showReset, POST: postReset }],
   ['reset/finish', { GET: showResetFinish, POST: postResetFinish }],
   ['email/finish', { GET: showEmailFinish, POST: postEmailFinish }],
+  ['email/revert', { GET: showEmailRevert, POST: postEmailRevert }],
   ['confirm', { GET: showConfirm, POST: postConfirm }],
   ['logout', { GET: logout, unsafe: true }],
   ['security', { GET: showSecurity }],
   ['security/name', { POST: postName }],
   ['security/email', { POST: postEmail }],
   ['security/password', { POST: postPassword }],
+  ['security/delete', { POST: postDelete }],
   ['security/totp', { POST: postTotp }],
   ['security/totp/enable', { POST: postTotpEnable }],
   ['security/totp/disable', { POST: postTotpDisable }],

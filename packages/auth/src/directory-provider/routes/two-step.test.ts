@@ -2,12 +2,13 @@
 import { describe, expect, test } from 'vitest';
 import {
   isSignedIn,
+  logIn,
   openProvider,
   PASSWORD,
   type ProviderFixture,
   signUp,
 } from '../../../test/directory-provider.ts';
-import { codesOn, secretOn, totpOf, turnOnTotp } from '../../../test/directory-provider-totp.ts';
+import { codesOn, sealedOn, secretOn, totpOf, turnOnTotp } from '../../../test/directory-provider-totp.ts';
 import { MINUTE_MS } from '../../../test/support.ts';
 
 const EMAIL = 'ada@example.com';
@@ -40,7 +41,7 @@ test('set-up shows the secret as a picture and as text, and the recovery codes o
   expect(page.replaceAll(' ', '')).toContain(`<codeclass="secret">${secret}</code>`);
   const code = totpOf(secret, fixture.clock.nowMs);
   const codes = codesOn(
-    await (await browser.post('/api/auth/security/totp/enable', { secret, code })).text(),
+    await (await browser.post('/api/auth/security/totp/enable', { sealed: sealedOn(page), code })).text(),
   );
   expect(codes).toHaveLength(10);
   await fixture.settled();
@@ -56,21 +57,77 @@ test('set-up shows the secret as a picture and as text, and the recovery codes o
 test('a wrong first code shows the same secret again, and turns nothing on', async () => {
   const fixture = await openProvider();
   const browser = await signUp(fixture);
-  const secret = secretOn(await (await browser.post('/api/auth/security/totp')).text());
-  const wrong = await browser.post('/api/auth/security/totp/enable', { secret, code: '000000' });
+  const page = await (await browser.post('/api/auth/security/totp')).text();
+  const sealed = sealedOn(page);
+  const wrong = await browser.post('/api/auth/security/totp/enable', { sealed, code: '000000' });
   const body = await wrong.text();
-  expect([wrong.status, secretOn(body), body.includes('id="code-fault"')]).toEqual([422, secret, true]);
+  expect([wrong.status, secretOn(body), sealedOn(body), body.includes('id="code-fault"')]).toEqual([
+    422,
+    secretOn(page),
+    sealed,
+    true,
+  ]);
   expect(
     (await fixture.browser().post('/api/auth/login', { email: EMAIL, password: PASSWORD })).headers.get(
       'location',
     ),
   ).toBe('/');
-  // What was changed on the way is not shown.
-  const tampered = await browser.post('/api/auth/security/totp/enable', {
-    secret: '"><script>',
-    code: '000000',
+});
+
+test('each tab has its own secret, and takes no other: not one of another account, made up, or an hour old', async () => {
+  const fixture = await openProvider();
+  const browser = await signUp(fixture);
+  const mallory = await signUp(fixture, 'mallory@example.com');
+  const pageOf = async (who: typeof browser) => (await who.post('/api/auth/security/totp')).text();
+  const [one, two, hers] = [await pageOf(browser), await pageOf(browser), await pageOf(mallory)];
+  const enable = (sealed: string, page: string) =>
+    browser.post('/api/auth/security/totp/enable', {
+      sealed,
+      code: totpOf(secretOn(page), fixture.clock.nowMs),
+    });
+  for (const sealed of [sealedOn(hers), secretOn(one), '', 'x'.repeat(200)])
+    expect((await enable(sealed, one)).status).toBe(422);
+  expect((await enable(sealedOn(two), one)).status).toBe(422);
+  expect(codesOn(await (await enable(sealedOn(one), one)).text())).toHaveLength(10);
+  const other = await openProvider();
+  const late = await signUp(other);
+  const page = await pageOf(late);
+  other.clock.nowMs += 61 * MINUTE_MS;
+  const again = other.browser();
+  await again.post('/api/auth/login', { email: EMAIL, password: PASSWORD });
+  const code = totpOf(secretOn(page), other.clock.nowMs);
+  const tooLate = await again.post('/api/auth/security/totp/enable', { sealed: sealedOn(page), code });
+  expect([tooLate.status, (await tooLate.text()).includes('Begin again')]).toEqual([422, true]);
+});
+
+describe('a session from before there was a second factor', () => {
+  test('is over with it, but for the one in this browser, which is another', async () => {
+    const fixture = await openProvider();
+    const owner = await signUp(fixture);
+    const thief = await logIn(fixture);
+    const before = owner.headersFor('/');
+    await turnOnTotp(fixture, owner);
+    expect([await isSignedIn(fixture, thief), await isSignedIn(fixture, owner)]).toEqual([false, true]);
+    expect(await fixture.provider.resolve(before)).toBeNull();
   });
-  expect([tampered.status, (await tampered.text()).includes('<script>')]).toEqual([422, false]);
+
+  test('cannot be made fresh with the password alone: the code or a passkey is asked for', async () => {
+    const { fixture, owner, secret } = await openWithTotp();
+    fixture.clock.nowMs += 60 * MINUTE_MS;
+    const confirmed = await owner.post('/api/auth/confirm', {
+      password: PASSWORD,
+      returnTo: '/api/auth/security',
+    });
+    const next = `${SECOND}?returnTo=%2Fapi%2Fauth%2Fsecurity`;
+    expect(confirmed.headers.get('location')).toBe(next);
+    const disable = () => owner.post('/api/auth/security/totp/disable');
+    expect((await disable()).headers.get('location')).toContain('/api/auth/confirm');
+    const code = totpOf(secret, fixture.clock.nowMs);
+    const done = await owner.post(SECOND, { code, returnTo: '/api/auth/security' });
+    expect(done.headers.get('location')).toBe('/api/auth/security');
+    expect((await disable()).headers.get('location')).toBe('/api/auth/security');
+    expect((await firstFactor(fixture)).location).toBe('/');
+  });
 });
 
 describe('signing in', () => {
@@ -79,17 +136,17 @@ describe('signing in', () => {
     const { browser, location } = await firstFactor(fixture, '/orders');
     expect(location).toBe(`${SECOND}?returnTo=%2Forders`);
     expect(await isSignedIn(fixture, browser)).toBe(false);
-    expect(browser.cookies.get('sb_second_factor')).toMatchObject({
-      path: SECOND,
+    expect(browser.cookies.get('__Host-sb_second_factor')).toMatchObject({
+      path: '/',
       attributes: expect.arrayContaining(['httponly', 'secure', 'samesite=strict', 'max-age=300']),
     });
     const page = await (await browser.get(location ?? '')).text();
     expect(page).toContain('autocomplete="one-time-code"');
-    expect(page).not.toContain(browser.cookies.get('sb_second_factor')?.value);
+    expect(page).not.toContain(browser.cookies.get('__Host-sb_second_factor')?.value);
     const code = totpOf(secret, fixture.clock.nowMs);
     const done = await browser.post(SECOND, { code, returnTo: '/orders' });
     expect([done.status, done.headers.get('location')]).toEqual([303, '/orders']);
-    expect([await isSignedIn(fixture, browser), browser.cookies.has('sb_second_factor')]).toEqual([
+    expect([await isSignedIn(fixture, browser), browser.cookies.has('__Host-sb_second_factor')]).toEqual([
       true,
       false,
     ]);
@@ -112,8 +169,8 @@ describe('signing in', () => {
     for (let i = 0; i < 4; i += 1) await browser.post(SECOND, { code: `00000${i}` });
     const code = totpOf(secret, fixture.clock.nowMs);
     const over = await browser.post(SECOND, { code });
-    expect(over.headers.get('location')).toBe('/api/auth/login?notice=second_factor_expired');
-    expect(browser.cookies.size).toBe(0);
+    expect(over.headers.get('location')).toBe('/api/auth/login');
+    expect(browser.cookies.has('__Host-sb_second_factor')).toBe(false);
     // Another first factor does not buy another five guesses.
     const again = await firstFactor(fixture);
     expect((await again.browser.post(SECOND, { code })).status).toBe(429);
@@ -124,7 +181,7 @@ describe('signing in', () => {
     const { browser } = await firstFactor(fixture);
     fixture.clock.nowMs += 5 * MINUTE_MS;
     const late = await browser.post(SECOND, { code: totpOf(secret, fixture.clock.nowMs) });
-    expect(late.headers.get('location')).toBe('/api/auth/login?notice=second_factor_expired');
+    expect(late.headers.get('location')).toBe('/api/auth/login');
     const page = await browser.get(late.headers.get('location') ?? '');
     expect(await page.text()).toContain('That took too long');
     expect(await isSignedIn(fixture, browser)).toBe(false);
@@ -135,16 +192,19 @@ describe('signing in', () => {
     const browser = fixture.browser();
     expect((await browser.get(SECOND)).headers.get('location')).toBe('/api/auth/login');
     const code = totpOf(secret, fixture.clock.nowMs);
-    for (const cookie of ['', 'sb_second_factor=made-up', 'sb_second_factor=%', 'sb_second_factor=']) {
+    for (const cookie of [
+      '',
+      '__Host-sb_second_factor=made-up',
+      '__Host-sb_second_factor=%',
+      '__Host-sb_second_factor=',
+    ]) {
       const done = await browser.post(SECOND, { code }, { cookie });
-      expect(done.headers.get('location')).toBe('/api/auth/login?notice=second_factor_expired');
+      expect(done.headers.get('location')).toBe('/api/auth/login');
     }
     const { browser: half } = await firstFactor(fixture);
-    const twice = `${half.headersFor(SECOND).get('cookie')}; sb_second_factor=planted`;
-    expect((await half.post(SECOND, { code }, { cookie: twice })).headers.get('location')).toContain(
-      'expired',
-    );
-    expect(await isSignedIn(fixture, half)).toBe(false);
+    // A sibling host can plant one without the prefix, which is nothing to us.
+    const planted = `${half.headersFor(SECOND).get('cookie')}; sb_second_factor=planted`;
+    expect((await half.post(SECOND, { code }, { cookie: planted })).headers.get('location')).toBe('/');
   });
 
   test('a recovery code stands in for the phone, once, as somebody types it', async () => {
@@ -155,6 +215,9 @@ describe('signing in', () => {
     expect(
       (await browser.post(SECOND, { code: ` ${first.toUpperCase().replaceAll('-', ' ')} ` })).status,
     ).toBe(303);
+    // Its holder is told, since a code on paper is easily copied.
+    await fixture.settled();
+    expect(fixture.outbox.at(-1)?.subject).toBe('A recovery code was used at Fieldwork');
     const again = await firstFactor(fixture);
     expect((await again.browser.post(SECOND, { code: first })).status).toBe(422);
     expect(await (await owner.get('/api/auth/security')).text()).toContain('You have 9 recovery codes left');
@@ -176,7 +239,7 @@ test('new recovery codes make the earlier ones void, and their owner is told', a
 test('turned off, the password is enough again, and the owner is told', async () => {
   const { fixture, owner } = await openWithTotp();
   const done = await owner.post('/api/auth/security/totp/disable');
-  expect(done.headers.get('location')).toBe('/api/auth/security?done=totp_disabled');
+  expect(done.headers.get('location')).toBe('/api/auth/security');
   await fixture.settled();
   expect(fixture.outbox.at(-1)?.subject).toBe('Two-step verification was turned off at Fieldwork');
   expect((await firstFactor(fixture)).location).toBe('/');
@@ -187,7 +250,7 @@ test('what the state does not allow is said on the account page', async () => {
   const code = totpOf(secret, fixture.clock.nowMs);
   for (const [path, fields] of [
     ['/api/auth/security/totp', {}],
-    ['/api/auth/security/totp/enable', { secret, code }],
+    ['/api/auth/security/totp/enable', { sealed: '', code }],
   ] as const) {
     const response = await owner.post(path, fields);
     expect([response.status, (await response.text()).includes('class="alert"')]).toEqual([422, true]);

@@ -1,74 +1,78 @@
 /** Two-step verification: setting it up, turning it off, and its recovery codes. */
+import { makeTotpSecret } from '../../accounts/totp.ts';
 import type { Exchange, ProviderContext } from '../context.ts';
 import { again, orInvalid, orRefusal } from '../form-answers.ts';
-import { type Notice, noticeMail } from '../mails.ts';
+import { tell } from '../notify.ts';
 import { recoveryCodesPage, totpSetupPage } from '../pages/totp-pages.ts';
-import { readForm } from '../request-body.ts';
 import { pageResponse } from '../responses.ts';
-import { type AccountHandler, forFreshlySignedIn, type SignedIn } from '../signed-in.ts';
+import { beginSession } from '../sign-in.ts';
+import { type AccountHandler, forFreshlySignedInForm, holderOf, type SignedIn } from '../signed-in.ts';
 import { accountPage, doneAt } from './security.ts';
 
-const BASE32 = /^[A-Z2-7]{16,128}$/;
-
+/**
+ * A secret that is being set up stands in its own page, sealed for the account, and nowhere else: each tab has one, and
+ * nobody can be made to turn on one that somebody else has seen.
+ */
 const begin: AccountHandler = async (context, exchange, signedIn) => {
-  await readForm(exchange.request, []);
-  const { userId, email } = signedIn.account;
-  const begun = await orRefusal(context.directory.beginTotp({ userId }));
-  if ('refusal' in begun) return conflicting(context, exchange, signedIn, begun.refusal);
-  return pageResponse(
-    context,
-    exchange,
-    totpSetupPage({ appName: exchange.appName, email, secret: begun.secret }),
-  );
+  const { account } = signedIn;
+  if (account.totp)
+    return conflicting(context, exchange, signedIn, 'A second factor is in use already. Turn it off first.');
+  const secret = makeTotpSecret(context.random);
+  const { appName } = exchange;
+  const sealed = context.seals.seal(setUpOf(account.userId), `${context.now() + SET_UP_TTL_MS} ${secret}`);
+  return pageResponse(context, exchange, totpSetupPage({ appName, email: account.email, secret, sealed }));
 };
 
-const enable: AccountHandler = async (context, exchange, signedIn) => {
-  const { code, secret } = await readForm(exchange.request, ['code', 'secret']);
-  const { userId, email } = signedIn.account;
-  const { scopeId, directory } = context;
-  const enabled = await orRefusal(orInvalid(directory.enableTotp({ scopeId, userId, code })));
+const SET_UP_TTL_MS = 60 * 60_000;
+
+function setUpOf(userId: string): string[] {
+  return ['totp', userId];
+}
+
+/** The secret of a set-up page of this account, of the last hour. */
+function openSecret({ seals, now }: ProviderContext, userId: string, sealed: string): string | null {
+  const [expiry = '', secret] = seals.open(setUpOf(userId), sealed)?.split(' ') ?? [];
+  return secret !== undefined && now() < Number(expiry) ? secret : null;
+}
+
+const enable: AccountHandler<'code' | 'sealed'> = async (context, exchange, signedIn, form) => {
+  const { code, sealed } = form;
+  const { account, session } = signedIn;
+  const { userId, email } = account;
+  const secret = openSecret(context, userId, sealed);
+  if (secret === null) return conflicting(context, exchange, signedIn, 'That took too long. Begin again.');
+  const enabling = { ...holderOf(context, signedIn), secret, code };
+  const enabled = await orRefusal(orInvalid(context.directory.enableTotp(enabling)));
   if ('refusal' in enabled) return conflicting(context, exchange, signedIn, enabled.refusal);
   if ('outcome' in enabled) {
-    // A secret that was tampered with would be shown to whoever tampered with it, and to nobody else.
-    if (!BASE32.test(secret)) return conflicting(context, exchange, signedIn, enabled.message);
     const { appName } = exchange;
-    return again(context, exchange, totpSetupPage({ appName, email, secret, fault: enabled.message }));
+    const fault = enabled.message;
+    return again(context, exchange, totpSetupPage({ appName, email, secret, sealed, fault }));
   }
-  tell(context, exchange, signedIn, 'totp_enabled');
-  return pageResponse(context, exchange, recoveryCodesPage({ codes: enabled.recoveryCodes }));
+  tell(context, exchange, account, 'totp_enabled');
+  const { authTimeMs } = session;
+  const renewed = { account, atMs: enabled.sessionAtMs, authTimeMs };
+  const setCookies = await beginSession(context, exchange, renewed);
+  return pageResponse(context, exchange, recoveryCodesPage({ codes: enabled.recoveryCodes }), { setCookies });
 };
 
 const disable: AccountHandler = async (context, exchange, signedIn) => {
-  await readForm(exchange.request, []);
-  const { userId } = signedIn.account;
-  await context.directory.disableTotp({ scopeId: context.scopeId, userId });
-  if (signedIn.account.totp) tell(context, exchange, signedIn, 'totp_disabled');
-  return doneAt('totp_disabled');
+  await context.directory.disableTotp(holderOf(context, signedIn));
+  if (signedIn.account.totp) tell(context, exchange, signedIn.account, 'totp_disabled');
+  return doneAt(exchange, 'totp_disabled');
 };
 
 const makeCodes: AccountHandler = async (context, exchange, signedIn) => {
-  await readForm(exchange.request, []);
-  const { userId } = signedIn.account;
-  const made = await orRefusal(context.directory.makeRecoveryCodes({ scopeId: context.scopeId, userId }));
+  const made = await orRefusal(context.directory.makeRecoveryCodes(holderOf(context, signedIn)));
   if ('refusal' in made) return conflicting(context, exchange, signedIn, made.refusal);
-  tell(context, exchange, signedIn, 'recovery_codes_made');
+  tell(context, exchange, signedIn.account, 'recovery_codes_made');
   return pageResponse(context, exchange, recoveryCodesPage({ codes: made.recoveryCodes }));
 };
 
-export const postTotp = forFreshlySignedIn(begin);
-export const postTotpEnable = forFreshlySignedIn(enable);
-export const postTotpDisable = forFreshlySignedIn(disable);
-export const postRecoveryCodes = forFreshlySignedIn(makeCodes);
-
-/** Writes to the holder of the account what was done with it. */
-export function tell(
-  context: ProviderContext,
-  { appName, origin }: Exchange,
-  { account }: SignedIn,
-  notice: Notice,
-): void {
-  context.post(noticeMail({ appName, origin }, account.email, notice));
-}
+export const postTotp = forFreshlySignedInForm([], begin);
+export const postTotpEnable = forFreshlySignedInForm(['code', 'sealed'], enable);
+export const postTotpDisable = forFreshlySignedInForm([], disable);
+export const postRecoveryCodes = forFreshlySignedInForm([], makeCodes);
 
 /** The account page with a sentence about what could not be done. */
 export async function conflicting(

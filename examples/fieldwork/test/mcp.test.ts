@@ -1,0 +1,207 @@
+/** Fieldwork as a model sees it: the same people, the same permissions, the same refusals. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { operations } from '../src/operations.ts';
+import { type House, joinTeam, openStreet, type Street, type Visitor } from './street.ts';
+
+let street: Street;
+beforeEach(async () => {
+  street = await openStreet();
+});
+afterEach(async () => {
+  const { incidents } = street;
+  await street[Symbol.asyncDispose]();
+  expect(incidents).toEqual([]);
+});
+
+const answer = z.object({
+  result: z.object({
+    isError: z.boolean().optional(),
+    structuredContent: z.unknown().optional(),
+    tools: z.array(z.looseObject({ name: z.string() })).optional(),
+    _meta: z.record(z.string(), z.unknown()),
+  }),
+});
+
+/** Sends one request of revision 2026-07-28. */
+function send(
+  visitor: Visitor,
+  method: string,
+  params: { readonly name?: string; readonly [key: string]: unknown } = {},
+  meta: object = {},
+) {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+    ...meta,
+  };
+  return visitor.request(
+    'POST',
+    '/api/mcp',
+    { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } },
+    {
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+      ...(params.name === undefined ? {} : { 'mcp-name': params.name }),
+    },
+  );
+}
+
+async function ask(...given: Parameters<typeof send>) {
+  const response = await send(...given);
+  expect(response.status).toBe(200);
+  return answer.parse(await response.json()).result;
+}
+
+async function call(visitor: Visitor, name: string, input: object, meta?: object) {
+  return ask(visitor, 'tools/call', { name, arguments: input }, meta);
+}
+
+async function toolsOf(visitor: Visitor): Promise<string[]> {
+  const { tools } = await ask(visitor, 'tools/list');
+  return (tools ?? []).map(({ name }) => name).sort();
+}
+
+const withId = z.looseObject({ id: z.string() });
+async function idOf(result: Promise<{ readonly structuredContent?: unknown }>): Promise<string> {
+  return withId.parse((await result).structuredContent).id;
+}
+
+describe('D-11 the tools of fieldwork', () => {
+  test('an owner sees every operation with an address but those kept out', async () => {
+    const ada = await street.signedIn(street.pipes, 'ada', 'Ada');
+    await ada.get('/api/me');
+    const addressed = Object.entries(operations)
+      .filter(([, { http, mcp }]) => http !== undefined && mcp !== false)
+      .map(([name]) => name.replaceAll('/', '_'));
+    expect(await toolsOf(ada)).toEqual(addressed.sort());
+    expect(addressed).toContain('order_note-add');
+  });
+
+  test('a technician sees what an assignment can let him do, and no tool that he could never use', async () => {
+    const ada = await street.signedIn(street.pipes, 'ada');
+    await ada.get('/api/me');
+    const { member: jo, principal } = await joinTeam(street, ada, street.pipes, 'jo', 'technician');
+    const seen = await toolsOf(jo);
+    expect(seen).toEqual([
+      'dashboard_summary',
+      'order_complete',
+      'order_get',
+      'order_list',
+      'order_note-add',
+      'order_note-list',
+      'order_start',
+    ]);
+
+    const customer = await idOf(call(ada, 'customer_create', { name: 'Mill & Co' }));
+    const order = await idOf(call(ada, 'order_create', { customer, title: 'Fix the tap' }));
+    await call(ada, 'order_schedule', {
+      order,
+      from: '2026-03-04T10:00:00.000Z',
+      to: '2026-03-04T12:00:00.000Z',
+    });
+    expect((await call(jo, 'order_get', { order })).isError).toBe(true);
+    await call(ada, 'order_assign', { order, assignee: principal });
+    // All that the assignment gave is on the list, so that the list is never behind the grants.
+    const done = [
+      await call(jo, 'order_get', { order }),
+      await call(jo, 'order_start', { order }),
+      await call(jo, 'order_note-add', { order, text: 'On my way' }),
+      await call(jo, 'order_note-list', { order }),
+      await call(jo, 'order_complete', { order, minutes: 30 }),
+    ];
+    expect(done.map(({ isError }) => isError)).toEqual(done.map(() => undefined));
+  });
+
+  test('a tool that is not listed is refused like its route, and the refusal is in the log', async () => {
+    const ada = await street.signedIn(street.pipes, 'ada');
+    await ada.get('/api/me');
+    const { member: jo, principal } = await joinTeam(street, ada, street.pipes, 'jo', 'technician');
+    const refused = await call(jo, 'customer_create', { name: 'Mine' });
+    expect(refused.isError).toBe(true);
+    expect(refused._meta['freehold/problem']).toMatchObject({ status: 403, code: 'permission_denied' });
+    const { items } = await ada.get<{ items: object[] }>('/api/denials');
+    expect(items).toMatchObject([{ actor: { principal }, operation: 'customer/create' }]);
+    expect(await ada.get('/api/customers')).toMatchObject({ items: [] });
+  });
+
+  test('D-10 a repeated call acts once, over both surfaces alike, and a stale version is refused', async () => {
+    const ada = await street.signedIn(street.pipes, 'ada');
+    await ada.get('/api/me');
+    const key = { 'freehold/idempotencyKey': 'k-1' };
+    const first = await call(ada, 'customer_create', { name: 'Mill & Co' }, key);
+    const second = await call(ada, 'customer_create', { name: 'Mill & Co' }, key);
+    expect(second.structuredContent).toEqual(first.structuredContent);
+    expect(second._meta).toMatchObject({ 'freehold/replayed': true });
+    const overHttp = await ada.request(
+      'POST',
+      '/api/customers',
+      { name: 'Mill & Co' },
+      { 'idempotency-key': 'k-1' },
+    );
+    expect(overHttp.headers.get('idempotency-replayed')).toBe('true');
+    expect(await overHttp.json()).toEqual(first.structuredContent);
+    const other = await call(ada, 'customer_create', { name: 'Another' }, key);
+    expect(other._meta['freehold/problem']).toMatchObject({
+      code: 'conflict',
+      reason: 'idempotency_key_reused',
+    });
+
+    const customer = withId.parse(first.structuredContent).id;
+    const version =
+      first._meta['freehold/version'] ??
+      (await call(ada, 'customer_get', { customer }))._meta['freehold/version'];
+    const rename = (name: string) =>
+      call(ada, 'customer_update', { customer, name }, { 'freehold/ifMatch': version });
+    expect((await rename('Mill')).isError).toBeUndefined();
+    expect((await rename('Mills'))._meta['freehold/problem']).toMatchObject({ code: 'precondition_failed' });
+  });
+});
+
+describe('D-11 who gets to the tools', () => {
+  const refusedAt = (at: House, visitor = street.visitor(at)) => send(visitor, 'tools/list');
+
+  test('nobody who is signed out, no stranger, and nobody of another tenant', async () => {
+    expect((await refusedAt(street.pipes)).status).toBe(401);
+    const ada = await street.signedIn(street.pipes, 'ada', 'Ada');
+    await ada.get('/api/me');
+    const eve = await street.signedIn(street.pipes, 'eve');
+    expect((await refusedAt(street.pipes, eve)).status).toBe(403);
+    const trespasser = street.visitor(street.sparks, await street.cookieOf(street.pipes, 'ada', 'Ada'));
+    expect((await refusedAt(street.sparks, trespasser)).status).toBe(401);
+  });
+
+  test('another page and another name are refused, signed in or not', async () => {
+    const ada = await street.signedIn(street.pipes, 'ada', 'Ada');
+    await ada.get('/api/me');
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    expect(await ada.refused('POST', '/api/mcp', body, { origin: street.sparks.origin })).toMatchObject({
+      status: 403,
+      reason: 'cross_site',
+    });
+    expect(await ada.refused('POST', '/api/mcp', body, { host: 'evil.example' })).toMatchObject({
+      status: 403,
+      reason: 'foreign_host',
+    });
+  });
+
+  test('a client without a token is told where tokens are made, where the application takes them', async () => {
+    await using tokens = await openStreet(
+      {},
+      {
+        bindings: {
+          AUTH_PROVIDER: 'oidc',
+          OIDC_ISSUER: 'https://issuer.example',
+          OIDC_AUDIENCE: 'fieldwork',
+        },
+        config: {},
+      },
+    );
+    const response = await send(tokens.visitor(tokens.pipes), 'tools/list');
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toBe(
+      `Bearer resource_metadata="${tokens.pipes.origin}/.well-known/oauth-protected-resource"`,
+    );
+  });
+});

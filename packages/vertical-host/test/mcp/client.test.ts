@@ -1,0 +1,222 @@
+/** The official client, of both eras, over a real socket: what people's software sees of a vertical. */
+import { request as httpRequest } from 'node:http';
+import {
+  type InvokeResult,
+  type OperationStub,
+  type OperationTable,
+  PlatformError,
+  problemSchema,
+} from '@freehold/contracts';
+import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Hono } from 'hono';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { MCP_META } from '../../src/mcp/call-meta.ts';
+import { mountOperations } from '../../src/mount-operations.ts';
+import { declare } from '../fixtures.ts';
+import { type Listening, listen } from './listen.ts';
+
+const order = z.strictObject({ id: z.string(), note: z.string().nullable() }).meta({ id: 'Order' });
+
+const operations: OperationTable = {
+  'order/update': declare({
+    input: z.strictObject({ id: z.string(), note: z.string().nullable() }),
+    output: order,
+    entity: ({ id }) => ({ type: 'order', id }),
+    http: { method: 'PATCH', path: '/api/orders/:id' },
+  }),
+  'order/list': declare({
+    input: z.strictObject({ limit: z.int().min(1).max(50).default(10) }),
+    output: z.array(order),
+    http: { method: 'GET', path: '/api/orders' },
+  }),
+  'order/count': declare({
+    input: z.strictObject({}),
+    output: z.int().nullable(),
+    http: { method: 'GET', path: '/api/orders/count' },
+  }),
+};
+
+/** A scope of one order, with versions and remembered answers as the kernel has them. */
+function makeScope(): OperationStub {
+  let version = 1;
+  let note: string | null = null;
+  const answers = new Map<string, InvokeResult>();
+  return {
+    invoke: async ({ operation, input, idempotencyKey, ifMatch }) => {
+      const read = { invocation: null, version: null, replayed: false };
+      if (operation === 'order/list') return { ...read, output: [{ id: 'ord_1', note }] };
+      if (operation === 'order/count') return { ...read, output: null };
+      const known = idempotencyKey === undefined ? undefined : answers.get(idempotencyKey);
+      if (known) return { ...known, replayed: true };
+      if (ifMatch !== undefined && ifMatch !== `evt_${version}`)
+        throw new PlatformError('precondition_failed', 'Somebody else changed this in the meantime.');
+      note = z.object({ note: z.string().nullable() }).parse(input).note;
+      version += 1;
+      const result = {
+        output: { id: 'ord_1', note },
+        invocation: 'inv_1',
+        version: `evt_${version}`,
+        replayed: false,
+      };
+      if (idempotencyKey !== undefined) answers.set(idempotencyKey, result);
+      return result;
+    },
+  };
+}
+
+let server: Listening;
+beforeEach(async () => {
+  const app = new Hono();
+  const scope = makeScope();
+  mountOperations(app, operations, (c) => {
+    if (c.req.header('authorization') !== 'Bearer good')
+      throw new PlatformError('unauthenticated', 'Sign in first.');
+    return scope;
+  });
+  server = await listen((request) => app.fetch(request));
+});
+afterEach(() => server[Symbol.asyncDispose]());
+
+async function connect(mode: 'auto' | 'legacy', token = 'good'): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } });
+  const requestInit = { headers: { authorization: `Bearer ${token}` } };
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${server.origin}/api/mcp`), { requestInit }),
+  );
+  return client;
+}
+
+function problemIn(result: CallToolResult) {
+  return problemSchema.parse(result._meta?.[MCP_META.problem]);
+}
+
+describe.each([
+  ['auto', '2026-07-28'],
+  ['legacy', '2025-11-25'],
+] as const)('D-11 a client that negotiates %s', (mode, revision) => {
+  test('speaks the revision, and is told of tools and nothing else', async () => {
+    const client = await connect(mode);
+    expect(client.getNegotiatedProtocolVersion()).toBe(revision);
+    expect(client.getServerCapabilities()).toEqual({ tools: { listChanged: false } });
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(['order_update', 'order_list', 'order_count']);
+    expect(tools[0]).toMatchObject({
+      annotations: {
+        readOnlyHint: false,
+        destructiveHint: false,
+        idempotentHint: false,
+        openWorldHint: false,
+      },
+    });
+    await client.close();
+  });
+
+  test('finds every answer to fit its output schema, lists and null included', async () => {
+    const client = await connect(mode);
+    // The client has compiled the schemas by now, and refuses answers that do not fit.
+    await client.listTools();
+    const updated = await client.callTool({ name: 'order_update', arguments: { id: 'ord_1', note: 'a' } });
+    expect(updated.structuredContent).toEqual({ id: 'ord_1', note: 'a' });
+    const listed = await client.callTool({ name: 'order_list', arguments: {} });
+    const orders = [{ id: 'ord_1', note: 'a' }];
+    // The older revision knows objects only, and is told so in its tool list.
+    expect(listed.structuredContent).toEqual(mode === 'auto' ? orders : { result: orders });
+    expect(listed.content).toEqual([{ type: 'text', text: JSON.stringify(orders) }]);
+    const counted = await client.callTool({ name: 'order_count', arguments: {} });
+    expect(counted.structuredContent).toEqual(mode === 'auto' ? null : { result: null });
+    await client.close();
+  });
+
+  test('repeats a call by its key, and is told', async () => {
+    const client = await connect(mode);
+    const change = (note: string) =>
+      client.callTool({
+        name: 'order_update',
+        arguments: { id: 'ord_1', note },
+        _meta: { [MCP_META.idempotencyKey]: 'k-1' },
+      });
+    const first = await change('a');
+    expect(first._meta).toMatchObject({ [MCP_META.version]: 'evt_2', [MCP_META.invocation]: 'inv_1' });
+    expect(first._meta).not.toHaveProperty([MCP_META.replayed]);
+    const second = await change('a');
+    expect(second.structuredContent).toEqual(first.structuredContent);
+    expect(second._meta).toMatchObject({ [MCP_META.version]: 'evt_2', [MCP_META.replayed]: true });
+    await client.close();
+  });
+
+  test('states the version it has seen, and a stale one is refused', async () => {
+    const client = await connect(mode);
+    const change = (seen: string) =>
+      client.callTool({
+        name: 'order_update',
+        arguments: { id: 'ord_1', note: 'b' },
+        _meta: { [MCP_META.ifMatch]: seen },
+      });
+    const done = await change('evt_1');
+    expect(done.isError).toBeUndefined();
+    const stale = await change('evt_1');
+    expect(stale.isError).toBe(true);
+    expect(problemIn(stale)).toMatchObject({ code: 'precondition_failed', status: 412 });
+    expect((await change(String(done._meta?.[MCP_META.version]))).isError).toBeUndefined();
+    await client.close();
+  });
+
+  test('asks for a tool that is not there, and is told by the protocol', async () => {
+    const client = await connect(mode);
+    await expect(client.callTool({ name: 'order_drop', arguments: {} })).rejects.toMatchObject({
+      code: -32602,
+    });
+    await client.close();
+  });
+
+  test('makes many calls at once', async () => {
+    const client = await connect(mode);
+    const calls = Array.from({ length: 20 }, () => client.callTool({ name: 'order_list', arguments: {} }));
+    for (const result of await Promise.all(calls)) expect(result.isError).toBeUndefined();
+    await client.close();
+  });
+
+  test('without a token it does not get in', async () => {
+    await expect(connect(mode, 'bad')).rejects.toThrow(/401|unauthori[sz]ed|authoriz/i);
+  });
+});
+
+describe('D-11 DNS rebinding', () => {
+  /** The status of a list that is asked for as a browser would that was led here. */
+  const statusOf = (headers: Record<string, string>) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const sent = httpRequest(
+        `${server.origin}/api/mcp`,
+        {
+          method: 'POST',
+          headers: {
+            'content-type': 'application/json',
+            accept: 'application/json, text/event-stream',
+            authorization: 'Bearer good',
+            ...headers,
+          },
+        },
+        (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        },
+      );
+      sent.on('error', reject);
+      sent.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }));
+    });
+
+  test('a name and a page are let in together, or not at all', async () => {
+    const own = new URL(server.origin).host;
+    const port = new URL(server.origin).port;
+    expect(await statusOf({ host: own })).toBe(200);
+    expect(await statusOf({ host: own, origin: server.origin })).toBe(200);
+    expect(await statusOf({ host: `localhost:${port}`, origin: `http://localhost:${port}` })).toBe(200);
+    expect(await statusOf({ host: 'evil.example', origin: 'http://evil.example' })).toBe(403);
+    expect(await statusOf({ host: `evil.example:${port}` })).toBe(403);
+    expect(await statusOf({ host: own, origin: 'http://evil.example' })).toBe(403);
+    expect(await statusOf({ host: own, origin: 'null' })).toBe(403);
+    expect(await statusOf({ host: own, origin: `http://127.0.0.1:${Number(port) - 1}` })).toBe(403);
+    expect(await statusOf({ host: own, 'sec-fetch-site': 'cross-site' })).toBe(403);
+  });
+});

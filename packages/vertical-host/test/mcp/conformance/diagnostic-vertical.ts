@@ -1,0 +1,114 @@
+/**
+ * A vertical for the official conformance suite: the suite calls its tools by name, and each of them is an operation
+ * here. What the suite wants of a tool and no operation can do is in the baselines beside this file, each with its reason.
+ */
+import {
+  type InvokeResult,
+  type OperationStub,
+  type OperationTable,
+  PlatformError,
+} from '@freehold/contracts';
+import { Hono } from 'hono';
+import { z } from 'zod';
+import { contentBlocks } from '../../../src/mcp/content-blocks.ts';
+import { mountOperations } from '../../../src/mount-operations.ts';
+import { declare } from '../../fixtures.ts';
+
+/** One red point. */
+const PNG =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
+/** A sound file without a sample. */
+const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=';
+
+const text = (words: string) => ({ type: 'text', text: words });
+const image = { type: 'image', data: PNG, mimeType: 'image/png' };
+
+/** Operation → what it answers. */
+const ANSWERS: Readonly<Record<string, () => unknown>> = {
+  'test/simple/text': () => [text('This is a simple text response for testing.')],
+  'test/image/content': () => [image],
+  'test/audio/content': () => [{ type: 'audio', data: WAV, mimeType: 'audio/wav' }],
+  'test/embedded/resource': () => [
+    {
+      type: 'resource',
+      resource: {
+        uri: 'test://embedded-resource',
+        mimeType: 'text/plain',
+        text: 'This is an embedded resource content.',
+      },
+    },
+  ],
+  'test/multiple/content/types': () => [
+    text('Multiple content types test:'),
+    image,
+    {
+      type: 'resource',
+      resource: {
+        uri: 'test://mixed-content-resource',
+        mimeType: 'application/json',
+        text: '{"test":"data","value":123}',
+      },
+    },
+  ],
+  'test/error/handling': () => {
+    throw new PlatformError('conflict', 'This tool intentionally returns an error for testing.');
+  },
+  // The suite watches what else comes down the stream of these, and nothing may.
+  'test/streaming/elicitation': () => [text('An operation asks nothing back.')],
+  'test/logging/tool': () => [text('An operation logs nothing to its caller.')],
+  'test/trigger/tool/change': () => [text('The list of tools stays as it is.')],
+};
+
+const address = z
+  .object({ street: z.string().optional(), city: z.string().optional() })
+  .meta({ id: 'address', $anchor: 'addressDef' });
+
+/** What JSON Schema 2020-12 can say must reach the client as it was declared. */
+const everyKeyword = z
+  .strictObject({
+    name: z.string().optional(),
+    address: address.optional(),
+    contactMethod: z.enum(['phone', 'email']).optional(),
+    phone: z.string().optional(),
+    email: z.string().optional(),
+  })
+  .meta({
+    allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
+    if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
+    else: { required: ['email'] },
+    // Written as data, because an object with a member of this name passes for a promise.
+    ...Object.fromEntries([['then', { required: ['phone'] }]]),
+  });
+
+const diagnosticOperations: OperationTable = {
+  ...Object.fromEntries(
+    Object.keys(ANSWERS).map((name) => [
+      name,
+      declare({
+        input: z.strictObject({}),
+        output: contentBlocks,
+        http: { method: 'POST', path: `/api/${name}` },
+      }),
+    ]),
+  ),
+  json_schema_2020_12_tool: declare({
+    input: everyKeyword,
+    output: z.null(),
+    http: { method: 'POST', path: '/api/json-schema' },
+  }),
+};
+
+/** The vertical behind the mount of production: only its scope is made up. */
+export function diagnosticVertical(): Hono {
+  const app = new Hono();
+  const stub: OperationStub = {
+    invoke: async ({ operation }): Promise<InvokeResult> => ({
+      output: ANSWERS[operation]?.(),
+      invocation: null,
+      version: null,
+      replayed: false,
+    }),
+  };
+  mountOperations(app, diagnosticOperations, () => stub);
+  return app;
+}
