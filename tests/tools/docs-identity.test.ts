@@ -103,7 +103,7 @@ describe('troubleshooting', () => {
     for (const sentence of sentences) expect(part).toContain(`\`${sentence}\``);
     const settings = [...sources.matchAll(/new OidcConfigError\(\s*'(\w+)'/g)].map(([, name = '']) => name);
     expect(settings.length).toBeGreaterThan(5);
-    for (const name of settings) expect(part).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'));
+    for (const name of settings) expect(part).toMatch(new RegExp(`^\\| +\`${name}\` +\\|`, 'm'));
   });
 
   test('every code of mail is explained, and no other', () => {

@@ -64,16 +64,6 @@ export function syncDirectory(path: string): void {
   }
 }
 
-/** Synchronises what a file holds. Never for a database that is open: closing the file would drop SQLite's locks. */
-export function syncFile(path: string): void {
-  const file = openSync(path, 'r+');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
-
 /** Makes a directory, and what is missing above it, durably. */
 export function makeDirectory(path: string): void {
   if (existsSync(path)) return;

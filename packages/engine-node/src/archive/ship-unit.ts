@@ -107,8 +107,9 @@ async function encodeTail(unit: UnitAccess, { log, description }: TailPart): Pro
   const letGo = await unit.holds.take();
   try {
     if (unit.peek()?.history?.mark().log !== log) throw new UnitMoved('the log was emptied');
-    const frames = await log.readFrames(description.first, description.last);
-    return Buffer.concat(encodePart(description, await compress(frames, FAST)));
+    const { first, last } = description;
+    const payload = await log.withFrames(first, last, (frames) => compress(frames, FAST));
+    return Buffer.concat(encodePart(description, payload));
   } finally {
     letGo();
   }

@@ -3,6 +3,7 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Commit } from './bookmark.ts';
 import type { CommitTime } from './commit-times.ts';
+import { borrowBuffer, giveBack } from './frame-buffer.ts';
 import type { PartDescription } from './part.ts';
 import {
   commitFrames,
@@ -44,10 +45,13 @@ export interface LiveLog {
   learnTimes(times: readonly CommitTime[]): void;
   /** Parses the commits up to a frame. */
   catchUp(to: number): void;
+  /** Parses the commits among frames that were read: everything before them must have been parsed. */
+  absorb(frames: Uint8Array, first: number): void;
   /** The last frame of the part that begins at `first`, when the log goes to `to`. */
   endOfPart(first: number, to: number): number;
-  readFrames(first: number, last: number): Promise<Uint8Array>;
-  readFramesSync(first: number, last: number): Uint8Array;
+  /** Reads frames. What they are handed over in is used again afterwards. */
+  withFrames<T>(first: number, last: number, work: (frames: Uint8Array) => Promise<T>): Promise<T>;
+  withFramesSync<T>(first: number, last: number, work: (frames: Uint8Array) => T): T;
   /** What a part of these frames says of itself. They must have been parsed. */
   describe(first: number, last: number): Omit<PartDescription, 'n'>;
   /** Notes that everything to this frame is in segments. */
@@ -85,14 +89,45 @@ export function makeLiveLog(start: LogStart, fallbackMs: () => number): LiveLog 
   const endOfPart = (first: number, to: number): number =>
     Math.min(to, first - 1 + Math.max(1, Math.floor(PART_BYTES_MAX / frameBytes(pageSize))));
 
-  const readFramesSync = (first: number, last: number): Uint8Array => {
-    const file = openSync(path, 'r');
+  const spanOf = (first: number, last: number): { readonly at: number; readonly bytes: number } => {
+    const at = frameOffset(first, pageSize);
+    return { at, bytes: frameOffset(last + 1, pageSize) - at };
+  };
+
+  const withFramesSync = <T>(first: number, last: number, work: (frames: Uint8Array) => T): T => {
+    const { at, bytes } = spanOf(first, last);
+    const frames = borrowBuffer(bytes);
     try {
-      const frames = Buffer.alloc(frameOffset(last + 1, pageSize) - frameOffset(first, pageSize));
-      requireWhole(readSync(file, frames, 0, frames.length, frameOffset(first, pageSize)), frames);
-      return frames;
+      const file = openSync(path, 'r');
+      try {
+        requireWhole(readSync(file, frames, 0, bytes, at), bytes);
+      } finally {
+        closeSync(file);
+      }
+      if (first <= parsed + 1) absorb(frames, first);
+      return work(frames);
     } finally {
-      closeSync(file);
+      giveBack(frames);
+    }
+  };
+
+  const withFrames = async <T>(
+    first: number,
+    last: number,
+    work: (frames: Uint8Array) => Promise<T>,
+  ): Promise<T> => {
+    const { at, bytes } = spanOf(first, last);
+    const frames = borrowBuffer(bytes);
+    try {
+      const file = await open(path, 'r');
+      try {
+        requireWhole((await file.read(frames, 0, bytes, at)).bytesRead, bytes);
+      } finally {
+        await file.close();
+      }
+      return await work(frames);
+    } finally {
+      giveBack(frames);
     }
   };
 
@@ -114,21 +149,13 @@ export function makeLiveLog(start: LogStart, fallbackMs: () => number): LiveLog 
     catchUp: (to) => {
       while (parsed < to) {
         const first = parsed + 1;
-        absorb(readFramesSync(first, endOfPart(first, to)), first);
+        withFramesSync(first, endOfPart(first, to), () => undefined);
       }
     },
+    absorb,
     endOfPart,
-    readFramesSync,
-    readFrames: async (first, last) => {
-      const file = await open(path, 'r');
-      try {
-        const frames = Buffer.alloc(frameOffset(last + 1, pageSize) - frameOffset(first, pageSize));
-        const { bytesRead } = await file.read(frames, 0, frames.length, frameOffset(first, pageSize));
-        return requireWhole(bytesRead, frames);
-      } finally {
-        await file.close();
-      }
-    },
+    withFrames,
+    withFramesSync,
     describe: (first, last) => {
       const inPart = commits.filter(({ frame }) => frame >= first && frame <= last);
       const before = commits.filter(({ frame }) => frame < first).length;
@@ -169,7 +196,6 @@ export function readLogHeader(path: string): WalHeader | null {
   }
 }
 
-function requireWhole(read: number, frames: Uint8Array): Uint8Array {
-  if (read !== frames.length) throw new Error('the write-ahead log is shorter than SQLite says');
-  return frames;
+function requireWhole(read: number, bytes: number): void {
+  if (read !== bytes) throw new Error('the write-ahead log is shorter than SQLite says');
 }

@@ -76,10 +76,10 @@ export function makeSegmentWriter(
     while (log.archivedFrame < to) {
       const first = log.archivedFrame + 1;
       const last = log.endOfPart(first, to);
-      const frames = log.readFramesSync(first, last);
+      const payload = log.withFramesSync(first, last, (frames) => zstdCompressSync(frames, FAST));
       log.catchUp(last);
       const before = joined();
-      const parts = encodePart({ n: part + 1, ...log.describe(first, last) }, zstdCompressSync(frames, FAST));
+      const parts = encodePart({ n: part + 1, ...log.describe(first, last) }, payload);
       const path = stagePath();
       disk.stageSync(path, before ? [before.bytes, ...parts] : parts);
       publish(log, path, last, before?.from ?? null);
@@ -93,8 +93,11 @@ export function makeSegmentWriter(
     const path = stagePath();
     const isOurs = (): boolean => part + 1 === planned && !stopped;
     try {
-      const frames = await log.readFrames(first, last);
-      const payload = await compress(frames, FAST);
+      const payload = await log.withFrames(first, last, async (frames) => {
+        const compressed = await compress(frames, FAST);
+        if (isOurs()) log.absorb(frames, first);
+        return compressed;
+      });
       if (!isOurs()) return;
       log.catchUp(last);
       const before = joined();

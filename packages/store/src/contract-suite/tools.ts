@@ -12,7 +12,7 @@ import { removeContract } from './tools-remove.ts';
 import { rewindContract } from './tools-rewind.ts';
 import { HARD_ROWS, toolsUnit, toolsWorld } from './tools-units.ts';
 
-export { otherToolsUnit, secretUnit, toolsUnit, toolsUnits, toolsWorld } from './tools-units.ts';
+export { toolsUnits } from './tools-units.ts';
 
 /** How an engine lets its tools be tested. */
 export interface ToolsContractSetup {
