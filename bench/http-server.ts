@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { mountOperations } from '@freehold/vertical-host';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
-import { openBare, openNotes } from './notes.ts';
+import { openBareNotes } from './bare-notes.ts';
+import { openNotes } from './notes.ts';
 
 const [kind, directory] = process.argv.slice(2) as ['ours' | 'bare', string];
 const server = createServer(kind === 'ours' ? await ours() : bare());
@@ -22,7 +23,7 @@ async function ours(): Promise<RequestListener> {
 }
 
 function bare(): RequestListener {
-  const write = openBare(join(directory, 'http-bare.sqlite'));
+  const { write } = openBareNotes(join(directory, 'http-bare.sqlite'));
   return (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));

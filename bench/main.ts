@@ -1,19 +1,38 @@
-/** `npm run bench`: one table of ratios, each measured against its peer in this run. Exits with 1 when a target is missed. */
-import { mkdtempSync, rmSync } from 'node:fs';
+/**
+ * `npm run bench`: one table of ratios, each measured against its peer in this run. Exits with 1 when a target is
+ * missed. `npm run bench -- kernel scale` runs only these.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { printTable } from './harness.ts';
-import { benchHttp } from './http.ts';
-import { benchIdentity } from './identity.ts';
-import { benchKernel } from './kernel.ts';
+import { printTable, type Row } from './harness.ts';
+
+/** Loaded when they are run, so that one can be measured without the others. */
+const BENCHES: Readonly<Record<string, (directory: string) => Promise<Row[]>>> = {
+  kernel: async (directory) => (await import('./kernel.ts')).benchKernel(directory),
+  scale: async (directory) => (await import('./scale.ts')).benchScale(directory),
+  copies: async (directory) => (await import('./copies.ts')).benchCopies(directory),
+  http: async (directory) => (await import('./http.ts')).benchHttp(directory),
+  identity: async (directory) => (await import('./identity.ts')).benchIdentity(directory),
+};
+
+const asked = process.argv.slice(2);
+const unknown = asked.find((name) => !Object.hasOwn(BENCHES, name));
+if (unknown !== undefined) {
+  console.error(`there is no benchmark ${unknown}; there are ${Object.keys(BENCHES).join(', ')}`);
+  process.exit(2);
+}
 
 const directory = mkdtempSync(join(tmpdir(), 'freehold-bench-'));
 try {
-  const rows = [
-    ...(await benchKernel(directory)),
-    ...(await benchHttp(directory)),
-    ...(await benchIdentity(directory)),
-  ];
+  const rows: Row[] = [];
+  for (const [name, bench] of Object.entries(BENCHES)) {
+    if (asked.length > 0 && !asked.includes(name)) continue;
+    const own = join(directory, name);
+    mkdirSync(own);
+    rows.push(...(await bench(own)));
+    rmSync(own, { recursive: true });
+  }
   printTable(rows);
   process.exitCode = rows.every((row) => row.met) ? 0 : 1;
 } finally {

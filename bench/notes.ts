@@ -1,29 +1,40 @@
-/** The operation that the benchmarks run, and the same SQL without us. */
-import { randomBytes } from 'node:crypto';
-import { DatabaseSync } from 'node:sqlite';
+/** The vertical that the benchmarks run. The same SQL without us is in `bare-notes.ts`. */
 import type { OperationStub, PrincipalId, ScopeId, TenantId } from '@freehold/contracts';
-import { type NodeEngine, openNodeEngine } from '@freehold/engine-node';
+import { type NodeEngine, type NodeEngineOptions, openNodeEngine } from '@freehold/engine-node';
 import {
   defineOperations,
   defineVertical,
   makeScopeHost,
   makeScopeUnit,
+  type OperationContext,
   operation,
   type ScopeHost,
+  type ScopeStub,
+  type ScopeUnit,
 } from '@freehold/kernel';
 import { z } from 'zod';
 
 export const scopeIdOf = (n: number): ScopeId => `scp_0${String(n).padStart(25, '0')}` as ScopeId;
 export const tenantId = 'tnt_01arz3ndektsv4rrffq69g5fav' as TenantId;
-const principal = 'prn_01arz3ndektsv4rrffq69g5fav' as PrincipalId;
+export const principal = 'prn_01arz3ndektsv4rrffq69g5fav' as PrincipalId;
 
-const vertical = defineVertical({
+const text = z.string().max(200);
+
+function writeNote(ctx: OperationContext, text: string): { note: string } {
+  const note = ctx.newId('not');
+  ctx.sql.run('INSERT INTO notes (id, text) VALUES (?, ?)', note, text);
+  ctx.emit({ type: 'note.written', entity: { type: 'note', id: note }, payload: { length: text.length } });
+  return { note };
+}
+
+const notes = {
   manifest: {
     slug: 'bench',
     name: 'Bench',
     version: '1.0.0',
-    permissions: { 'note.write': 'writing notes' },
+    permissions: { 'note.write': 'writing notes', 'note.index': 'indexing notes' },
     roles: { writer: { name: 'Writer', permissions: ['note.write'] } },
+    services: { indexer: { name: 'Indexer', permissions: ['note.index'] } },
     ownerRole: 'writer',
     entities: { note: {} },
     env: {},
@@ -32,97 +43,102 @@ const vertical = defineVertical({
     {
       version: 1,
       name: 'notes',
-      sql: 'CREATE TABLE notes (id TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID',
+      sql: `CREATE TABLE notes (id TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID;
+        CREATE TABLE indexed (note TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;`,
     },
   ],
   operations: defineOperations({
     'note/write': operation({
       summary: 'Write a note',
-      input: z.strictObject({ text: z.string().max(200) }),
+      input: z.strictObject({ text }),
       output: z.strictObject({ note: z.string() }),
       permission: 'note.write',
-      run: (ctx, { text }) => {
-        const note = ctx.newId('not');
-        ctx.sql.run('INSERT INTO notes (id, text) VALUES (?, ?)', note, text);
-        ctx.emit({
-          type: 'note.written',
-          entity: { type: 'note', id: note },
-          payload: { length: text.length },
-        });
-        return { note };
+      run: (ctx, { text }) => writeNote(ctx, text),
+    }),
+    'note/write-each': operation({
+      summary: 'Write notes, each by an invocation of its own',
+      input: z.strictObject({ texts: z.array(text) }),
+      output: z.strictObject({ written: z.int() }),
+      permission: 'note.write',
+      run: (ctx, { texts }) => {
+        for (const text of texts) ctx.invoke('note/write', { text });
+        return { written: texts.length };
+      },
+    }),
+    'note/write-many': operation({
+      summary: 'Write many notes at once',
+      input: z.strictObject({ text, times: z.int() }),
+      output: z.strictObject({ written: z.int() }),
+      permission: 'note.write',
+      run: (ctx, { text, times }) => {
+        for (let i = 0; i < times; i++) writeNote(ctx, text);
+        return { written: times };
+      },
+    }),
+    'note/index': operation({
+      summary: 'Index a note that was written',
+      input: z.strictObject({ note: z.string() }),
+      output: z.null(),
+      permission: 'note.index',
+      run: (ctx, { note }) => {
+        ctx.sql.run('INSERT INTO indexed (note) VALUES (?)', note);
+        return null;
       },
     }),
   }),
+} satisfies Parameters<typeof defineVertical>[0];
+
+const vertical = defineVertical(notes);
+/** The same, where each note is indexed afterwards. */
+const indexing = defineVertical({
+  ...notes,
+  subscriptions: {
+    index: {
+      on: ['note.written'],
+      as: 'indexer',
+      operation: 'note/index',
+      input: ({ entity }) => ({ note: entity?.id }),
+    },
+  },
 });
 
 export interface Notes {
   readonly engine: NodeEngine;
+  readonly unit: ScopeUnit;
   readonly host: ScopeHost;
+  /** The provisioned scope. */
+  readonly scope: ScopeStub;
+  /** The same, as the one who may write notes in it. */
   readonly stub: OperationStub;
-  readonly operations: typeof vertical.operations;
+  readonly operations: typeof notes.operations;
+}
+
+export interface NotesOptions extends Partial<Omit<NodeEngineOptions, 'dataDirectory' | 'onIncident'>> {
+  /** Whether each note is indexed by a subscription. Default false. */
+  readonly indexing?: boolean;
+}
+
+/** A host of notes without any scope. */
+export function openHost(
+  dataDirectory: string,
+  { indexing: isIndexing = false, ...options }: NotesOptions = {},
+): Pick<Notes, 'engine' | 'unit' | 'host'> {
+  const engine = openNodeEngine({ dataDirectory, onIncident: (error) => console.error(error), ...options });
+  const unit = makeScopeUnit(isIndexing ? indexing : vertical);
+  return { engine, unit, host: makeScopeHost({ engine, unit }) };
 }
 
 /** One provisioned scope and somebody who may write notes in it. */
-export async function openNotes(dataDirectory: string): Promise<Notes> {
-  const engine = openNodeEngine({ dataDirectory, onIncident: (error) => console.error(error) });
-  const host = makeScopeHost({ engine, unit: makeScopeUnit(vertical) });
+export async function openNotes(dataDirectory: string, options?: NotesOptions): Promise<Notes> {
+  const opened = openHost(dataDirectory, options);
+  const { host } = opened;
   const scopeId = scopeIdOf(0);
   await host.provisionScopeLocal({ tenantId, scopeId, name: 'Bench' });
   await host.scope(scopeId).assignRole({ principal, role: 'writer', by: 'platform' });
-  return { engine, host, stub: host.operations(scopeId, principal), operations: vertical.operations };
-}
-
-/** The statements that `note/write` runs, prepared once, on tables of the same shape. */
-export function openBare(path: string): (calls: number) => void {
-  const db = new DatabaseSync(path);
-  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-    CREATE TABLE notes (id TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID;
-    CREATE TABLE invocations (id TEXT PRIMARY KEY, operation TEXT NOT NULL, principal TEXT NOT NULL, parent TEXT, cause TEXT,
-      idempotency_key TEXT, started_at INTEGER NOT NULL, duration_ms INTEGER NOT NULL, outcome TEXT NOT NULL) STRICT, WITHOUT ROWID;
-    CREATE TABLE events (id TEXT PRIMARY KEY, type TEXT NOT NULL, version INTEGER NOT NULL, entity_type TEXT NOT NULL,
-      entity_id TEXT NOT NULL, actor TEXT NOT NULL, operation TEXT NOT NULL, invocation TEXT NOT NULL, cause TEXT,
-      proof TEXT NOT NULL, pii_class TEXT NOT NULL, subject TEXT, payload TEXT, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-    CREATE INDEX events_entity ON events (entity_type, entity_id, id);
-    CREATE INDEX events_invocation ON events (invocation, id);
-    CREATE INDEX events_cause ON events (cause, id) WHERE cause IS NOT NULL;
-    CREATE TABLE assignments (principal TEXT NOT NULL, role TEXT NOT NULL, PRIMARY KEY (principal, role)) STRICT, WITHOUT ROWID;
-    INSERT INTO assignments VALUES ('${principal}', 'writer');`);
-  const begin = db.prepare('BEGIN IMMEDIATE');
-  const commit = db.prepare('COMMIT');
-  const savepoint = db.prepare('SAVEPOINT one');
-  const release = db.prepare('RELEASE one');
-  const role = db.prepare('SELECT role FROM assignments WHERE principal = ?');
-  const note = db.prepare('INSERT INTO notes (id, text) VALUES (?, ?)');
-  const event = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
-  const invocation = db.prepare('INSERT INTO invocations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)');
-  const run = randomBytes(8).toString('hex');
-  let next = 0;
-  return (calls) => {
-    begin.run();
-    for (let i = 0; i < calls; i++) {
-      const id = `${run}${String(next++).padStart(12, '0')}`;
-      savepoint.run();
-      role.get(principal);
-      note.run(`not_${id}`, 'a short note');
-      event.run(
-        `evt_${id}`,
-        'note.written',
-        1,
-        'note',
-        `not_${id}`,
-        principal,
-        'note/write',
-        `inv_${id}`,
-        null,
-        '{"by":"role","role":"writer"}',
-        'none',
-        null,
-        '{"length":12}',
-        Date.now(),
-      );
-      invocation.run(`inv_${id}`, 'note/write', principal, null, null, null, Date.now(), 0, 'done');
-      release.run();
-    }
-    commit.run();
+  return {
+    ...opened,
+    scope: host.scope(scopeId),
+    stub: host.operations(scopeId, principal),
+    operations: vertical.operations as typeof notes.operations,
   };
 }

@@ -1,6 +1,6 @@
 /** What a provider needs of the world, handed in so that tests and engines can choose it. */
 import { PlatformError } from '@freehold/contracts';
-import { type Issuer, makeIssuer } from '@freehold/oidc-rp';
+import { type Issuer, makeIssuer, type OidcError } from '@freehold/oidc-rp';
 
 /** Where the clock, the network and the host names of an application come from. */
 export interface AuthRuntime {
@@ -29,6 +29,11 @@ export interface AuthRuntime {
    * one through to it. Default false.
    */
   readonly backchannelLogout?: boolean;
+  /**
+   * Told of every sign-in, sign-out and logout request that failed, with what only an operator may see: `detail` and
+   * `cause` of the error. People are shown its code alone. Default: nobody is told.
+   */
+  readonly onFailure?: (error: OidcError) => void;
   /** Issuers by URL, so that their metadata and keys are fetched once for many instances. Default: one each. */
   readonly issuer?: (url: string) => Issuer;
 }

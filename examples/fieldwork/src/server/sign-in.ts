@@ -4,6 +4,7 @@
  */
 import {
   AuthConfigError,
+  type AuthRuntime,
   type DirectoryAuthProvider,
   doAuthProvider,
   IDENTITY_CHOICE_KEY,
@@ -43,7 +44,19 @@ export function makeSignIns(
   { host, directory }: Pick<Services, 'host' | 'directory'>,
 ): (c: FieldworkContext) => Promise<SignIn> {
   const { now, random, fetch } = deps;
-  const runtime = { onError: '/', backchannelLogout: true, ...deps.auth, now, random, fetch };
+  const runtime: AuthRuntime = {
+    onError: '/',
+    backchannelLogout: true,
+    // Whoever changed their mind, or came back late, is no incident; an issuer that fails is.
+    onFailure: (error) => {
+      if (error.status >= 500)
+        deps.onIncident(error, { kind: manifest.slug, key: error.code, method: 'sign-in' });
+    },
+    ...deps.auth,
+    now,
+    random,
+    fetch,
+  };
   let cache: { readonly bindings: string; readonly find: InstanceAuthCache } | null = null;
   // Hashing a password is dear on purpose. One hasher bounds how many are hashed at once, for all instances together.
   const passwordHasher = makePasswordHasher({ random });

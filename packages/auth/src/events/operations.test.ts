@@ -1,7 +1,7 @@
 /** The list of identity events. */
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { HOUR_MS, OTHER_SCOPE, openPlatform, person, refusal, SCOPE } from '../../test/support.ts';
+import { HOUR_MS, OTHER_SCOPE, openPlatform, person, refusal, SCOPE, START_MS } from '../../test/support.ts';
 import { identityDirectory } from '../identity-directory/unit.ts';
 import { RECENT_REFUSALS_SQL } from './store.ts';
 
@@ -137,4 +137,17 @@ describe('refusals that strangers can bring about', () => {
     );
     db.close();
   });
+});
+
+test('what happens to a member in the whole tenant is in the list of every scope of theirs, and of no other', async () => {
+  const { directory } = await openPlatform();
+  await directory.setPendingOwner({ scopeId: SCOPE });
+  const ada = person('ada');
+  await directory.resolvePrincipal({ scopeId: SCOPE, subject: ada });
+  await directory.endAllSessions({ issuer: ada.issuer, sub: ada.sub, nowMs: START_MS + 5 });
+  await directory.endAllSessions({ issuer: ada.issuer, sub: 'a stranger', nowMs: START_MS + 5 });
+  const typesIn = async (scopeId: string) =>
+    (await directory.listIdentityEvents({ scopeId })).items.map(({ type }) => type);
+  expect(await typesIn(SCOPE)).toEqual(['all_sessions_ended', 'seat_claimed', 'seat_opened']);
+  expect(await typesIn(OTHER_SCOPE)).toEqual([]);
 });

@@ -74,10 +74,20 @@ export function loadEvents(
       before,
       options.limit,
     );
-  return db.all<EventRow>(
-    `SELECT ${COLUMNS} FROM identity_events WHERE scope_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
-    options.scopeId,
-    before,
-    options.limit,
-  );
+  return db.all<EventRow>(SCOPE_EVENTS_SQL, options.scopeId, before, options.limit);
 }
+
+/**
+ * Those of a scope, and those of the whole tenant that happened to somebody who belongs to the scope: that a member
+ * signed out everywhere concerns every scope of theirs.
+ */
+const SCOPE_EVENTS_SQL = `SELECT * FROM (
+    SELECT * FROM (
+      SELECT ${COLUMNS} FROM identity_events WHERE scope_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3)
+    UNION ALL
+    SELECT * FROM (
+      SELECT ${COLUMNS} FROM identity_events AS e WHERE e.scope_id IS NULL AND e.id < ?2 AND EXISTS (
+        SELECT 1 FROM people AS p JOIN bindings AS b ON b.person_id = p.id
+        WHERE p.issuer = e.issuer AND p.sub = e.sub AND b.scope_id = ?1)
+      ORDER BY id DESC LIMIT ?3)
+  ) ORDER BY id DESC LIMIT ?3`;

@@ -440,3 +440,23 @@ function breakable(directory: IdentityDirectory, failing: { directory: boolean }
     endIssuerSessions: guard(directory.endIssuerSessions),
   };
 }
+
+test('an operator is told why a sign-in failed, and the person only that it did', async () => {
+  const told: { readonly code: string; readonly detail: string }[] = [];
+  const provider = oidcRpAuthProvider({
+    tenantId: 'tnt_1',
+    scopeId: 'scp_1',
+    issuer: 'https://down.example',
+    clientId: 'app',
+    sessionSecret: 'a secret of at least thirty-two bytes',
+    directory: {} as never,
+    runtime: {
+      fetch: () => Promise.reject(new Error('the host is on no list of ours')),
+      onFailure: (error) => told.push(error),
+      onError: '/',
+    },
+  });
+  const response = await provider.handle(new Request('https://app.example/api/auth/login'));
+  expect(response.headers.get('location')).toBe('/?error=issuer_unavailable');
+  expect(told).toMatchObject([{ code: 'issuer_unavailable', cause: expect.anything() }]);
+});

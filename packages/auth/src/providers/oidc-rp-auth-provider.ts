@@ -80,6 +80,7 @@ export function oidcRpAuthProvider(options: OidcRpAuthProviderOptions): Verifyin
     if (previous !== null) await end(previous);
   };
 
+  const told = runtime.onFailure === undefined ? {} : { onFailure: runtime.onFailure };
   const onLogout = async ({ issuer, sub, sid, issuedAtMs, jti }: LogoutToken) =>
     void (await directory.endIssuerSessions({ issuer, sub, idpSid: sid, issuedAtMs, jti }));
 
@@ -96,10 +97,11 @@ export function oidcRpAuthProvider(options: OidcRpAuthProviderOptions): Verifyin
       // Asked first: what begins under a clock that cannot be read would only fail half-way.
       runtime.now();
       if (runtime.backchannelLogout === true && new URL(request.url).pathname === BACKCHANNEL_LOGOUT_PATH)
-        return relyingParty.handleBackchannelLogout(request, { onLogout });
+        return relyingParty.handleBackchannelLogout(request, { onLogout, ...told });
       const response = await relyingParty.handle(request, {
         ...(runtime.onSuccess === undefined ? {} : { onSuccess: runtime.onSuccess }),
         ...(runtime.onError === undefined ? {} : { onError: runtime.onError }),
+        ...told,
         onSignedIn,
         // Awaited before the answer leaves: the next request with the old cookie is nobody's.
         onSignedOut: async ({ session }) => void (await end(session)),
