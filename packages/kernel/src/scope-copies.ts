@@ -20,6 +20,7 @@ import {
   type ScopeRef,
   type ScopeSnapshots,
   type ScopeTables,
+  type ShredReceipt,
   type SnapshotRecord,
   toTimestamp,
 } from '@freehold/contracts';
@@ -45,6 +46,8 @@ export interface ScopeCopiesParts {
   readonly vault: Vault | undefined;
   /** Rejects unless the scope is the tenant's. */
   readonly requireOwned: (ref: ScopeRef) => Promise<unknown>;
+  /** Takes a person out of the scope as it stands. */
+  readonly redact: (ref: ScopeRef, receipt: ShredReceipt) => Promise<void>;
   readonly newSnapshotId: () => string;
   readonly now: () => number;
 }
@@ -62,9 +65,12 @@ export function makeScopeCopies(
   };
 
   /** A state from elsewhere or from before becomes the scope: it must be this tenant's, and hold nobody who was erased. */
-  const admission = async ({ tenantId, scopeId }: ScopeRef): Promise<Admit> => {
+  const admission = async ({
+    tenantId,
+    scopeId,
+  }: ScopeRef): Promise<{ readonly admit: Admit; readonly receipts: readonly ShredReceipt[] }> => {
     const receipts = (await vault?.shredded({ tenantId, scopeId })) ?? [];
-    return (staged: SqlDatabase): void => {
+    const admit = (staged: SqlDatabase): void => {
       const whose = staged.get<{ tenantId: string }>('SELECT tenant_id AS tenantId FROM _spine_scope');
       if (whose?.tenantId !== tenantId)
         throw new PlatformError('validation_failed', 'This is a copy of another tenant’s scope.', {
@@ -73,6 +79,15 @@ export function makeScopeCopies(
       for (const receipt of receipts)
         redactScope({ db: staged, sql: staged, vertical, receipt, nowMs: now() });
     };
+    return { admit, receipts };
+  };
+
+  /** Whoever was erased while the older state was on its way: asked again once it stands. */
+  const redactLatecomers = async (ref: ScopeRef, known: readonly ShredReceipt[]): Promise<void> => {
+    const before = new Set(known.map(({ subject }) => subject));
+    for (const receipt of (await vault?.shredded(ref)) ?? []) {
+      if (!before.has(receipt.subject)) await parts.redact(ref, receipt);
+    }
   };
 
   return {
@@ -85,7 +100,9 @@ export function makeScopeCopies(
     restoreScopeLocal: async ({ format, ...ref }, body): Promise<Restored> => {
       try {
         const tools = await toolsOf(ref);
-        const { tables, rows, undo } = await tools.restore(format, body, await admission(ref));
+        const { admit, receipts } = await admission(ref);
+        const { tables, rows, undo } = await tools.restore(format, body, admit);
+        await redactLatecomers(ref, receipts);
         return { format, tables, rows, undo };
       } catch (error) {
         await body.cancel().catch(() => undefined);
@@ -129,7 +146,9 @@ export function makeScopeCopies(
     rewindScopeLocal: async ({ bookmark, at, ...ref }: RewindRequest): Promise<Rewound> => {
       const tools = await toolsOf(ref);
       const target = bookmark === undefined ? { atMs: Date.parse(at ?? '') } : { bookmark };
-      const reached = await tools.rewind(target, await admission(ref));
+      const { admit, receipts } = await admission(ref);
+      const reached = await tools.rewind(target, admit);
+      await redactLatecomers(ref, receipts);
       return { ...bookmarkOf(reached), undo: reached.undo };
     },
 

@@ -85,6 +85,7 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
     vertical: unit.vertical,
     vault,
     requireOwned: owned,
+    redact: async ({ scopeId }, receipt) => void (await scope(scopeId).redact({ receipt })),
     newSnapshotId: () => newId(ID_PREFIXES.snapshot),
     now,
   });

@@ -130,10 +130,10 @@ test('C-20: after a shred nothing gives the data back, and the receipt stays the
     { $shredded: { at: receipt.shreddedAt } },
     { text: 'about somebody else' },
   ]);
-  // Nor does the answer that was kept for a repeat: the key is free again, and the person is still erased.
+  // Nor does the answer that was kept for a repeat, which acts no second time.
   await expect(note(opened, SECRET, { idempotencyKey: 'once' })).rejects.toMatchObject({
     code: 'conflict',
-    reason: 'subject_shredded',
+    reason: 'idempotency_answer_erased',
   });
 });
 
@@ -165,6 +165,52 @@ test('somebody can be erased who was never heard of, and is then kept out', asyn
     keyDigest: null,
   });
   await expect(note(opened, 'x', {}, 'cus_nobody')).rejects.toMatchObject({ reason: 'subject_shredded' });
+});
+
+test('erasing one person keeps the answers about others: a repeat acts no second time', async () => {
+  await using opened = await openSealed();
+  const call = () => note(opened, 'about somebody else', { idempotencyKey: 'kept' }, 'cus_grace');
+  const { invocation } = await call();
+  await opened.host.shredSubjectLocal({ ...ref, subject });
+  expect(await call()).toMatchObject({ invocation, replayed: true });
+});
+
+test('an operation that gets along with an erased person works with a key as well', async () => {
+  await using opened = await openSealed();
+  const seals = onScenario('seals', (ctx) => ctx.seal(subject, 'name', 'Ada'));
+  const sealed = (await opened.run(owner, 'test/run', { what: seals })).output;
+  await opened.host.shredSubjectLocal({ ...ref, subject });
+  const what = onScenario('reads', (ctx) => ctx.unseal(subject, 'name', sealed as string));
+  const first = await opened.run(owner, 'test/run', { what }, { idempotencyKey: 'read' });
+  expect(first).toMatchObject({ output: null, replayed: false });
+  expect(await opened.run(owner, 'test/run', { what }, { idempotencyKey: 'read' })).toMatchObject({
+    replayed: true,
+  });
+});
+
+test('whoever is erased while an older state is on its way does not come back with it', async () => {
+  await using opened = await openSealed();
+  await opened.run(owner, 'box/pack', { label: subject });
+  await note(opened);
+  const { body } = await opened.host.exportScopeLocal(ref);
+  const copy = new Uint8Array(await new Response(body).arrayBuffer());
+  // The bytes stand still until the person was erased.
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const slow = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      await promise;
+      controller.enqueue(copy);
+      controller.close();
+    },
+  });
+  const restored = opened.host.restoreScopeLocal({ ...ref, format: 'sqlite' }, slow);
+  await new Promise((done) => setTimeout(done, 20));
+  await opened.host.shredSubjectLocal({ ...ref, subject });
+  resolve();
+  await restored;
+  expect(await payloads(opened)).toMatchObject([{ $shredded: {} }]);
+  const what = onScenario('boxes', (ctx) => ctx.sql.all<{ label: string }>('SELECT label FROM boxes').length);
+  expect((await opened.run(owner, 'test/run', { what })).output).toBe(0);
 });
 
 test('the vertical erases its own rows in the same breath', async () => {

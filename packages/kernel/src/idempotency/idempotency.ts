@@ -111,7 +111,9 @@ export function makeIdempotency(db: SqlDatabase, subjectKeys: SubjectKeys) {
     },
 
     /** Keeps the result. @throws TypeError when it is too long to be kept: without it, a repeat would act twice. */
-    store: (call: KeyedCall, result: InvokeResult, subjects: readonly string[]): void => {
+    store: (call: KeyedCall, result: InvokeResult, about: readonly string[]): void => {
+      // Nothing of somebody who was erased can be in the answer: it was not there to be read.
+      const subjects = about.filter((subject) => !subjectKeys.isShredded(subject));
       const text = JSON.stringify(result);
       if (text.length > RESULT_LENGTH_MAX)
         throw new TypeError(

@@ -52,8 +52,7 @@ export function redactScope({
     JSON.stringify({ $shredded: { at: shreddedAt } } satisfies Shredded),
     subject,
   );
-  // Answers that were kept for repeats may hold what was erased.
-  db.run('DELETE FROM _spine_idempotency WHERE subjects IS NOT NULL');
+  // Answers that were kept for repeats stay: they are sealed for the person too, and without them a repeat acts twice.
   vertical.onShred?.({ sql, now: nowMs }, subject);
   db.run(
     `INSERT INTO _spine_shredded (subject, key_digest, shredded_at, at) VALUES (?, ?, ?, ?)

@@ -60,6 +60,11 @@ export function makeSubjectKeys(unit: Pick<UnitContext, 'key' | 'random'>) {
       return { text };
     },
     has: (subject: string): boolean => known.has(subject),
+    /** Whether a person is known to have been erased. */
+    isShredded: (subject: string): boolean => {
+      const found = known.get(subject);
+      return found !== undefined && !(found instanceof Uint8Array);
+    },
     provide: (keys: Readonly<Record<string, SubjectKey>>): null => {
       for (const [subject, found] of Object.entries(keys)) {
         if (known.size >= KEYS_MAX) known.delete(known.keys().next().value as string);
