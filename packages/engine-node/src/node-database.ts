@@ -1,4 +1,5 @@
 /** The `SqlDatabase` port on `node:sqlite`: prepared statements are kept, and a guard watches what is not our own. */
+import { existsSync } from 'node:fs';
 import { constants, DatabaseSync, type StatementSync } from 'node:sqlite';
 import {
   assertBindable,
@@ -224,6 +225,11 @@ export function openNodeDatabase(path: string, options: NodeDatabaseOptions = {}
       connection.exec(`PRAGMA wal_autocheckpoint = ${does ? LOG_FRAMES_DEFAULT : 0}`),
     close: () => connection.close(),
     closeWithLog: () => {
+      // A file that somebody removed has no log to keep.
+      if (!existsSync(path)) {
+        connection.close();
+        return;
+      }
       // Only the last connection empties the log when it closes, and this one cannot, because it cannot write.
       const last = new DatabaseSync(path, { readOnly: true });
       try {

@@ -134,7 +134,7 @@ test('no request makes a 5xx, an error that is no problem, or a call that its sc
   );
   // The generator reaches handlers, and is not all refusals.
   expect(handled).toBeGreaterThan(5);
-});
+}, 60_000);
 
 test('what a GET is told in text is what the schema was given in JSON', async () => {
   const app = new Hono();
