@@ -19,6 +19,9 @@ export interface HistoryDisk {
   stageSync(path: string, parts: readonly Uint8Array[]): void;
   /** Gives a staged file its name, in one step that is durable when this returns. */
   publish(staged: string, path: string): void;
+  /** Gives it its name; durable after {@link syncNames} of its directory. */
+  rename(staged: string, path: string): void;
+  syncNames(directory: string): void;
 }
 
 export const historyDisk: HistoryDisk = {
@@ -44,6 +47,8 @@ export const historyDisk: HistoryDisk = {
     renameSync(staged, path);
     syncDirectory(dirname(path));
   },
+  rename: (staged, path) => renameSync(staged, path),
+  syncNames: (directory) => syncDirectory(directory),
 };
 
 /** Writes a small file whole, in place of whatever had its name. */

@@ -50,6 +50,11 @@ export function requireCopies({ definition }: UnitAccess): void {
   );
 }
 
+/** Whether a unit can be taken back in time. An archive alone keeps no more of the past than leads to the present. */
+export function keepsHistory({ parts, definition }: UnitAccess): boolean {
+  return (parts.historyOf(definition)?.historyMs ?? 0) > 0;
+}
+
 /** @throws PlatformError `unsupported`, reason `history_off`. */
 export function requireHistory(
   { history, files }: OpenedUnit,

@@ -172,6 +172,26 @@ test('a unit that somebody copies or inspects is not closed for want of room, an
   expect(engine.openUnits).toBe(1);
 });
 
+test('closing ends what only reads, and waits for what is being copied', async () => {
+  const { engine, unit, tools, dataDirectory } = openHistory();
+  await unit.addRandom({ bytes: 1_000_000 });
+  const limits = { rowsMax: 10, bytesMax: 1_000, timeMs: 600_000 };
+  const forever = 'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c';
+  const inspecting = expect(tools.inspect({ sql: forever, params: [], ...limits })).rejects.toMatchObject({
+    reason: 'shutting_down',
+  });
+  const copying = tools.snapshot({ id: 'snp_1' });
+  await Promise.resolve();
+  await Promise.resolve();
+  await Promise.all([inspecting, copying.catch(() => undefined), engine.close()]);
+  await expect(tools.inspect({ sql: 'SELECT 1', params: [], ...limits })).rejects.toMatchObject({
+    reason: 'shutting_down',
+  });
+  expect(readdirSync(join(dataDirectory, 'scope-history')).filter((name) => /-wal|-shm/.test(name))).toEqual(
+    [],
+  );
+});
+
 test('a decision that was written down and not carried out is carried out at the next start', async () => {
   const { unit, dataDirectory, engine } = openHistory();
   await unit.add({ note: 'one' });

@@ -79,5 +79,13 @@ function breakable(state: { readonly fails: Error | null }): HistoryDisk {
       requireWhole();
       historyDisk.publish(staged, path);
     },
+    rename: (staged, path) => {
+      requireWhole();
+      historyDisk.rename(staged, path);
+    },
+    syncNames: (directory) => {
+      requireWhole();
+      historyDisk.syncNames(directory);
+    },
   };
 }

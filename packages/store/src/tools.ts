@@ -33,8 +33,8 @@ export interface UnitRestored {
 export interface UnitSnapshot {
   readonly id: string;
   readonly name: string | null;
+  /** How many bytes {@link UnitTools.openSnapshot} hands out, and their SHA-256 in hexadecimal. */
   readonly bytes: number;
-  /** SHA-256 of its bytes, hexadecimal. */
   readonly digest: string;
   readonly bookmark: string | null;
   readonly atMs: number;
@@ -73,36 +73,60 @@ export interface InspectResult {
 export type Admit = (staged: SqlDatabase) => void;
 
 /**
- * The tools of one unit. Members reject with `unsupported`, reason `engine_cannot`, where an engine has no such thing
- * (see its capabilities); with `not_found` for a unit that was never created.
+ * The tools of one unit. Each stands in line: it sees what was called before it. Members reject with
+ * - `unsupported`: `engine_cannot` where an engine has no such thing (see its capabilities); `unit_has_no_copies` for a
+ *   unit whose definition says `copies: 'none'`, which can only be removed; `history_off` where an engine could keep
+ *   history and was told not to;
+ * - `not_found`, `unknown_unit`, for a unit that was never created;
+ * - `unavailable`: `history_damaged` or `snapshot_damaged`, naming the file, which is left as it is; `storage_failed` for
+ *   a full or failing disk; `busy`.
+ * Whatever fails has changed nothing.
  */
 export interface UnitTools {
   /**
-   * A consistent copy. NDJSON is a header line `{ freehold: 1, kind, key, schema: [sql…], tables: [{ name, columns, rows, sha256 }] }`
-   * with counts and digests, one line `{ t: table index, r: [values] }` a row (bytes as `{ $bytes }` base64, integers
-   * beyond the safe ones as `{ $integer }`), and a trailer `{ end: true, sha256 }` over everything before it.
+   * A consistent copy. `sqlite` is a plain database file. `ndjson` is lines of JSON, each with a line end:
+   * - a header `{ freehold: 1, kind, key, schema, tables: [{ name, columns, rows, sha256 }] }`. `schema` holds the
+   *   statements of tables, indexes, views and triggers in the order in which they were made, without SQLite's own.
+   *   `tables` are sorted by name, `sqlite_sequence` among them when it has rows; `columns` are those that can be
+   *   inserted, with `rowid` before them where a table has one that is not a column; `sha256` is over the lines of its
+   *   rows;
+   * - a line `{ t, r }` a row: the table's index and its values, in the order of the rowid or the primary key. A number
+   *   is an INTEGER when it is a safe integer and a REAL otherwise; in a column of REAL affinity a REAL is always a
+   *   plain number. What JSON has no form for is `{ $integer }` or `{ $real }` with the number as text (`Infinity`,
+   *   `-0`, a whole REAL elsewhere), and `{ $bytes }` in base64;
+   * - a trailer `{ end: true, sha256 }` over everything before it.
    */
   export(format: CopyFormat): Promise<UnitCopy>;
   /**
-   * Replaces the whole contents, or changes nothing: the copy is staged, checked (digests, integrity, schema of this
-   * kind, migrations, the definition's `admit`) and put in place at once.
-   * @throws PlatformError `validation_failed`, reason `copy_damaged` or `copy_foreign`.
+   * Replaces the whole contents, or changes nothing: the copy is staged, checked (digests, integrity, foreign keys, the
+   * schema that this kind's migrations make, and nothing of the platform's own beyond it), migrated, admitted by the
+   * definition and by `admit`, and put in place at once. Calls go on meanwhile, on the old state.
+   * @throws PlatformError `validation_failed`, reason `copy_damaged` or `copy_foreign`, and what `admit` throws.
    */
   restore(format: CopyFormat, body: ReadableStream<Uint8Array>, admit?: Admit): Promise<UnitRestored>;
-  /** A named copy beside the unit. */
+  /**
+   * A named copy beside the unit. `id` is made of letters, digits, `_` and `-`.
+   * @throws PlatformError `conflict`, reason `snapshot_exists`.
+   */
   snapshot(options: { readonly id: string; readonly name?: string }): Promise<UnitSnapshot>;
   /** Newest first. */
   snapshots(): Promise<readonly UnitSnapshot[]>;
-  /** @throws PlatformError `not_found`, reason `unknown_snapshot`. */
+  /**
+   * Its bytes were compared with their digest before the first of them is handed out.
+   * @throws PlatformError `not_found`, reason `unknown_snapshot`.
+   */
   openSnapshot(id: string): Promise<UnitCopy>;
+  /** @throws PlatformError `not_found`, reason `unknown_snapshot`. */
   removeSnapshot(id: string): Promise<void>;
+  /** The commits that can be gone back to; `atMs` begins with the last one at or before that moment. */
   bookmarks(query: {
     readonly atMs?: number;
     readonly limit: number;
     readonly cursor?: string;
   }): Promise<BookmarkPage>;
   /**
-   * Takes the unit back to a commit: to a bookmark, or to the last commit at or before a moment.
+   * Takes the unit back to a commit: to a bookmark, or to the last commit at or before a moment. History goes on from
+   * there: the state that was left stays in it, under `undo`.
    * @throws PlatformError `not_found`, reason `unknown_bookmark`, outside the window.
    */
   rewind(

@@ -3,7 +3,7 @@ import { PlatformError } from '@freehold/contracts';
 import { bookmarkOf } from '../history/bookmark.ts';
 import { frameOffset } from '../history/wal.ts';
 import type { OpenedUnit } from '../opened-unit.ts';
-import type { UnitAccess } from '../unit-access.ts';
+import { keepsHistory, type UnitAccess } from '../unit-access.ts';
 import type { CaptureRequest } from './capture.ts';
 import { discard } from './copy-workers.ts';
 
@@ -22,7 +22,7 @@ export async function captureUnit(unit: UnitAccess): Promise<CapturedUnit> {
     opened.unit.drain();
     const { bookmark, ...moment } = opened.history ? momentOf(opened) : emptiedMomentOf(opened);
     await unit.parts.workers.capture({ ...moment, to: path });
-    return { path, bookmark };
+    return { path, bookmark: keepsHistory(unit) ? bookmark : null };
   } catch (error) {
     discard(path);
     throw error;

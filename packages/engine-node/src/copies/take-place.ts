@@ -6,7 +6,7 @@ import { PlatformError } from '@freehold/contracts';
 import { syncDirectory } from '../durable-file.ts';
 import type { CompressedCopy } from '../history/base-writer.ts';
 import { bookmarkOf } from '../history/bookmark.ts';
-import type { UnitAccess } from '../unit-access.ts';
+import { keepsHistory, type UnitAccess } from '../unit-access.ts';
 import { discard } from './copy-workers.ts';
 
 /**
@@ -55,7 +55,7 @@ function swapIn(
     base: { copy, description: { commit, reason, afterPart: before.part } },
   });
   parts.onChange(files);
-  return bookmarkOf(before.commit);
+  return keepsHistory(unit) ? bookmarkOf(before.commit) : null;
 }
 
 /** A log that is still there holds commits that nothing else does, and would be applied to whatever comes. */

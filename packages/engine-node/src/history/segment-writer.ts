@@ -22,8 +22,10 @@ const compress = promisify(zstdCompress);
 export interface SegmentWriter {
   /** The number of the last part. */
   readonly part: number;
-  /** Stores everything up to a frame, and returns when it is durable. */
+  /** Stores everything up to a frame; durable after {@link syncNames}. */
   storeSync(log: LiveLog, to: number): void;
+  /** Makes the names of what was stored durable: to be called before a log is emptied. */
+  syncNames(): void;
   /**
    * Stores one part while the unit goes on, reading, compressing and synchronising elsewhere. Does nothing when
    * {@link storeSync} was there first.
@@ -42,6 +44,8 @@ export function makeSegmentWriter(
 ): SegmentWriter {
   let { part, segment } = start;
   let staged = 0;
+  /** Whether every segment has its name for good. */
+  let isNamed = true;
   let stopped = false;
 
   /** What is written before the new part, when it joins the newest segment. */
@@ -64,12 +68,21 @@ export function makeSegmentWriter(
     const lastSeq = log.commits.findLast(({ frame }) => frame <= last)?.seq ?? log.last.seq;
     const name = segmentName(firstPart, part + 1, lastSeq);
     const path = join(directory, name);
-    disk.publish(stagedAt, path);
+    disk.rename(stagedAt, path);
+    isNamed = false;
     part += 1;
     segment = { path, name, firstPart, lastPart: part, lastSeq };
     log.setArchived(last);
-    // Otherwise the next opening removes it.
-    if (replaced && !isRead()) rmSync(replaced.path, { force: true });
+    if (!replaced) return;
+    // What was joined must not vanish before what it was joined to has its name for good.
+    syncNames();
+    // What somebody reads is removed by the next opening.
+    if (!isRead()) rmSync(replaced.path, { force: true });
+  };
+
+  const syncNames = (): void => {
+    if (!isNamed) disk.syncNames(directory);
+    isNamed = true;
   };
 
   const storeSync = (log: LiveLog, to: number): void => {
@@ -117,6 +130,7 @@ export function makeSegmentWriter(
       return part;
     },
     storeSync,
+    syncNames,
     storePart,
     stop: () => {
       stopped = true;

@@ -26,6 +26,8 @@ import type { WalHeader } from './wal.ts';
 
 /** Of the frames above which the log is emptied, so many are stored on the spot, right before it is. */
 const LAST_FRAMES_PART = 1 / 5;
+/** A log this many times too long is emptied on the spot: whoever writes faster than the disk has to wait for it. */
+const LOG_OVERFLOW = 4;
 /** How often the frames that came in meanwhile are stored in the background before the rest is, on the spot. */
 const ROUNDS_MAX = 4;
 
@@ -183,7 +185,9 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
     frames = counted;
     fresh.push({ frame: counted, atMs: now() });
     onCommit();
-    if (counted >= nextTidyFrames) tidy();
+    if (counted < nextTidyFrames) return;
+    if (counted >= logFramesMax * LOG_OVERFLOW && begun && holds.free) emptyOrLater();
+    tidy();
   };
 
   const isRestarted = (): boolean => log !== null && readLogHeader(files.wal)?.salt !== log.header.salt;
@@ -248,12 +252,19 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
 
   const empty = (): void => {
     storeAll();
+    writer.syncNames();
     dropCommitTimes(files.history);
     if (database.emptyLog('restart')) forgetLog();
     else {
       mayRestart = true;
       nextTidyFrames = frames + logFramesMax;
     }
+  };
+
+  /** Throws when it fails, and is not tried again before the log has grown as much once more. */
+  const emptyOrLater = (): void => {
+    nextTidyFrames = frames + logFramesMax;
+    empty();
   };
 
   const tidy = (): void => {
@@ -280,9 +291,9 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
       await writer.storePart(live, frames);
     }
     // Somebody else may have emptied it meanwhile.
-    if (isDone || !holds.free || frames < logFramesMax) return;
-    empty();
-    if (isRebaseDue(files.history, limits, { lastAtMs: inFile.atMs, nowMs: now() })) await rebase();
+    if (!isDone && holds.free && frames >= logFramesMax) empty();
+    if (!isDone && isRebaseDue(files.history, limits, { lastAtMs: inFile.atMs, nowMs: now() }))
+      await rebase();
   };
 
   const rebase = async (): Promise<void> => {
