@@ -25,6 +25,13 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'sim',
+          include: ['tests/sim/**/*.test.ts'],
+          testTimeout: 120_000,
+        },
+      },
+      {
+        test: {
           name: 'e2e',
           include: ['tests/{e2e,scaffold}/**/*.test.ts'],
           testTimeout: 120_000,

@@ -1,0 +1,78 @@
+/** What a power failure leaves of a commit: SQLite finds all of it or nothing of it, and nothing of what was before is lost. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openNodeDatabase } from '../../../packages/engine-node/src/node-database.ts';
+import { makeRandom } from '../random.ts';
+import { lookInto } from '../reader.ts';
+import { copyDirectory, filesBefore, forget, tear } from './crash-image.ts';
+
+const ROWS = 40;
+
+/** A database with one commit in its log, and another one that the power fails in. */
+function makeFiles(pages: number) {
+  const root = mkdtempSync(join(tmpdir(), 'freehold-sim-'));
+  const directory = join(root, 'before');
+  mkdirSync(directory);
+  const path = join(directory, 'a.sqlite');
+  const database = openNodeDatabase(path);
+  onTestFinished(() => {
+    database.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+  const write = (group: string): void =>
+    database.transact(() => {
+      for (let row = 0; row < ROWS; row++)
+        database.db.run('INSERT INTO t (grp, text) VALUES (?, ?)', group, 'x'.repeat(pages * 100));
+    });
+  database.db.exec('CREATE TABLE t (grp TEXT NOT NULL, text TEXT NOT NULL) STRICT');
+  write('first');
+  const before = filesBefore(path);
+  write('second');
+  return { root, directory, before };
+}
+
+/** How many rows of each group are found on a copy. */
+function rowsIn(copy: string): Record<string, number> {
+  return lookInto(join(copy, 'a.sqlite'), (db) => {
+    expect(db.all('PRAGMA integrity_check')).toMatchObject([{ integrity_check: 'ok' }]);
+    const rows = db.all<{ grp: string; n: number }>('SELECT grp, count(*) AS n FROM t GROUP BY grp');
+    return Object.fromEntries(rows.map(({ grp, n }) => [grp, n]));
+  });
+}
+
+test('a torn commit is whole or absent, and both happen', () => {
+  const { root, directory, before } = makeFiles(1);
+  const random = makeRandom('torn');
+  const found = Array.from({ length: 60 }, (_, i) => {
+    const copy = join(root, `copy-${i}`);
+    copyDirectory(directory, copy);
+    tear(before, directory, copy, random);
+    return rowsIn(copy);
+  });
+  for (const rows of found) expect([{ first: ROWS }, { first: ROWS, second: ROWS }]).toContainEqual(rows);
+  const whole = found.filter((rows) => rows.second === ROWS).length;
+  expect(whole).toBeGreaterThan(5);
+  expect(whole).toBeLessThan(55);
+});
+
+test('so is one whose log was moved into the file at the end of it', () => {
+  // Enough pages for SQLite's own checkpoint, at a thousand frames.
+  const { root, directory, before } = makeFiles(1_500);
+  const random = makeRandom('checkpointed');
+  for (let i = 0; i < 10; i++) {
+    const copy = join(root, `copy-${i}`);
+    copyDirectory(directory, copy);
+    tear(before, directory, copy, random);
+    expect([{ first: ROWS }, { first: ROWS, second: ROWS }]).toContainEqual(rowsIn(copy));
+  }
+});
+
+test('a disk that lies loses the commit', () => {
+  const { root, directory, before } = makeFiles(1);
+  const copy = join(root, 'copy');
+  copyDirectory(directory, copy);
+  forget(before, directory, copy);
+  expect(rowsIn(copy)).toEqual({ first: ROWS });
+});

@@ -1,0 +1,310 @@
+/**
+ * An engine whose every move the simulation chooses: the units of `@freehold/store` over real SQLite files, with group
+ * commit as in production, and with tools that copy files. Its files are laid out as those of the Node engine.
+ */
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { PlatformError } from '@freehold/contracts';
+import {
+  type Admit,
+  assertUnitKey,
+  failureOf,
+  makeStub,
+  migrate,
+  type Outcome,
+  openUnit,
+  type RunningUnit,
+  type UnitDefinition,
+  type UnitMethods,
+  type UnitOptions,
+  type UnitTools,
+  unknownUnit,
+} from '@freehold/store';
+import { type NodeDatabase, openNodeDatabase } from '../../../packages/engine-node/src/node-database.ts';
+import type { EngineParts, EngineUnderTest } from './engine-under-test.ts';
+
+/** Faults of the disk that no unit can see coming. */
+export interface DiskFaults {
+  /** The disk fails while a group is committed, after all of its calls have run. */
+  commitFails(kind: string, key: string): boolean;
+  openFails(kind: string, key: string): boolean;
+}
+
+export interface SimEngineOptions extends EngineParts {
+  /** Puts a task among those that may run now. */
+  readonly schedule: (label: string, task: () => void) => void;
+  readonly faults: DiskFaults;
+  /** Puts something wrong between a unit and its disk: for showing that it is found. */
+  readonly tamper?: (database: NodeDatabase) => NodeDatabase;
+}
+
+interface OpenUnit {
+  readonly database: NodeDatabase;
+  readonly unit: RunningUnit;
+}
+
+export function openSimEngine(options: SimEngineOptions): EngineUnderTest {
+  const { dataDirectory, now, random, schedule, faults, openUnitsMax } = options;
+  const { tamper = (database) => database } = options;
+  const open = new Map<string, OpenUnit>();
+  let isClosed = false;
+
+  const pathOf = (kind: string, key: string) => join(dataDirectory, kind, `${key}.sqlite`);
+
+  const close = (path: string, { unit, database }: OpenUnit): void => {
+    unit.drain();
+    if (!unit.idle) return;
+    open.delete(path);
+    database.close();
+  };
+
+  const openOne = <M extends UnitMethods>(
+    definition: UnitDefinition<M>,
+    key: string,
+    unitOptions: UnitOptions,
+  ): RunningUnit => {
+    const { kind } = definition;
+    const path = pathOf(kind, key);
+    const found = open.get(path);
+    if (found) return found.unit;
+    if (!unitOptions.create && !existsSync(path)) throw unknownUnit(kind);
+    if (faults.openFails(kind, key))
+      throw new PlatformError('unavailable', 'The disk failed.', { reason: 'unit_unreadable' });
+    const first = open.entries().next().value;
+    if (first && open.size >= openUnitsMax) close(...first);
+    mkdirSync(dirname(path), { recursive: true });
+    const database = tamper(openNodeDatabase(path));
+    try {
+      const unit = openUnit(
+        definition,
+        {
+          key,
+          db: database.db,
+          guarded: (guard) => database.guarded(guard),
+          transact: (work) =>
+            database.transact(() => {
+              work();
+              if (faults.commitFails(kind, key)) throw new Error('the disk failed');
+            }),
+          schedule: (task) => schedule(`flush ${kind}/${key.slice(-4)}`, task),
+          now,
+          random,
+          onIncident: () => undefined,
+        },
+        unitOptions,
+      );
+      open.set(path, { database, unit });
+      return unit;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  };
+
+  const call = async <M extends UnitMethods>(
+    definition: UnitDefinition<M>,
+    key: string,
+    unitOptions: UnitOptions,
+    { method, input }: { readonly method: string; readonly input: unknown },
+  ): Promise<Outcome> => {
+    try {
+      if (isClosed) throw new PlatformError('unavailable', 'Shutting down.', { reason: 'shutting_down' });
+      return await openOne(definition, key, unitOptions).call(method, input);
+    } catch (error) {
+      return { ok: false, failure: failureOf(error) };
+    }
+  };
+
+  return {
+    capabilities: { name: 'node', rewind: true },
+    isPaced: true,
+    hasSnapshots: false,
+    unit: (definition, key, unitOptions = {}) => {
+      assertUnitKey(key);
+      return makeStub((method, input) => call(definition, key, unitOptions, { method, input }));
+    },
+    tools: (definition, key) =>
+      makeSimTools({
+        definition,
+        key,
+        path: pathOf(definition.kind, key),
+        directory: join(dataDirectory, 'copies', definition.kind, key),
+        now,
+        turn: (label) => new Promise((resolve) => schedule(`${label} ${key.slice(-4)}`, resolve)),
+        quiesce: () => {
+          const path = pathOf(definition.kind, key);
+          const found = open.get(path);
+          if (found) close(path, found);
+          if (open.has(path)) throw new Error('a tool ran inside of a call');
+        },
+      }),
+    evict: (kind, key) => {
+      const found = open.get(pathOf(kind, key));
+      if (found) close(pathOf(kind, key), found);
+    },
+    abandon: async () => {
+      isClosed = true;
+      for (const { database } of open.values()) database.close();
+      open.clear();
+    },
+    close: async () => {
+      isClosed = true;
+      for (const entry of open) close(...entry);
+    },
+  };
+}
+
+interface CopyRecord {
+  readonly bookmark: string;
+  readonly atMs: number;
+}
+
+/** The tools of one unit. Each closes it, and works on its file between two calls. */
+function makeSimTools<M extends UnitMethods>(parts: {
+  readonly definition: UnitDefinition<M>;
+  readonly key: string;
+  readonly path: string;
+  /** Where its copies are. */
+  readonly directory: string;
+  readonly now: () => number;
+  readonly turn: (label: string) => Promise<void>;
+  readonly quiesce: () => void;
+}): UnitTools {
+  const { definition, key, path, directory, now, turn, quiesce } = parts;
+  const copyPath = (bookmark: string) => join(directory, `${bookmark}.sqlite`);
+
+  const begin = async (label: string): Promise<void> => {
+    await turn(label);
+    if (!existsSync(path)) throw unknownUnit(definition.kind);
+    quiesce();
+    // A crash left a log behind, and nobody has opened the unit since.
+    if (existsSync(`${path}-wal`)) openNodeDatabase(path).close();
+  };
+  /** Where a copy is judged before it takes the unit's place; free of what a crash left there. */
+  const freshStage = (): string => {
+    for (const end of ['', '-wal', '-shm']) rmSync(`${path}.staged${end}`, { force: true });
+    return `${path}.staged`;
+  };
+  const kept = (): CopyRecord[] =>
+    existsSync(directory)
+      ? readdirSync(directory)
+          .filter((name) => name.endsWith('.json'))
+          .sort()
+          .map((name) => JSON.parse(readFileSync(join(directory, name), 'utf8')) as CopyRecord)
+      : [];
+
+  /** Keeps what the unit has now, and names it. The file is closed, so that it is all there is. */
+  const keep = (): CopyRecord => {
+    mkdirSync(directory, { recursive: true });
+    const last = Number(kept().at(-1)?.bookmark.slice(1) ?? 0);
+    const record = { bookmark: `b${String(last + 1).padStart(8, '0')}`, atMs: now() };
+    copyFileSync(path, copyPath(record.bookmark));
+    writeFileSync(join(directory, `${record.bookmark}.json`), JSON.stringify(record));
+    return record;
+  };
+
+  /** Judges a file, and puts it in place. */
+  const install = (staged: string, admit: Admit | undefined): void => {
+    let database: NodeDatabase;
+    try {
+      database = openNodeDatabase(staged);
+    } catch (cause) {
+      throw damaged(cause);
+    }
+    try {
+      const [check] = database.db.all<{ integrity_check: string }>('PRAGMA integrity_check');
+      if (check?.integrity_check !== 'ok') throw damaged(null);
+      database.transact(() => {
+        for (const set of definition.migrations) migrate(database.db, set, { nowMs: now() });
+        definition.admit?.(database.db, key);
+        admit?.(database.db);
+      });
+    } finally {
+      database.close();
+    }
+    renameSync(staged, path);
+  };
+
+  const unsupported = (): never => {
+    throw new PlatformError('unsupported', 'Not in a simulation.', { reason: 'engine_cannot' });
+  };
+
+  return {
+    export: async (format) => {
+      if (format !== 'sqlite') unsupported();
+      await begin('export');
+      const bytes = readFileSync(path);
+      return { format, bookmark: keep().bookmark, body: streamOf(bytes) };
+    },
+    restore: async (format, body, admit) => {
+      if (format !== 'sqlite') unsupported();
+      const bytes = await bytesOf(body);
+      await begin('restore');
+      const staged = freshStage();
+      writeFileSync(staged, bytes);
+      const undo = keep();
+      install(staged, admit);
+      return { tables: 0, rows: 0, undo: undo.bookmark };
+    },
+    bookmarks: async ({ limit }) => {
+      await begin('bookmarks');
+      const current = keep();
+      const items = kept().reverse().slice(0, limit);
+      return { items, nextCursor: null, current, earliest: kept()[0] ?? null };
+    },
+    rewind: async (target, admit) => {
+      await begin('rewind');
+      const records = kept();
+      const record =
+        'bookmark' in target
+          ? records.find(({ bookmark }) => bookmark === target.bookmark)
+          : records.findLast(({ atMs }) => atMs <= target.atMs);
+      if (!record)
+        throw new PlatformError('not_found', 'There is no such bookmark.', { reason: 'unknown_bookmark' });
+      const staged = freshStage();
+      copyFileSync(copyPath(record.bookmark), staged);
+      const undo = keep();
+      install(staged, admit);
+      return { ...record, undo: undo.bookmark };
+    },
+    remove: async () => {
+      await turn('remove');
+      quiesce();
+      rmSync(path, { force: true });
+      rmSync(directory, { recursive: true, force: true });
+    },
+    snapshot: unsupported,
+    snapshots: unsupported,
+    openSnapshot: unsupported,
+    removeSnapshot: unsupported,
+    inspect: unsupported,
+  };
+}
+
+function damaged(cause: unknown): PlatformError {
+  return new PlatformError('validation_failed', 'This copy is damaged.', { reason: 'copy_damaged', cause });
+}
+
+export function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start: (controller) => {
+      controller.enqueue(new Uint8Array(bytes));
+      controller.close();
+    },
+  });
+}
+
+export async function bytesOf(body: ReadableStream<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,302 @@
+/** The shadow of a scope: what each of its methods does to the model, and what it answers. */
+import { canonicalJson, type EntityRef } from '@freehold/contracts';
+import type { SqlDatabase } from '@freehold/store';
+import { nameOf, summary, textOf, type WatchedCall } from '../engine/watch.ts';
+import { BANK } from '../ledger/ledger.ts';
+import {
+  type CallWorld,
+  invoke,
+  ModelFailure,
+  type ModelRequest,
+  makeCallWorld,
+  nothingRecorded,
+  whole,
+} from './calls.ts';
+import { comparable, proofOf, READS, requestRecord, unknownScope } from './reads.ts';
+import { assignRole, projectRoles, revokeRole, setRoles } from './roles.ts';
+import { requireNothingNew, settle } from './settle.ts';
+import { makeShadow, type Shadow, type ShadowParts } from './shadow.ts';
+import {
+  type Difference,
+  difference,
+  MIRRORS,
+  makeScopeState,
+  type ScopeState,
+  sealedDifference,
+} from './state.ts';
+import type { Contents } from './tables.ts';
+import { retryDeadLetter, settleDelivery, work } from './work.ts';
+
+export interface ScopeShadow extends Shadow {
+  readonly state: ScopeState;
+  /** Whoever asked for it was told that this person was erased. */
+  erased(person: string): void;
+  readonly erasedPersons: ReadonlySet<string>;
+  /** Nobody who was erased is back. While an older state is on its way, that is not settled yet. */
+  requireErased(): void;
+}
+
+export interface ScopeShadowParts
+  extends Omit<
+    ShadowParts,
+    'tables' | 'follow' | 'requireNothingLeft' | 'difference' | 'forget' | 'admitted'
+  > {
+  readonly now: () => number;
+  /** A person's key, as the vault's shadow has it. */
+  readonly keyOf: (scopeId: string, person: string) => Uint8Array | 'destroyed' | undefined;
+  /** Whether the outside world has done, at least once, what a delivery is about. */
+  readonly wasDone: (subscriber: string, event: string) => boolean;
+}
+
+interface Receipt {
+  readonly subject: string;
+  readonly keyDigest: string | null;
+  readonly shreddedAt: string;
+}
+
+export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
+  const { unit, judge, now, keyOf, wasDone } = parts;
+  const state = makeScopeState();
+  const keys = new Map<string, 'key' | 'erased'>();
+  const erasedPersons = new Set<string>();
+  // What the vertical's first migration puts there.
+  state.accounts.set(BANK, { id: BANK, balance: 0 });
+  state.tables.commit();
+  const fresh = state.tables.snapshot();
+  state.accounts.delete(BANK);
+  state.tables.commit();
+
+  const requireScope = (): void => {
+    if (!state.scope.has('scope')) throw unknownScope();
+  };
+
+  /** What a method does. Answers what makes its answer, once all ids are known. */
+  const perform = (world: CallWorld, { method, input }: WatchedCall): (() => unknown) => {
+    const read = READS[method];
+    if (read) {
+      const value = read({ state, nowMs: world.nowMs, keys }, input as never);
+      return () => value;
+    }
+    switch (method) {
+      case 'provision': {
+        const { tenantId, name } = input as { tenantId: string; name: string };
+        const existing = state.scope.get('scope');
+        if (existing && existing.tenantId !== tenantId) throw unknownScope();
+        if (!existing) state.scope.set('scope', { tenantId, name });
+        return () => (existing ? 'unchanged' : 'provisioned');
+      }
+      case 'invoke':
+        requireScope();
+        return invoke(world, input as ModelRequest, (denial) => world.recorded.denials.push(denial));
+      case 'work':
+        requireScope();
+        return whole(world, () => work(world));
+      case 'settle': {
+        const given = input as Parameters<typeof settleDelivery>[1];
+        const answer = settleDelivery(world, given);
+        if (answer.settled && !given.error && !wasDone(given.subscriber, given.event))
+          judge.fail('deliveries', `${given.subscriber} is rid of ${given.event}, and nobody has done it`);
+        return () => answer;
+      }
+      case 'retryDeadLetter':
+        return always(retryDeadLetter(world, input as Parameters<typeof retryDeadLetter>[1]));
+      case 'assignRole':
+        return always(assignRole(world, input as never));
+      case 'revokeRole':
+        return always(revokeRole(world, input as never));
+      case 'setRoles':
+        return always(setRoles(world, input as never));
+      case 'projectRoles':
+        return always(projectRoles(world, input as never));
+      case 'check':
+        return always(check(world, input as never));
+      case 'projectSettings': {
+        for (const key of state.settings.keys()) state.settings.delete(key);
+        const { settings } = input as { settings: Record<string, string> };
+        for (const [key, value] of Object.entries(settings)) state.settings.set(key, { key, value });
+        return always(null);
+      }
+      case 'provideKeys': {
+        const provided = input as { keys: Record<string, { key: string } | { shredded: Receipt }> };
+        for (const [person, found] of Object.entries(provided.keys)) {
+          // What comes late must not bring back what was destroyed in the meantime.
+          if (keys.get(person) !== 'erased') keys.set(person, 'key' in found ? 'key' : 'erased');
+        }
+        return always(null);
+      }
+      case 'redact': {
+        const { receipt } = input as { receipt: Receipt };
+        keys.set(receipt.subject, 'erased');
+        redact(state, receipt);
+        return always(null);
+      }
+      case 'settlePlatformRequest':
+        return settleRequest(world, input as never);
+      default:
+        throw new Error(`the model knows no method ${method}`);
+    }
+  };
+
+  const follow = (call: WatchedCall, db: SqlDatabase): void => {
+    const { outcome } = call;
+    if (!outcome) return;
+    const what = `${nameOf(unit)}.${call.method} ${textOf(call.input)}`;
+    const world = makeCallWorld({ state, nowMs: now(), keys });
+    const mark = state.tables.mark();
+    let make: (() => unknown) | null = null;
+    let failure: ModelFailure | null = null;
+    try {
+      make = perform(world, call);
+    } catch (error) {
+      if (!(error instanceof ModelFailure)) throw error;
+      failure = error;
+      state.tables.rollback(mark);
+    }
+    if (failure) {
+      const expected = `${failure.code}/${failure.reason}`;
+      const found = outcome.ok ? summary(outcome) : `${outcome.failure.code}/${outcome.failure.reason ?? ''}`;
+      if (
+        found !== expected &&
+        !(failure.code === 'validation_failed' && found.startsWith('validation_failed/'))
+      )
+        judge.fail('outcome', `${what} came to ${found} instead of ${expected}`);
+      if (world.recorded.denials.length === 0) return;
+      // One that is not written down comes here as well, before it is undone.
+      if (!call.hasWritten) judge.fail('denials', `${what} was refused, and the refusal is not written down`);
+      const { denials } = world.recorded;
+      settle({ ...world, recorded: { ...nothingRecorded(), denials } }, db, judge, what);
+      return;
+    }
+    if (!outcome.ok) throw judge.fail('outcome', `${what} came to ${summary(outcome)} instead of a success`);
+    settle(world, db, judge, what, call.method === 'work');
+    const expected = canonicalJson(comparable(make?.() ?? null));
+    const value = call.method === 'work' ? claimsOf(outcome.value) : outcome.value;
+    const found = canonicalJson(comparable(value ?? null));
+    if (found !== expected)
+      judge.fail(
+        call.method === 'work' || call.method === 'settle' ? 'deliveries' : 'outcome',
+        `${what} answered ${found} instead of ${expected}`,
+      );
+  };
+
+  const differs = (db: SqlDatabase, contents: Contents): Difference | null => {
+    const isFresh = (contents.get('accounts')?.size ?? 0) === 0;
+    const expected = isFresh ? fresh : contents;
+    return (
+      difference(db, expected, MIRRORS) ??
+      sealedDifference(db, unit.key, expected.get('clear') ?? new Map(), (person) => keyOf(unit.key, person))
+    );
+  };
+
+  const shadow = makeShadow({
+    ...parts,
+    tables: state.tables,
+    follow,
+    requireNothingLeft: (db) => requireNothingNew(db, state, judge, nameOf(unit)),
+    difference: differs,
+    forget: () => {
+      keys.clear();
+      if (state.accounts.size === 0) state.tables.load(fresh);
+    },
+    admitted: (db, contents) => {
+      const receipts = db
+        .all<{ subject: string; keyDigest: string | null; shreddedAt: string }>(
+          'SELECT subject, key_digest AS keyDigest, shredded_at AS shreddedAt FROM _spine_shredded',
+        )
+        .map((row) => ({ ...row }));
+      return redacted(contents, receipts);
+    },
+  });
+
+  return {
+    ...shadow,
+    get bookmarks() {
+      return shadow.bookmarks;
+    },
+    get isSettled() {
+      return shadow.isSettled;
+    },
+    state,
+    erased: (person) => void erasedPersons.add(person),
+    erasedPersons,
+    requireErased: () => {
+      const back = [...erasedPersons].find((person) => !state.shredded.has(person));
+      if (back !== undefined)
+        judge.fail('erasure', `${nameOf(unit)}: an older state came back with ${back}, who was erased`);
+    },
+  };
+}
+
+/** Takes out what a scope holds of somebody whose key was destroyed. */
+function redact(state: ScopeState, receipt: Receipt): void {
+  const { subject, keyDigest, shreddedAt } = receipt;
+  for (const row of state.events.values()) {
+    if (row.subject !== subject || row.payload === null) continue;
+    state.events.set(row.id, { ...row, payload: JSON.stringify({ $shredded: { at: shreddedAt } }) });
+    state.clear.delete(`event/${row.id}`);
+  }
+  state.people.delete(subject);
+  if (!state.shredded.has(subject)) state.shredded.set(subject, { subject, keyDigest, shreddedAt });
+}
+
+/** An older state as it comes back: without those who were erased since. */
+function redacted(contents: Contents, receipts: readonly Receipt[]): Contents {
+  const state = makeScopeState();
+  state.tables.load(contents);
+  for (const receipt of receipts) redact(state, receipt);
+  state.tables.commit();
+  return state.tables.snapshot();
+}
+
+function check(
+  world: CallWorld,
+  input: { readonly principal: string; readonly permission: string; readonly entity?: EntityRef },
+): unknown {
+  const proof = proofOf(world, input);
+  if (proof) return proof;
+  const { principal, permission, entity } = input;
+  world.recorded.denials.push({
+    id: '',
+    actor: principal,
+    permission,
+    entityType: entity?.type ?? null,
+    entityId: entity?.id ?? null,
+    operation: null,
+    at: world.nowMs,
+  });
+  throw new ModelFailure('permission_denied', permission.replaceAll('.', '_'));
+}
+
+function settleRequest(
+  { state, nowMs }: CallWorld,
+  input: {
+    readonly id: string;
+    readonly revision: number;
+    readonly status: string;
+    readonly result?: unknown;
+  },
+): () => unknown {
+  const before = state.requests.get(input.id);
+  if (!before) throw new ModelFailure('not_found', 'unknown_platform_request');
+  const result = JSON.stringify(input.result ?? null);
+  if (before.status !== 'pending') {
+    const isSame = before.status === input.status && before.result === result;
+    if (!isSame || input.revision !== before.revision - 1)
+      throw new ModelFailure('invalid_transition', 'already_settled');
+    return () => requestRecord(before);
+  }
+  if (input.revision !== before.revision) throw new ModelFailure('precondition_failed');
+  const after = { ...before, status: input.status, result, revision: before.revision + 1, settledAt: nowMs };
+  state.requests.set(input.id, after);
+  return () => requestRecord(after);
+}
+
+/** A round's answer, its claims by the ids of their events. */
+function claimsOf(value: unknown): unknown {
+  const { claimed, ...rest } = value as { claimed: readonly { event: { id: string } }[] };
+  return { ...rest, claimed: claimed.map((each) => ({ ...each, event: each.event.id })) };
+}
+
+function always(value: unknown): () => unknown {
+  return () => value;
+}

@@ -1,0 +1,139 @@
+/** The shadow of a tenant's vault: a key is made once, is the same ever after, and is never seen again when it was destroyed. */
+import { createHash } from 'node:crypto';
+import { canonicalJson, toTimestamp } from '@freehold/contracts';
+import type { SqlDatabase } from '@freehold/store';
+import { nameOf, summary, type WatchedCall } from '../engine/watch.ts';
+import { makeShadow, type Shadow, type ShadowParts } from './shadow.ts';
+import { difference, type Mirror } from './state.ts';
+import { makeTables } from './tables.ts';
+
+interface KeyRow {
+  readonly scopeId: string;
+  readonly subject: string;
+  readonly digest: string | null;
+  readonly shreddedAt: number | null;
+  readonly hasKey: 0 | 1;
+}
+
+export interface VaultShadow extends Shadow {
+  keyOf(scopeId: string, person: string): Uint8Array | 'destroyed' | undefined;
+  /** What keys that are destroyed were kept as: it must be nowhere any more. */
+  remains(): readonly string[];
+}
+
+const MIRRORS: readonly Mirror[] = [
+  {
+    table: 'keys',
+    invariant: 'all_or_nothing',
+    sql: `SELECT scope_id AS scopeId, subject, digest, shredded_at AS shreddedAt, wrapped IS NOT NULL AS hasKey
+      FROM subject_keys`,
+    key: (row) => `${row.scopeId} ${row.subject}`,
+  },
+];
+
+type Given = { readonly key: string } | { readonly shredded: unknown };
+
+export function makeVaultShadow(
+  parts: Omit<
+    ShadowParts,
+    'tables' | 'follow' | 'requireNothingLeft' | 'difference' | 'forget' | 'admitted'
+  > & {
+    readonly now: () => number;
+  },
+): VaultShadow {
+  const { unit, judge, now } = parts;
+  const tables = makeTables();
+  const keys = tables.table<KeyRow>('keys');
+  const texts = tables.table<string>('texts');
+  /** What each key was kept as. */
+  const wrapped = tables.table<string>('wrapped');
+
+  const receiptOf = ({ subject, digest, shreddedAt }: KeyRow) => ({
+    subject,
+    keyDigest: digest,
+    shreddedAt: toTimestamp(shreddedAt ?? 0),
+  });
+
+  /** What is given for one person: what was given before, or a key that nobody has seen. */
+  const expected = (scopeId: string, subject: string, given: Given | undefined): unknown => {
+    const name = `${scopeId} ${subject}`;
+    const row = keys.get(name);
+    if (row?.hasKey === 0) return { shredded: receiptOf(row) };
+    if (row) return { key: texts.get(name) };
+    const key = given && 'key' in given ? given.key : '';
+    if (texts.values().includes(key)) judge.fail('erasure', `${nameOf(unit)} gave the same key twice`);
+    const digest = createHash('sha256').update(Buffer.from(key, 'base64url')).digest('hex');
+    keys.set(name, { scopeId, subject, digest, shreddedAt: null, hasKey: 1 });
+    texts.set(name, key);
+    return { key };
+  };
+
+  const learnWrapped = (db: SqlDatabase, scopeId: string, subjects: readonly string[]): void => {
+    for (const subject of subjects) {
+      const row = db.get<{ wrapped: string | null }>(
+        'SELECT wrapped FROM subject_keys WHERE scope_id = ? AND subject = ?',
+        scopeId,
+        subject,
+      );
+      if (row?.wrapped) wrapped.set(`${scopeId} ${subject}`, row.wrapped);
+    }
+  };
+
+  const follow = ({ method, input, outcome }: WatchedCall, db: SqlDatabase): void => {
+    if (!outcome) return;
+    const { scopeId, subjects, subject } = input as { scopeId: string; subjects: string[]; subject: string };
+    if (!outcome.ok) throw judge.fail('outcome', `${nameOf(unit)}.${method} came to ${summary(outcome)}`);
+    const value = outcome.value as Record<string, Given>;
+    const wanted = (): unknown => {
+      if (method === 'keys')
+        return Object.fromEntries(subjects.map((each) => [each, expected(scopeId, each, value[each])]));
+      if (method === 'shredded')
+        return keys
+          .values()
+          .filter((row) => row.scopeId === scopeId && row.shreddedAt !== null)
+          .map(receiptOf);
+      const before = keys.get(`${scopeId} ${subject}`);
+      const after: KeyRow =
+        before?.shreddedAt != null
+          ? before
+          : { scopeId, subject, digest: before?.digest ?? null, shreddedAt: now(), hasKey: 0 };
+      keys.set(`${scopeId} ${subject}`, after);
+      return receiptOf(after);
+    };
+    const [found, right] = [canonicalJson(value), canonicalJson(wanted())];
+    if (found !== right)
+      judge.fail('erasure', `${nameOf(unit)}.${method} answered ${found} instead of ${right}`);
+    if (method === 'keys') learnWrapped(db, scopeId, subjects);
+  };
+
+  const shadow = makeShadow({
+    ...parts,
+    tables,
+    follow,
+    requireNothingLeft: () => undefined,
+    difference: (db: SqlDatabase, contents) => difference(db, contents, MIRRORS),
+    forget: () => undefined,
+    admitted: (_db, contents) => contents,
+  });
+  return {
+    ...shadow,
+    get bookmarks() {
+      return shadow.bookmarks;
+    },
+    get isSettled() {
+      return shadow.isSettled;
+    },
+    remains: () =>
+      keys
+        .keys()
+        .filter((name) => keys.get(name)?.hasKey === 0)
+        .flatMap((name) => wrapped.get(name) ?? []),
+    keyOf: (scopeId, person) => {
+      const row = keys.get(`${scopeId} ${person}`);
+      if (!row) return undefined;
+      return row.hasKey === 0
+        ? 'destroyed'
+        : Buffer.from(texts.get(`${scopeId} ${person}`) ?? '', 'base64url');
+    },
+  };
+}

@@ -1,0 +1,77 @@
+/** One process of the platform, from its start to its death: an engine, a host of scopes, and what keeps them working. */
+import {
+  type DeliveryRunner,
+  makeDeliveryRunner,
+  makeScopeHost,
+  makeScopeUnit,
+  makeUnitVault,
+  makeVaultUnit,
+  type ScopeHost,
+} from '@freehold/kernel';
+import { makeKeyring } from '@freehold/store';
+import type { EngineParts, EngineUnderTest } from './engine/engine-under-test.ts';
+import { type WatchedEngine, type WatchParts, watchEngine } from './engine/watch.ts';
+import { makeLedger } from './ledger/ledger.ts';
+import type { Mutant } from './mutant.ts';
+import type { SimulatedOutside } from './outside.ts';
+import type { Random } from './random.ts';
+import type { Life, Scheduler } from './scheduler.ts';
+
+/** What the vault seals its keys under: it is no secret here. */
+const SEAL_KEY = 'the sealing key of every simulation';
+
+export interface SimProcess {
+  readonly life: { isDead: boolean };
+  readonly directory: string;
+  readonly inner: EngineUnderTest;
+  readonly engine: WatchedEngine;
+  readonly host: ScopeHost;
+  readonly runner: DeliveryRunner;
+}
+
+export interface ProcessParts extends Pick<WatchParts, 'judge' | 'observerOf' | 'pass' | 'trace'> {
+  readonly directory: string;
+  readonly random: Random;
+  readonly scheduler: Scheduler;
+  readonly outside: SimulatedOutside;
+  readonly mutant: Mutant;
+  readonly openEngine: (parts: EngineParts, life: Life) => EngineUnderTest;
+}
+
+export function startProcess(parts: ProcessParts): SimProcess {
+  const { directory, random, scheduler, outside, mutant, openEngine } = parts;
+  const life = { isDead: false };
+  const { now } = scheduler;
+  const bytes = random.fork('bytes');
+  const { engine: tamperEngine = (engine) => engine, vault: tamperVault = (vault) => vault } = mutant;
+  const inner = tamperEngine(
+    openEngine(
+      {
+        dataDirectory: directory,
+        now,
+        random: (size) => bytes.bytes(size),
+        openUnitsMax: random.between(3, 8),
+      },
+      life,
+    ),
+  );
+  const engine = watchEngine({
+    ...parts,
+    engine: inner,
+    life,
+    ...(mutant.definition ? { tamper: mutant.definition } : {}),
+  });
+  const vaultUnit = makeVaultUnit(makeKeyring([SEAL_KEY]));
+  const vault = tamperVault(makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true })));
+  const vertical = makeLedger(outside.seenFrom(life));
+  const unit = makeScopeUnit(vertical, mutant.sleeps ? {} : { onWork: (scopeId) => runner.wake(scopeId) });
+  const host = makeScopeHost({ engine, unit, vault, now, random: (size) => bytes.bytes(size) });
+  const runner: DeliveryRunner = makeDeliveryRunner({
+    vertical,
+    scope: (scopeId) => host.scope(scopeId),
+    now,
+    after: (ms, task) => scheduler.after(life, ms, 'timer', task),
+    onIncident: () => undefined,
+  });
+  return { life, directory, inner, engine, host, runner };
+}

@@ -1,0 +1,32 @@
+/** What is said of a run that failed: what was violated, the last decisions, and the command that repeats it. */
+import { STRICT } from './known.ts';
+import type { RunOptions, RunResult } from './simulation.ts';
+import { INVARIANTS } from './violation.ts';
+
+export function reportOf(options: RunOptions, result: RunResult): string {
+  const { violation, seed, steps, tail } = result;
+  if (!violation) return `seed ${seed}: everything held`;
+  return [
+    `VIOLATED: ${violation.invariant}`,
+    `  ${INVARIANTS[violation.invariant]}`,
+    '',
+    `  ${violation.message}`,
+    '',
+    `seed ${seed}, step ${steps}. What happened last:`,
+    ...tail.slice(-20).map((line) => `  | ${line.slice(0, 200)}`),
+    '',
+    `To repeat it: ${replayCommand(options, result)}`,
+  ].join('\n');
+}
+
+/** The steps after the violation make no difference, so that they are left out. */
+export function replayCommand(options: RunOptions, { seed, steps }: RunResult): string {
+  const { engine = 'sim', without = [], verifyEvery = 100, lenience } = options;
+  return [
+    `npm run sim -- --seed ${seed} --steps ${steps}`,
+    ...(engine === 'sim' ? [] : [`--engine ${engine}`]),
+    ...(without.length === 0 ? [] : [`--without ${without.join(',')}`]),
+    ...(verifyEvery === 100 ? [] : [`--verify-every ${verifyEvery}`]),
+    ...(lenience === STRICT ? ['--strict'] : []),
+  ].join(' ');
+}
