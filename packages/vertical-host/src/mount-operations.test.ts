@@ -1,3 +1,4 @@
+import { apiDocs } from '@freehold/api-docs/node';
 import { type OperationTable, PlatformError, problemSchema } from '@freehold/contracts';
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
@@ -549,13 +550,16 @@ describe('D-10 repetition and preconditions', () => {
 describe('the gate', () => {
   test('a caller who is kept out learns nothing about the input', async () => {
     const app = new Hono();
-    mountOperations(app, sampleOperations, () => {
+    const keepOut = () => {
       throw new PlatformError('unauthenticated', 'Sign in first.');
-    });
+    };
+    mountOperations(app, sampleOperations, keepOut, { docs: apiDocs });
     const answers = await Promise.all([
       app.request('/api/op/order/create', json('POST', { nonsense: 1 })),
       app.request('/api/orders?limit=ten'),
       app.request('/api/openapi.json'),
+      app.request('/api/docs'),
+      app.request('/api/docs/script.js'),
     ]);
     for (const response of answers) {
       expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
@@ -800,5 +804,22 @@ describe('the OpenAPI document', () => {
     expect((await sample(undefined, { openapi: false }).app.request('/api/openapi.json')).status).toBe(404);
     const wrong = await sample().app.request('/api/openapi.json', { method: 'POST' });
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+  });
+
+  test('D-03: is shown to people by a page of our own origin, where there is one to show it', async () => {
+    const { app } = sample(undefined, { basePath: '/v1', docs: apiDocs });
+    const page = await app.request('/v1/docs');
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    const html = await page.text();
+    expect(html).toContain('data-url="/v1/openapi.json"');
+    const script = await app.request(/<script src="([^"]+)"/.exec(html)?.[1] ?? '');
+    expect([script.status, script.headers.get('content-type')]).toEqual([
+      200,
+      'text/javascript; charset=utf-8',
+    ]);
+    const wrong = await app.request('/v1/docs', { method: 'DELETE' });
+    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+    expect((await sample().app.request('/api/docs')).status).toBe(404);
+    expect(() => sample(undefined, { openapi: false, docs: apiDocs })).toThrow('openapi: false');
   });
 });

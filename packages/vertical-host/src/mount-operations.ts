@@ -1,4 +1,5 @@
 /** One HTTP route and one tool for each declared operation of a vertical (spec 4.5), and the OpenAPI document of them. */
+import type { ApiDocs } from '@freehold/api-docs';
 import type { OperationTable } from '@freehold/contracts';
 import { answerOtherMethod, requireSameOrigin } from '@freehold/contracts/http';
 import type { Context, Env, Hono } from 'hono';
@@ -31,6 +32,11 @@ export interface MountOperationsOptions<E extends Env = Env> extends ProblemOpti
   readonly bodyLimitBytes?: number;
   /** False leaves out `GET {basePath}/openapi.json`. Default: served, titled `Operations`, version `0.0.0`. */
   readonly openapi?: false | OpenApiInfo;
+  /**
+   * Shows that document to people at `GET {basePath}/docs`, behind the same gate. On Node: `apiDocs` of
+   * `@freehold/api-docs/node`. Default: not shown.
+   */
+  readonly docs?: ApiDocs;
   /** False leaves out the MCP endpoint. Default: served at `{basePath}/mcp`, one tool per operation with a binding. */
   readonly mcp?: false | McpOptions<E>;
   /**
@@ -72,9 +78,12 @@ export function mountOperations<E extends Env>(
       return answerCall(c, stub, await readCall(c, route, options.bodyLimitBytes));
     },
   }));
-  const documents = options.openapi === false ? [] : [openApiRoute(declared, resolveStub, options)];
-  const endpoints = options.mcp === false ? [] : [mcpRoute(operations, resolveStub, options)];
-  const all: Mounted<E>[] = [...routes, ...documents, ...endpoints];
+  const all: Mounted<E>[] = [
+    ...routes,
+    ...(options.openapi === false ? [] : [openApiRoute(declared, resolveStub, options)]),
+    ...docsRoutes(resolveStub, options),
+    ...(options.mcp === false ? [] : [mcpRoute(operations, resolveStub, options)]),
+  ];
   assertDistinct(all);
   for (const { method, segments, answer } of all) {
     app.on(method, routerPath(segments), guarded(app, options, answer));
@@ -107,6 +116,33 @@ function openApiRoute<E extends Env>(
     return jsonResponse(c, document, 200);
   };
   return { name, method: 'GET', segments, answer };
+}
+
+function docsRoutes<E extends Env>(
+  resolveStub: ResolveStub<E>,
+  { docs, openapi, basePath = '/api' }: MountOperationsOptions<E>,
+): Mounted<E>[] {
+  if (docs === undefined) return [];
+  if (openapi === false)
+    throw new Error('`docs` shows the OpenAPI document, which `openapi: false` leaves out');
+  const page = {
+    title: openapi?.title ?? 'Operations',
+    documentUrl: `${basePath}/openapi.json`,
+    scriptUrl: `${basePath}/docs/script.js`,
+  };
+  const gated = (name: string, path: string, answer: (request: Request) => Response | Promise<Response>) => ({
+    name,
+    method: 'GET',
+    segments: parsePath(path),
+    answer: async (c: Context<E>): Promise<Response> => {
+      await resolveStub(c);
+      return answer(c.req.raw);
+    },
+  });
+  return [
+    gated('the documentation', `${basePath}/docs`, () => docs.page(page)),
+    gated('the script of the documentation', page.scriptUrl, (request) => docs.script(request)),
+  ];
 }
 
 function mcpRoute<E extends Env>(
