@@ -73,7 +73,7 @@ export function mountOperations<E extends Env>(
     ...route,
     answer: async (c: Context<E>): Promise<Response> => {
       // Who is asking comes before what they ask: nobody reads a stranger's body or tells them of our schemas.
-      if (route.method !== 'GET') requireSameOrigin(c.req.raw.headers, ownOrigin(c, options));
+      if (route.method !== 'GET') requireSameOrigin(c.req.raw.headers, () => ownOrigin(c, options));
       const stub = await resolveStub(c);
       return answerCall(c, stub, await readCall(c, route, options.bodyLimitBytes));
     },

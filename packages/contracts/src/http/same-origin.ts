@@ -16,13 +16,18 @@ export interface SameOriginRule {
  * Refuses an unsafe request that a browser says another origin's page made, a sibling host included: on a platform
  * the sibling is another tenant. No page can set either header. `Sec-Fetch-Site` decides when it is there, since it
  * holds behind a proxy that ends TLS; older browsers, and all of them on plain HTTP, send `Origin` alone.
- * @param ownOrigin the origin that browsers see the application at.
+ * @param ownOrigin the origin that browsers see the application at, or where to learn it: most requests need not ask.
  * @throws PlatformError `forbidden`, reason `cross_site`.
  */
-export function requireSameOrigin(headers: Headers, ownOrigin: string, rule: SameOriginRule = {}): void {
+export function requireSameOrigin(
+  headers: Headers,
+  ownOrigin: string | (() => string),
+  rule: SameOriginRule = {},
+): void {
   const site = headers.get('sec-fetch-site');
   const origin = headers.get('origin');
-  const byOwnPage = site === null ? origin === ownOrigin : site === 'same-origin';
+  const isOwn = (): boolean => origin === (typeof ownOrigin === 'string' ? ownOrigin : ownOrigin());
+  const byOwnPage = site === null ? origin !== null && isOwn() : site === 'same-origin';
   const byNoPage = site === null ? origin === null : site === 'none';
   if (byOwnPage || (byNoPage && !rule.pageOnly)) return;
   throw new PlatformError('forbidden', 'This can be done only from a page of this site.', {

@@ -31,17 +31,16 @@ export async function readCall(
   route: OperationRoute,
   bodyLimitBytes: number | undefined,
 ): Promise<InvokeRequest> {
-  const url = new URL(c.req.url);
-  const parameters = pathFields(url, route);
+  const parameters = pathFields(c, route);
+  const query = c.req.url.includes('?') ? queryFields(new URL(c.req.url)) : [];
   if (route.method === 'GET') {
-    const query = queryFields(url);
     refuse(
       query.filter(([name]) => parameters.some(([parameter]) => parameter === name)),
       'is part of the path',
     );
     return { operation: route.name, input: readText('The address', [...parameters, ...query], route.input) };
   }
-  refuse(queryFields(url), 'is not taken in the query: send it in the body');
+  refuse(query, 'is not taken in the query: send it in the body');
   const idempotencyKey = parseIdempotencyKey(c.req.header('idempotency-key'));
   const ifMatch = versionOf(parseIfMatch(c.req.header('if-match')));
   const fromPath = readText('The address', parameters, route.input);
@@ -97,8 +96,9 @@ function resultHeaders(c: Context, result: InvokeResult): Record<string, string>
  * The path parameters of a URL, decoded. They are counted from the end of the path, so that an app that is mounted
  * under a prefix of another reads them alike.
  */
-function pathFields(url: URL, route: OperationRoute): TextField[] {
-  const given = url.pathname.split('/').slice(-route.segments.length);
+function pathFields(c: Context, route: OperationRoute): TextField[] {
+  if (!route.segments.some((segment) => 'field' in segment)) return [];
+  const given = new URL(c.req.url).pathname.split('/').slice(-route.segments.length);
   return route.segments.flatMap((segment, index): TextField[] => {
     if (!('field' in segment)) return [];
     try {

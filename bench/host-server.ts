@@ -1,0 +1,72 @@
+/**
+ * One server of the host benchmark, in a process of its own. All of them take the same body, have it judged by the same
+ * schema and answer the same: only what stands around that differs. Tells its parent where it listens.
+ */
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { OperationDeclaration } from '@freehold/contracts';
+import { mountOperations } from '@freehold/vertical-host';
+import { getRequestListener } from '@hono/node-server';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { Hono } from 'hono';
+import { z } from 'zod';
+
+const input = z.strictObject({ text: z.string().min(1).max(200), tags: z.array(z.string()).max(10) });
+const output = z.strictObject({ note: z.string(), length: z.int() });
+
+/** The work itself. */
+function write(given: unknown): z.output<typeof output> {
+  const { text } = input.parse(given);
+  return { note: 'not_1', length: text.length };
+}
+
+const operation: OperationDeclaration<unknown, typeof input, typeof output> = {
+  summary: 'Write a note',
+  input,
+  output,
+  permission: 'note.write',
+  http: { method: 'POST', path: '/api/op/note/write' },
+  run: (_ctx, given) => write(given),
+};
+
+const KINDS: Readonly<Record<string, () => RequestListener>> = {
+  ours: () => {
+    const app = new Hono();
+    const answer = { invocation: 'inv_1', version: null, replayed: false };
+    const stub = {
+      invoke: async (call: { readonly input: unknown }) => ({ ...answer, output: write(call.input) }),
+    };
+    mountOperations(app, { 'note/write': operation }, () => stub);
+    return getRequestListener(app.fetch);
+  },
+  hono: () => {
+    const app = new Hono();
+    app.post('/api/op/note/write', async (c) => c.json(write(await c.req.json())));
+    return getRequestListener(app.fetch);
+  },
+  node: () => (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const answer = write(JSON.parse(Buffer.concat(chunks).toString('utf8')));
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
+    });
+  },
+  sdk: () => {
+    const handler = createMcpHandler(() => {
+      const mcp = new McpServer({ name: 'bare', version: '1.0.0' });
+      mcp.registerTool('note_write', { inputSchema: input, outputSchema: output }, (given) => {
+        const answer = write(given);
+        return { content: [{ type: 'text', text: JSON.stringify(answer) }], structuredContent: answer };
+      });
+      return mcp;
+    });
+    return getRequestListener((request) => handler.fetch(request));
+  },
+};
+
+const server = createServer(KINDS[process.argv[2] ?? '']?.());
+server.listen(0, '127.0.0.1');
+await once(server, 'listening');
+process.send?.({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
