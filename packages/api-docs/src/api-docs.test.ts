@@ -11,7 +11,7 @@ const docs = makeApiDocs(async () => file);
 const ask = (headers: Record<string, string> = {}) =>
   docs.script(new Request('https://app.test/api/docs/script.js', { headers }));
 
-test('D-03: the page names its document and its script, and may load nothing of another origin', async () => {
+test('the page names its document and its script, and may load nothing of another origin', async () => {
   const response = docs.page(page);
   expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
   const policy = response.headers.get('content-security-policy') ?? '';

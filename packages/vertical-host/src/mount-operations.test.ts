@@ -806,7 +806,7 @@ describe('the OpenAPI document', () => {
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
   });
 
-  test('D-03: is shown to people by a page of our own origin, where there is one to show it', async () => {
+  test('is shown to people by a page of our own origin, where there is one to show it', async () => {
     const { app } = sample(undefined, { basePath: '/v1', docs: apiDocs });
     const page = await app.request('/v1/docs');
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
