@@ -1,5 +1,6 @@
 /** What a vertical's worker exposes to the platform and to its own people. Start with the two `mount…` files. */
 
+export * from './connect/request-connect-url.ts';
 export type { OpenApiInfo } from './lib/openapi.ts';
 export type { PlatformSecret } from './lib/platform-secret.ts';
 export * from './management-openapi.ts';
@@ -13,3 +14,8 @@ export * from './mount-platform-surface.ts';
 export * from './mount-problem-docs.ts';
 export * from './platform-surface-deps.ts';
 export * from './problem-response.ts';
+export * from './public/mount-public-surface.ts';
+export { makePublicActor } from './public/public-actor.ts';
+export type * from './public/public-surface.ts';
+export { webOrigin } from './public/web-origin.ts';
+export { mountWidgetScript, type PinnedScript, type WidgetScriptOptions } from './public/widget-script.ts';

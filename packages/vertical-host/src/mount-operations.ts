@@ -10,6 +10,7 @@ import { answerCall, readCall } from './lib/operation-call.ts';
 import {
   type Addressed,
   assertDistinct,
+  methodsAt,
   type OperationRoute,
   operationRoutes,
   parsePath,
@@ -164,15 +165,4 @@ function mcpRoute<E extends Env>(
 
 function ownOrigin<E extends Env>(c: Context<E>, options: MountOperationsOptions<E>): string {
   return options.ownOrigin?.(c) ?? new URL(c.req.url).origin;
-}
-
-/** Every method that this path has, over all the routes that fit it: `/orders/export` is also `/orders/:id`. */
-function methodsAt(path: string, routes: readonly Addressed[]): string[] {
-  const parts = path.split('/');
-  return routes
-    .filter(({ segments }) => {
-      const given = parts.slice(-segments.length);
-      return segments.every((each, index) => 'field' in each || each.text === given[index]);
-    })
-    .map(({ method }) => method);
 }

@@ -48,7 +48,7 @@ export function installProblemHandler<E extends Env>(app: Hono<E>, options: Prob
 const HONO_DEFAULT: unknown = Reflect.get(new Hono(), 'errorHandler');
 
 /** The handler that somebody gave to the app. hono has no public getter for it; a test holds this reading. */
-function ownErrorHandler<E extends Env>(app: Hono<E>): ErrorHandler<E> | undefined {
+export function ownErrorHandler<E extends Env>(app: Hono<E>): ErrorHandler<E> | undefined {
   const handler: unknown = Reflect.get(app, 'errorHandler');
   if (typeof handler !== 'function' || handler === HONO_DEFAULT) return undefined;
   return handler as ErrorHandler<E>;

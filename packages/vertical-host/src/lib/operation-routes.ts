@@ -35,7 +35,7 @@ export function operationRoutes(operations: OperationTable): OperationRoute[] {
         throw new Error(`The operation ${name} cannot be mounted: ${messageOf(cause)}`, { cause });
       }
     })
-    .sort(literalFirst);
+    .sort(mostLiteralFirst);
 }
 
 /** One addressed thing of a mount, for {@link assertDistinct}. */
@@ -59,6 +59,30 @@ export function assertDistinct(routes: readonly Addressed[]): void {
     }
     taken.set(address, name);
   }
+}
+
+/**
+ * Every method that a path has, over all the routes that fit it: `/orders/export` is also `/orders/:id`. Paths are
+ * compared from their end, so that an app that is mounted under a prefix of another reads them alike.
+ */
+export function methodsAt<R extends Addressed>(path: string, routes: readonly R[]): R['method'][] {
+  const parts = path.split('/');
+  return routes.filter(({ segments }) => fits(segments, parts)).map(({ method }) => method);
+}
+
+function fits(segments: readonly Segment[], parts: readonly string[]): boolean {
+  const given = parts.slice(-segments.length);
+  return segments.every((each, index) => 'field' in each || each.text === given[index]);
+}
+
+/** Orders routes: the first place where one has a word and the other a parameter decides, then the shorter one. */
+export function mostLiteralFirst(left: Addressed, right: Addressed): number {
+  const ranks = ({ segments }: Addressed) => segments.map((each) => ('text' in each ? 0 : 1));
+  const [a, b] = [ranks(left), ranks(right)];
+  for (let i = 0; i < Math.min(a.length, b.length); i++) {
+    if (a[i] !== b[i]) return (a[i] as number) - (b[i] as number);
+  }
+  return a.length - b.length;
 }
 
 /** The path as the router takes it. Parameters are named by position: two routes of one shape are then one text. */
@@ -110,15 +134,6 @@ function assertFieldsFit(method: HttpMethod, segments: readonly Segment[], input
       throw new Error(`its input has no field ${parameter}, which its path names`);
   }
   assertTextual(method === 'GET' ? input.fields.keys() : parameters, input);
-}
-
-function literalFirst(left: OperationRoute, right: OperationRoute): number {
-  const ranks = (route: OperationRoute) => route.segments.map((each) => ('text' in each ? 0 : 1));
-  const [a, b] = [ranks(left), ranks(right)];
-  for (let i = 0; i < Math.min(a.length, b.length); i++) {
-    if (a[i] !== b[i]) return (a[i] as number) - (b[i] as number);
-  }
-  return a.length - b.length;
 }
 
 function messageOf(thrown: unknown): string {

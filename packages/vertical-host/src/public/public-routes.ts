@@ -1,0 +1,80 @@
+/** The table of a public surface: where each handler is reached, judged once, when it is mounted. */
+import type { HttpMethod } from '@freehold/contracts';
+import type { Env } from 'hono';
+import {
+  assertDistinct,
+  methodsAt,
+  mostLiteralFirst,
+  parsePath,
+  type Segment,
+} from '../lib/operation-routes.ts';
+import type { PublicHandler, PublicRouteRegistry, PublicSurfaceOptions } from './public-surface.ts';
+
+export interface PublicRoute<E extends Env> {
+  /** For messages: `GET /public/slots`. */
+  readonly name: string;
+  readonly method: HttpMethod;
+  /** Under the base path, with its parameters named. */
+  readonly path: string;
+  readonly segments: readonly Segment[];
+  readonly handler: PublicHandler<E>;
+}
+
+interface PublicRoutes<E extends Env> {
+  /** The pattern of the base path and all that is under it. */
+  readonly everything: string;
+  /** The most literal first, so that `/slots/next` is never taken for `/slots/:slot`. */
+  readonly routes: readonly PublicRoute<E>[];
+  /** Every method of a path, over all routes that fit it. */
+  methodsAt(path: string): HttpMethod[];
+}
+
+/** @throws Error for a base path or a route that cannot be served, and for two that would dispatch identically. */
+export function publicRoutes<E extends Env>({
+  basePath,
+  routes: register,
+}: Pick<PublicSurfaceOptions<E>, 'basePath' | 'routes'>): PublicRoutes<E> {
+  assertBasePath(basePath);
+  const routes: PublicRoute<E>[] = [];
+  const add = (method: HttpMethod) => (path: string, handler: PublicHandler<E>) => {
+    // The base path itself is `/`; without its slash a path would lead out of the base.
+    const whole = path === '/' ? basePath : `${basePath}${path}`;
+    const name = `${method} ${whole}`;
+    if (!path.startsWith('/')) throw new Error(`${name} cannot be mounted: ${path} must begin with a slash`);
+    routes.push({ name, method, path: whole, segments: readPath(name, whole), handler });
+  };
+  const registry: PublicRouteRegistry<E> = {
+    get: add('GET'),
+    post: add('POST'),
+    put: add('PUT'),
+    patch: add('PATCH'),
+    delete: add('DELETE'),
+  };
+  register(registry);
+  assertDistinct(routes);
+  routes.sort(mostLiteralFirst);
+  return {
+    everything: `${basePath}/*`,
+    routes,
+    methodsAt: (path) => methodsAt(path, routes),
+  };
+}
+
+function assertBasePath(basePath: string): void {
+  const [first] = readPath(`the public surface ${basePath}`, basePath);
+  if (first && 'text' in first && first.text === 'internal')
+    throw new Error('The public surface cannot be under /internal, which belongs to the platform');
+}
+
+function readPath(name: string, path: string): Segment[] {
+  try {
+    const segments = parsePath(path);
+    const fields = segments.flatMap((each) => ('field' in each ? [each.field] : []));
+    if (new Set(fields).size < fields.length) throw new Error('its path names a parameter twice');
+    return segments;
+  } catch (cause) {
+    throw new Error(`${name} cannot be mounted: ${cause instanceof Error ? cause.message : cause}`, {
+      cause,
+    });
+  }
+}
