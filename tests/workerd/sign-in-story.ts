@@ -210,6 +210,58 @@ export function signInStory(world: Current): void {
     });
   });
 
+  describe.each([CONSOLE_HOST, 'acme.localhost'])(
+    'B-04: tabs that sign in at %s at the same moment',
+    (hostname) => {
+      const TABS = ['/tab-0', '/tab-1', '/tab-2', '/tab-3', '/tab-4', '/tab-5'];
+      /** Where the issuer is to be asked for each tab. Every request leaves before an answer has come. */
+      const beginAtOnce = async (browser: Caller): Promise<string[]> => {
+        const answers = await Promise.all(
+          TABS.map((tab) => browser.ask(`${at(hostname)}/api/auth/login?returnTo=${tab}`)),
+        );
+        return answers.map(({ headers }) => headers.get('location') ?? '');
+      };
+      /** In a browser that the issuer knows, and the application does not. */
+      const knownAtTheIssuer = async (): Promise<Caller> => {
+        const browser = await signedIn(hostname, 'ada');
+        await browser.ask(`${at(hostname)}/api/auth/logout`);
+        expect((await askMe(browser, hostname)).status).toBe(401);
+        return browser;
+      };
+
+      test('all end signed in, each at its own page, when the issuer answers them one by one', async () => {
+        const browser = await knownAtTheIssuer();
+        const ends: string[] = [];
+        for (const url of await beginAtOnce(browser)) ends.push((await browser.navigate(url)).url);
+        expect(ends).toEqual(TABS.map((tab) => `${at(hostname)}${tab}`));
+        expect((await askMe(browser, hostname)).status).toBe(200);
+      });
+
+      test('and when it answers them all at once', async () => {
+        const browser = await knownAtTheIssuer();
+        const urls = await beginAtOnce(browser);
+        const ends = await Promise.all(urls.map(async (url) => (await browser.navigate(url)).url));
+        expect(ends).toEqual(TABS.map((tab) => `${at(hostname)}${tab}`));
+        expect((await askMe(browser, hostname)).status).toBe(200);
+      });
+
+      test('and the answer that an overtaken tab got signs nobody in elsewhere, nor here after signing out', async () => {
+        const browser = await knownAtTheIssuer();
+        const [first = ''] = await beginAtOnce(browser);
+        const callback = (await browser.ask(first)).headers.get('location') ?? '';
+        expect(callback).toMatch(`${at(hostname)}/api/auth/callback?`);
+        expect((await browser.navigate(callback)).url).toBe(`${at(hostname)}/tab-0`);
+        const victim = world().browser();
+        const stolen = await victim.ask(callback);
+        expect(stolen.headers.get('location')).toBe('/refused?error=flow_expired');
+        expect((await askMe(victim, hostname)).status).toBe(401);
+        await browser.ask(`${at(hostname)}/api/auth/logout`);
+        expect((await browser.ask(callback)).headers.get('location')).toBe('/refused?error=flow_expired');
+        expect((await askMe(browser, hostname)).status).toBe(401);
+      });
+    },
+  );
+
   describe('A-20: an instance that takes access tokens', () => {
     const askAs = (token: string): Promise<Answer> =>
       world()

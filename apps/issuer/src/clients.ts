@@ -19,8 +19,11 @@ export interface IssuerClient {
   readonly postLogoutRedirectUris: readonly string[];
   /** Shown on the sign-in page. Default: the client id. */
   readonly name?: string;
-  /** Receives logout tokens when a session ends (OpenID Connect Back-Channel Logout 1.0). */
-  readonly backchannelLogoutUri?: string;
+  /**
+   * Receives logout tokens when a session ends (OpenID Connect Back-Channel Logout 1.0). Of several, each at the origin
+   * of one of the redirect URIs, those hear of it whose application the person signed in to.
+   */
+  readonly backchannelLogoutUri?: string | readonly string[];
   /** How this client's ID tokens are signed. Default `ES256`. */
   readonly idTokenAlg?: 'ES256' | 'RS256';
 }
@@ -28,8 +31,8 @@ export interface IssuerClient {
 /**
  * A client as OpenID Connect client metadata.
  *
- * @throws IssuerError `client_invalid` for an empty id or secret, or a URI with a wildcard. The rest is
- * judged by oidc-provider.
+ * @throws IssuerError `client_invalid` for an empty id or secret, a URI with a wildcard, or one of several back-channel
+ * addresses at another origin than all redirect URIs. The rest is judged by oidc-provider.
  */
 export function toClientMetadata(client: IssuerClient): ClientMetadata {
   if (client.clientId === '' || client.clientSecret === '') {
@@ -45,6 +48,8 @@ export function toClientMetadata(client: IssuerClient): ClientMetadata {
   if (wildcard !== undefined) {
     throw new IssuerError('client_invalid', `Redirect URIs are exact: "${wildcard}" has a wildcard.`);
   }
+  const [told, ...others] = backchannelUrisOf(client);
+  if (others.length > 0) requireOriginsOf(client);
   return {
     client_id: client.clientId,
     client_name: client.name ?? client.clientId,
@@ -53,10 +58,30 @@ export function toClientMetadata(client: IssuerClient): ClientMetadata {
     response_types: ['code'],
     ...authenticationOf(client),
     id_token_signed_response_alg: client.idTokenAlg ?? 'ES256',
-    ...(client.backchannelLogoutUri === undefined
+    ...(told === undefined
       ? {}
-      : { backchannel_logout_uri: client.backchannelLogoutUri, backchannel_logout_session_required: true }),
+      : { backchannel_logout_uri: told, backchannel_logout_session_required: true }),
   };
+}
+
+/** Everywhere that logout tokens of a client go. */
+export function backchannelUrisOf({ backchannelLogoutUri = [] }: IssuerClient): readonly string[] {
+  return typeof backchannelLogoutUri === 'string' ? [backchannelLogoutUri] : backchannelLogoutUri;
+}
+
+/** An address that no session can ever lead to would be registered for nothing. */
+function requireOriginsOf(client: IssuerClient): void {
+  const origins = new Set(client.redirectUris.map((uri) => URL.parse(uri)?.origin));
+  const stray = backchannelUrisOf(client).find((uri) => {
+    const url = URL.parse(uri);
+    return url === null || url.hash !== '' || !origins.has(url.origin);
+  });
+  if (stray !== undefined) {
+    throw new IssuerError(
+      'client_invalid',
+      `Of several back-channel addresses each is at the origin of a redirect URI, and "${stray}" is not.`,
+    );
+  }
 }
 
 const GRANT_TYPES = ['authorization_code', 'refresh_token'];

@@ -7,9 +7,9 @@ import type {
 } from 'oidc-provider';
 import { base as basePolicy, Prompt } from 'oidc-provider/lib/helpers/interaction_policy/index.js';
 import { Provider } from 'oidc-provider/lib/provider.js';
+import type { BackChannel } from './back-channel.ts';
 import { confirmDevice, enterDeviceCode, showDeviceDone } from './device.ts';
 import type { IssuerKeys } from './keys.ts';
-import { loopbackFetch } from './loopback-fetch.ts';
 import { renderErrorPage } from './pages/other-pages.ts';
 import { claimsOf, findPerson, type Person } from './people.ts';
 import { accessTokenClaims, describeResource } from './resources.ts';
@@ -22,6 +22,8 @@ export interface ProviderOptions {
   readonly keys: IssuerKeys;
   readonly cookieKeys: readonly string[];
   readonly adapter: AdapterFactory;
+  /** Takes logout tokens to whom they concern. */
+  readonly backChannel: BackChannel;
   /** Hears about faults of the issuer itself and failed back-channel calls; not about refused requests. */
   readonly onError: (error: unknown) => void;
 }
@@ -35,6 +37,7 @@ export function makeProvider(options: ProviderOptions): ProviderType {
   // The listener sets the forwarded headers itself, so that every URL is built from the issuer's own.
   provider.proxy = true;
   provider.use((ctx, next) => redirectWhenNobodyIsSignedIn(provider, ctx, next));
+  provider.on('authorization.success', (ctx) => noteVisit(ctx, options.backChannel));
   provider.on('server_error', (_ctx, error) => options.onError(error));
   provider.on('backchannel.error', (_ctx, error) => options.onError(error));
   // Koa's own handler prints to the console, also what a caller did wrong.
@@ -84,7 +87,7 @@ function configure(options: ProviderOptions): Configuration {
     extraTokenClaims: (ctx, token) => accessTokenClaims(ctx, token, people),
     // oidc-provider's own dispatcher refuses loopback addresses. Here the only fetches are logout tokens for
     // registered clients, and those live on loopback.
-    fetch: (input, init) => loopbackFetch(String(input), withoutDispatcher(init)),
+    fetch: (input, init) => options.backChannel.fetch(String(input), withoutDispatcher(init)),
     features: {
       devInteractions: { enabled: false },
       dPoP: { enabled: false },
@@ -146,6 +149,14 @@ async function grantWhatIsAsked(ctx: KoaContextWithOIDC) {
   grant.addOIDCScope([...oidc.requestParamOIDCScopes]);
   await grant.save();
   return grant;
+}
+
+/** Which application of a client somebody signs in to: one client can have several. */
+function noteVisit({ oidc }: KoaContextWithOIDC, backChannel: BackChannel): void {
+  const clientId = oidc.client?.clientId;
+  const sid = clientId === undefined ? undefined : oidc.session?.sidFor(clientId);
+  const redirectUri = oidc.params?.redirect_uri;
+  if (sid !== undefined && typeof redirectUri === 'string') backChannel.visited(sid, redirectUri);
 }
 
 function withoutDispatcher(init: RequestInit | undefined): RequestInit {

@@ -566,4 +566,116 @@ describe('signing out', () => {
     await browser.post(formAction(page), { xsrf, logout: 'yes' });
     expect(claimsOf(received[1]?.get('logout_token') ?? '')).toMatchObject({ sub: 'grace' });
   });
+
+  describe('of one client that stands for several applications', () => {
+    const PATH = '/api/auth/backchannel-logout';
+
+    /** An application that hears of sign-outs, and answers them with a status. */
+    async function listen(status = 200): Promise<{ origin: string; heard: Record<string, unknown>[] }> {
+      const heard: Record<string, unknown>[] = [];
+      const server = createServer(async (request, response) => {
+        let body = '';
+        for await (const chunk of request) body += String(chunk);
+        heard.push(claimsOf(new URLSearchParams(body).get('logout_token') ?? ''));
+        response.writeHead(request.url === PATH ? status : 404).end();
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      cleanups.push(() => new Promise((resolve) => server.close(() => resolve())));
+      return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, heard };
+    }
+    const clientOf = (origins: readonly string[]): IssuerClient => ({
+      ...client,
+      redirectUris: origins.map((origin) => `${origin}/api/auth/callback`),
+      postLogoutRedirectUris: origins.map((origin) => `${origin}/`),
+      backchannelLogoutUri: origins.map((origin) => `${origin}${PATH}`),
+    });
+    /** Goes on to another application, as somebody who is signed in does. */
+    const goOn = async (issuer: Issuer, browser: ReturnType<typeof makeBrowser>, origin: string) => {
+      const extra = { redirect_uri: `${origin}/api/auth/callback` };
+      const { url } = authorizationRequest(issuer, clientOf([origin]), extra);
+      expect(destinationOf(await browser.get(url)).origin).toBe(origin);
+    };
+    const signOut = async (issuer: Issuer, browser: ReturnType<typeof makeBrowser>) => {
+      const page = await (await browser.get(logoutUrl(issuer, {}))).text();
+      const xsrf = /name="xsrf" value="([^"]+)"/.exec(page)?.[1] ?? '';
+      await browser.post(formAction(page), { xsrf, logout: 'yes' });
+    };
+
+    test('those hear of it that the person signed in to, and no others', async () => {
+      const [first, second, third] = [await listen(), await listen(), await listen()];
+      const registered = clientOf([first.origin, second.origin, third.origin]);
+      const issuer = await start({ clients: [registered] });
+      const [browser, elsewhere] = [makeBrowser(issuer), makeBrowser(issuer)];
+      const { id_token } = await signIn(issuer, registered, { browser, login: 'ada' });
+      await goOn(issuer, browser, third.origin);
+      const away = clientOf([second.origin]);
+      await signIn(issuer, away, { browser: elsewhere, login: 'grace' });
+
+      await signOut(issuer, browser);
+      const { sid } = claimsOf(id_token);
+      const told = { iss: issuer.url, aud: 'acme', sub: 'ada', sid };
+      expect(first.heard).toMatchObject([told]);
+      expect(second.heard).toEqual([]);
+      expect(third.heard).toMatchObject([told]);
+      await signOut(issuer, elsewhere);
+      expect(second.heard).toMatchObject([{ sub: 'grace' }]);
+      expect(first.heard).toHaveLength(1);
+    });
+
+    test('with the hint of one of them, they hear of it as well', async () => {
+      const [first, second] = [await listen(), await listen()];
+      const registered = clientOf([first.origin, second.origin]);
+      const issuer = await start({ clients: [registered] });
+      const browser = makeBrowser(issuer);
+      const { id_token } = await signIn(issuer, registered, { browser, login: 'ada' });
+      await goOn(issuer, browser, second.origin);
+      const signedOut = await browser.get(
+        logoutUrl(issuer, { id_token_hint: id_token, post_logout_redirect_uri: `${first.origin}/` }),
+      );
+      expect(destinationOf(signedOut).href).toBe(`${first.origin}/`);
+      expect([first.heard.length, second.heard.length]).toEqual([1, 1]);
+    });
+
+    test('one that cannot be told is reported, and keeps it from no other', async () => {
+      const [gone, failing, last] = ['http://127.0.0.1:1', await listen(500), await listen()];
+      const registered = clientOf([gone, failing.origin, last.origin]);
+      const issuer = await start({ clients: [registered] });
+      const browser = makeBrowser(issuer);
+      await signIn(issuer, registered, { browser, login: 'ada' });
+      for (const { origin } of [failing, last]) await goOn(issuer, browser, origin);
+      await signOut(issuer, browser);
+      expect(last.heard).toMatchObject([{ sub: 'ada' }]);
+      const reported = faults.splice(0).map((fault) => (fault as Error).message);
+      expect(reported.sort()).toEqual(
+        [gone, failing.origin]
+          .map((origin) => `${origin}${PATH} could not be told that somebody signed out.`)
+          .sort(),
+      );
+    });
+
+    test('one that is put at run time hears of the next sign-out, and one taken away does not', async () => {
+      const [first, second, third] = [await listen(), await listen(), await listen()];
+      const issuer = await start({ clients: [clientOf([first.origin, second.origin])] });
+      const browser = makeBrowser(issuer);
+      await signIn(issuer, clientOf([first.origin]), { browser, login: 'ada' });
+      await goOn(issuer, browser, second.origin);
+      await issuer.putClient(clientOf([first.origin, third.origin]));
+      await goOn(issuer, browser, third.origin);
+      await signOut(issuer, browser);
+      expect([first, second, third].map(({ heard }) => heard.length)).toEqual([1, 0, 1]);
+    });
+
+    test.each([
+      ['at an origin that nobody is sent back to', 'http://other.localhost:8787/logout'],
+      ['that is no address', 'logout'],
+      ['with a fragment', 'http://acme.localhost:8787/logout#here'],
+    ])('an address %s is refused', async (_, stray) => {
+      const issuer = await start();
+      const backchannelLogoutUri = [`http://acme.localhost:8787${PATH}`, stray];
+      await expect(issuer.putClient({ ...client, backchannelLogoutUri })).rejects.toMatchObject({
+        code: 'client_invalid',
+        message: expect.stringContaining(stray),
+      });
+    });
+  });
 });

@@ -3,10 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { AdapterFactory, Provider } from 'oidc-provider';
-import { type IssuerClient, toClientMetadata } from './clients.ts';
+import { type BackChannel, makeBackChannel } from './back-channel.ts';
+import { backchannelUrisOf, type IssuerClient, toClientMetadata } from './clients.ts';
 import { IssuerError } from './errors.ts';
 import { handleInteraction, isInteractionPath, writePage } from './interaction.ts';
 import { generateIssuerKeys, type IssuerKeys } from './keys.ts';
+import { loopbackFetch } from './loopback-fetch.ts';
 import { makeMemoryAdapter } from './memory-adapter.ts';
 import { renderHomePage } from './pages/other-pages.ts';
 import { findPerson, type Person, seededPeople } from './people.ts';
@@ -67,8 +69,9 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> 
     const issuer = requireOrigin(options.issuer ?? `http://localhost:${port}`);
     const adapter = makeMemoryAdapter({ nowMs: Date.now });
     const cookieKeys = options.cookieKeys ?? [randomBytes(32).toString('base64url')];
-    const provider = makeProvider({ issuer, people, keys, cookieKeys, adapter, onError });
-    const putClient = (client: IssuerClient) => registerClient({ provider, adapter }, client);
+    const backChannel = makeBackChannel({ fetch: loopbackFetch, onError });
+    const provider = makeProvider({ issuer, people, keys, cookieKeys, adapter, backChannel, onError });
+    const putClient = (client: IssuerClient) => registerClient({ provider, adapter, backChannel }, client);
     for (const client of options.clients ?? []) await putClient(client);
     server.on('request', makeListener({ provider, people, onError, issuer, port }));
 
@@ -108,7 +111,11 @@ function requireOrigin(issuer: string): string {
 }
 
 async function registerClient(
-  { provider, adapter }: { provider: Provider; adapter: AdapterFactory },
+  {
+    provider,
+    adapter,
+    backChannel,
+  }: { provider: Provider; adapter: AdapterFactory; backChannel: BackChannel },
   client: IssuerClient,
 ): Promise<void> {
   const metadata = toClientMetadata(client);
@@ -124,6 +131,7 @@ async function registerClient(
     );
   }
   await adapter('Client').upsert(client.clientId, metadata);
+  backChannel.register(client.clientId, backchannelUrisOf(client));
 }
 
 function listen(server: Server, port: number, host: string): Promise<number> {

@@ -278,13 +278,16 @@ describe('a late or repeated callback of somebody who is signed in', () => {
     expect(await visitAll()).toEqual(['/one', '/two', '/three']);
   });
 
-  test('goes to onSuccess when its flow failed the first time', async () => {
+  test('goes to its returnTo when its flow failed the first time, and to onSuccess when it had none', async () => {
     const { approve, visit, signIn, issuer } = await start();
     await signIn();
     issuer.behaviour.signWith = 'unpublished';
     const failing = await approve({ returnTo: '/inbox' });
     expect(errorOf(await visit(failing))).toBe('id_token_invalid');
-    expect((await visit(failing)).headers.get('location')).toBe('/home');
+    expect((await visit(failing)).headers.get('location')).toBe('/inbox');
+    const elsewhere = await approve();
+    expect(errorOf(await visit(elsewhere))).toBe('id_token_invalid');
+    expect((await visit(elsewhere)).headers.get('location')).toBe('/home');
   });
 
   test('is refused after signing out: a used flow signs nobody in', async () => {

@@ -10,7 +10,8 @@ import type { OidcContext } from './context.ts';
 import { clearCookie, cookieName, fitsInCookie, setCookie } from './cookies.ts';
 import type { IssuerMetadata } from './discovery.ts';
 import { OidcError, type OidcErrorCode } from './errors.ts';
-import { type Flow, flowCookiesAfter, isExpired, readFlows } from './flow.ts';
+import { findFlow, isSigningIn } from './flow.ts';
+import { type Flow, flowCookiesAfter, isExpired } from './flow-cookie.ts';
 import { sealHint } from './hint.ts';
 import { type IdTokenClaims, verifyIdToken } from './id-token.ts';
 import { oauthHttp } from './lib/oauth-http.ts';
@@ -36,13 +37,15 @@ export interface CompletedLogin {
 
 /**
  * Completes the flow that the callback's `state` names. The code is redeemed only after state, flow age and the
- * RFC 9207 issuer have been judged. Throws `OidcError`; the flow is spent then too (see `flowCookiesWithout`).
+ * RFC 9207 issuer have been judged. Throws `OidcError`; the flow is spent then too (see `flowCookiesWithout`). After
+ * `state_mismatch` and `flow_expired`, `restartLogin` may know how to go on.
  */
 export async function completeLogin(env: OidcContext, request: IncomingRequest): Promise<CompletedLogin> {
   const parameters = new URL(request.url).searchParams;
-  const flow = requireFlow(env, request.headers, parameters);
+  const state = parameters.get('state') ?? '';
+  const flow = requireFlow(env, request.headers, state);
   const metadata = await env.issuer.metadata();
-  const answer = judgeAnswer(env, metadata, parameters, flow.state);
+  const answer = judgeAnswer(env, metadata, parameters, state);
   const { idToken, claims, accessToken } = await redeemCode(env, metadata, flow, answer);
   const user = await loadUser(env, metadata, { claims, accessToken });
   const session = mintSession(
@@ -71,11 +74,10 @@ export async function completeLogin(env: OidcContext, request: IncomingRequest):
 }
 
 /** The one flow that the callback belongs to. Throws `OidcError` `flow_expired` or `state_mismatch`. */
-function requireFlow(env: OidcContext, headers: Headers, parameters: URLSearchParams): Flow {
-  const flows = readFlows(env, headers);
-  const flow = flows.find((candidate) => candidate.state === parameters.get('state'));
+function requireFlow(env: OidcContext, headers: Headers, state: string): Flow {
+  const flow = findFlow(env, headers, state);
   if (flow === undefined) {
-    throw flows.some((candidate) => !isExpired(env, candidate))
+    throw isSigningIn(env, headers)
       ? new OidcError('state_mismatch', 'The state is none of those that this browser was given.')
       : new OidcError('flow_expired', 'The browser brought no sign-in that is under way.');
   }

@@ -3,8 +3,9 @@
 import type { CookieRules } from './cookies.ts';
 import { checkOidcEnv, type OidcEnv } from './env.ts';
 import { type Issuer, makeIssuer } from './issuer.ts';
-import { type Deadline, type FetchLike, makePeerFetch } from './lib/peer-fetch.ts';
+import { type Deadline, type FetchLike, makePeerFetch, type PeerFetch } from './lib/peer-fetch.ts';
 import { makeTokenSigner, type TokenSigner } from './lib/signed-token.ts';
+import { makeTextSealer, type TextSealer } from './lib/text-sealer.ts';
 import type { OriginRules } from './origin.ts';
 
 /** How long the token, userinfo and pushed-authorization endpoints may take. */
@@ -54,8 +55,10 @@ export interface OidcContext extends OriginRules, CookieRules {
   readonly now: () => number;
   readonly random: (bytes: number) => Uint8Array;
   /** Time- and size-limited; for the endpoints that the metadata names. */
-  readonly peerFetch: FetchLike;
+  readonly peerFetch: PeerFetch;
   readonly signers: { readonly flow: TokenSigner; readonly session: TokenSigner; readonly hint: TokenSigner };
+  /** For the `state` that goes to the issuer and comes back; of this issuer and client only. */
+  readonly states: TextSealer;
 }
 
 /** Throws `OidcConfigError` for an `env` that cannot be used, `TypeError` for other wrong options. */
@@ -79,12 +82,14 @@ export function makeContext(options: OidcContextOptions): OidcContext {
   const signer = (purpose: 'flow' | 'session' | 'hint'): TokenSigner =>
     makeTokenSigner({ secrets: env.sessionSecrets, purpose, audience });
 
+  const random = options.random ?? ((bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
+
   return {
     env,
     audience,
     now,
     scope,
-    random: options.random ?? ((bytes) => crypto.getRandomValues(new Uint8Array(bytes))),
+    random,
     clientAuthMethod: options.clientAuthMethod,
     trustForwarded: options.trustForwarded === true,
     cookieDomain: options.cookieDomain,
@@ -92,7 +97,14 @@ export function makeContext(options: OidcContextOptions): OidcContext {
     issuer:
       options.issuer ??
       makeIssuer({ url: env.issuer, fetch, now, deadline, allowInsecure: env.allowInsecureIssuer === true }),
-    peerFetch: makePeerFetch({ fetch, deadline, timeoutMs: EXCHANGE_TIMEOUT_MS }),
+    peerFetch: makePeerFetch({ fetch, issuer: env.issuer, deadline, timeoutMs: EXCHANGE_TIMEOUT_MS }),
     signers: { flow: signer('flow'), session: signer('session'), hint: signer('hint') },
+    states: makeTextSealer({
+      secrets: env.sessionSecrets,
+      purpose: 'state',
+      audience,
+      context: `${env.issuer} ${env.clientId}`,
+      random,
+    }),
   };
 }

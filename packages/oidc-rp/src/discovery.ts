@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { isConfidentialUrl } from './env.ts';
 import { OidcError } from './errors.ts';
 import { oauthHttp } from './lib/oauth-http.ts';
-import type { FetchLike } from './lib/peer-fetch.ts';
+import type { PeerFetch } from './lib/peer-fetch.ts';
 
 /**
  * Signature algorithms that are believed from anybody: by a public key only, never `none`, and never HS*, with which
@@ -47,6 +47,8 @@ export interface IssuerMetadata {
   readonly idTokenAlgorithms: readonly SigningAlgorithm[];
   /** RFC 8414 section 2: `client_secret_basic` when the issuer says nothing. */
   readonly clientAuthMethods: readonly string[];
+  /** The values of `prompt` that the issuer has, if it says (Initiating User Registration 1.0, section 4). */
+  readonly promptValues: readonly string[] | undefined;
   /** The same, as oauth4webapi wants it. */
   readonly server: AuthorizationServer;
 }
@@ -54,7 +56,7 @@ export interface IssuerMetadata {
 export interface DiscoveryOptions {
   readonly issuer: string;
   readonly allowInsecure: boolean;
-  readonly fetch: FetchLike;
+  readonly fetch: PeerFetch;
 }
 
 const metadataSchema = z.object({
@@ -69,6 +71,7 @@ const metadataSchema = z.object({
   authorization_response_iss_parameter_supported: z.boolean().default(false),
   id_token_signing_alg_values_supported: z.array(z.string()).default(['RS256']),
   token_endpoint_auth_methods_supported: z.array(z.string()).default(['client_secret_basic']),
+  prompt_values_supported: z.array(z.string()).optional().catch(undefined),
 });
 
 /**
@@ -140,6 +143,7 @@ export function judgeMetadata(
     sendsIssInResponse: found.authorization_response_iss_parameter_supported,
     idTokenAlgorithms,
     clientAuthMethods: found.token_endpoint_auth_methods_supported,
+    promptValues: found.prompt_values_supported,
     server: asServer(found, idTokenAlgorithms),
   };
 }

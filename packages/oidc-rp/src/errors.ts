@@ -9,33 +9,49 @@ interface OidcFailure {
 }
 
 const FAILURES = {
-  flow_expired: { status: 400, retryable: true, message: 'This sign-in took too long or was already used.' },
-  state_mismatch: { status: 400, retryable: true, message: 'This sign-in was not started in this browser.' },
+  flow_expired: {
+    status: 400,
+    retryable: true,
+    message:
+      'This sign-in took longer than ten minutes, was used already, or the browser kept no cookie of it.',
+  },
+  state_mismatch: {
+    status: 400,
+    retryable: true,
+    message: 'This sign-in was not begun in this browser, or others that were begun since took its place.',
+  },
   issuer_mismatch: {
     status: 400,
     retryable: false,
-    message: 'The answer came from another identity provider than the one that was asked.',
+    message:
+      'The answer came from another identity provider than the one that was asked. Nobody was signed in by it.',
   },
   response_invalid: {
     status: 400,
     retryable: false,
     message: 'The identity provider sent an answer that cannot be read.',
   },
-  access_denied: { status: 403, retryable: true, message: 'The sign-in was declined.' },
+  access_denied: {
+    status: 403,
+    retryable: true,
+    message:
+      'The sign-in was cancelled, or the identity provider does not let this account use the application.',
+  },
   login_required: {
     status: 403,
     retryable: true,
-    message: 'The identity provider needs you to sign in again.',
+    message: 'The identity provider wants you to sign in there first.',
   },
   authorization_failed: {
     status: 502,
     retryable: false,
-    message: 'The identity provider refused this application.',
+    message:
+      'The identity provider refused this application. Whoever runs the application has to look into it.',
   },
   issuer_unavailable: {
     status: 503,
     retryable: true,
-    message: 'The identity provider cannot be reached right now.',
+    message: 'The identity provider cannot be reached right now. Try again in a moment.',
   },
   issuer_misconfigured: {
     status: 502,
@@ -60,9 +76,13 @@ const FAILURES = {
   cookie_too_large: {
     status: 502,
     retryable: false,
-    message: 'The session does not fit in a cookie, so a browser would drop it.',
+    message: 'The name or address of this account is too long: its session does not fit in a cookie.',
   },
-  sign_in_refused: { status: 403, retryable: false, message: 'This application does not let this user in.' },
+  sign_in_refused: {
+    status: 403,
+    retryable: false,
+    message: 'This application does not let this account in.',
+  },
   sign_out_incomplete: {
     status: 503,
     retryable: false,

@@ -24,13 +24,14 @@ export { isDeliberate } from './fetch-metadata.ts';
 export { hintFromHeaders } from './hint.ts';
 export { type Issuer, type IssuerOptions, type JwtExpectations, makeIssuer } from './issuer.ts';
 export { deriveKey, type KeyPurpose } from './keys.ts';
-export type { Deadline, FetchLike } from './lib/peer-fetch.ts';
+export type { Deadline, FetchLike, FetchPurpose } from './lib/peer-fetch.ts';
 export {
   type BeginLoginOptions,
   type BegunLogin,
   beginLogin,
   type IncomingRequest,
   isPrefetch,
+  restartLogin,
 } from './login.ts';
 export { federatedLogoutUrl } from './logout.ts';
 export { type LogoutToken, verifyLogoutToken } from './logout-token.ts';

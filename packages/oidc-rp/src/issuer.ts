@@ -49,7 +49,12 @@ export interface Issuer {
 /** Makes an issuer with empty caches. Keep it: the caches are the point. */
 export function makeIssuer(options: IssuerOptions): Issuer {
   const deadline = options.deadline ?? AbortSignal.timeout.bind(AbortSignal);
-  const fetch = makePeerFetch({ fetch: options.fetch, deadline, timeoutMs: METADATA_TIMEOUT_MS });
+  const fetch = makePeerFetch({
+    fetch: options.fetch,
+    issuer: options.url,
+    deadline,
+    timeoutMs: METADATA_TIMEOUT_MS,
+  });
   // The fetch has its deadline; a waiter's own comes just after it.
   const shared = { now: options.now, deadline, waitMaxMs: METADATA_TIMEOUT_MS + 1000 };
   const discovery = makeCachedDocument({

@@ -2,7 +2,7 @@
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import { OidcError } from './errors.ts';
 import { makeCachedDocument } from './lib/cached-document.ts';
-import type { Deadline, FetchLike } from './lib/peer-fetch.ts';
+import type { Deadline, PeerFetch } from './lib/peer-fetch.ts';
 import { isRecord } from './lib/record.ts';
 
 /** Unknown keys make us ask again at most once in so long: anybody can send a token with an invented `kid`. */
@@ -10,7 +10,7 @@ export const UNKNOWN_KEY_COOLDOWN_MS = 30 * 1000;
 
 export interface KeySetOptions {
   readonly url: string;
-  readonly fetch: FetchLike;
+  readonly fetch: PeerFetch;
   readonly now: () => number;
   readonly deadline: Deadline;
   readonly waitMaxMs: number;

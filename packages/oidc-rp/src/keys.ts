@@ -2,7 +2,7 @@
 import { hkdfSync } from 'node:crypto';
 
 /** What a key is for. A token made for one purpose never verifies for another. */
-export type KeyPurpose = 'flow' | 'session' | 'hint' | 'claim' | 'invite';
+export type KeyPurpose = 'flow' | 'state' | 'session' | 'hint' | 'claim' | 'invite';
 
 /**
  * HKDF-SHA-256 (RFC 5869) of one secret; `info` binds the purpose and the audience, so that a flow cookie is never a

@@ -22,9 +22,9 @@ test('B-10: login sets the flow cookie and redirects to the issuer, with PKCE S2
   const claims = JSON.stringify(rp.signers.flow.verify(browser.values('sb_oidc_flow')[0] ?? ''));
   const verifier = /"v":"([\w-]{43})"/.exec(claims)?.[1] ?? '';
   expect(asked.get('code_challenge')).toBe(createHash('sha256').update(verifier).digest('base64url'));
-  // 128 bits each.
-  expect(asked.get('state')).toMatch(/^[\w-]{22}$/);
+  // 128 bits of the nonce; of the state 96 and a tag of 128.
   expect(asked.get('nonce')).toMatch(/^[\w-]{22}$/);
+  expect(asked.get('state')).toMatch(/^[\w-]{38,}$/);
   expect(response.headers.get('cache-control')).toBe('no-store');
 });
 
@@ -67,6 +67,27 @@ test('what the application asks for does', async () => {
   const asked = new URL(redirectTo).searchParams;
   expect([asked.get('prompt'), asked.get('login_hint')]).toEqual(['none', 'alice@example.org']);
   expect(asked.get('state')).toBe(state);
+});
+
+describe('the link with `switch` has the issuer ask who signs in', () => {
+  test.each([
+    ['by select_account, when it says nothing of prompts', undefined, 'select_account'],
+    ['by select_account, when it has that', ['none', 'login', 'select_account'], 'select_account'],
+    ['by login, when it says that it has no other way', ['none', 'login', 'consent'], 'login'],
+    ['by select_account, when what it says cannot be read', 'login', 'select_account'],
+  ])('%s', async (_, announced, prompt) => {
+    const { visit, issuer } = await makeFixture();
+    issuer.behaviour.metadata = { prompt_values_supported: announced };
+    expect(query(await visit('/api/auth/login?switch&returnTo=%2Finbox')).get('prompt')).toBe(prompt);
+    expect(query(await visit('/api/auth/login')).has('prompt')).toBe(false);
+  });
+
+  test('but what the application asks for goes before it', async () => {
+    const { rp, browser } = await makeFixture();
+    const asked = { otherAccount: true, prompt: 'consent' };
+    const { redirectTo } = await rp.beginLogin(browser.request(`${APP}/api/auth/login`), asked);
+    expect(new URL(redirectTo).searchParams.getAll('prompt')).toEqual(['consent']);
+  });
 });
 
 test('a query that the authorization endpoint already has is kept', async () => {

@@ -9,7 +9,9 @@ import type { OidcContext } from './context.ts';
 import { CALLBACK_PATH } from './cookies.ts';
 import type { IssuerMetadata } from './discovery.ts';
 import { OidcError } from './errors.ts';
-import { type Flow, flowCookiesWith, startFlow } from './flow.ts';
+import { isDeliberate } from './fetch-metadata.ts';
+import { restartFlow, type StartedFlow, startFlow } from './flow.ts';
+import { flowCookiesWith } from './flow-cookie.ts';
 import { oauthHttp } from './lib/oauth-http.ts';
 import { resolveOrigin } from './origin.ts';
 
@@ -19,6 +21,8 @@ export interface BeginLoginOptions {
   /** `none`, `login`, `consent`, `select_account` (OpenID Connect Core section 3.1.2.1). */
   readonly prompt?: string;
   readonly loginHint?: string;
+  /** Have the issuer ask who signs in, whoever is signed in there already. `prompt` goes before it. */
+  readonly otherAccount?: boolean;
   /** Seconds since the last proof of identity that are acceptable. Enforced on the ID token. */
   readonly maxAgeS?: number;
   /** Acceptable authentication contexts. Enforced on the ID token: one of them must come back. */
@@ -47,20 +51,45 @@ export async function beginLogin(
 ): Promise<BegunLogin> {
   const metadata = await env.issuer.metadata();
   const origin = resolveOrigin(env, request);
-  const flow = startFlow(env, {
+  const prompt = options.prompt ?? (options.otherAccount === true ? promptForAccount(metadata) : undefined);
+  const { maxAgeS, acrValues, loginHint } = options;
+  const asked = {
+    ...(prompt === undefined ? {} : { prompt }),
+    ...(loginHint === undefined ? {} : { loginHint }),
+    ...(maxAgeS === undefined ? {} : { maxAgeS }),
+    ...(acrValues === undefined ? {} : { acrValues }),
+  };
+  const started = startFlow(env, {
+    ...asked,
     redirectUri: `${origin}${CALLBACK_PATH}`,
     returnTo: options.returnTo,
-    ...(options.maxAgeS === undefined ? {} : { maxAgeS: options.maxAgeS }),
-    ...(options.acrValues === undefined ? {} : { acrValues: options.acrValues }),
+    // A second try would not ask for these again.
+    isFinal: prompt !== undefined || maxAgeS !== undefined || acrValues !== undefined,
   });
-  const parameters = await authorizationParameters(env, flow, options);
   return {
-    redirectTo: authorizationUrl(
-      metadata,
-      metadata.pushedAuthorizationRequired ? await push(env, metadata, parameters) : parameters,
-    ),
-    setCookies: flowCookiesWith(env, request.headers, origin, flow),
-    state: flow.state,
+    redirectTo: await requestUrl(env, metadata, started, asked),
+    setCookies: flowCookiesWith(env, request.headers, origin, started.flow),
+    state: started.state,
+  };
+}
+
+/**
+ * Begins a sign-in anew whose callback this browser cannot complete any more, because tabs that began at the same
+ * moment overwrote each other's cookie, more of them were open than are kept, or it came late. Its answer is thrown
+ * away; it leads where the first try was to lead. Null when it must not: see `restartFlow`, an answer that is no code
+ * of our issuer, or a request that nobody meant. Throws what `beginLogin` throws.
+ */
+export async function restartLogin(env: OidcContext, request: IncomingRequest): Promise<BegunLogin | null> {
+  const answer = new URL(request.url).searchParams;
+  const isCode = answer.has('code') && !answer.has('error');
+  if (!isCode || answer.getAll('iss').some((issuer) => issuer !== env.env.issuer)) return null;
+  if (!isDeliberate(request.headers, resolveOrigin(env, request))) return null;
+  const started = restartFlow(env, request.headers, answer.get('state') ?? '');
+  if (started === null) return null;
+  return {
+    redirectTo: await requestUrl(env, await env.issuer.metadata(), started, {}),
+    setCookies: [],
+    state: started.state,
   };
 }
 
@@ -74,25 +103,45 @@ export function isPrefetch(headers: Headers): boolean {
   );
 }
 
+/** `select_account` unless the issuer says which prompts it has and that is none of them; `login` is everybody's. */
+function promptForAccount({ promptValues }: IssuerMetadata): string {
+  return promptValues === undefined || promptValues.includes('select_account') ? 'select_account' : 'login';
+}
+
+type Asked = Pick<BeginLoginOptions, 'prompt' | 'loginHint' | 'maxAgeS' | 'acrValues'>;
+
+async function requestUrl(
+  env: OidcContext,
+  metadata: IssuerMetadata,
+  started: StartedFlow,
+  asked: Asked,
+): Promise<string> {
+  const parameters = await authorizationParameters(env, started, asked);
+  return authorizationUrl(
+    metadata,
+    metadata.pushedAuthorizationRequired ? await push(env, metadata, parameters) : parameters,
+  );
+}
+
 async function authorizationParameters(
   env: OidcContext,
-  flow: Flow,
-  options: BeginLoginOptions,
+  { flow, state }: StartedFlow,
+  asked: Asked,
 ): Promise<URLSearchParams> {
   const parameters = new URLSearchParams({
     client_id: env.env.clientId,
     redirect_uri: flow.redirectUri,
     response_type: 'code',
     scope: env.scope,
-    state: flow.state,
+    state,
     nonce: flow.nonce,
     code_challenge: await calculatePKCECodeChallenge(flow.verifier),
     code_challenge_method: 'S256',
   });
-  if (options.prompt !== undefined) parameters.set('prompt', options.prompt);
-  if (options.loginHint !== undefined) parameters.set('login_hint', options.loginHint);
-  if (options.maxAgeS !== undefined) parameters.set('max_age', String(options.maxAgeS));
-  if (options.acrValues !== undefined) parameters.set('acr_values', options.acrValues.join(' '));
+  if (asked.prompt !== undefined) parameters.set('prompt', asked.prompt);
+  if (asked.loginHint !== undefined) parameters.set('login_hint', asked.loginHint);
+  if (asked.maxAgeS !== undefined) parameters.set('max_age', String(asked.maxAgeS));
+  if (asked.acrValues !== undefined) parameters.set('acr_values', asked.acrValues.join(' '));
   return parameters;
 }
 

@@ -246,6 +246,42 @@ describe('B-14: the session cookie is cleared before anything else', () => {
     expect(await response.text()).not.toContain('directory');
   });
 
+  test.each<[string, Parameters<Fixture['other']>[0]]>([
+    [
+      'the clock cannot be read',
+      {
+        now: () => {
+          throw new RangeError('no clock');
+        },
+      },
+    ],
+    [
+      'the issuer’s cache breaks',
+      {
+        issuer: {
+          url: 'https://issuer.example',
+          metadata: () => Promise.reject(new RangeError('our bug')),
+          verifyJwt: () => Promise.reject(new RangeError('our bug')),
+        },
+      },
+    ],
+  ])('whatever of ours fails meanwhile: %s', async (_, broken) => {
+    const fixture = await makeFixture();
+    await fixture.signIn();
+    const failures: unknown[] = [];
+    const response = await fixture
+      .other(broken)
+      .handle(fixture.browser.request(`${APP}/api/auth/logout?federated`), {
+        onFailure: ({ cause }) => failures.push(cause),
+      });
+    expect(response.status).toBe(503);
+    expect(await response.text()).toContain('sign_out_incomplete');
+    expect(failures).toEqual([expect.any(RangeError)]);
+    fixture.browser.store(APP, response);
+    expect(isSignedOut(fixture)).toBe(true);
+    expect(fixture.browser.values('sb_oidc_idt')).toEqual([]);
+  });
+
   test('with a domain, the widened and the host-only cookie both go', async () => {
     const fixture = await makeFixture({ relyingParty: { cookieDomain: 'example' } });
     await fixture.signIn();

@@ -2,7 +2,13 @@
 import { type BackchannelLogoutHooks, handleBackchannelLogout } from './backchannel-logout.ts';
 import { type CompletedLogin, completeLogin } from './callback.ts';
 import { makeContext, type OidcContext, type OidcContextOptions } from './context.ts';
-import { type BeginLoginOptions, type BegunLogin, beginLogin, type IncomingRequest } from './login.ts';
+import {
+  type BeginLoginOptions,
+  type BegunLogin,
+  beginLogin,
+  type IncomingRequest,
+  restartLogin,
+} from './login.ts';
 import { federatedLogoutUrl } from './logout.ts';
 import { resolveOrigin } from './origin.ts';
 import { type AuthRoutesOptions, handleAuthRequest } from './routes.ts';
@@ -26,6 +32,7 @@ export interface RelyingParty extends OidcContext {
   resolveOrigin(request: IncomingRequest): string;
   beginLogin(request: IncomingRequest, options?: BeginLoginOptions): Promise<BegunLogin>;
   completeLogin(request: IncomingRequest): Promise<CompletedLogin>;
+  restartLogin(request: IncomingRequest): Promise<BegunLogin | null>;
   mintSession(user: SessionUser, options?: MintOptions): string;
   verifySession(token: string): VerifiedSession | null;
   sessionFromHeaders(headers: Headers): SessionUser | null;
@@ -47,6 +54,7 @@ export function makeRelyingParty(options: RelyingPartyOptions): RelyingParty {
     resolveOrigin: (request) => resolveOrigin(env, request),
     beginLogin: (request, login) => beginLogin(env, request, login),
     completeLogin: (request) => completeLogin(env, request),
+    restartLogin: (request) => restartLogin(env, request),
     mintSession: (user, mint) => mintSession(env, user, mint),
     verifySession: (token) => verifySession(env, token),
     sessionFromHeaders: (headers) => sessionFromHeaders(env, headers),

@@ -68,6 +68,40 @@ test('B-11: without onError a failure is a page of our own, with the code and no
   expect(page).not.toContain('<script>');
 });
 
+describe('B-11: the page leads on to the place that the sign-in was to lead to', () => {
+  const again = '<a href="/api/auth/login?returnTo=%2Finbox">Try again</a>';
+
+  test('when the issuer is down at login', async () => {
+    const { visit, issuer } = await makeFixture();
+    issuer.behaviour.intercept = () => Promise.reject(new TypeError('fetch failed'));
+    const response = await visit('/api/auth/login?returnTo=%2Finbox');
+    expect(await response.text()).toContain(again);
+  });
+
+  test('when the issuer says no, as somebody else too', async () => {
+    const { visit, issuer } = await makeFixture();
+    const login = await visit('/api/auth/login?returnTo=%2Finbox');
+    const page = await visit(issuer.refuse(login.headers.get('location') ?? '', 'access_denied'));
+    const text = await page.text();
+    expect(text).toContain(again);
+    const [, other = ''] = /<a href="([^"]+)">Use another account</.exec(text) ?? [];
+    const asked = await visit(other.replaceAll('&amp;', '&'));
+    const url = asked.headers.get('location') ?? '';
+    expect(new URL(url).searchParams.get('prompt')).toBe('select_account');
+    const bob = { sub: 'bob-1', claims: { email: 'bob@example.org', name: 'Bob' } };
+    expect((await visit(issuer.approve(url, bob))).headers.get('location')).toBe('/inbox');
+  });
+
+  test('when ten minutes have passed, and the cookie with them', async () => {
+    const { approve, visit, clock } = await makeFixture();
+    const callback = await approve({ returnTo: '/inbox' });
+    clock.nowMs += 10 * 60 * 1000;
+    const response = await visit(callback);
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain(again);
+  });
+});
+
 test('every code has a page with its own status, and never 401', () => {
   for (const code of OIDC_ERROR_CODES) {
     const error = new OidcError(code, 'a detail for operators');

@@ -6,13 +6,15 @@ import { CALLBACK_PATH, clearCookie, LOGIN_PATH, LOGOUT_PATH } from './cookies.t
 import { OidcError } from './errors.ts';
 import { failureResponse } from './failure-page.ts';
 import { isDeliberate } from './fetch-metadata.ts';
-import { flowCookiesWithout, returnToOf } from './flow.ts';
+import { returnToOf } from './flow.ts';
+import { flowCookiesWithout } from './flow-cookie.ts';
 import { hintFromHeaders } from './hint.ts';
-import { beginLogin, isPrefetch } from './login.ts';
+import { beginLogin, isPrefetch, restartLogin } from './login.ts';
 import { federatedLogoutUrl } from './logout.ts';
 import { resolveOrigin } from './origin.ts';
 import { landingPath } from './safe-path.ts';
 import { type VerifiedSession, verifiedSessionFromHeaders } from './session.ts';
+import { stateId } from './state.ts';
 
 /** Somebody has signed in; the cookies are about to be set. */
 export interface SignedIn {
@@ -77,7 +79,8 @@ export async function handleAuthRequest(
     return failureResponse(new OidcError('prefetch_refused', 'The browser asked on a guess.'));
   }
   // A picture on somebody's page must not sign its readers out, or push their flows from the cookie. The callback
-  // needs no such rule: it does nothing without a flow of this browser and its unguessable state.
+  // needs no such rule: it does nothing without a flow of this browser and its unguessable state, and `restartLogin`
+  // asks for itself.
   if (path !== CALLBACK_PATH && !isDeliberate(request.headers, resolveOrigin(env, request))) {
     const error = new OidcError(
       'navigation_required',
@@ -102,12 +105,13 @@ async function handleLogin(
   request: Request,
   options: AuthRoutesOptions,
 ): Promise<Response> {
-  const returnTo = new URL(request.url).searchParams.get('returnTo');
+  const query = new URL(request.url).searchParams;
+  const returnTo = query.get('returnTo');
   try {
-    const { redirectTo, setCookies } = await beginLogin(env, request, { returnTo });
-    return redirect(redirectTo, setCookies);
+    const begun = await beginLogin(env, request, { returnTo, otherAccount: query.has('switch') });
+    return redirect(begun.redirectTo, begun.setCookies);
   } catch (error) {
-    return fail(error, [], options);
+    return fail(error, { returnTo, setCookies: [] }, options);
   }
 }
 
@@ -116,28 +120,57 @@ async function handleCallback(
   request: Request,
   options: AuthRoutesOptions,
 ): Promise<Response> {
-  const origin = resolveOrigin(env, request);
   const state = new URL(request.url).searchParams.get('state') ?? '';
-  const previous = verifiedSessionFromHeaders(env, request.headers);
+  const visit = { returnTo: returnToOf(env, request.headers, state) };
   try {
-    const login = await completeLogin(env, request);
-    await options.onSignedIn?.({
-      session: login.verified,
-      previous,
-      idToken: login.idToken,
-      ...(login.issuerSid === undefined ? {} : { issuerSid: login.issuerSid }),
-      request,
-    });
-    return redirect(landing(options, login.returnTo), login.setCookies);
-  } catch (error) {
-    const isStale =
-      error instanceof OidcError && (error.code === 'flow_expired' || error.code === 'state_mismatch');
-    if (isStale && previous !== null) {
-      // A reloaded or late callback of somebody who is signed in: nothing was lost, so nothing is reported.
-      return redirect(landing(options, returnToOf(env, request.headers, state)), []);
+    const previous = verifiedSessionFromHeaders(env, request.headers);
+    try {
+      return await signIn(env, request, previous, options);
+    } catch (error) {
+      const onward = isStale(error) ? await goOn(env, request, { ...visit, previous }, options) : null;
+      if (onward === null) throw error;
+      return onward;
     }
-    return fail(error, flowCookiesWithout(env, request.headers, origin, state), options);
+  } catch (error) {
+    const origin = resolveOrigin(env, request);
+    const setCookies = flowCookiesWithout(env, request.headers, origin, stateId(state));
+    return fail(error, { ...visit, setCookies }, options);
   }
+}
+
+async function signIn(
+  env: OidcContext,
+  request: Request,
+  previous: VerifiedSession | null,
+  options: AuthRoutesOptions,
+): Promise<Response> {
+  const login = await completeLogin(env, request);
+  await options.onSignedIn?.({
+    session: login.verified,
+    previous,
+    idToken: login.idToken,
+    ...(login.issuerSid === undefined ? {} : { issuerSid: login.issuerSid }),
+    request,
+  });
+  return redirect(landing(options, login.returnTo), login.setCookies);
+}
+
+/** The callback belongs to no flow that this browser has: it was used, came late, was overtaken, or is not its own. */
+function isStale(error: unknown): boolean {
+  return error instanceof OidcError && (error.code === 'flow_expired' || error.code === 'state_mismatch');
+}
+
+/** Where a stale callback goes on, if it does. */
+async function goOn(
+  env: OidcContext,
+  request: Request,
+  visit: { readonly returnTo: string | undefined; readonly previous: VerifiedSession | null },
+  options: AuthRoutesOptions,
+): Promise<Response | null> {
+  // For somebody who is signed in nothing was lost, so nothing is reported.
+  if (visit.previous !== null) return redirect(landing(options, visit.returnTo), []);
+  const again = await restartLogin(env, request);
+  return again && redirect(again.redirectTo, again.setCookies);
 }
 
 async function handleLogout(
@@ -147,27 +180,26 @@ async function handleLogout(
 ): Promise<Response> {
   const query = new URL(request.url).searchParams;
   const origin = resolveOrigin(env, request);
-  const session = verifiedSessionFromHeaders(env, request.headers);
-  const hint = hintFromHeaders(env, request.headers);
   const returnTo = landingPath(query.get('returnTo')) ?? '/';
-  // Before anything that can fail (B-14). The hint has its single use here; a sign-in that another tab has under way
-  // must not undo this.
+  // Before anything that can fail, so that whatever does fail, these cookies go (B-14). The hint has its single use
+  // here; a sign-in that another tab has under way must not undo this.
   const cleared = [
     ...clearCookie(env, 'session', origin),
     ...clearCookie(env, 'hint', origin),
     ...clearCookie(env, 'flow', origin),
   ];
   try {
+    const session = verifiedSessionFromHeaders(env, request.headers);
+    const hint = hintFromHeaders(env, request.headers);
     if (session !== null) await options.onSignedOut?.({ session, request });
+    const atIssuer = query.has('federated') ? await federatedLogoutUrl(env, origin, returnTo, hint) : null;
+    return redirect(atIssuer ?? returnTo, cleared);
   } catch (cause) {
-    return fail(
-      new OidcError('sign_out_incomplete', 'The session could not be ended on the server.', { cause }),
-      cleared,
-      options,
-    );
+    const error = new OidcError('sign_out_incomplete', 'The session could not be ended on the server.', {
+      cause,
+    });
+    return fail(error, { returnTo, setCookies: cleared }, options);
   }
-  const atIssuer = query.has('federated') ? await federatedLogoutUrl(env, origin, returnTo, hint) : null;
-  return redirect(atIssuer ?? returnTo, cleared);
 }
 
 /** Where a sign-in ends. Settings are judged again here, at the sink, since not every caller checks them. */
@@ -175,11 +207,17 @@ function landing(options: AuthRoutesOptions, returnTo: string | undefined): stri
   return landingPath(returnTo) ?? landingPath(options.onSuccess) ?? '/';
 }
 
-function fail(error: unknown, setCookies: readonly string[], options: AuthRoutesOptions): Response {
+interface FailureAnswer {
+  /** Where the person was going, which the page's own links remember; judged by `landingPath`. */
+  readonly returnTo: unknown;
+  readonly setCookies: readonly string[];
+}
+
+function fail(error: unknown, { returnTo, setCookies }: FailureAnswer, options: AuthRoutesOptions): Response {
   if (!(error instanceof OidcError)) throw error;
   options.onFailure?.(error);
   const path = landingPath(options.onError);
-  if (path === null) return withCookies(failureResponse(error), setCookies);
+  if (path === null) return withCookies(failureResponse(error, returnTo), setCookies);
   // Only the closed code travels: a description that somebody else wrote is never shown as ours.
   const url = new URL(path, 'https://path.invalid');
   url.searchParams.set('error', error.code);

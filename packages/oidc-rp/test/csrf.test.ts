@@ -6,9 +6,11 @@ import { Hono } from 'hono';
 import { describe, expect, test } from 'vitest';
 import { mountOidcRoutes } from '../src/mount.ts';
 import type { AuthRoutesOptions } from '../src/routes.ts';
+import { makeBrowser } from '../src/testing/browser.ts';
 import { ALICE, APP, type Fixture, makeFixture } from '../src/testing/fixture.ts';
 
 const EVIL = 'https://evil.example';
+const MALLORY = { sub: 'mallory-1', claims: { email: 'mallory@example.org', name: 'Mallory' } };
 const ROUTES = ['/api/auth/login', '/api/auth/logout', '/api/auth/logout?federated'];
 const METHODS = ['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const CONTENT_TYPES = [
@@ -200,24 +202,43 @@ describe('the callback', () => {
   // Login CSRF: the victim would work in the attacker's account.
   test.each([...ANSWERED, ...REFUSED])(
     'with the code and state of an attacker signs nobody in: %s',
-    async (_who, headers) => {
+    async (who, headers) => {
       const { approve, handle, issuer } = await makeVisitor();
       const victim = await makeFixture();
       await victim.visit('/api/auth/login');
       const callback = await approve();
-      for (const request of [
-        victim.browser.request(callback, { headers }),
-        new Request(callback, { headers }),
-      ]) {
-        const response = await handle(request);
-        expect(response.status).toBe(400);
-        expect(response.headers.getSetCookie().filter((line) => !line.startsWith('sb_oidc_flow='))).toEqual(
-          [],
-        );
+      const inTheMiddle = await handle(victim.browser.request(callback, { headers }));
+      const elsewhere = await handle(new Request(callback, { headers }));
+      // Who is signing in, and followed a link, is sent to the issuer once more: what any link to login does.
+      const isMeant = ANSWERED.some(([row]) => row === who);
+      expect(inTheMiddle.status).toBe(isMeant ? 302 : 400);
+      expect(inTheMiddle.headers.get('location')?.startsWith(`${issuer.url}/authorize?`)).toBe(
+        isMeant ? true : undefined,
+      );
+      expect(elsewhere.status).toBe(400);
+      for (const response of [inTheMiddle, elsewhere]) {
+        expect(response.headers.getSetCookie()).toEqual([]);
       }
       expect(issuer.count('/token')).toBe(0);
     },
   );
+
+  test('with the code and state of an attacker ends, at most, in the victim’s own account', async () => {
+    const { approve, handle, issuer, browser: attacker, rp } = await makeVisitor();
+    const callback = await approve({ user: MALLORY, returnTo: '/inbox' });
+    const victim = makeBrowser(rp.now);
+    victim.store(APP, await handle(victim.request(`${APP}/api/auth/login`)));
+    const again = await handle(victim.request(callback));
+    const own = issuer.approve(again.headers.get('location') ?? '', ALICE);
+    // Nor can the attacker finish what the victim began, or change places with it.
+    const stolen = await handle(attacker.request(own));
+    expect(stolen.headers.getSetCookie()).toEqual([]);
+    const done = await handle(victim.request(own));
+    victim.store(APP, done);
+    expect(done.headers.get('location')).toBe('/inbox');
+    expect(rp.sessionFromHeaders(victim.request(`${APP}/page`).headers)?.id).toBe(ALICE.sub);
+    expect(issuer.count('/token')).toBe(1);
+  });
 });
 
 test('the mounted routes know no other method at all', async () => {

@@ -1,6 +1,6 @@
 /** Lends oauth4webapi our limited fetch. */
 import { allowInsecureRequests, customFetch } from 'oauth4webapi';
-import type { FetchLike } from './peer-fetch.ts';
+import type { PeerFetch } from './peer-fetch.ts';
 
 interface OAuthRequestInit {
   readonly method: string;
@@ -9,7 +9,7 @@ interface OAuthRequestInit {
 }
 
 /** The request options for every oauth4webapi call. */
-export function oauthHttp(fetch: FetchLike): {
+export function oauthHttp(fetch: PeerFetch): {
   [customFetch]: (url: string, init: OAuthRequestInit) => Promise<Response>;
   [allowInsecureRequests]: true;
 } {

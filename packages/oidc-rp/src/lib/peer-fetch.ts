@@ -2,8 +2,21 @@
 import { OidcError } from '../errors.ts';
 import { readLimitedBody } from './limited-body.ts';
 
-/** The part of `fetch` that is used. An SSRF guard is put in by passing a guarded one. */
-export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;
+/** On whose behalf something is fetched. */
+export interface FetchPurpose {
+  /** The issuer that named the address, exactly as OIDC_ISSUER does: it is asked, or its metadata points there. */
+  readonly issuer: string;
+}
+
+/**
+ * The part of `fetch` that is used, the platform's own included. An SSRF guard is put in by passing a guarded one,
+ * which is told the purpose: an exemption for the operator's own issuer must not serve another issuer, whose metadata
+ * can name any address as an endpoint.
+ */
+export type FetchLike = (url: string, init: RequestInit, purpose: FetchPurpose) => Promise<Response>;
+
+/** A fetch that knows its purpose, and keeps to our limits. */
+export type PeerFetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** A signal that aborts after so many milliseconds; `AbortSignal.timeout` outside of tests. */
 export type Deadline = (ms: number) => AbortSignal;
@@ -13,6 +26,7 @@ export const RESPONSE_BYTES_MAX = 1024 * 1024;
 
 export interface PeerFetchOptions {
   readonly fetch: FetchLike;
+  readonly issuer: string;
   readonly deadline: Deadline;
   readonly timeoutMs: number;
 }
@@ -21,11 +35,14 @@ export interface PeerFetchOptions {
  * A `fetch` that answers a fully read response, or throws `OidcError` `issuer_unavailable`: on a network failure, a
  * deadline that passes (also while the body is arriving), more than 1 MB (declared or not), or a server error.
  */
-export function makePeerFetch({ fetch, deadline, timeoutMs }: PeerFetchOptions): FetchLike {
+export function makePeerFetch({ fetch, issuer, deadline, timeoutMs }: PeerFetchOptions): PeerFetch {
   return async (url, init) => {
     const signal = deadline(timeoutMs);
     try {
-      const response = await withDeadline(fetch(url, { ...init, redirect: 'manual', signal }), signal);
+      const response = await withDeadline(
+        fetch(url, { ...init, redirect: 'manual', signal }, { issuer }),
+        signal,
+      );
       if (isOutage(response.status)) {
         await response.body?.cancel();
         throw new OidcError('issuer_unavailable', `The issuer answered with status ${response.status}.`);

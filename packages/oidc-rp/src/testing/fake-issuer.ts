@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { base64url, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
-import type { FetchLike } from '../lib/peer-fetch.ts';
+import type { PeerFetch } from '../lib/peer-fetch.ts';
 
 export interface FakeIssuerOptions {
   /** Default `https://issuer.example`. */
@@ -62,7 +62,7 @@ export interface FakeUser {
 
 export interface FakeIssuer {
   readonly url: string;
-  readonly fetch: FetchLike;
+  readonly fetch: PeerFetch;
   readonly behaviour: FakeBehaviour;
   /** Everything that was asked, in order. */
   readonly requests: readonly RecordedRequest[];

@@ -21,10 +21,10 @@ describe('an authorization response is refused, and its code never redeemed', ()
     titled<RefusedModule & { code: OidcErrorCode }>([
       {
         module: 'ensure-authorization-response-with-invalid-state-fails',
-        fault: 'answers with another state',
+        fault: 'answers with the state and one character more',
         code: 'state_mismatch',
         because: 'The state is none of those that this browser was given.',
-        answer: (parameters) => parameters.set('state', 'another'),
+        answer: (parameters) => parameters.set('state', `${parameters.get('state')}1`),
       },
       {
         module: 'ensure-authorization-response-with-invalid-missing-state-fails',
