@@ -6,10 +6,11 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { OperationDeclaration } from '@freehold/contracts';
-import { mountOperations } from '@freehold/vertical-host';
+import { makePublicActor, mountOperations, mountPublicSurface } from '@freehold/vertical-host';
 import { getRequestListener } from '@hono/node-server';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { Hono } from 'hono';
+import { cors } from 'hono/cors';
 import { z } from 'zod';
 
 const input = z.strictObject({ text: z.string().min(1).max(200), tags: z.array(z.string()).max(10) });
@@ -30,19 +31,33 @@ const operation: OperationDeclaration<unknown, typeof input, typeof output> = {
   run: (_ctx, given) => write(given),
 };
 
+const answered = { invocation: 'inv_1', version: null, replayed: false };
+const stub = {
+  invoke: async (call: { readonly input: unknown }) => ({ ...answered, output: write(call.input) }),
+};
+/** The last is the one that asks. */
+const origins = Array.from({ length: 1_000 }, (_, i) => `https://site-${i}.example`);
+
 const KINDS: Readonly<Record<string, () => RequestListener>> = {
   ours: () => {
     const app = new Hono();
-    const answer = { invocation: 'inv_1', version: null, replayed: false };
-    const stub = {
-      invoke: async (call: { readonly input: unknown }) => ({ ...answer, output: write(call.input) }),
-    };
     mountOperations(app, { 'note/write': operation }, () => stub);
+    mountPublicSurface(app, {
+      service: 'desk',
+      basePath: '/public',
+      resolveActor: () => makePublicActor(stub, origins),
+      routes: (route) =>
+        route.post('/notes', async (c, { actor, body }) =>
+          c.json((await actor.invoke('note/write', body)).output as object),
+        ),
+    });
     return getRequestListener(app.fetch);
   },
   hono: () => {
     const app = new Hono();
     app.post('/api/op/note/write', async (c) => c.json(write(await c.req.json())));
+    app.use('/public/*', cors({ origin: origins }));
+    app.post('/public/notes', async (c) => c.json(write(await c.req.json())));
     return getRequestListener(app.fetch);
   },
   node: () => (request, response) => {

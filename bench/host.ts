@@ -53,6 +53,12 @@ const TOOL: Call = {
   }),
 };
 
+const WIDGET: Call = {
+  path: '/public/notes',
+  headers: { 'content-type': 'application/json', origin: 'https://site-999.example' },
+  body: JSON.stringify(ARGUMENTS),
+};
+
 export async function benchHost(): Promise<Row[]> {
   const [ours, hono, node, sdk] = await Promise.all(['ours', 'hono', 'node', 'sdk'].map(startServer));
   const servers = [ours, hono, node, sdk] as [Server, Server, Server, Server];
@@ -65,6 +71,7 @@ export async function benchHost(): Promise<Row[]> {
 
 async function measured([ours, hono, node, sdk]: [Server, Server, Server, Server]): Promise<Row[]> {
   for (const server of [ours, hono, node]) await requireAnswer(server, ROUTE);
+  for (const server of [ours, hono]) await requireAnswer(server, WIDGET);
   for (const server of [ours, sdk]) await requireAnswer(server, TOOL);
   const row = (name: string, against: string, call: Call, peer: readonly [Server, Call], atLeast: number) =>
     compareRounds(
@@ -82,6 +89,13 @@ async function measured([ours, hono, node, sdk]: [Server, Server, Server, Server
     await row('operation over HTTP', 'the same handler on node:http', ROUTE, [node, ROUTE], 0.4),
     await row('operation as an MCP tool', 'a bare server of the SDK', TOOL, [sdk, TOOL], 1),
     await row('operation as an MCP tool', 'the same operation as a route', TOOL, [ours, ROUTE], 0.2),
+    await row(
+      'public surface, the last of 1,000 origins',
+      'hono and its cors()',
+      WIDGET,
+      [hono, WIDGET],
+      0.5,
+    ),
   ];
 }
 
