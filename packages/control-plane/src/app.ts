@@ -7,6 +7,7 @@ import { answerOtherMethod, REQUEST_ID_HEADER, requestIdOf } from '@freehold/con
 import type { Actor, HostAdmin } from '@freehold/directory';
 import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
 import { type Context, Hono } from 'hono';
+import { type ConnectOptions, mountConnectRoutes } from './connect/connect-routes.ts';
 import { type AdminOperationTable, addressesOf } from './declared/operations.ts';
 import { answer, type ItemAddress, itemAddressOf, locationOf } from './http/answer.ts';
 import { authenticate } from './http/authenticate.ts';
@@ -29,6 +30,8 @@ export interface ControlPlaneOptions {
   readonly staffSession?: (request: Request) => Promise<Actor | null>;
   /** What `/readyz` asks; a throw counts as false. Default: always ready. */
   readonly ready?: () => Promise<boolean>;
+  /** Consent rounds for verticals (spec 4.7). Default: nobody is let in at their door. */
+  readonly connect?: ConnectOptions;
 }
 
 /** Where an incident happened. */
@@ -98,6 +101,7 @@ export function controlPlaneApp(options: ControlPlaneOptions): Hono<ControlPlane
     },
     ready: options.ready ?? (async () => true),
   });
+  mountConnectRoutes(app, options.connect);
   for (const address of addressesOf(operations)) {
     const routes = new Map(
       [...address.operations].map(([method, operation]) => [method, routeOf(operation, operations)]),

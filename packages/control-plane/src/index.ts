@@ -6,6 +6,8 @@ export {
   type IncidentPlace,
   type RequestLine,
 } from './app.ts';
+export type { ConnectOptions } from './connect/connect-routes.ts';
+export type { PlatformSecret } from './connect/platform-secret.ts';
 export type { AdminOperationTable } from './declared/operations.ts';
 export {
   CONTROL_PLANE_INFO,

@@ -1,5 +1,8 @@
 /** The API, the client and the real host administration together. */
+
+import type { ConnectionsOptions } from '@freehold/directory';
 import { type AdminLogEntry, type AdminOperation, adminOperations } from '@freehold/directory/declarations';
+import { makeKeyring } from '@freehold/store';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ControlPlaneError, makeControlPlaneClient, makeTenantClient } from '../src/client/index.ts';
@@ -97,13 +100,22 @@ test('a tenant’s client provisions itself and sees nobody else (C-33)', async 
 });
 
 test('whatever is sent to the real host administration is answered as documented (C-32)', async () => {
-  await using platform = await openRealPlatform();
+  await using platform = await openRealPlatform({ connections: everybodysLedger });
   const staff = makeControlPlaneClient(platform.clientOptions());
   const { id: tenant } = await staff.tenants.create({ body: { slug: 'acme', name: 'Acme' } });
   const provision = { params: { tenant }, body: { slug: 'main', name: 'Main', vertical: 'fieldwork' } };
   const { id: scope } = await staff.scopes.provision(provision);
   const { secret: push } = await staff.pushTokens.create({ body: { name: 'ci', tenant } });
-  const known: Readonly<Record<string, string>> = { tenant, scope };
+  const { id: connection } = await staff.connections.create({
+    params: { tenant },
+    body: {
+      provider: 'ledger',
+      scope,
+      subjectRef: 'the books',
+      apiKey: 'a key of the ledger'.replaceAll(' ', '-'),
+    },
+  });
+  const known: Readonly<Record<string, string>> = { tenant, scope, connection, provider: 'ledger' };
 
   /** Valid requests with ids that exist, ones with ids that do not, and hostile ones, from both kinds of token. */
   const requests = (operation: AdminOperation) =>
@@ -138,6 +150,17 @@ test('whatever is sent to the real host administration is answered as documented
   expect(platform.incidents).toEqual([]);
   for (const status of [200, 201, 400, 403, 404, 409]) expect(seen).toContain(status);
 });
+
+/** A provider that takes any key, and says of each that it is another account's. */
+let accounts = 0;
+const everybodysLedger: ConnectionsOptions = {
+  providers: {
+    ledger: { kind: 'api-key', name: 'Ledger', probe: { endpoint: 'https://ledger.example/me' } },
+  },
+  keyring: makeKeyring(['a sealing key of the tests, 32 bytes and more']),
+  baseUrl: () => 'https://control.example',
+  fetch: async () => Response.json({ sub: ++accounts }),
+};
 
 function withKnown<T>(value: T, known: Readonly<Record<string, string>>): T {
   if (typeof value !== 'object' || value === null) return value;

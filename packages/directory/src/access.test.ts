@@ -1,5 +1,6 @@
 /** The access matrix: every declared operation × every kind of actor × own, other and no tenant. */
 import { describe, expect, test } from 'vitest';
+import { makeKeyProvider } from '../test/key-provider.ts';
 import { openPlatform, type Platform, refusal, SERVICE, STAFF } from '../test/platform.ts';
 import { EVENT } from '../test/vertical-double.ts';
 import {
@@ -15,11 +16,12 @@ interface House {
   readonly scope: ScopeRecord;
   readonly hostname: string;
   readonly token: string;
+  readonly connection: string;
 }
 
 /** Two tenants with everything a tenant can have, so that there is always something of B to be leaked to A. */
 async function openStreet(): Promise<{ platform: Platform; ours: House; theirs: House }> {
-  const platform = await openPlatform();
+  const platform = await openPlatform({ connections: makeKeyProvider().options });
   const house = async (slug: string): Promise<House> => {
     const tenant = await platform.tenant(slug);
     const scope = await platform.scope(tenant.id);
@@ -27,7 +29,15 @@ async function openStreet(): Promise<{ platform: Platform; ours: House; theirs: 
     const { token } = await platform.value<{ token: { id: string } }>('push-tokens.create', {
       body: { name: 'ci', tenant: tenant.id },
     });
-    return { tenant, scope, hostname, token: token.id };
+    const { id: connection } = await platform.value<{ id: string }>('connections.create', {
+      params: { tenant: tenant.id },
+      body: { provider: 'ledger', scope: scope.id, subjectRef: 'first', apiKey: `key-of-${slug}-1` },
+    });
+    await platform.call('connection-grants.put', {
+      params: { tenant: tenant.id, connection },
+      body: { scope: scope.id, permission: 'order.read' },
+    });
+    return { tenant, scope, hostname, token: token.id, connection };
   };
   return { platform, ours: await house('ours'), theirs: await house('theirs') };
 }
@@ -65,6 +75,26 @@ const CALLS: Readonly<Record<AdminOperationName, (house: House) => Parts>> = {
     body: { hostname: `new-${tenant.slug}.localhost`, tenant: tenant.id, scope: scope.id },
   }),
   'hostnames.set-status': ({ hostname }) => ({ body: { hostname, status: 'disabled' } }),
+  'connections.list': ({ tenant }) => ({ params: { tenant: tenant.id } }),
+  'connections.create': ({ tenant, scope }) => ({
+    params: { tenant: tenant.id },
+    body: { provider: 'ledger', scope: scope.id, subjectRef: 'second', apiKey: `key-of-${tenant.slug}-2` },
+  }),
+  'connections.get': onConnection,
+  'connections.disconnect': onConnection,
+  'connections.verify': onConnection,
+  'connections.credential': onConnection,
+  'connections.rotate': (house) => ({
+    ...onConnection(house),
+    body: { apiKey: `key-of-${house.tenant.slug}-1-new` },
+  }),
+  'connections.activity': onConnection,
+  'connection-grants.list': onConnection,
+  'connection-grants.put': (house) => ({
+    ...onConnection(house),
+    body: { scope: house.scope.id, permission: 'order.complete' },
+  }),
+  'connection-grants.delete': (house) => ({ ...onConnection(house), query: { scope: house.scope.id } }),
   'roles.list': () => ({}),
   'roles.put': () => ({ params: { key: 'support' }, body: { name: 'Support', permissions: ['order.read'] } }),
   'roles.delete': () => ({ params: { key: 'support' } }),
@@ -78,6 +108,10 @@ const CALLS: Readonly<Record<AdminOperationName, (house: House) => Parts>> = {
 
 function inScope({ tenant, scope }: House) {
   return { params: { tenant: tenant.id, scope: scope.id } };
+}
+
+function onConnection({ tenant, connection }: House) {
+  return { params: { tenant: tenant.id, connection } };
 }
 
 function withoutTenant({ tenant: _, ...rest }: Record<string, unknown>) {
@@ -106,6 +140,17 @@ const BUILDER: Readonly<Record<AdminOperationName, BuilderAccess>> = {
   'hostnames.list': 'own-tenant',
   'hostnames.bind': 'own-tenant',
   'hostnames.set-status': 'own-tenant',
+  'connections.list': 'own-tenant',
+  'connections.create': 'own-tenant',
+  'connections.get': 'own-tenant',
+  'connections.disconnect': 'own-tenant',
+  'connections.verify': 'own-tenant',
+  'connections.credential': 'own-tenant',
+  'connections.rotate': 'own-tenant',
+  'connections.activity': 'own-tenant',
+  'connection-grants.list': 'own-tenant',
+  'connection-grants.put': 'own-tenant',
+  'connection-grants.delete': 'own-tenant',
   'roles.list': 'none',
   'roles.put': 'none',
   'roles.delete': 'none',

@@ -1,6 +1,17 @@
 /** What the platform knows, and the host administration over it. Start with `host-admin.ts`, then `unit.ts`. */
 export * from './actors.ts';
 export type { LogAnchor } from './audit/host-admin-anchor.ts';
+export type { ConnectCookie, ConnectStep, ConsentAnswer, ConsentRounds } from './connections/consent.ts';
+export type { Connections, ConnectionsOptions } from './connections/make-connections.ts';
+export type {
+  AccountProbe,
+  ApiKeyProvider,
+  ConnectionProvider,
+  ConnectionProviders,
+  OAuthProvider,
+} from './connections/providers.ts';
+export type { ConnectionSweep } from './connections/sweep.ts';
+export type { UsableCredential } from './connections/token-keeper.ts';
 export * from './gateway.ts';
 export * from './host-admin.ts';
 export {

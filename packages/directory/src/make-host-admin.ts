@@ -8,6 +8,11 @@ import { admitCall } from './access.ts';
 import type { AdminCall, AdminResult } from './actors.ts';
 import { type LogAnchor, makeAnchoring } from './audit/host-admin-anchor.ts';
 import { verifyAdminLog } from './audit/host-admin-verify.ts';
+import {
+  type Connections,
+  type ConnectionsOptions,
+  makeConnections,
+} from './connections/make-connections.ts';
 import { findAdminOperation } from './declarations/index.ts';
 import { TOKEN_DAYS_MAX } from './declarations/push-tokens.ts';
 import type { VerticalGateway } from './gateway.ts';
@@ -51,8 +56,10 @@ export interface HostAdminOptions {
   readonly reservedHostnames?: readonly string[];
   /** Where the head of the admin log is kept outside. Default: nowhere, and verification answers `unanchored`. */
   readonly anchor?: LogAnchor;
-  /** Bounds how long a vertical may take. Default: `AbortSignal.timeout`. */
+  /** Bounds how long a vertical or a provider may take. Default: `AbortSignal.timeout`. */
   readonly deadline?: Deadline;
+  /** The providers that tenants can be connected to. Default: none. */
+  readonly connections?: ConnectionsOptions;
 }
 
 /** What the operator's own wiring asks for when it makes a service token. */
@@ -75,6 +82,8 @@ export interface DirectoryHostAdmin extends HostAdmin {
   ensureServiceToken(request: ServiceTokenRequest): Promise<ServiceToken>;
   /** Revokes a service token. It stops working at once. */
   revokeServiceToken(id: string): Promise<void>;
+  /** Consent rounds, credentials for connectors, and the sweep. */
+  readonly connections: Connections;
 }
 
 /** Operations whose effect lies in a vertical. */
@@ -105,6 +114,16 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     target: ({ actor, params }) =>
       directory.scopeTarget({ actor, tenant: String(params.tenant), scope: String(params.scope) }),
   };
+
+  const {
+    connections,
+    calls,
+    effects: connectionEffects,
+  } = makeConnections(
+    { ...deps, directory, now: options.now, random: options.random, newId, publish, incident },
+    options.connections,
+  );
+  const effects: Readonly<Record<string, Effect>> = { ...EFFECTS, ...connectionEffects };
 
   const factsOf = ({ body }: AdminCall): WiringFacts => ({
     baseDomains: options.baseDomains ?? [],
@@ -162,8 +181,9 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
         throw new PlatformError('not_found', 'There is no such operation.', { reason: 'unknown_operation' });
       const call = admitCall(operation, received);
       const { name, audit } = operation;
-      const effect = Object.hasOwn(EFFECTS, name) ? EFFECTS[name] : undefined;
+      const effect = Object.hasOwn(effects, name) ? effects[name] : undefined;
       if (effect) return performEffect(effect, call);
+      if (calls.performs(name)) return conclude(await calls.perform(call, factsOf(call)));
       if (isScopeRead(name)) return performScopeRead(call, audit === 'access');
       if (name === 'owner-seat.get') return found(await readOwnerSeat(deps, call));
       if (name === 'admin-log.verify')
@@ -194,6 +214,8 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     },
 
     ensureServiceToken: (request) => order(request, false),
+
+    connections,
 
     revokeServiceToken: async (id) => {
       const { head } = await directory.revokeServiceToken({ id, requestId: newId(ID_PREFIXES.request) });

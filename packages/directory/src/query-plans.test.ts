@@ -5,6 +5,9 @@ import { beforeAll, expect, test } from 'vitest';
 import { accessLogPage } from './audit/access-log.ts';
 import { adminLogPage } from './audit/admin-log.ts';
 import { LEFT_BEHIND } from './audit/open-intents.ts';
+import { activityPage } from './connections/activity-store.ts';
+import { grantsPage } from './connections/grants-store.ts';
+import { connectionsPage, UPKEEP_PAGE } from './connections/store.ts';
 import { hostnamesPage } from './hostnames/store.ts';
 import type { Statement } from './lib/pages.ts';
 import { rolesPage } from './roles/store.ts';
@@ -43,6 +46,11 @@ const FILTERED: [string, Statement][] = [
   ['host names by status', hostnamesPage({ ...page, status: 'active', cursor })],
   ['push tokens', pushTokensPage({ ...page, cursor })],
   ['push tokens by tenant', pushTokensPage({ ...page, tenant: 'tnt_1', cursor })],
+  ['connections by tenant', connectionsPage({ ...page, tenant: 'tnt_1', cursor })],
+  ['connections by scope', connectionsPage({ ...page, tenant: 'tnt_1', scope: 'scp_1', cursor })],
+  ['connections by state', connectionsPage({ ...page, tenant: 'tnt_1', state: 'active', cursor })],
+  ['activity of a connection', activityPage({ ...page, connection: 'con_1', cursor })],
+  ['grants of a connection', grantsPage({ ...page, connection: 'con_1', cursor })],
   ['admin log by tenant', adminLogPage({ ...page, tenant: 'tnt_1', cursor })],
   ['admin log by scope', adminLogPage({ ...page, scope: 'scp_1', cursor })],
   ['admin log by actor', adminLogPage({ ...page, actor: 'ada', cursor })],
@@ -88,7 +96,18 @@ test('intents that were left behind are found from that table too', () => {
   expect(plan).not.toMatch(/SCAN l|TEMP B-TREE/);
 });
 
+test('the upkeep of connections walks along the credentials, which the limit ends', () => {
+  const plan = planOf({ sql: UPKEEP_PAGE, params: ['con_1', 100] }).join('\n');
+  expect(plan).toMatch(/SEARCH k USING PRIMARY KEY/);
+  expect(plan).toMatch(/SEARCH c USING PRIMARY KEY/);
+  expect(plan).not.toMatch(/SCAN|TEMP B-TREE/);
+});
+
 test.each([
+  "SELECT id FROM connections WHERE tenant = ? AND vertical = ? AND provider = ? AND account_key = ? AND state <> 'disconnected'",
+  'SELECT 1 FROM connection_grants WHERE connection = ? AND scope = ? LIMIT 1',
+  'SELECT id FROM connect_rounds WHERE state_hash = ?',
+  'SELECT id FROM connect_rounds WHERE expires_at <= ? ORDER BY expires_at LIMIT ?',
   'SELECT id FROM tokens WHERE hash = ?',
   "SELECT id FROM tokens WHERE kind = 'service' AND name = ? AND revoked_at IS NULL AND expires_at > ?",
   'SELECT id FROM scopes WHERE tenant = ? AND slug = ?',

@@ -15,6 +15,17 @@ import {
 } from './audit/admin-log.ts';
 import { endLeases, openIntentsMigration } from './audit/open-intents.ts';
 import { readAccessLog, readAdminLog } from './audit/operations.ts';
+import { disconnect, putGrant } from './connections/delegated-operations.ts';
+import {
+  readActivity,
+  readConnection,
+  readConnections,
+  readCredential,
+  readGrants,
+  shutOut,
+} from './connections/operations.ts';
+import { connectionMigrations } from './connections/schema.ts';
+import { CONNECTION_QUERIES, connectionMethods } from './connections/unit-methods.ts';
 import type { LogTarget } from './declarations/records.ts';
 import { bindHostname, readHostnames, setHostnameStatus } from './hostnames/operations.ts';
 import { hostnamesMigration, loadRoutes } from './hostnames/store.ts';
@@ -55,6 +66,11 @@ const READS: Readonly<Record<string, ReadHandler>> = {
   'admin-log.list': readAdminLog,
   'access-log.list': readAccessLog,
   'push-tokens.list': readPushTokens,
+  'connections.list': readConnections,
+  'connections.get': readConnection,
+  'connections.credential': readCredential,
+  'connections.activity': readActivity,
+  'connection-grants.list': readGrants,
 };
 
 const CHANGES: Readonly<Record<string, ChangeHandler>> = {
@@ -66,12 +82,15 @@ const CHANGES: Readonly<Record<string, ChangeHandler>> = {
   'roles.delete': removeRole,
   'push-tokens.create': createPushToken,
   'push-tokens.revoke': revokePushToken,
+  'connection-grants.delete': shutOut,
 };
 
 const DELEGATED: Readonly<Record<string, DelegatedHandler>> = {
   'scopes.provision': provisionScope,
   'scopes.configure': configureScope,
   'owner-claim.mint': mintOwnerClaim,
+  'connections.disconnect': disconnect,
+  'connection-grants.put': putGrant,
 };
 
 /** One row of the access log, before it is written. */
@@ -153,6 +172,8 @@ const makeMethods = (context: UnitContext) => ({
   logHashAt: (sequence: number): string | null => loadAdminLogRow(context.db, sequence)?.hash ?? null,
 
   logSlice: (range: { readonly from: number; readonly limit: number }) => adminLogSlice(context.db, range),
+
+  ...connectionMethods(context),
 });
 
 export type DirectoryMethods = ReturnType<typeof makeMethods>;
@@ -174,8 +195,18 @@ export const directoryUnit = defineUnit<DirectoryMethods>({
         keyedFingerprintsMigration,
       ],
     },
+    connectionMigrations,
   ],
-  queries: ['read', 'scopeTarget', 'routes', 'tokenActor', 'logHead', 'logHashAt', 'logSlice'],
+  queries: [
+    'read',
+    'scopeTarget',
+    'routes',
+    'tokenActor',
+    'logHead',
+    'logHashAt',
+    'logSlice',
+    ...CONNECTION_QUERIES,
+  ],
   open: makeMethods,
 });
 

@@ -60,7 +60,9 @@ export interface Platform {
 }
 
 export async function openPlatform(
-  options: Partial<Pick<HostAdminOptions, 'anchor' | 'baseDomains' | 'reservedHostnames' | 'deadline'>> = {},
+  options: Partial<
+    Pick<HostAdminOptions, 'anchor' | 'baseDomains' | 'reservedHostnames' | 'deadline' | 'connections'>
+  > = {},
 ): Promise<Platform> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-directory-'));
   const clock = { ms: Date.parse('2026-11-21T08:00:00.000Z') };

@@ -253,6 +253,10 @@ export function makeVerticalDouble(): VerticalDouble {
         return local.listDenialsLocal({ ...query, limit: Number(query.limit) } as never);
       case 'GET /internal/denials/summary':
         return local.summarizeDenialsLocal(query as never);
+      case 'POST /internal/connector-grant':
+        return local.connectorGrantLocal(body);
+      case 'POST /internal/connector-invoke':
+        return local.connectorInvokeLocal(body);
       case 'GET /internal/migrations':
         return { items: await local.appliedMigrationsLocal(scope) };
       default:

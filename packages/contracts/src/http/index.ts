@@ -1,4 +1,5 @@
 /** How every HTTP surface of the platform reads a request and describes itself: zod and Web APIs, and no framework. */
+export * from './connect-url.ts';
 export * from './input-shape.ts';
 export * from './json-body.ts';
 export * from './methods.ts';

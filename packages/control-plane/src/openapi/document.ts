@@ -25,6 +25,7 @@ import { type AdminOperationTable, addressesOf, isUnsafe } from '../declared/ope
 import { openApiPath } from '../declared/path.ts';
 import { problemCodes, successStatuses } from '../declared/statuses.ts';
 import { itemAddressOf } from '../http/answer.ts';
+import { connectPaths, PLATFORM_SECRET_SCHEME } from './connect-paths.ts';
 import { servicePaths } from './service-paths.ts';
 import { TAG_DESCRIPTIONS } from './tags.ts';
 
@@ -86,7 +87,7 @@ export function openApiDocument(
     servers: [{ url: serverUrl }],
     security: [{ bearer: [] }],
     tags: tagsOf(operations),
-    paths: { ...paths, ...servicePaths() },
+    paths: { ...paths, ...connectPaths(schemas), ...servicePaths() },
     components: {
       schemas: schemas.components(),
       responses: problemComponents(),
@@ -100,6 +101,7 @@ export function openApiDocument(
       },
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'A service token or a push token.' },
+        platformSecret: PLATFORM_SECRET_SCHEME,
       },
     },
   };
@@ -214,7 +216,7 @@ function responseHeaders(operation: AdminOperation, status: number, operations: 
 }
 
 function tagsOf(operations: AdminOperationTable): { name: string; description: string }[] {
-  const names = new Set([...Object.values(operations).map(({ tag }) => tag), 'Service']);
+  const names = new Set([...Object.values(operations).map(({ tag }) => tag), 'Consent rounds', 'Service']);
   return [...names].map((name) => {
     const description = TAG_DESCRIPTIONS[name];
     if (description === undefined) throw new TypeError(`the tag ${name} has no description`);

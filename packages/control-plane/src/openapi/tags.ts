@@ -7,8 +7,10 @@ export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'Scope data': 'Reads of what a scope holds. Reads by staff are written to the access log.',
   'Owner seat': 'Who owns a scope’s application, and the link with which the owner claims it.',
   Hostnames: 'Host names, and the scopes they lead to.',
+  Connections: 'A tenant’s accounts with other systems, and where they may act. Credentials are never shown.',
   Roles: 'Roles that the platform adds to those that verticals declare.',
   Logs: 'The admin log, which is append-only and hash-chained, and the access log.',
   'Push tokens': 'Tokens with which a tenant’s builder works.',
+  'Consent rounds': 'How a vertical’s people connect an account at a provider’s own consent page.',
   Service: 'Health, and what this API says about itself. Open to anybody.',
 };

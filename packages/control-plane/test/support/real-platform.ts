@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PlatformError, toTimestamp, type VerticalScopeHost } from '@freehold/contracts';
-import { makeHostAdmin } from '@freehold/directory';
+import { type ConnectionsOptions, makeHostAdmin } from '@freehold/directory';
 import { openNodeEngine } from '../../../engine-node/src/index.ts';
-import { controlPlaneApp } from '../../src/app.ts';
+import { controlPlaneApp, type RequestLine } from '../../src/app.ts';
 import type { ClientOptions } from '../../src/client/index.ts';
 
 const NOW_MS = Date.parse('2026-11-21T08:00:00.000Z');
@@ -55,8 +55,16 @@ const emptyVertical: VerticalScopeHost = {
   connectorAttachmentOpenLocal: unknown('attachment'),
 };
 
+/** What verticals show at their door. */
+export const PLATFORM_SECRET = 'the platform secret of these tests, long enough';
+
+export interface RealPlatformOptions {
+  /** Default: nothing can be connected, and the door for verticals is shut. */
+  readonly connections?: ConnectionsOptions;
+}
+
 /** Opens it. `await using` closes it. */
-export async function openRealPlatform() {
+export async function openRealPlatform({ connections }: RealPlatformOptions = {}) {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-control-plane-'));
   const incidents: unknown[] = [];
   const world = {
@@ -69,13 +77,33 @@ export async function openRealPlatform() {
     bound: () => null,
     local: (vertical: string) => (vertical === 'fieldwork' ? emptyVertical : null),
   };
-  const hostAdmin = makeHostAdmin({ engine, gateway, ...world });
+  const originOf = (hostname: string) => `http://${hostname}:8787`;
+  const hostAdmin = makeHostAdmin({
+    engine,
+    gateway,
+    originOf,
+    ...world,
+    ...(connections === undefined ? {} : { connections }),
+  });
   const { secret } = await hostAdmin.mintServiceToken({ name: 'tests' });
   let requests = 0;
-  const app = controlPlaneApp({ hostAdmin, ...world, newRequestId: () => `req_${++requests}` });
+  const lines: RequestLine[] = [];
+  const app = controlPlaneApp({
+    hostAdmin,
+    ...world,
+    newRequestId: () => `req_${++requests}`,
+    onRequest: (line) => lines.push(line),
+    ...(connections === undefined
+      ? {}
+      : { connect: { rounds: hostAdmin.connections, platformSecret: PLATFORM_SECRET } }),
+  });
   const send = async (request: Request): Promise<Response> => app.fetch(request);
   return {
     incidents,
+    hostAdmin,
+    dataDirectory,
+    /** One a request, as a log would have them. */
+    lines,
     /** A service token. */
     secret,
     send,

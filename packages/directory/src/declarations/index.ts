@@ -1,5 +1,18 @@
 /** Every admin operation there is, by name. Data only: a client imports this without the directory behind it. */
 import type { AdminOperation } from './admin-operation.ts';
+import {
+  connectionGrantsDelete,
+  connectionGrantsList,
+  connectionGrantsPut,
+  connectionsActivity,
+  connectionsCreate,
+  connectionsCredential,
+  connectionsDisconnect,
+  connectionsGet,
+  connectionsList,
+  connectionsRotate,
+  connectionsVerify,
+} from './connections.ts';
 import { hostnamesBind, hostnamesList, hostnamesSetStatus } from './hostnames.ts';
 import { accessLogList, adminLogList, adminLogVerify } from './logs.ts';
 import { ownerClaimMint, ownerSeatGet } from './owner-seat.ts';
@@ -17,6 +30,7 @@ import {
 import { tenantsCreate, tenantsGet, tenantsList, tenantsSetStatus } from './tenants.ts';
 
 export * from './admin-operation.ts';
+export * from './connection-records.ts';
 export { PUSH_TOKEN_DAYS_DEFAULT, TOKEN_DAYS_MAX } from './push-tokens.ts';
 export * from './records.ts';
 
@@ -42,6 +56,17 @@ export const adminOperations = {
   'hostnames.list': hostnamesList,
   'hostnames.bind': hostnamesBind,
   'hostnames.set-status': hostnamesSetStatus,
+  'connections.list': connectionsList,
+  'connections.create': connectionsCreate,
+  'connections.get': connectionsGet,
+  'connections.disconnect': connectionsDisconnect,
+  'connections.verify': connectionsVerify,
+  'connections.credential': connectionsCredential,
+  'connections.rotate': connectionsRotate,
+  'connections.activity': connectionsActivity,
+  'connection-grants.list': connectionGrantsList,
+  'connection-grants.put': connectionGrantsPut,
+  'connection-grants.delete': connectionGrantsDelete,
   'roles.list': rolesList,
   'roles.put': rolesPut,
   'roles.delete': rolesDelete,

@@ -25,7 +25,7 @@ class ContextBody implements IncomingBody {
     return requestBody(this.#c);
   }
 
-  arrayBuffer(): Promise<ArrayBuffer> {
+  whole(): Promise<ArrayBuffer> {
     const { req } = this.#c;
     // hono keeps what it read.
     return req.raw.bodyUsed ? req.arrayBuffer() : req.raw.arrayBuffer();

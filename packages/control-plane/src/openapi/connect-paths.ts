@@ -1,0 +1,108 @@
+/** The addresses of a consent round, as the document lists them: a vertical's door, and two that browsers pass. */
+import { PLATFORM_SECRET_HEADER } from '@freehold/contracts';
+import {
+  CONNECT_URL_PATH,
+  connectUrlRequest,
+  connectUrlResponse,
+  headerReferences,
+  type Part,
+  problemReferences,
+  type SchemaCollector,
+} from '@freehold/contracts/http';
+
+/** `components.securitySchemes`: what a vertical shows. */
+export const PLATFORM_SECRET_SCHEME: Part = {
+  type: 'apiKey',
+  in: 'header',
+  name: PLATFORM_SECRET_HEADER,
+  description: 'The secret that the platform gives to its verticals. Where none is set, nobody is let in.',
+};
+
+const tags = ['Consent rounds'];
+
+export function connectPaths(schemas: SchemaCollector): Record<string, Record<string, Part>> {
+  return {
+    [CONNECT_URL_PATH]: {
+      post: {
+        operationId: 'service.connect-url',
+        summary: 'Issue a consent URL',
+        description:
+          'For verticals. The vertical is derived from the directory’s record of the scope, now and again when the provider answers. Refused with `validation_failed`: more than 900 seconds, and (as `reason`) `unknown_provider`, `no_consent_round`, `return_url_invalid`, `return_url_not_https`, `return_url_unbound`.',
+        tags,
+        security: [{ platformSecret: [] }],
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: schemas.input(connectUrlRequest, 'ConnectUrlRequest') } },
+        },
+        responses: {
+          200: {
+            description: 'Send the browser there. The URL works once, until it expires.',
+            headers: headerReferences(['X-Request-Id']),
+            content: { 'application/json': { schema: schemas.output(connectUrlResponse, 'ConnectUrl') } },
+          },
+          ...problemReferences([
+            'validation_failed',
+            'forbidden',
+            'not_found',
+            'invalid_transition',
+            'payload_too_large',
+            'unsupported_media_type',
+            'internal',
+            'unavailable',
+          ]),
+        },
+      },
+    },
+    '/connect/{ticket}': {
+      get: browserStep({
+        operationId: 'service.connect-start',
+        summary: 'Send a browser to the provider’s consent page',
+        description:
+          'Where a consent URL leads. It works once: then the round belongs to this browser, by a cookie.',
+        parameters: [textParameter('path', 'ticket', true)],
+      }),
+    },
+    '/connect/callback/{provider}': {
+      get: browserStep({
+        operationId: 'service.connect-callback',
+        summary: 'Take the provider’s answer',
+        description:
+          'Register this address at the provider as the redirect URI. The browser is sent on to the `returnUrl` with `connection` and `subjectRef`, or with `error` and `subjectRef`: `consent_denied`, `provider_refused`, `provider_unavailable`, `provider_answer`, `issuer_mismatch`, `expired`, `account_connected` or `unavailable`.',
+        parameters: [
+          textParameter('path', 'provider', true),
+          ...['state', 'code', 'error', 'iss'].map((name) => textParameter('query', name, name === 'state')),
+        ],
+      }),
+    },
+  };
+}
+
+/** A redirect, or a refusal: a page for a browser, a problem document for software. */
+function browserStep(about: Part): Part {
+  return {
+    ...about,
+    tags,
+    security: [],
+    responses: {
+      303: {
+        description: 'Go on there.',
+        headers: {
+          ...headerReferences(['X-Request-Id', 'Location']),
+          'Set-Cookie': { description: 'Binds the round to this browser.', schema: { type: 'string' } },
+        },
+      },
+      ...problemReferences([
+        'forbidden',
+        'not_found',
+        'conflict',
+        'invalid_transition',
+        'internal',
+        'unavailable',
+      ]),
+    },
+  };
+}
+
+function textParameter(place: 'path' | 'query', name: string, required: boolean): Part {
+  return { name, in: place, required, schema: { type: 'string' } };
+}

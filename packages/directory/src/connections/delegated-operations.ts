@@ -1,0 +1,156 @@
+/** The two operations on connections whose effect lies elsewhere: at the provider, and in a vertical. */
+import { PlatformError } from '@freehold/contracts';
+import type { UnitContext } from '@freehold/store';
+import type { ConnectionReason } from '../declarations/connection-records.ts';
+import { connectionGrantsPut, connectionsDisconnect } from '../declarations/connections.ts';
+import { type CallOf, type Change, delegated } from '../lib/handlers.ts';
+import { requireMatch } from '../lib/preconditions.ts';
+import { requireActiveScope } from '../scopes/store.ts';
+import { deleteGrants, type GrantRow, grantOfRow, saveGrant } from './grants-store.ts';
+import { auditFields, note, takeStep, targetOf } from './kept.ts';
+import {
+  type ConnectionRow,
+  connectionOfRow,
+  destroyCredential,
+  loadCredential,
+  requireConnection,
+  saveConnection,
+} from './store.ts';
+
+/** What the effect of disconnecting works with. */
+export interface Disconnecting {
+  readonly tenant: string;
+  readonly connection: string;
+  readonly provider: string;
+  readonly sealed: string | null;
+  /** The version before the call. */
+  readonly revision: number;
+}
+
+/** What became of the credential at the provider. */
+export type Revocation = Extract<ConnectionReason, `revo${string}`>;
+
+export const disconnect = delegated<typeof connectionsDisconnect, Disconnecting, { revocation: Revocation }>(
+  connectionsDisconnect,
+  {
+    begin: (context, { params, ifMatch }) => {
+      const { db, resumes, revision } = context;
+      const row = requireConnection(db, params);
+      requireMatch(ifMatch, String(row.revision), resumes);
+      if (row.state === 'disconnected') return { change: answer(row, null) };
+      // A second call with the same tag is refused while this one is running.
+      saveConnection(db, { ...row, revision });
+      const { tenant, id: connection, provider } = row;
+      const sealed = loadCredential(db, connection)?.sealed ?? null;
+      return {
+        intent: { target: targetOf(row), before: auditFields(row), after: { connection } },
+        prepared: { tenant, connection, provider, sealed, revision: row.revision },
+      };
+    },
+    settle: (context, { params, actor }, { revocation }) => {
+      const { db } = context;
+      const before = requireConnection(db, params);
+      const after = takeStep(context, before, {
+        state: 'disconnected',
+        reason: revocation,
+        revision: context.revision,
+        verified: false,
+      });
+      destroyCredential(db, after.id);
+      deleteGrants(db, after.id);
+      note(context, { connection: after.id, kind: 'disconnected', reason: revocation, by: actor.id });
+      return answer(after, before);
+    },
+    undo: (context, { params }, { revision }) => {
+      const row = requireConnection(context.db, params);
+      if (row.revision === context.intent) saveConnection(context.db, { ...row, revision });
+    },
+    supersedes: ({ params }, earlier) => earlier?.connection === params.connection,
+  },
+);
+
+/** Where a connection is to be let in. */
+export interface Admission {
+  readonly connection: ConnectionRow;
+  readonly scope: { readonly tenantId: string; readonly scopeId: string };
+}
+
+/**
+ * The connection and the scope of a grant.
+ * @throws PlatformError `not_found`; `invalid_transition`; `conflict`, reason `other_vertical`.
+ */
+export function requireAdmission(
+  { db }: Pick<UnitContext, 'db'>,
+  { params, body }: Pick<CallOf<typeof connectionGrantsPut>, 'params' | 'body'>,
+): Admission {
+  const connection = requireConnection(db, params);
+  if (connection.state !== 'active')
+    throw new PlatformError('invalid_transition', `This connection is ${connection.state}.`, {
+      reason: 'connection_not_active',
+    });
+  const scope = requireActiveScope(db, { tenant: params.tenant, scope: body.scope });
+  // The consent was given to one application, and another of the same tenant is still another.
+  if (scope.vertical !== connection.vertical)
+    throw new PlatformError('conflict', 'This connection was made for another application.', {
+      reason: 'other_vertical',
+    });
+  return { connection, scope: { tenantId: scope.tenant, scopeId: scope.id } };
+}
+
+export const putGrant = delegated<typeof connectionGrantsPut, Admission, { granted: true }>(
+  connectionGrantsPut,
+  {
+    begin: (context, call) => {
+      const admission = requireAdmission(context, call);
+      const target = { ...targetOf(admission.connection), scope: call.body.scope };
+      return {
+        intent: { target, before: null, after: grantFields(call) },
+        prepared: admission,
+      };
+    },
+    settle: (context, call) => {
+      const { db } = context;
+      const { params, body, actor } = call;
+      const connection = requireConnection(db, params);
+      const grant: GrantRow = saveGrant(db, {
+        id: context.newId('cgr'),
+        connection: connection.id,
+        scope: body.scope,
+        permission: body.permission,
+        entityType: body.entity?.type ?? '',
+        entityId: body.entity?.id ?? '',
+        grantedBy: actor.id,
+        grantedAtMs: context.now(),
+      });
+      note(context, { connection: connection.id, kind: 'granted', by: actor.id });
+      const target = { ...targetOf(connection), scope: body.scope };
+      return {
+        status: 200,
+        value: grantOfRow(grant),
+        audit: { target, before: null, after: grantFields(call) },
+      };
+    },
+    supersedes: (call, earlier) => JSON.stringify(grantFields(call)) === JSON.stringify(earlier),
+  },
+);
+
+function grantFields({ params, body }: Pick<CallOf<typeof connectionGrantsPut>, 'params' | 'body'>) {
+  return {
+    connection: params.connection,
+    entity: body.entity ? { id: body.entity.id, type: body.entity.type } : null,
+    permission: body.permission,
+  };
+}
+
+function answer(
+  after: ConnectionRow,
+  before: ConnectionRow | null,
+): Change<ReturnType<typeof connectionOfRow>> {
+  const value = connectionOfRow(after);
+  const audit = before && {
+    target: targetOf(after),
+    before: auditFields(before),
+    after: auditFields(after),
+  };
+  return { status: 200, value, etag: value.etag, audit };
+}

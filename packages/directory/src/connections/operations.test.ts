@@ -1,0 +1,416 @@
+/** Connections with API keys: verified before they are stored, rotated, tried again, and never shown (spec C-18). */
+import { makeKeyring } from '@freehold/store';
+import { describe, expect, test } from 'vitest';
+import { type KeyProvider, makeKeyProvider } from '../../test/key-provider.ts';
+import { type CallParts, openPlatform, refusal } from '../../test/platform.ts';
+import type {
+  AdminOperationName,
+  ConnectionCredentialRecord,
+  ConnectionRecord,
+} from '../declarations/index.ts';
+
+const KEY = 'key-of-ada-1';
+
+async function openLedger(provider: KeyProvider = makeKeyProvider()) {
+  const platform = await openPlatform({ connections: provider.options });
+  const tenant = await platform.tenant('acme');
+  const scope = await platform.scope(tenant.id);
+  const create = (body: Record<string, unknown> = {}, parts: CallParts = {}) =>
+    platform.call('connections.create', {
+      params: { tenant: tenant.id },
+      body: { provider: 'ledger', scope: scope.id, subjectRef: 'the books', apiKey: KEY, ...body },
+      ...parts,
+    });
+  const made = async (body?: Record<string, unknown>): Promise<ConnectionRecord> =>
+    (await create(body)).value as ConnectionRecord;
+  /** A call on one connection. */
+  const on = (connection: string, operation: AdminOperationName, parts: CallParts = {}) =>
+    platform.call(operation, { ...parts, params: { tenant: tenant.id, connection } });
+  const credential = async (connection: string) =>
+    (await on(connection, 'connections.credential')).value as ConnectionCredentialRecord;
+  const kinds = async (connection: string) => {
+    const { value } = await on(connection, 'connections.activity');
+    return (value as { items: { kind: string }[] }).items.map(({ kind }) => kind);
+  };
+  return { provider, platform, tenant, scope, create, made, on, credential, kinds };
+}
+
+describe('connecting with a key', () => {
+  test('asks the provider first, and answers what it said', async () => {
+    const { made, provider, tenant, scope, platform } = await openLedger();
+    expect(await made()).toMatchObject({
+      tenant: tenant.id,
+      scope: scope.id,
+      vertical: 'fieldwork',
+      provider: 'ledger',
+      account: 'ada-1',
+      accountName: 'The books of ada-1',
+      subjectRef: 'the books',
+      createdBy: 'ada',
+      scopes: [],
+      state: 'active',
+      reason: null,
+      verifiedAt: '2026-11-21T08:00:00.000Z',
+    });
+    expect(provider.asked).toEqual([`Bearer ${KEY}`]);
+    expect((await platform.adminLog()).at(-1)).toMatchObject({
+      action: 'connections.create',
+      outcome: 'done',
+      before: null,
+      after: { provider: 'ledger', state: 'active', fingerprint: expect.stringMatching(/^[0-9a-f]{12}$/) },
+    });
+  });
+
+  test('a key that the provider refuses is not stored, and nothing is logged', async () => {
+    const { create, platform, tenant } = await openLedger();
+    const before = await platform.adminLog();
+    expect(await refusal(create({ apiKey: 'key-of-nobody' }))).toMatchObject({
+      status: 400,
+      code: 'validation_failed',
+      reason: 'credential_refused',
+    });
+    expect(await platform.adminLog()).toEqual(before);
+    const list = await platform.value('connections.list', { params: { tenant: tenant.id } });
+    expect(list).toEqual({ items: [], nextCursor: null });
+  });
+
+  test.each<[string, () => Promise<Response>, string]>([
+    ['is down', () => Promise.reject(new TypeError('fetch failed')), 'provider_unreachable'],
+    ['has trouble', async () => new Response('', { status: 503 }), 'provider_unreachable'],
+    ['answers nonsense', async () => new Response('<html>'), 'provider_answer'],
+    ['does not say whose key it is', async () => Response.json({ account: {} }), 'provider_answer'],
+    ['redirects', async () => new Response('', { status: 302 }), 'provider_answer'],
+  ])('a provider that %s is a 502, and nothing is stored', async (_, fault, reason) => {
+    const { create, provider, platform, tenant } = await openLedger();
+    provider.fault = fault;
+    expect(await refusal(create())).toMatchObject({ status: 502, code: 'runtime_fault', reason });
+    const list = await platform.value('connections.list', { params: { tenant: tenant.id } });
+    expect(list).toEqual({ items: [], nextCursor: null });
+  });
+
+  test('without a sealing key nothing is asked and nothing is stored', async () => {
+    const { create, provider } = await openLedger(makeKeyProvider([]));
+    expect(await refusal(create())).toMatchObject({ status: 503, reason: 'no_seal_key' });
+    expect(provider.asked).toEqual([]);
+  });
+
+  test.each([
+    ['an unknown provider', { provider: 'nowhere' }, 400, 'unknown_provider'],
+    ['an unknown scope', { scope: 'scp_01jd0000000000000000000009' }, 404, 'unknown_scope'],
+    ['a key with a line break', { apiKey: 'key-of-ada-1\r\nx: y' }, 400, undefined],
+    ['a key with a space', { apiKey: 'key of ada 1' }, 400, undefined],
+    ['a name with a control character', { subjectRef: 'a\u0000b' }, 400, undefined],
+    ['a field that nobody declared', { secret: 'x' }, 400, undefined],
+  ])('%s is refused, and nobody is asked', async (_, body, status, reason) => {
+    const { create, provider } = await openLedger();
+    expect(await refusal(create(body))).toMatchObject({ status, reason });
+    expect(provider.asked).toEqual([]);
+  });
+
+  test('an account that is connected is not connected again, and its key stays', async () => {
+    const { create, made, credential } = await openLedger();
+    const { id } = await made();
+    const before = await credential(id);
+    expect(await refusal(create({ apiKey: `${KEY}-new`, subjectRef: 'again' }))).toMatchObject({
+      status: 409,
+      reason: 'account_connected',
+    });
+    expect(await credential(id)).toEqual(before);
+  });
+
+  test('two calls at the same moment make one connection', async () => {
+    const { create, platform, tenant } = await openLedger();
+    const both = await Promise.allSettled([create(), create()]);
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    const { items } = await platform.value<{ items: object[] }>('connections.list', {
+      params: { tenant: tenant.id },
+    });
+    expect(items).toHaveLength(1);
+  });
+
+  test('a replay answers what was made and asks nobody; the same key with another input is refused', async () => {
+    const { create, provider } = await openLedger();
+    const first = await create({}, { key: 'k' });
+    provider.fault = () => Promise.reject(new TypeError('fetch failed'));
+    expect(await create({}, { key: 'k' })).toMatchObject({ replayed: true, value: first.value, status: 201 });
+    expect(provider.asked).toHaveLength(1);
+    const other = create({ apiKey: 'key-of-bob-1' }, { key: 'k' });
+    expect(await refusal(other)).toMatchObject({ status: 409, reason: 'idempotency_key_reused' });
+  });
+
+  test('the key is nowhere in clear: not in the database, not in an answer, not in the log', async () => {
+    const { platform, create, on, made } = await openLedger();
+    const { id } = await made();
+    const answers = [
+      await create({ apiKey: 'key-of-bob-1' }, { key: 'k' }),
+      await on(id, 'connections.credential'),
+      await on(id, 'connections.rotate', { body: { apiKey: `${KEY}-new` } }),
+      await on(id, 'connections.activity'),
+    ];
+    expect(JSON.stringify([answers, await platform.adminLog()])).not.toMatch(/key-of-(ada|bob)/);
+    await platform.tamper((database) => {
+      const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+      const everything = tables.map(({ name }) => database.prepare(`SELECT * FROM "${name}"`).all());
+      expect(JSON.stringify(everything)).toContain(id);
+      expect(JSON.stringify(everything)).not.toMatch(/key-of-(ada|bob)/);
+    });
+  });
+});
+
+describe('the credential (C-18: it says which one is loaded and reveals nothing)', () => {
+  test('names its kind, its fingerprint and its sealing key', async () => {
+    const { made, credential } = await openLedger();
+    const { id } = await made();
+    const shown = await credential(id);
+    expect(shown).toEqual({
+      connection: id,
+      kind: 'api-key',
+      fingerprint: expect.stringMatching(/^[0-9a-f]{12}$/),
+      sealKey: expect.stringMatching(/^[0-9a-f]{8}$/),
+      scopes: [],
+      loadedAt: '2026-11-21T08:00:00.000Z',
+      expiresAt: null,
+      refreshable: false,
+    });
+  });
+
+  test('is replaced by another key of the same account, after the provider was asked', async () => {
+    const { made, on, credential, platform, tenant, provider, kinds } = await openLedger();
+    const { id, etag } = await made();
+    const before = await credential(id);
+    const apiKey = `${KEY}-new`;
+    const rotated = await on(id, 'connections.rotate', { body: { apiKey }, ifMatch: etag });
+    expect(rotated.value).toEqual(await credential(id));
+    expect((rotated.value as ConnectionCredentialRecord).fingerprint).not.toBe(before.fingerprint);
+    const used = await platform.admin.connections.use({ tenant: tenant.id, connection: id });
+    expect(used).toMatchObject({ kind: 'api-key', secret: apiKey });
+    expect((await platform.adminLog()).at(-1)).toMatchObject({
+      before: { fingerprint: before.fingerprint },
+      after: { fingerprint: (rotated.value as ConnectionCredentialRecord).fingerprint },
+    });
+    expect(await kinds(id)).toEqual(['rotated', 'connected']);
+    const stale = on(id, 'connections.rotate', { body: { apiKey }, ifMatch: etag });
+    expect(await refusal(stale)).toMatchObject({ status: 412 });
+    expect(provider.asked).toHaveLength(3);
+  });
+
+  test.each([
+    ['of another account', 'key-of-bob-1', 409, 'other_account'],
+    ['that the provider refuses', 'key-of-nobody', 400, 'credential_refused'],
+  ])('is not replaced by a key %s', async (_, apiKey, status, reason) => {
+    const { made, on, credential } = await openLedger();
+    const { id } = await made();
+    const before = await credential(id);
+    expect(await refusal(on(id, 'connections.rotate', { body: { apiKey } }))).toMatchObject({
+      status,
+      reason,
+    });
+    expect(await credential(id)).toEqual(before);
+  });
+
+  test('another tenant’s is not there, whoever asks under the wrong tenant', async () => {
+    const { made, platform } = await openLedger();
+    const { id } = await made();
+    const other = await platform.tenant('other');
+    for (const name of ['connections.get', 'connections.credential', 'connections.activity'] as const) {
+      const call = platform.call(name, { params: { tenant: other.id, connection: id } });
+      expect(await refusal(call)).toMatchObject({ status: 404, reason: 'unknown_connection' });
+    }
+  });
+});
+
+describe('asking the provider again', () => {
+  test('a key that still works: active, with the time', async () => {
+    const { made, on, platform, kinds } = await openLedger();
+    const { id } = await made();
+    platform.clock.ms += 60_000;
+    const { value, etag } = await on(id, 'connections.verify');
+    expect(value).toMatchObject({ state: 'active', verifiedAt: '2026-11-21T08:01:00.000Z', etag });
+    expect(await kinds(id)).toEqual(['verified', 'connected']);
+  });
+
+  test('a key that was withdrawn: broken, used by nobody, until a good one is loaded', async () => {
+    const { made, on, platform, provider, tenant, kinds } = await openLedger();
+    const { id } = await made();
+    provider.withdrawn.add(KEY);
+    expect((await on(id, 'connections.verify')).value).toMatchObject({
+      state: 'broken',
+      reason: 'credential_refused',
+      verifiedAt: '2026-11-21T08:00:00.000Z',
+    });
+    const ref = { tenant: tenant.id, connection: id };
+    expect(await refusal(platform.admin.connections.use(ref))).toMatchObject({
+      status: 409,
+      reason: 'connection_not_live',
+    });
+    await on(id, 'connections.rotate', { body: { apiKey: `${KEY}-new` } });
+    expect((await on(id, 'connections.get')).value).toMatchObject({ state: 'active', reason: null });
+    expect(await platform.admin.connections.use(ref)).toMatchObject({ secret: `${KEY}-new` });
+    expect(await kinds(id)).toEqual(['rotated', 'broken', 'connected']);
+  });
+
+  test('a key that now belongs to somebody else: broken', async () => {
+    const { made, on, provider } = await openLedger();
+    const { id } = await made();
+    provider.fault = async () => Response.json({ account: { id: 'mallory-1' } });
+    expect((await on(id, 'connections.verify')).value).toMatchObject({
+      state: 'broken',
+      reason: 'account_changed',
+    });
+  });
+
+  test('a verdict about a key that was replaced while the provider was asked is about nothing', async () => {
+    const { made, on, provider } = await openLedger();
+    const { id } = await made();
+    provider.fault = async () => {
+      provider.fault = null;
+      await on(id, 'connections.rotate', { body: { apiKey: `${KEY}-new` } });
+      return Response.json({ error: 'no' }, { status: 401 });
+    };
+    expect(await refusal(on(id, 'connections.verify'))).toMatchObject({
+      status: 409,
+      reason: 'connection_changed',
+    });
+    expect((await on(id, 'connections.get')).value).toMatchObject({ state: 'active' });
+  });
+
+  test('a provider that cannot be asked changes nothing', async () => {
+    const { made, on, provider } = await openLedger();
+    const before = await made();
+    provider.fault = () => Promise.reject(new TypeError('fetch failed'));
+    expect(await refusal(on(before.id, 'connections.verify'))).toMatchObject({ status: 502 });
+    expect((await on(before.id, 'connections.get')).value).toEqual(before);
+  });
+
+  test('a key that was sealed under a sealing key that is gone: 503, and the connection stays', async () => {
+    const provider = makeKeyProvider();
+    const { made, on, platform } = await openLedger(provider);
+    const before = await made();
+    Object.assign(provider.options, { keyring: makeKeyring(['another sealing key, of 32 bytes and more']) });
+    await platform.tamper(() => undefined);
+    expect(await refusal(on(before.id, 'connections.verify'))).toMatchObject({
+      status: 503,
+      reason: 'credential_unreadable',
+    });
+    expect((await on(before.id, 'connections.get')).value).toEqual(before);
+  });
+
+  test('a credential copied over another’s row opens for nobody', async () => {
+    const { made, on, platform } = await openLedger();
+    const [ours, theirs] = [await made(), await made({ apiKey: 'key-of-bob-1' })];
+    await platform.tamper((database) => {
+      database
+        .prepare(
+          'UPDATE connection_credentials SET sealed = (SELECT sealed FROM connection_credentials WHERE connection = ?) WHERE connection = ?',
+        )
+        .run(theirs.id, ours.id);
+    });
+    expect(await refusal(on(ours.id, 'connections.verify'))).toMatchObject({
+      reason: 'credential_unreadable',
+    });
+  });
+});
+
+describe('disconnecting', () => {
+  test('destroys the credential and keeps the record; doing it again changes nothing', async () => {
+    const { made, on, platform, tenant, kinds } = await openLedger();
+    const { id, etag } = await made();
+    const gone = await on(id, 'connections.disconnect', { ifMatch: etag });
+    expect(gone.value).toMatchObject({ id, state: 'disconnected', reason: 'revocation_unsupported' });
+    expect(await refusal(on(id, 'connections.credential'))).toMatchObject({
+      status: 404,
+      reason: 'no_credential',
+    });
+    const ref = { tenant: tenant.id, connection: id };
+    expect(await refusal(platform.admin.connections.use(ref))).toMatchObject({ status: 409 });
+    const rows = await platform.adminLog({ action: 'connections.disconnect' });
+    expect(rows.map(({ outcome }) => outcome)).toEqual(['intent', 'done']);
+    expect((await on(id, 'connections.disconnect')).value).toEqual(gone.value);
+    expect(await platform.adminLog({ action: 'connections.disconnect' })).toEqual(rows);
+    expect(await kinds(id)).toEqual(['disconnected', 'connected']);
+    await platform.tamper((database) => {
+      expect(database.prepare('SELECT * FROM connection_credentials').all()).toEqual([]);
+    });
+  });
+
+  test('a tag that is no longer the present one is refused', async () => {
+    const { made, on } = await openLedger();
+    const { id, etag } = await made();
+    await on(id, 'connections.verify');
+    expect(await refusal(on(id, 'connections.disconnect', { ifMatch: etag }))).toMatchObject({ status: 412 });
+  });
+
+  test.each(['connections.verify', 'connections.rotate'] as const)(
+    '%s afterwards is a 409',
+    async (operation) => {
+      const { made, on } = await openLedger();
+      const { id } = await made();
+      await on(id, 'connections.disconnect');
+      const parts = operation === 'connections.rotate' ? { body: { apiKey: `${KEY}-new` } } : {};
+      expect(await refusal(on(id, operation, parts))).toMatchObject({
+        status: 409,
+        reason: 'connection_disconnected',
+      });
+    },
+  );
+
+  test('the account can be connected anew', async () => {
+    const { made, on } = await openLedger();
+    const { id } = await made();
+    await on(id, 'connections.disconnect');
+    expect((await made()).id).not.toBe(id);
+  });
+});
+
+describe('the list', () => {
+  test('is narrowed by scope and state, and goes on page by page', async () => {
+    const { made, on, platform, tenant } = await openLedger();
+    const second = await platform.scope(tenant.id, 'second');
+    const one = await made();
+    const two = await made({ apiKey: 'key-of-bob-1', scope: second.id });
+    await on(one.id, 'connections.disconnect');
+    const list = async (query: Record<string, unknown> = {}) => {
+      const page = await platform.value<{ items: ConnectionRecord[]; nextCursor: string | null }>(
+        'connections.list',
+        {
+          params: { tenant: tenant.id },
+          query,
+        },
+      );
+      return { ids: page.items.map(({ id }) => id), cursor: page.nextCursor };
+    };
+    expect((await list()).ids).toEqual([one.id, two.id]);
+    expect((await list({ scope: second.id })).ids).toEqual([two.id]);
+    expect((await list({ state: 'disconnected' })).ids).toEqual([one.id]);
+    const first = await list({ limit: 1 });
+    expect((await list({ limit: 1, cursor: first.cursor })).ids).toEqual([two.id]);
+  });
+});
+
+test('activity keeps the last 500 entries of a connection', async () => {
+  const { made, platform, on } = await openLedger();
+  const { id } = await made();
+  await platform.tamper((database) => {
+    const insert = database.prepare(
+      "INSERT INTO connection_activity (connection, at, kind, actor) VALUES (?, 0, 'refreshed', 'x')",
+    );
+    for (let i = 0; i < 600; i++) insert.run(id);
+  });
+  await on(id, 'connections.verify');
+  await platform.tamper((database) => {
+    expect(database.prepare('SELECT count(*) AS entries FROM connection_activity').get()).toEqual({
+      entries: 500,
+    });
+  });
+});
+
+test('a platform without providers connects nobody, and says so', async () => {
+  const platform = await openPlatform();
+  const tenant = await platform.tenant('acme');
+  const scope = await platform.scope(tenant.id);
+  const call = platform.call('connections.create', {
+    params: { tenant: tenant.id },
+    body: { provider: 'ledger', scope: scope.id, subjectRef: 'x', apiKey: KEY },
+  });
+  expect(await refusal(call)).toMatchObject({ status: 400, reason: 'unknown_provider' });
+});

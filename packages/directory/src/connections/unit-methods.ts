@@ -1,0 +1,174 @@
+/** What the directory's unit does for connections, beyond its reads and changes. Called by the host administration alone. */
+import type { ScopeId, TenantId } from '@freehold/contracts';
+import type { UnitContext } from '@freehold/store';
+import type { AdminCall } from '../actors.ts';
+import { appendAdminLog, logHead } from '../audit/admin-log.ts';
+import type { LogHead } from '../declarations/records.ts';
+import { type ChangeInput, type ChangeOutcome, makeChange } from '../lib/changes.ts';
+import { recallAnswer } from '../lib/idempotency.ts';
+import { requireActiveScope } from '../scopes/store.ts';
+import { requireActingTenant, requireActiveTenant } from '../tenants/store.ts';
+import { requireAdmission } from './delegated-operations.ts';
+import {
+  auditFields,
+  type ConnectionTarget,
+  fillSlot,
+  findSlot,
+  requireConnected,
+  targetOf,
+  type VerifiedCredential,
+} from './kept.ts';
+import { changeWithLearned, type Learned } from './operations.ts';
+import {
+  findRound,
+  issueTicket,
+  requireSameTarget,
+  startRound,
+  type TicketOrder,
+  takeAnswer,
+} from './rounds.ts';
+import type { RoundRow } from './rounds-store.ts';
+import { type ConnectionRef, listForUpkeep, requireConnection } from './store.ts';
+import {
+  beginRefresh,
+  type CredentialRef,
+  endRefresh,
+  loadForUse,
+  loadLoaded,
+  type RefreshEnd,
+  recordCheck,
+  requireLive,
+  reseal,
+} from './upkeep.ts';
+
+/** A consent that was given, and whose account and tokens are known. */
+export interface ConsentGiven {
+  readonly round: RoundRow;
+  readonly verified: VerifiedCredential;
+  readonly requestId: string;
+}
+
+/** The methods that only read: see `UnitDefinition.queries`. */
+export const CONNECTION_QUERIES = [
+  'connectRound',
+  'connectionSlot',
+  'connectionLoaded',
+  'connectionForUse',
+  'connectionGate',
+  'connectionAdmission',
+  'connectionsForUpkeep',
+] as const;
+
+export const connectionMethods = (context: UnitContext) => ({
+  issueTicket: (order: TicketOrder) => issueTicket(context, order),
+
+  startRound: (input: { readonly ticket: string; readonly stateHash: string }) => startRound(context, input),
+
+  connectRound: (stateHash: string) => findRound(context.db, stateHash),
+
+  takeAnswer: (input: { readonly stateHash: string }) => takeAnswer(context, input),
+
+  connectionSlot: (target: ConnectionTarget) => findSlot(context, target),
+
+  /** Ends a consent round with a connection: the record, the credential and the admin-log row in one transaction. */
+  connect: (given: ConsentGiven): { readonly connection: string; readonly head: LogHead } =>
+    connect(context, given),
+
+  /**
+   * Looks at a call before a provider is asked: whether it can succeed at all, and whether it was answered before.
+   * @throws PlatformError as the operation itself would.
+   */
+  beforeProvider: ({ call }: { readonly call: AdminCall }): BeforeProvider => beforeProvider(context, call),
+
+  /** The change itself, with what the provider said. */
+  changeConnection: ({
+    learned,
+    ...input
+  }: ChangeInput & { readonly learned: Learned | null }): ChangeOutcome =>
+    makeChange(context, changeWithLearned(input.call, learned), input),
+
+  connectionAdmission: ({ call }: { readonly call: AdminCall }) => {
+    requireActingTenant(context.db, call.actor);
+    return requireAdmission(context, call as never);
+  },
+
+  connectionLoaded: (ref: ConnectionRef) => loadLoaded(context.db, ref),
+
+  connectionForUse: (ref: ConnectionRef) => loadForUse(context.db, ref),
+
+  connectionGate: (ref: ConnectionRef & { readonly scope: string }) => requireLive(context.db, ref),
+
+  beginRefresh: (ref: CredentialRef) => beginRefresh(context, ref),
+
+  endRefresh: (input: CredentialRef & { readonly end: RefreshEnd; readonly requestId: string }) =>
+    endRefresh(context, input),
+
+  recordCheck: (input: Parameters<typeof recordCheck>[1]) => recordCheck(context, input),
+
+  resealCredential: (input: CredentialRef & { readonly sealed: string }) => reseal(context, input),
+
+  connectionsForUpkeep: (page: { readonly after: string; readonly limit: number }) =>
+    listForUpkeep(context.db, page),
+});
+
+/** What is known before a provider is asked. */
+export type BeforeProvider =
+  /** The answer of an earlier call is there to be given again. */
+  | { readonly replay: true }
+  | {
+      readonly replay: false;
+      /** Where a new connection would belong; null for an operation on one that is there. */
+      readonly scope: {
+        readonly tenant: TenantId;
+        readonly scope: ScopeId;
+        readonly vertical: string;
+      } | null;
+    };
+
+function beforeProvider(context: UnitContext, call: AdminCall): BeforeProvider {
+  const { db } = context;
+  requireActingTenant(db, call.actor);
+  if (recallAnswer(context, call).kept) return { replay: true };
+  const tenant = String(call.params.tenant);
+  if (call.params.connection === undefined) {
+    requireActiveTenant(db, tenant);
+    const scope = requireActiveScope(db, { tenant, scope: String(call.body.scope) });
+    return { replay: false, scope: { tenant: scope.tenant, scope: scope.id, vertical: scope.vertical } };
+  }
+  requireConnected(requireConnection(db, { tenant, connection: String(call.params.connection) }));
+  return { replay: false, scope: null };
+}
+
+function connect(context: UnitContext, { round, verified, requestId }: ConsentGiven) {
+  const { db } = context;
+  requireSameTarget(db, round);
+  const { tenant, scope, vertical, provider, subjectRef, createdBy } = round;
+  const target = {
+    tenant: tenant as TenantId,
+    scope: scope as ScopeId,
+    vertical,
+    provider,
+    subjectRef,
+    account: verified.account,
+    by: createdBy,
+    revision: (logHead(db)?.sequence ?? 0) + 1,
+  };
+  const { before, after } = fillSlot(context, target, verified);
+  const head = appendAdminLog(
+    context,
+    {
+      // The vertical asked, and answers for the principal whose permission it checked.
+      actor: { kind: 'system', id: `vertical:${vertical}`, name: `The vertical ${vertical}` },
+      token: null,
+      requestId,
+      action: 'connections.connect',
+    },
+    {
+      target: targetOf(after),
+      before: before && auditFields(before),
+      after: { ...auditFields(after), fingerprint: verified.credential.fingerprint },
+      outcome: 'done',
+    },
+  );
+  return { connection: after.id, head };
+}
