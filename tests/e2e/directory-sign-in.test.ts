@@ -155,7 +155,7 @@ test('the page of the account lies behind the sign-in, and leads back to it', as
   const { page } = ada;
   await page.goto(`${app}/account`);
   await page.getByRole('link', { name: /Password, passkeys/ }).click();
-  await page.getByRole('heading', { level: 1, name: 'Your account' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Sign-in and security' }).waitFor();
   expect(await barriers(page)).toEqual([]);
   await ada.picture('33-security');
   await page.setViewportSize(PHONE);

@@ -1,6 +1,7 @@
 /** Who is there, and who they are to a tenant. Start with `identity-directory/unit.ts` and `instance-auth.ts`. */
 export { directoryIssuer } from './accounts/contract.ts';
 export type { InstanceConfig } from './config/operations.ts';
+export type { OwnerStranded } from './config/stranded-owner.ts';
 export { type CookieDomainInput, resolveCookieDomain } from './cookie-domain.ts';
 export {
   makePasswordHasher,
@@ -18,7 +19,13 @@ export { AuthConfigError } from './errors.ts';
 export type { IdentityEvent, IdentityEventType } from './events/operations.ts';
 export { IDENTITY_CHOICE_KEY, type IdentityChoice } from './identity-choice.ts';
 export { resolvePrincipal } from './identity-directory/resolve-principal.ts';
-export { type IdentityDirectory, identityDirectory } from './identity-directory/unit.ts';
+export {
+  type IdentityDirectory,
+  type IdentityDirectoryOptions,
+  type IdentityDirectoryUnit,
+  identityDirectory,
+  makeIdentityDirectory,
+} from './identity-directory/unit.ts';
 export { type InstanceAuth, type InstanceAuthInput, instanceAuthFor } from './instance-auth.ts';
 export {
   type InstanceAuthCache,
@@ -27,12 +34,18 @@ export {
 } from './instance-auth-cache.ts';
 export type { AcceptedInvite, EmailMatch, Invite, InvitePreview, InviteState } from './invites/operations.ts';
 export type { Mail, Mailer } from './mailer.ts';
-export type { Member, ResolvedPrincipal, ResolvePrincipalInput } from './people/operations.ts';
+export type {
+  Member,
+  NamedPrincipal,
+  ResolvedPrincipal,
+  ResolvePrincipalInput,
+} from './people/operations.ts';
 export type { AuthProvider, VerifyingAuthProvider } from './provider.ts';
 export { type OidcAuthProviderOptions, oidcAuthProvider } from './providers/oidc-auth-provider.ts';
 export { type OidcRpAuthProviderOptions, oidcRpAuthProvider } from './providers/oidc-rp-auth-provider.ts';
 export type { AuthRuntime } from './runtime.ts';
 export type { OwnerClaim, OwnerClaimLink, PendingOwner } from './seats/operations.ts';
+export type { OwnerRecovery, OwnerRecoveryInput } from './seats/recovery.ts';
 export { clientLabel } from './sessions/client-label.ts';
 export type { ListedSession, SignInInput } from './sessions/operations.ts';
 export type { AuthSubject, IssuedSubject, SubjectSession, VerifiedSubject } from './subject.ts';

@@ -63,15 +63,24 @@ export async function instanceAuthFor(input: InstanceAuthInput): Promise<Instanc
   return buildInstanceAuth(input, read, completeRuntime(input.runtime));
 }
 
-/** Reads an instance's configuration. The tenant's secret is minted when this is its first use. */
+/**
+ * Reads an instance's configuration. The tenant's secret is minted when this is its first use, and what is kept in clear
+ * or under a key that is being replaced is sealed anew.
+ */
 export async function readInstance(
   directory: IdentityDirectory,
   input: { readonly scopeId: string; readonly knownVersion?: string },
 ): Promise<InstanceConfig> {
   const read = await directory.readInstanceConfig(input);
-  if (!read.changed || read.sessionSecret !== null) return read;
-  await directory.sessionSecret();
+  if (!read.changed || (read.sessionSecret !== null && !read.resealDue)) return read;
+  if (read.sessionSecret === null) await directory.sessionSecret();
+  if (read.resealDue) await resealAll(directory);
   return directory.readInstanceConfig({ scopeId: input.scopeId });
+}
+
+/** In several transactions, so that nobody waits for one that is long. */
+async function resealAll(directory: Pick<IdentityDirectory, 'resealSecrets'>): Promise<void> {
+  while ((await directory.resealSecrets({})).left > 0);
 }
 
 /** Builds the answer from a full reading. @throws PlatformError `unavailable` when it holds no session secret. */

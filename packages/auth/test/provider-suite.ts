@@ -137,6 +137,9 @@ export function describeAuthProvider(
       for (const path of ['login', 'logout', 'callback', 'unknown', 'login/x', '']) {
         const response = await provider.handle(new Request(`https://app.example/api/auth/${path}`));
         expect(response.headers.get('cache-control')).toBe('no-store');
+        expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+        // A bearer token is no use here: where it is, the application says so with its own challenge.
+        expect(response.headers.get('www-authenticate')).toBeNull();
         const isPage = response.headers.get('content-type')?.startsWith('text/html') === true;
         expect(response.status).toBeGreaterThanOrEqual(keepsAccounts && isPage ? 200 : 300);
       }

@@ -62,6 +62,16 @@ test('to an address that has an account is known when asked for, and refused whe
   expect((await directory.findAccount({ userId: ada.userId }))?.email).toBe(ADA);
 });
 
+test('by somebody else who holds the link does not happen, and leaves it to the holder', async () => {
+  const accounts = await openAccounts();
+  const { directory, ada } = accounts;
+  const mallory = await directory.importAccount({ email: 'mallory@example.com', emailVerified: true });
+  const token = await begin(accounts);
+  expect(await refusal(complete(accounts, token, mallory.userId))).toEqual(unknown);
+  expect(await directory.findAccount({ userId: mallory.userId })).toMatchObject({ email: mallory.email });
+  expect(await complete(accounts, token)).toMatchObject({ account: { ...ada, email: NEW } });
+});
+
 test('of two accounts to one address: each has its link, and the first to use it gets the address', async () => {
   const accounts = await openAccounts();
   const bob = await accounts.directory.importAccount({ email: 'bob@example.com', emailVerified: true });

@@ -1,6 +1,7 @@
 /** The accounts feature of the identity directory: what `doAuthProvider` calls (see `contract.ts`). */
 import { PlatformError } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
+import type { SecretKeeper } from '../sealing/secret-keeper.ts';
 import { endWhatWasBegun, requireAccount, requireHolder, toAccount } from './account.ts';
 import { forgetAttempts, passwordCounters } from './attempts.ts';
 import type { AccountOperations } from './contract.ts';
@@ -23,13 +24,13 @@ import {
 } from './store.ts';
 
 /** Builds the feature over a unit's database. What each operation promises is said in {@link AccountOperations}. */
-export function makeAccountOperations(unit: UnitContext): AccountOperations {
+export function makeAccountOperations(unit: UnitContext, keeper: SecretKeeper): AccountOperations {
   return {
     ...makeSignUpOperations(unit),
-    ...makeSignInOperations(unit),
+    ...makeSignInOperations(unit, keeper),
     ...makePasswordOperations(unit),
     ...makeEmailOperations(unit),
-    ...makeSecondFactorOperations(unit),
+    ...makeSecondFactorOperations(unit, keeper),
     ...makePasskeyOperations(unit),
 
     showLink({ token, purpose }) {

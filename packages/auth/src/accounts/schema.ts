@@ -2,7 +2,7 @@
 import type { Migration } from '@freehold/store';
 
 /**
- * TOTP secrets are kept as they are, like the session secret: whoever reads the tenant's database reads them.
+ * TOTP secrets have to be known again: they are sealed where the directory was given a key (`sealing/schema.ts`).
  * Passwords, tokens, challenges and recovery codes are kept as hashes only.
  *
  * The indexes at the end find the events of the last hour that are bounded. `REFUSED_SIGN_INS_SQL` and

@@ -1,6 +1,7 @@
 /** Turning the second factor on and off, and the recovery codes that come with it. */
 import { PlatformError } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
+import type { SecretKeeper } from '../sealing/secret-keeper.ts';
 import { endWhatWasBegun, requireHolder } from './account.ts';
 import type { AccountOperations } from './contract.ts';
 import { recordAccountEvent } from './events.ts';
@@ -8,11 +9,11 @@ import { requireTotpSecret } from './input.ts';
 import { voidSecondFactors } from './pending-store.ts';
 import { makeRecoveryCode, RECOVERY_CODES } from './recovery-codes.ts';
 import { deleteRecoveryCodes, deleteTotp, insertRecoveryCode, saveTotp } from './store.ts';
-import { matchTotp } from './totp.ts';
+import { matchTotp, totpPlace } from './totp.ts';
 
 type SecondFactorOperations = Pick<AccountOperations, 'enableTotp' | 'disableTotp' | 'makeRecoveryCodes'>;
 
-export function makeSecondFactorOperations(unit: UnitContext): SecondFactorOperations {
+export function makeSecondFactorOperations(unit: UnitContext, keeper: SecretKeeper): SecondFactorOperations {
   return {
     enableTotp(input) {
       const { scopeId, userId, code } = input;
@@ -28,7 +29,7 @@ export function makeSecondFactorOperations(unit: UnitContext): SecondFactorOpera
           reason: 'code_wrong',
           errors: [{ path: 'code', message: 'must be the present code' }],
         });
-      saveTotp(unit.db, { userId, secret, step });
+      saveTotp(unit.db, { userId, ...keeper.keep(totpPlace(userId), secret), step });
       recordAccountEvent(unit, 'totp_enabled', { scopeId, userId });
       // A session of somebody who has only the password must not live on beside the second factor.
       const sessionAtMs = endWhatWasBegun(unit, userId);

@@ -1,6 +1,7 @@
 /** Signing in with a password and a second factor. What is slow is done by the caller, between two calls. */
 import type { UnitContext } from '@freehold/store';
 import { hashToken } from '../lib/token.ts';
+import type { SecretKeeper } from '../sealing/secret-keeper.ts';
 import { requireAccount, requireHolder, signIn } from './account.ts';
 import {
   countAttempt,
@@ -25,7 +26,7 @@ import {
   saveTotpStep,
   useRecoveryCode,
 } from './store.ts';
-import { matchTotp } from './totp.ts';
+import { isTotpCode, matchTotp, totpPlace } from './totp.ts';
 
 /** Wrong codes that one token stands. */
 const TRIES_MAX = 5;
@@ -37,7 +38,7 @@ type SignInOperations = Pick<
   'beginPassword' | 'beginConfirm' | 'finishPassword' | 'finishSecondFactor'
 >;
 
-export function makeSignInOperations(unit: UnitContext): SignInOperations {
+export function makeSignInOperations(unit: UnitContext, keeper: SecretKeeper): SignInOperations {
   return {
     beginPassword(input) {
       const email = requireEmailAddress(input.email);
@@ -77,7 +78,7 @@ export function makeSignInOperations(unit: UnitContext): SignInOperations {
       const counters = secondFactorCounters(userId, sourceOf(account, input));
       const limited = countAttempt(unit, counters);
       if (limited) return limited;
-      const taken = takeCode(unit, account, { scopeId, code: input.code });
+      const taken = takeCode(unit, keeper, account, { scopeId, code: input.code });
       if (taken === null) {
         const tries = waiting.tries + 1;
         if (tries >= TRIES_MAX) deleteSecondFactor(unit.db, tokenHash);
@@ -114,18 +115,22 @@ function sourceOf(account: AccountRow | undefined, attempt: Attempt): Source {
 /** What using a code of either kind up says about the sign-in; null when the code is wrong or was used. */
 function takeCode(
   unit: UnitContext,
+  keeper: SecretKeeper,
   account: AccountRow,
   input: { scopeId: string; code: unknown },
 ): Pick<SignedInStep, 'recoveryCodesLeft'> | null {
   const { scopeId, code } = input;
   if (typeof code !== 'string' || code.length > CODE_LENGTH_MAX) return null;
-  return takeTotpCode(unit, account, code) ? {} : takeRecoveryCode(unit, account, { scopeId, code });
+  return takeTotpCode(unit, keeper, account, code) ? {} : takeRecoveryCode(unit, account, { scopeId, code });
 }
 
-function takeTotpCode(unit: UnitContext, account: AccountRow, typed: string): boolean {
-  const { userId, totpSecret: secret, totpStep: afterStep } = account;
-  if (account.totpEnabled === 0 || secret === null) return false;
-  const step = matchTotp(typed.replace(/[\s-]/g, ''), { secret, nowMs: unit.now(), afterStep });
+function takeTotpCode(unit: UnitContext, keeper: SecretKeeper, account: AccountRow, typed: string): boolean {
+  const { userId, totpSecret: value, totpSealed: sealed, totpStep: afterStep } = account;
+  const code = typed.replace(/[\s-]/g, '');
+  // A recovery code works also where the secret cannot be opened.
+  if (account.totpEnabled === 0 || value === null || !isTotpCode(code)) return false;
+  const secret = keeper.reveal(totpPlace(userId), { value, sealed });
+  const step = matchTotp(code, { secret, nowMs: unit.now(), afterStep });
   if (step === null) return false;
   saveTotpStep(unit.db, { userId, step });
   return true;

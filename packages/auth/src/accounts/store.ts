@@ -1,5 +1,6 @@
 /** The SQL of accounts and their recovery codes. */
 import type { SqlDatabase } from '@freehold/store';
+import type { KeptSecret } from '../sealing/secret-keeper.ts';
 
 export interface AccountRow {
   readonly userId: string;
@@ -10,8 +11,9 @@ export interface AccountRow {
   /** A PHC string, or null when there is no password. */
   readonly passwordHash: string | null;
   readonly passwordChangedAtMs: number | null;
-  /** Base32; null when there is no second factor. */
+  /** As it is kept; null when there is no second factor. */
   readonly totpSecret: string | null;
+  readonly totpSealed: number;
   readonly totpEnabled: number;
   /** The newest time step of which a code was used. */
   readonly totpStep: number;
@@ -21,8 +23,8 @@ export interface AccountRow {
 }
 
 const COLUMNS = `user_id AS userId, email, email_verified AS emailVerified, name, password_hash AS passwordHash,
-  password_changed_at AS passwordChangedAtMs, totp_secret AS totpSecret, totp_enabled AS totpEnabled,
-  totp_step AS totpStep, passkey_handle AS passkeyHandle, created_at AS createdAtMs`;
+  password_changed_at AS passwordChangedAtMs, totp_secret AS totpSecret, totp_sealed AS totpSealed,
+  totp_enabled AS totpEnabled, totp_step AS totpStep, passkey_handle AS passkeyHandle, created_at AS createdAtMs`;
 
 export const ACCOUNT_SQL = `SELECT ${COLUMNS} FROM accounts WHERE user_id = ?`;
 export const ACCOUNT_BY_EMAIL_SQL = `SELECT ${COLUMNS} FROM accounts WHERE email = ?`;
@@ -95,17 +97,39 @@ export function saveAccountName(db: SqlDatabase, account: { userId: string; name
 }
 
 /** @param totp `step`: that of the code which turned it on. */
-export function saveTotp(db: SqlDatabase, totp: { userId: string; secret: string; step: number }): void {
+export function saveTotp(db: SqlDatabase, totp: KeptSecret & { userId: string; step: number }): void {
   db.run(
-    'UPDATE accounts SET totp_secret = ?, totp_enabled = 1, totp_step = ? WHERE user_id = ?',
-    totp.secret,
+    'UPDATE accounts SET totp_secret = ?, totp_sealed = ?, totp_enabled = 1, totp_step = ? WHERE user_id = ?',
+    totp.value,
+    totp.sealed,
     totp.step,
     totp.userId,
   );
 }
 
+/** The same secret, kept in another way. */
+export function saveTotpSecret(db: SqlDatabase, totp: KeptSecret & { userId: string }): void {
+  db.run(
+    'UPDATE accounts SET totp_secret = ?, totp_sealed = ? WHERE user_id = ?',
+    totp.value,
+    totp.sealed,
+    totp.userId,
+  );
+}
+
+/** The secrets of every account that has a second factor. */
+export function loadTotpSecrets(db: SqlDatabase): (KeptSecret & { readonly userId: string })[] {
+  return db.all(
+    `SELECT user_id AS userId, totp_secret AS value, totp_sealed AS sealed FROM accounts
+     WHERE totp_secret IS NOT NULL ORDER BY user_id`,
+  );
+}
+
 export function deleteTotp(db: SqlDatabase, userId: string): void {
-  db.run('UPDATE accounts SET totp_secret = NULL, totp_enabled = 0, totp_step = 0 WHERE user_id = ?', userId);
+  db.run(
+    'UPDATE accounts SET totp_secret = NULL, totp_sealed = 0, totp_enabled = 0, totp_step = 0 WHERE user_id = ?',
+    userId,
+  );
 }
 
 export function saveTotpStep(db: SqlDatabase, totp: { userId: string; step: number }): void {

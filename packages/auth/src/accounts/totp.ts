@@ -1,5 +1,6 @@
 /** Time-based one-time passwords (RFC 6238): SHA-1, six digits, thirty seconds, which is what every authenticator app does. */
 import { HOTP, Secret } from 'otpauth';
+import type { SecretPlace } from '../sealing/secret-keeper.ts';
 
 /** 160 bits, the length that RFC 4226, section 4, recommends. */
 const SECRET_BYTES = 20;
@@ -22,7 +23,7 @@ export function matchTotp(
   code: string,
   totp: { secret: string; nowMs: number; afterStep: number },
 ): number | null {
-  if (!/^[0-9]{6}$/.test(code)) return null;
+  if (!isTotpCode(code)) return null;
   const secret = Secret.fromBase32(totp.secret);
   const present = Math.floor(totp.nowMs / STEP_MS);
   for (let step = present - WINDOW_STEPS; step <= present + WINDOW_STEPS; step++) {
@@ -31,4 +32,14 @@ export function matchTotp(
     if (HOTP.validate(options) !== null) return step;
   }
   return null;
+}
+
+/** Whether a text has the form of a code: six digits, and nothing else. */
+export function isTotpCode(text: string): boolean {
+  return /^[0-9]{6}$/.test(text);
+}
+
+/** Where the secret of an account is kept, which is what its seal is bound to. */
+export function totpPlace(userId: string): SecretPlace {
+  return ['accounts', 'totp_secret', userId];
 }

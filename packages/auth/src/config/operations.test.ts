@@ -163,6 +163,7 @@ test('the instance config answers only what the caller does not have yet', async
   expect(first).toEqual({
     changed: true,
     version: `${TENANT_A}/none/none`,
+    resealDue: false,
     tenantId: TENANT_A,
     sessionSecret: null,
     sessionSecrets: [],

@@ -11,24 +11,34 @@ import {
   isSameClient,
   parseIdentityChoice,
 } from '../identity-choice.ts';
+import type { SecretKeeper } from '../sealing/secret-keeper.ts';
+import { configPlace, formerSecretPlace, sessionSecretPlace } from './places.ts';
 import {
   countFormerSecrets,
   deleteFormerSecrets,
   deleteFormerSecretsUpTo,
   deleteSetting,
   loadConfig,
+  loadFormerSecrets,
   loadInstanceMarks,
   loadSecret,
   replaceSecret,
+  SESSION_SECRET,
+  type SettingRow,
   saveConfigVersion,
   saveFormerSecret,
   saveSecret,
   saveSetting,
 } from './store.ts';
+import {
+  concernsSignIn,
+  findStrandedOwner,
+  type OwnerStranded,
+  recordStrandedOwner,
+} from './stranded-owner.ts';
 
 /** 256 bits: the strength of the HMAC that it keys. */
 const SESSION_SECRET_BYTES = 32;
-const SESSION_SECRET = 'session';
 /** What a secret signed last lives for seven days; the eighth is for clocks that disagree across machines. */
 const FORMER_SECRET_KEPT_MS = SESSION_TTL_MS + 24 * 3_600_000;
 /** Each costs a signature's check on requests whose cookie it did not sign. */
@@ -50,11 +60,24 @@ export type InstanceConfig =
       /** Every one that verifies, the one that signs first; empty before it was minted. */
       readonly sessionSecrets: readonly string[];
       readonly config: Readonly<Record<string, string>>;
+      /** Whether some of it is to be sealed anew: `resealSecrets`. */
+      readonly resealDue: boolean;
     };
 
 /** The config feature of the identity directory. */
-export function makeConfigOperations(unit: UnitContext) {
+export function makeConfigOperations(unit: UnitContext, keeper: SecretKeeper) {
   const fingerprintOf = makeFingerprint();
+  const reveal = (rows: readonly SettingRow[]): Record<string, string> =>
+    Object.fromEntries(rows.map((row) => [row.key, keeper.reveal(configPlace(row.scopeId, row.key), row)]));
+  /** What cannot be opened is left out, and is a change whatever is delivered in its place. */
+  const revealWhatOpens = (rows: readonly SettingRow[]): Record<string, string> =>
+    Object.fromEntries(
+      rows.flatMap((row) => {
+        const value = keeper.tryReveal(configPlace(row.scopeId, row.key), row);
+        return value === null ? [] : [[row.key, value]];
+      }),
+    );
+
   return {
     /**
      * Delivers settings: null removes a key, the rest stays. Answers every key that is set afterwards, sorted.
@@ -62,19 +85,24 @@ export function makeConfigOperations(unit: UnitContext) {
      * A client secret belongs to one issuer and client. A delivery after which `platform:auth` names another pair,
      * and that brings no OIDC_CLIENT_SECRET, removes the one that is there, also when there was no pair before:
      * whoever may choose an issuer would otherwise be sent a secret that they were never told. Deliver both at once.
+     *
+     * A delivery that leaves the owner outside is carried out and answered with a `warning`, which is for the operator
+     * to see. Delivering the same again answers the same.
      * @throws PlatformError `validation_failed` on a key beyond 128 or a value beyond 16,384 characters, on a key
      * named `__proto__`, `constructor` or `prototype`, and when more than 100 settings would be kept for the scope.
      */
     putConfig(input: { scopeId: string; config: Readonly<Record<string, string | null>> }): {
       keys: string[];
+      warning?: OwnerStranded;
     } {
       const { scopeId } = input;
       const patch = parsePatch(input.config);
-      const present = loadConfig(unit.db, scopeId);
-      const changed = changesOf(present, patch);
+      const rows = loadConfig(unit.db, scopeId);
+      const before = revealWhatOpens(rows);
+      const changed = changesOf({ kept: rows, present: before, patch });
       for (const [key, value] of changed) {
         if (value === null) deleteSetting(unit.db, { scopeId, key });
-        else saveSetting(unit.db, { scopeId, key, value });
+        else saveSetting(unit.db, { scopeId, key, ...keeper.keep(configPlace(scopeId, key), value) });
       }
       if (changed.length > 0) {
         const keys = changed.map(([key]) => key);
@@ -82,40 +110,54 @@ export function makeConfigOperations(unit: UnitContext) {
         const version = recordEvent(unit, 'config_changed', { scopeId, detail: { keys } });
         saveConfigVersion(unit.db, { scopeId, version });
       }
-      const keys = Object.keys(loadConfig(unit.db, scopeId));
+      const kept = loadConfig(unit.db, scopeId);
+      const keys = kept.map(({ key }) => key);
       if (keys.length > CONFIG_KEYS_MAX) throw tooManySettings(keys.length);
-      return { keys };
+      const after = revealWhatOpens(kept);
+      const warning = concernsSignIn(patch) ? findStrandedOwner(unit, { scopeId, before, after }) : null;
+      if (warning === null) return { keys };
+      if (changed.length > 0) recordStrandedOwner(unit, scopeId, warning);
+      return { keys, warning };
     },
 
-    /** Everything that was delivered to a scope. */
+    /** Everything that was delivered to a scope. @throws PlatformError `unavailable` for what cannot be opened. */
     getConfig(input: { scopeId: string }): Record<string, string> {
-      return loadConfig(unit.db, input.scopeId);
+      return reveal(loadConfig(unit.db, input.scopeId));
     },
 
-    /** The settings, unless the caller has them: cheap enough for every request. */
+    /**
+     * The settings, unless the caller has them: cheap enough for every request, because what is sealed is opened only
+     * when something changed. @throws PlatformError `unavailable` for what cannot be opened.
+     */
     readInstanceConfig(input: { scopeId: string; knownVersion?: string }): InstanceConfig {
       const { scopeId } = input;
-      const { configVersion, sessionSecrets } = loadInstanceMarks(unit.db, {
-        scopeId,
-        secretName: SESSION_SECRET,
-        nowMs: unit.now(),
-      });
+      const nowMs = unit.now();
+      const { configVersion, keptSecrets } = loadInstanceMarks(unit.db, { scopeId, nowMs });
       // The version names the tenant, so that one tenant's can never be taken for another's.
-      const version = `${unit.key}/${configVersion ?? NONE}/${fingerprintOf(sessionSecrets)}`;
+      const version = `${unit.key}/${configVersion ?? NONE}/${fingerprintOf(keptSecrets)}`;
       if (version === input.knownVersion) return { changed: false, version };
+      const current = loadSecret(unit.db, SESSION_SECRET);
+      const former = current === undefined ? [] : loadFormerSecrets(unit.db, nowMs);
+      const rows = loadConfig(unit.db, scopeId);
+      const sessionSecrets = [
+        ...(current === undefined ? [] : [keeper.reveal(sessionSecretPlace(), current)]),
+        ...former.map((row) => keeper.reveal(formerSecretPlace(row.validUntilMs), row)),
+      ];
       return {
         changed: true,
         version,
         tenantId: unit.key,
         sessionSecret: sessionSecrets[0] ?? null,
         sessionSecrets,
-        config: loadConfig(unit.db, scopeId),
+        config: reveal(rows),
+        resealDue: [...(current === undefined ? [] : [current]), ...former, ...rows].some(keeper.isDue),
       };
     },
 
     /** The tenant's session-signing secret, minted on the first call: 32 random bytes as base64url. */
     sessionSecret(): string {
-      return loadSecret(unit.db, SESSION_SECRET) ?? mintSecret(unit);
+      const kept = loadSecret(unit.db, SESSION_SECRET);
+      return kept === undefined ? mintSecret(unit, keeper) : keeper.reveal(sessionSecretPlace(), kept);
     },
 
     /**
@@ -123,13 +165,14 @@ export function makeConfigOperations(unit: UnitContext) {
      * that nobody is signed out and no sign-in under way is lost. With `keepFormer: false`, for a secret that others
      * may have, it and all that came before it end now, and everybody signs in again.
      * @returns until when the former secret verifies; null when there is none, or none any more.
-     * @throws PlatformError `conflict`, reason `rotated_too_often`, while five former secrets still verify.
+     * @throws PlatformError `conflict`, reason `rotated_too_often`, while five former secrets still verify;
+     * `unavailable` for a former secret that is to be kept and cannot be opened.
      */
     rotateSessionSecret(input: { by?: string; keepFormer?: boolean }): { formerValidUntilMs: number | null } {
       const { by, keepFormer = true } = input;
       const former = loadSecret(unit.db, SESSION_SECRET);
       if (former === undefined) {
-        mintSecret(unit);
+        mintSecret(unit, keeper);
         return { formerValidUntilMs: null };
       }
       const nowMs = unit.now();
@@ -137,9 +180,12 @@ export function makeConfigOperations(unit: UnitContext) {
       if (keepFormer) {
         deleteFormerSecretsUpTo(unit.db, nowMs);
         if (countFormerSecrets(unit.db) >= FORMER_SECRETS_MAX) throw rotatedTooOften();
-        saveFormerSecret(unit.db, { value: former, replacedAtMs: nowMs, validUntilMs });
+        const secret = keeper.reveal(sessionSecretPlace(), former);
+        const kept = keeper.keep(formerSecretPlace(validUntilMs), secret);
+        saveFormerSecret(unit.db, { ...kept, replacedAtMs: nowMs, validUntilMs });
       } else deleteFormerSecrets(unit.db);
-      replaceSecret(unit.db, { name: SESSION_SECRET, value: makeSecret(unit), atMs: nowMs });
+      const anew = keeper.keep(sessionSecretPlace(), makeSecret(unit));
+      replaceSecret(unit.db, { name: SESSION_SECRET, ...anew, atMs: nowMs });
       const detail = { former: keepFormer ? 'kept' : 'ended' };
       recordEvent(unit, 'session_secret_rotated', { actor: by, detail });
       return { formerValidUntilMs: keepFormer ? validUntilMs : null };
@@ -147,9 +193,10 @@ export function makeConfigOperations(unit: UnitContext) {
   };
 }
 
-function mintSecret(unit: UnitContext): string {
+function mintSecret(unit: UnitContext, keeper: SecretKeeper): string {
   const value = makeSecret(unit);
-  saveSecret(unit.db, { name: SESSION_SECRET, value, atMs: unit.now() });
+  const kept = keeper.keep(sessionSecretPlace(), value);
+  saveSecret(unit.db, { name: SESSION_SECRET, ...kept, atMs: unit.now() });
   recordEvent(unit, 'session_secret_minted', {});
   return value;
 }
@@ -161,13 +208,12 @@ function makeSecret(unit: UnitContext): string {
 /**
  * Makes the function that tells one list of secrets from another. It differs whenever the list does: with a rotation,
  * when a former secret's time is over, and after a restore of the directory, where a counter would repeat itself.
- * 96 bits of a hash say nothing about secrets of 256.
+ * 96 bits of a hash say nothing about secrets of 256, nor about what they are sealed as.
  */
-function makeFingerprint(): (secrets: readonly string[]) => string {
+function makeFingerprint(): (keptSecrets: string) => string {
   // Every request asks, and the list is nearly always the one from before.
   let last = { text: '', fingerprint: NONE };
-  return (secrets) => {
-    const text = secrets.join(' ');
+  return (text) => {
     if (text !== last.text) {
       const digest = createHash('sha256').update(text).digest('base64url');
       last = { text, fingerprint: text === '' ? NONE : digest.slice(0, 16) };
@@ -200,14 +246,21 @@ function parsePatch(config: unknown): ReadonlyMap<string, string | null> {
 }
 
 /** What a patch changes, a client secret that it leaves without its owner included. */
-function changesOf(
-  present: Readonly<Record<string, string>>,
-  patch: ReadonlyMap<string, string | null>,
-): Change[] {
+function changesOf({
+  kept,
+  present,
+  patch,
+}: {
+  readonly kept: readonly SettingRow[];
+  /** Those of them that could be opened. */
+  readonly present: Readonly<Record<string, string>>;
+  readonly patch: ReadonlyMap<string, string | null>;
+}): Change[] {
   const before = new Map(Object.entries(present));
+  const unreadable = new Set(kept.map(({ key }) => key).filter((key) => !before.has(key)));
   const wanted = new Map(patch);
   if (!wanted.has(CLIENT_SECRET_KEY) && movesClient(present, patch)) wanted.set(CLIENT_SECRET_KEY, null);
-  return [...wanted].filter(([key, value]) => (before.get(key) ?? null) !== value);
+  return [...wanted].filter(([key, value]) => unreadable.has(key) || (before.get(key) ?? null) !== value);
 }
 
 /** Whether the choice names another issuer or client after the patch than before it. */

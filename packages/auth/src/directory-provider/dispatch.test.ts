@@ -57,6 +57,8 @@ describe('addresses', () => {
           path,
           isAsset ? 'no-cache' : 'no-store',
         ]);
+        expect([path, response.headers.get('x-content-type-options')]).toEqual([path, 'nosniff']);
+        expect([path, response.headers.get('www-authenticate')]).toEqual([path, null]);
         if (!route[method]) expect(response.status).toBe(405);
       }
   });

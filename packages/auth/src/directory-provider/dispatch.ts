@@ -1,6 +1,7 @@
 /** A request's way to its route: who may ask, what is asked for, and what a failure looks like to whoever asked. */
-import { PlatformError, PROBLEMS, problemDocument, publicError } from '@freehold/contracts';
+import { PlatformError, PROBLEMS, publicError } from '@freehold/contracts';
 import { requireSameOrigin, wantsPage } from '@freehold/contracts/http';
+import { problemAnswer, withCare } from '../lib/answers.ts';
 import type { Exchange, Handler, ProviderContext } from './context.ts';
 import { findKnownBrowser } from './known-browser.ts';
 import { messagePage } from './pages/message-page.ts';
@@ -22,9 +23,9 @@ export async function dispatch(
 ): Promise<Response> {
   const url = new URL(request.url);
   const route = findRoute(url.pathname);
-  if (route === undefined) return problemDocument(nothingHere());
+  if (route === undefined) return problemAnswer(nothingHere());
   const handler = handlerOf(route, request.method);
-  if (handler === undefined) return problemDocument(otherMethod(route));
+  if (handler === undefined) return problemAnswer(otherMethod(route));
   try {
     const exchange = makeExchange(context, request, { url, ...connection });
     try {
@@ -32,13 +33,13 @@ export async function dispatch(
       // attack as well: every form and every call of our script comes from our own pages.
       if (request.method === 'POST') requireSameOrigin(request.headers, exchange.origin, { pageOnly: true });
       const response = await handler(context, exchange);
-      return request.method === 'HEAD' ? new Response(null, response) : response;
+      return withCare(request.method === 'HEAD' ? new Response(null, response) : response);
     } catch (error) {
       return failure(context, exchange, { error, json: route.json === true });
     }
   } catch (error) {
     context.report(error);
-    return problemDocument(publicError(error));
+    return problemAnswer(publicError(error));
   }
 }
 
@@ -76,7 +77,7 @@ function failure(
 ): Response {
   const told = publicError(error);
   if (told.status >= 500) context.report(error);
-  if (json || !wantsPage(exchange.request.headers)) return problemDocument(told);
+  if (json || !wantsPage(exchange.request.headers)) return problemAnswer(told);
   const page = messagePage({
     heading: PROBLEMS[told.code].title,
     sentences: [told.message],

@@ -28,7 +28,13 @@ test.each([
   [90 * 60_000, '90 minutes'],
   [24 * 3_600_000, '24 hours'],
   [7 * 24 * 3_600_000, '7 days'],
-  [24 * 3_600_000 - 1, '23 hours'],
+  [24 * 3_600_000 - 1, '24 hours'],
+  [24 * 3_600_000 - 29_000, '24 hours'],
+  [24 * 3_600_000 - 61_000, '23 hours'],
+  [3_600_000 - 1, 'one hour'],
+  [61 * 60_000, '61 minutes'],
+  [48 * 3_600_000 - 1, '2 days'],
+  [1, 'one minute'],
 ])('%i ms is said as %s', (lifetimeMs, words) => {
   expect(resetMail(sender, { to: 'a@example.com', url, lifetimeMs }).text).toContain(
     `works once, for ${words}.`,

@@ -117,7 +117,7 @@ interface NoticeText {
   readonly last?: string;
 }
 
-const SEE_ACCOUNT = { label: 'See your account', path: '/api/auth/security' };
+const SEE_ACCOUNT = { label: 'See how you sign in', path: '/api/auth/security' };
 const IF_NOT_YOU =
   'If it was not you, choose a new password now, and remove passkeys that you do not know: {reset}';
 
@@ -201,14 +201,16 @@ ${paragraphs.map((text) => html`<p>${text}</p>\n`)}${
 }
 
 const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 
-/** "30 minutes", "one hour", "24 hours", "7 days": rounded down, so that nothing is promised that does not hold. */
+/**
+ * "30 minutes", "one hour", "24 hours", "7 days". To the minute, because a moment passes between the making of a link
+ * and the writing of its mail; and beyond that rounded down, so that nothing is promised that does not hold.
+ */
 function inWords(ms: number): string {
-  const hours = Math.floor(ms / HOUR_MS);
+  const minutes = Math.max(1, Math.round(ms / MINUTE_MS));
+  const hours = Math.floor(minutes / 60);
   if (hours >= 48) return `${Math.floor(hours / 24)} days`;
   if (hours >= 2) return `${hours} hours`;
-  if (hours === 1 && ms < HOUR_MS + MINUTE_MS) return 'one hour';
-  const minutes = Math.floor(ms / MINUTE_MS);
+  if (minutes === 60) return 'one hour';
   return minutes === 1 ? 'one minute' : `${minutes} minutes`;
 }

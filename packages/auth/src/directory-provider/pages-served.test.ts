@@ -31,7 +31,10 @@ describe('headers', () => {
       'cross-origin-opener-policy': 'same-origin',
       'permissions-policy': expect.stringContaining('camera=()'),
     });
-    expect(await response.text()).toContain('Sign in to app.example');
+    const page = await response.text();
+    expect(page).toContain('Sign in to app.example');
+    // A browser asks for /favicon.ico where a page has none.
+    expect(page).toContain('<link rel="icon" href="data:image/svg+xml,');
   });
 
   test('the style sheet and the script say which version they are, and are not sent again', async () => {

@@ -1,8 +1,9 @@
 /** The provider behind the one interface: who it says is there, and when it says nobody. */
 import { describe, expect, test } from 'vitest';
-import { logIn, ORIGIN, openProvider, signUp, userIdOf } from '../../test/directory-provider.ts';
+import { logIn, ORIGIN, openProvider, PASSWORD, signUp, userIdOf } from '../../test/directory-provider.ts';
+import type { FormBrowser } from '../../test/directory-provider-browser.ts';
 import { describeAuthProvider, type SuiteClaims } from '../../test/provider-suite.ts';
-import { DAY_MS, OTHER_SCOPE, TENANT_A, TENANT_B } from '../../test/support.ts';
+import { DAY_MS, OTHER_SCOPE, SCOPE, TENANT_A, TENANT_B } from '../../test/support.ts';
 import { directoryIssuer } from '../accounts/contract.ts';
 import type { IdentityDirectory } from '../identity-directory/unit.ts';
 
@@ -101,6 +102,51 @@ describe('A-22: sessions of other instances', () => {
   });
 });
 
+describe('several session cookies in one request', () => {
+  const cookieOf = (browser: FormBrowser) => `sb_session=${browser.cookies.get('sb_session')?.value}`;
+
+  test('the one counts that was not ended, in whichever order', async () => {
+    const fixture = await openProvider();
+    const browser = await signUp(fixture);
+    const old = cookieOf(browser);
+    await logIn(fixture, 'ada@example.com', { browser });
+    const fresh = cookieOf(browser);
+    const expected = await fixture.provider.resolve(browser.headersFor('/'));
+    expect(expected).not.toBeNull();
+    for (const cookie of [`${old}; ${fresh}`, `${fresh}; ${old}`]) {
+      expect(await fixture.provider.resolve(new Headers({ cookie }))).toEqual(expected);
+      expect((await fixture.browser().get('/api/auth/security', { cookie })).status).toBe(200);
+    }
+  });
+
+  test('two that live are nobody’s, and a sign-in ends them both', async () => {
+    const fixture = await openProvider();
+    const [victim, mallory] = [await signUp(fixture), await signUp(fixture, 'mallory@example.com')];
+    const both = `${cookieOf(mallory)}; ${cookieOf(victim)}`;
+    expect(await fixture.provider.resolve(new Headers({ cookie: both }))).toBeNull();
+    const again = fixture.browser();
+    fixture.clock.nowMs += 1;
+    const fields = { email: 'ada@example.com', password: PASSWORD };
+    await again.post('/api/auth/login', fields, { cookie: both });
+    const headers = new Headers({ cookie: `${both}; ${cookieOf(again)}` });
+    expect(await fixture.provider.resolve(headers)).toMatchObject({ email: 'ada@example.com' });
+  });
+});
+
+test('somebody who is signed in can sign in as somebody else, from the address that says so', async () => {
+  const fixture = await openProvider();
+  await signUp(fixture, 'bea@example.com');
+  const stranger = await signUp(fixture);
+  const before = stranger.headersFor('/');
+  const page = await stranger.get('/api/auth/login?switch&returnTo=/here');
+  expect([page.status, (await page.text()).includes('value="/here"')]).toEqual([200, true]);
+  await logIn(fixture, 'bea@example.com', { browser: stranger });
+  expect(await fixture.provider.resolve(stranger.headersFor('/'))).toMatchObject({
+    email: 'bea@example.com',
+  });
+  expect(await fixture.provider.resolve(before)).toBeNull();
+});
+
 test('the cookie says who, and nothing else about them', async () => {
   const fixture = await openProvider();
   const browser = await signUp(fixture);
@@ -109,6 +155,8 @@ test('the cookie says who, and nothing else about them', async () => {
   const claims = JSON.parse(Buffer.from(cookie?.value.split('.')[1] ?? '', 'base64url').toString());
   expect(Object.keys(claims).sort()).toEqual(['aud', 'auth_time', 'exp', 'iat', 'idp', 'sid', 'sub']);
   expect(claims.sub).toBe(await userIdOf(fixture, browser));
+  // Both, although the issuer names the tenant too: what is sealed beside the session is for the same audience.
+  expect(claims.aud).toBe(`${TENANT_A}/${SCOPE}`);
 });
 
 test('an account that is gone is nobody, and its session opens no page', async () => {

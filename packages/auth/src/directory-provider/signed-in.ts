@@ -2,7 +2,7 @@
 import { PlatformError } from '@freehold/contracts';
 import type { VerifiedSession } from '@freehold/oidc-rp';
 import type { Account, AccountSecurity, Holder } from '../accounts/contract.ts';
-import { isFromTheFuture } from '../sessions/floor.ts';
+import { findLiveSession } from '../sessions/live-session.ts';
 import type { Exchange, Handler, ProviderContext } from './context.ts';
 import { readForm } from './request-body.ts';
 import { redirectTo } from './responses.ts';
@@ -37,16 +37,18 @@ export async function findSession<A extends Account>(
   headers: Headers,
   findAccount: (input: { readonly userId: string }) => Promise<A | null>,
 ): Promise<{ readonly session: VerifiedSession; readonly account: A } | null> {
-  const session = cookies.read(headers);
-  // Under a clock that was set back, sessions that had expired would be good again.
-  if (session === null || isFromTheFuture(session, now())) return null;
-  const { sid, issuedAtMs } = session;
-  const userId = session.user.id;
-  const [state, account] = await Promise.all([
-    directory.sessionState({ subject: { issuer, sub: userId }, session: { sid, issuedAtMs } }),
-    findAccount({ userId }),
-  ]);
-  return state === 'live' && account !== null ? { session, account } : null;
+  return findLiveSession(cookies.readAll(headers), {
+    nowMs: now(),
+    judge: async (session) => {
+      const { sid, issuedAtMs } = session;
+      const userId = session.user.id;
+      const [state, account] = await Promise.all([
+        directory.sessionState({ subject: { issuer, sub: userId }, session: { sid, issuedAtMs } }),
+        findAccount({ userId }),
+      ]);
+      return state === 'live' && account !== null ? { session, account } : null;
+    },
+  });
 }
 
 /** Whoever is behind the request, or null. @throws as the directory does. */

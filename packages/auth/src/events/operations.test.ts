@@ -36,6 +36,30 @@ test("A-22: shows one scope's, or the whole tenant's, and never another tenant's
   expect(await types()).toEqual(['all_sessions_ended', 'config_changed', 'config_changed']);
 });
 
+test('says what people are called now, also those who have left, and of strangers nothing', async () => {
+  const { directory, other } = await openPlatform();
+  const { principal: owner } = await directory.setPendingOwner({ scopeId: SCOPE });
+  await directory.resolvePrincipal({ scopeId: SCOPE, subject: person('ada', { name: 'Ada' }) });
+  const principal = await directory.newPrincipal();
+  const { token } = await directory.createInvite({ scopeId: SCOPE, principal, role: 'r', createdBy: owner });
+  await directory.claimInvite({ token, subject: person('bea', { name: null }) });
+  await directory.removeMember({ scopeId: SCOPE, principal, by: owner });
+  await directory.recordSignIn({ scopeId: SCOPE, subject: person('eve') });
+  const { items } = await directory.listIdentityEvents({ scopeId: SCOPE });
+  expect(items.map(({ type, name }) => [type, name])).toEqual([
+    ['signed_in', null],
+    ['member_removed', 'bea@example.com'],
+    ['invite_accepted', 'bea@example.com'],
+    ['invite_created', null],
+    ['seat_claimed', 'Ada'],
+    ['seat_opened', null],
+  ]);
+  // Tenant B knows a person of this issuer and sub under another name.
+  const there = await other.listIdentityEvents({ scopeId: SCOPE });
+  expect(there.items.map(({ name }) => name)).toContain('bea');
+  expect((await directory.listIdentityEvents({})).items.map(({ name }) => name)).toContain('Ada');
+});
+
 test('a page of no items, of too many, and a cursor that was made up are refused', async () => {
   const { directory } = await openPlatform();
   for (const input of [{ limit: 0 }, { limit: 201 }, { limit: 1.5 }, { cursor: '%%%' }])

@@ -9,7 +9,7 @@ import {
 } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import type { IssuedSubject } from '../subject.ts';
-import { countRefusals, type EventRow, loadEvents, saveEvent } from './store.ts';
+import { countRefusals, loadEvents, type ShownEventRow, saveEvent } from './store.ts';
 
 /** Refusals of one person that are recorded in a scope within an hour: enough to see that somebody is trying. */
 const REFUSALS_MAX_OF_ONE = 10;
@@ -23,6 +23,8 @@ export type IdentityEventType =
   | 'seat_claimed'
   | 'claim_minted'
   | 'claim_refused'
+  | 'owner_stranded'
+  | 'owner_recovery_made'
   | 'invite_created'
   | 'invite_accepted'
   | 'invite_refused'
@@ -59,6 +61,8 @@ export interface IdentityEvent {
   readonly scopeId: string | null;
   /** The person it happened to, as their issuer names them. */
   readonly subject: { readonly issuer: string; readonly sub: string } | null;
+  /** What that person is called now, member or not; null when the directory does not know. */
+  readonly name: string | null;
   /** The principal it happened to. */
   readonly principal: string | null;
   /** The principal who did it; null for the person themself and for the platform. */
@@ -153,12 +157,13 @@ export function requireLimit(limit: number | undefined): number {
   return limit;
 }
 
-function toEvent(row: EventRow): IdentityEvent {
+function toEvent(row: ShownEventRow): IdentityEvent {
   return {
     id: row.id,
     type: row.type as IdentityEventType,
     scopeId: row.scopeId,
     subject: row.issuer === null || row.sub === null ? null : { issuer: row.issuer, sub: row.sub },
+    name: row.name,
     principal: row.principal,
     actor: row.actor,
     detail: JSON.parse(row.detail),

@@ -1,6 +1,11 @@
 /** The SQL of identity events. */
 import type { SqlDatabase } from '@freehold/store';
 
+/** An event as it is read: with what the person is called whom it happened to. */
+export interface ShownEventRow extends EventRow {
+  readonly name: string | null;
+}
+
 export interface EventRow {
   readonly id: string;
   readonly type: string;
@@ -65,23 +70,28 @@ export function loadEvents(
     readonly before: string | undefined;
     readonly limit: number;
   },
-): EventRow[] {
+): ShownEventRow[] {
   // Every id is smaller than a tilde, which therefore stands for "from the newest".
   const before = options.before ?? '~';
-  if (options.scopeId === undefined)
-    return db.all<EventRow>(
-      `SELECT ${COLUMNS} FROM identity_events WHERE id < ? ORDER BY id DESC LIMIT ?`,
-      before,
-      options.limit,
-    );
-  return db.all<EventRow>(SCOPE_EVENTS_SQL, options.scopeId, before, options.limit);
+  return options.scopeId === undefined
+    ? db.all<ShownEventRow>(TENANT_EVENTS_SQL, before, options.limit)
+    : db.all<ShownEventRow>(SCOPE_EVENTS_SQL, options.scopeId, before, options.limit);
 }
+
+/** Events with the names of people. They are looked up and not written down: names change, and a log cannot forget. */
+const named = (events: string): string =>
+  `SELECT e.*, coalesce(p.name, p.email) AS name FROM (${events}) AS e
+   LEFT JOIN people AS p ON p.issuer = e.issuer AND p.sub = e.sub ORDER BY e.id DESC`;
+
+const TENANT_EVENTS_SQL = named(
+  `SELECT ${COLUMNS} FROM identity_events WHERE id < ?1 ORDER BY id DESC LIMIT ?2`,
+);
 
 /**
  * Those of a scope, and those of the whole tenant that happened to somebody who belongs to the scope: that a member
  * signed out everywhere concerns every scope of theirs.
  */
-const SCOPE_EVENTS_SQL = `SELECT * FROM (
+const SCOPE_EVENTS_SQL = named(`SELECT * FROM (
     SELECT * FROM (
       SELECT ${COLUMNS} FROM identity_events WHERE scope_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3)
     UNION ALL
@@ -90,4 +100,4 @@ const SCOPE_EVENTS_SQL = `SELECT * FROM (
         SELECT 1 FROM people AS p JOIN bindings AS b ON b.person_id = p.id
         WHERE p.issuer = e.issuer AND p.sub = e.sub AND b.scope_id = ?1)
       ORDER BY id DESC LIMIT ?3)
-  ) ORDER BY id DESC LIMIT ?3`;
+  ) ORDER BY id DESC LIMIT ?3`);

@@ -79,6 +79,7 @@ test('what is declared a query writes nothing, whatever there is to read', () =>
     accountSecurity: { userId },
     findAccount: { userId },
     findPrincipal: { scopeId: SCOPE, subject, session },
+    namePrincipals: { scopeId: SCOPE, principals: [principal, invitee] },
     showInvite: { token },
     sessionState: { subject, session },
     listSessions: subject,

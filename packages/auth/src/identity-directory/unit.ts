@@ -2,7 +2,13 @@
  * The identity directory: one unit per tenant, keyed by the tenant id, with that tenant's people, seats, invites,
  * settings and session secret, and nobody else's (spec 2.6).
  */
-import { defineUnit, type UnitContext, type UnitDefinition, type UnitStub } from '@freehold/store';
+import {
+  defineUnit,
+  type Keyring,
+  type UnitContext,
+  type UnitDefinition,
+  type UnitStub,
+} from '@freehold/store';
 import { makeAccountOperations } from '../accounts/operations.ts';
 import { accountLinksMigration, accountsMigration } from '../accounts/schema.ts';
 import { makeConfigOperations } from '../config/operations.ts';
@@ -13,8 +19,12 @@ import { newestEventId } from '../events/store.ts';
 import { makeInviteOperations } from '../invites/operations.ts';
 import { invitesMigration } from '../invites/schema.ts';
 import { makePeopleOperations } from '../people/operations.ts';
-import { peopleMigration } from '../people/schema.ts';
+import { formerMembersMigration, peopleMigration } from '../people/schema.ts';
+import { makeSealingOperations } from '../sealing/operations.ts';
+import { sealedSecretsMigration } from '../sealing/schema.ts';
+import { makeSecretKeeper } from '../sealing/secret-keeper.ts';
 import { makeSeatOperations } from '../seats/operations.ts';
+import { makeRecoveryOperations } from '../seats/recovery.ts';
 import { seatsMigration } from '../seats/schema.ts';
 import { makeSessionOperations } from '../sessions/operations.ts';
 import { sessionListMigration, sessionsMigration } from '../sessions/schema.ts';
@@ -24,59 +34,86 @@ type IdentityMethods = ReturnType<typeof openDirectory>;
 /** A tenant's identity directory, from the outside. */
 export type IdentityDirectory = UnitStub<IdentityMethods>;
 
-/** The unit: `engine.unit(identityDirectory, tenantId, { create: true })`. */
-export const identityDirectory: UnitDefinition<IdentityMethods> = defineUnit({
-  kind: 'identity',
-  migrations: [
-    {
-      name: 'identity',
-      migrations: [
-        eventsMigration,
-        peopleMigration,
-        seatsMigration,
-        invitesMigration,
-        configMigration,
-        sessionsMigration,
-        refusalsMigration,
-        accountsMigration,
-        sessionListMigration,
-        formerSecretsMigration,
-        accountLinksMigration,
-      ],
-    },
-  ],
-  queries: [
-    'findPrincipal',
-    'listMembers',
-    'newPrincipal',
-    'ownerSeat',
-    'needsSetup',
-    'listInvites',
-    'showInvite',
-    'sessionState',
-    'listSessions',
-    'getConfig',
-    'readInstanceConfig',
-    'listIdentityEvents',
-    'showLink',
-    'findPasskey',
-    'accountSecurity',
-    'findAccount',
-  ],
-  open: openDirectory,
-});
+/** The unit: `engine.unit(unit, tenantId, { create: true })`. */
+export type IdentityDirectoryUnit = UnitDefinition<IdentityMethods>;
 
-function openDirectory(unit: UnitContext) {
+export interface IdentityDirectoryOptions {
+  /**
+   * Seals what the directory has to know again: authenticator secrets, session secrets and delivered settings, each
+   * bound to its tenant, table and row. Its first key seals, all open; what is in clear or under an older key is sealed
+   * anew when an instance's configuration is read. Without a keyring they are kept in clear, which is for development:
+   * an application that runs in production passes one, or refuses to start.
+   */
+  readonly sealing?: Keyring | undefined;
+}
+
+/**
+ * Makes the unit. All who open the directories of one engine pass the same keyring: whoever opens a directory first
+ * decides for the rest.
+ */
+export function makeIdentityDirectory(options: IdentityDirectoryOptions = {}): IdentityDirectoryUnit {
+  return defineUnit({
+    kind: 'identity',
+    migrations: [
+      {
+        name: 'identity',
+        migrations: [
+          eventsMigration,
+          peopleMigration,
+          seatsMigration,
+          invitesMigration,
+          configMigration,
+          sessionsMigration,
+          refusalsMigration,
+          accountsMigration,
+          sessionListMigration,
+          formerSecretsMigration,
+          accountLinksMigration,
+          sealedSecretsMigration,
+          formerMembersMigration,
+        ],
+      },
+    ],
+    queries: [
+      'findPrincipal',
+      'listMembers',
+      'namePrincipals',
+      'newPrincipal',
+      'ownerSeat',
+      'needsSetup',
+      'listInvites',
+      'showInvite',
+      'sessionState',
+      'listSessions',
+      'getConfig',
+      'readInstanceConfig',
+      'listIdentityEvents',
+      'showLink',
+      'findPasskey',
+      'accountSecurity',
+      'findAccount',
+    ],
+    open: (unit) => openDirectory(unit, options.sealing),
+  });
+}
+
+/** The unit that keeps secrets in clear. */
+export const identityDirectory: IdentityDirectoryUnit = makeIdentityDirectory();
+
+function openDirectory(unit: UnitContext, sealing: Keyring | undefined) {
   // Events are listed by id: they must keep increasing when the clock stepped back while the unit was closed.
   const newest = newestEventId(unit.db);
   if (newest !== undefined) unit.newId.observe(newest);
+  const keeper = makeSecretKeeper(unit, sealing);
   return {
     ...makePeopleOperations(unit),
     ...makeSeatOperations(unit),
+    ...makeRecoveryOperations(unit),
     ...makeInviteOperations(unit),
-    ...makeConfigOperations(unit),
+    ...makeConfigOperations(unit, keeper),
     ...makeSessionOperations(unit),
     ...makeEventOperations(unit),
-    ...makeAccountOperations(unit),
+    ...makeAccountOperations(unit, keeper),
+    ...makeSealingOperations(unit, keeper),
   };
 }

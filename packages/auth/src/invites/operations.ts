@@ -108,28 +108,9 @@ export function makeInviteOperations(unit: UnitContext) {
      */
     createInvite(input: CreateInviteInput): { invite: Invite; token: string } {
       const { scopeId, principal, role, createdBy } = input;
-      if (isPrincipalTaken(unit.db, scopeId, principal))
-        throw new PlatformError('conflict', 'This principal stands for somebody already.', {
-          reason: 'principal_taken',
-        });
-      const createdAtMs = unit.now();
-      const row: InviteRow = {
-        principal,
-        scopeId,
-        role,
-        ...toAddress(input),
-        name: input.name ?? null,
-        createdBy,
-        createdAtMs,
-        expiresAtMs: createdAtMs + requireTtl(input.ttlMs, INVITE_TTL_DEFAULT_MS),
-        acceptedAtMs: null,
-        acceptedBy: null,
-        revokedAtMs: null,
-      };
-      const { token, hash } = mintToken(unit.random);
-      insertInvite(unit.db, row, hash);
+      const made = insertFreshInvite(unit, input);
       recordEvent(unit, 'invite_created', { scopeId, principal, actor: createdBy, detail: { role } });
-      return { invite: toInvite(row, createdAtMs), token };
+      return made;
     },
 
     /** Invites of a scope, newest first. */
@@ -217,6 +198,35 @@ export function makeInviteOperations(unit: UnitContext) {
       return accepted;
     },
   };
+}
+
+/** Stores an invite and answers its token. The caller records whose doing it was. @throws as `createInvite` does. */
+export function insertFreshInvite(
+  unit: UnitContext,
+  input: CreateInviteInput,
+): { invite: Invite; token: string } {
+  const { scopeId, principal, role, createdBy } = input;
+  if (isPrincipalTaken(unit.db, scopeId, principal))
+    throw new PlatformError('conflict', 'This principal stands for somebody already.', {
+      reason: 'principal_taken',
+    });
+  const createdAtMs = unit.now();
+  const row: InviteRow = {
+    principal,
+    scopeId,
+    role,
+    ...toAddress(input),
+    name: input.name ?? null,
+    createdBy,
+    createdAtMs,
+    expiresAtMs: createdAtMs + requireTtl(input.ttlMs, INVITE_TTL_DEFAULT_MS),
+    acceptedAtMs: null,
+    acceptedBy: null,
+    revokedAtMs: null,
+  };
+  const { token, hash } = mintToken(unit.random);
+  insertInvite(unit.db, row, hash);
+  return { invite: toInvite(row, createdAtMs), token };
 }
 
 /** Why a subject cannot take an invite, or null when it can. */

@@ -336,6 +336,24 @@ describe('POST /api/accept-invite', () => {
     expect([...app.grants]).toEqual([`${made.principal}:member`]);
   });
 
+  test('nobody is told to bring a bearer token, but where one is taken; and no answer is sniffed', async () => {
+    for (const [authorizationServers, challenge] of [
+      [undefined, null],
+      [['https://issuer.example'], 'Bearer'],
+    ] as const) {
+      const resolve = async () => null;
+      const provider = authorizationServers === undefined ? { resolve } : { resolve, authorizationServers };
+      const app = await openApp({ provider: () => provider });
+      const response = await app.post('/api/accept-invite', { token: 'x' });
+      expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, challenge]);
+      for (const each of [response, await app.get('/api/invites'), await app.post('/api/invites', 'no JSON')])
+        expect([each.headers.get('x-content-type-options'), each.headers.get('cache-control')]).toEqual([
+          'nosniff',
+          'no-store',
+        ]);
+    }
+  });
+
   test('A-33: nobody signed in is 401, and the invite is not consumed', async () => {
     const app = await openApp();
     const { token } = await invite(app);

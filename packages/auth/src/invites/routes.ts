@@ -45,6 +45,9 @@ export type InviteDirectory = Pick<
   'newPrincipal' | 'createInvite' | 'listInvites' | 'showInvite' | 'revokeInvite' | 'claimInvite'
 >;
 
+/** Who accepts. Only one that takes access tokens is asked for one. */
+export type InviteProvider = Pick<VerifyingAuthProvider, 'resolve' | 'authorizationServers'>;
+
 /** What the application supplies. Whatever these throw reaches the application's error handler untouched. */
 export interface InviteRouteDeps<E extends Env = Env> {
   /** The tenant and the scope that a request is for. */
@@ -56,9 +59,7 @@ export interface InviteRouteDeps<E extends Env = Env> {
   /** Whether a role is at most the inviter's own. */
   mayInvite(c: Context<E>, inviter: PrincipalId, role: string): boolean | Promise<boolean>;
   directory(c: Context<E>): InviteDirectory | Promise<InviteDirectory>;
-  provider(
-    c: Context<E>,
-  ): Pick<VerifyingAuthProvider, 'resolve'> | Promise<Pick<VerifyingAuthProvider, 'resolve'>>;
+  provider(c: Context<E>): InviteProvider | Promise<InviteProvider>;
   /** The host's: grants the role. `by` is the acting admin. */
   assignScopeRole(c: Context<E>, assignment: ScopeRoleAssignment, by: PrincipalId): unknown;
   /** The host's: takes the role back. Taking back what is not there succeeds. */
@@ -81,6 +82,7 @@ export interface InviteRouteDeps<E extends Env = Env> {
 export function mountInviteRoutes<E extends Env>(app: Hono<E>, deps: InviteRouteDeps<E>): void {
   const guard: MiddlewareHandler<E> = async (c, next) => {
     c.header('cache-control', 'no-store');
+    c.header('x-content-type-options', 'nosniff');
     if (c.req.method === 'POST') await own(() => requireSameOrigin(c.req.raw.headers, originOf(c, deps)));
     await next();
   };
@@ -158,10 +160,18 @@ async function acceptInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<
   const { token } = await readBody(c, acceptInviteBody);
   const provider = await deps.provider(c);
   const subject = await provider.resolve(c.req.raw.headers);
-  if (!subject) throw httpProblem(new PlatformError('unauthenticated', 'Sign in to accept the invite.'));
+  if (!subject) throw httpProblem(signInFirst(provider));
   const directory = await deps.directory(c);
   const { principal, role } = await directory.claimInvite({ scopeId, token, subject });
   return c.json({ principal, role });
+}
+
+function signInFirst({ authorizationServers }: InviteProvider): PlatformError {
+  return new PlatformError(
+    'unauthenticated',
+    'Sign in to accept the invite.',
+    authorizationServers === undefined ? {} : { headers: { 'www-authenticate': 'Bearer' } },
+  );
 }
 
 /**

@@ -1,7 +1,8 @@
 /** From a verified subject to a principal. */
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openNodeDatabase } from '../../../engine-node/src/node-database.ts';
 import {
   DAY_MS,
   ISSUER,
@@ -17,8 +18,17 @@ import {
 import { resolvePrincipal } from '../identity-directory/resolve-principal.ts';
 import { type IdentityDirectory, identityDirectory } from '../identity-directory/unit.ts';
 import { normalizeEmail } from '../invites/email.ts';
+import { isBelowFloor } from '../sessions/floor.ts';
 import type { VerifiedSubject } from '../subject.ts';
-import { RESOLUTION_SQL } from './store.ts';
+import { amendPerson } from './person.ts';
+import {
+  loadNames,
+  loadResolution,
+  loadSettledPrincipal,
+  type PersonRow,
+  RESOLUTION_SQL,
+  SETTLED_SQL,
+} from './store.ts';
 
 const ada = person('ada');
 const bob = person('bob');
@@ -59,6 +69,7 @@ describe('resolvePrincipal', () => {
     const { directory, owner } = await openOwned();
     const resolve = async (subject: VerifiedSubject) =>
       (await directory.resolvePrincipal({ scopeId: SCOPE, subject })).principal;
+    expect(await resolve(person('ada', { issuer: `${ISSUER}/` }))).toBeNull();
     expect(await resolve(person('ada', { email: 'married@example.com' }))).toBe(owner);
     expect(await resolve(person('ada', { issuer: `${ISSUER}/` }))).toBeNull();
     expect(await resolve(person('Ada', { email: ada.email }))).toBeNull();
@@ -197,17 +208,97 @@ describe('the helper', () => {
     );
   });
 
-  test('the per-request statement looks every table up by an index', () => {
+  test.each([
+    ['the usual one', SETTLED_SQL, 8, ['p', 'b', 'ended_sessions', 'session_floors']],
+    ['the full one', RESOLUTION_SQL, 5, ['p', 'b', 'f', 'e', 's']],
+  ])('%s of the per-request statements looks every table up by an index', (_, sql, values, tables) => {
     const db = new DatabaseSync(':memory:');
     for (const set of identityDirectory.migrations) for (const each of set.migrations) db.exec(each.sql);
-    const plan = db.prepare(`EXPLAIN QUERY PLAN ${RESOLUTION_SQL}`).all(...Array(8).fill('x')) as {
+    const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...Array(values).fill('x')) as {
       detail: string;
     }[];
     const steps = plan.map((step) => step.detail);
-    for (const table of ['p', 'b', 'f', 'e', 's'])
+    for (const table of tables)
       expect(steps.some((step) => step.startsWith(`SEARCH ${table} USING`))).toBe(true);
+    expect(steps.filter((step) => step.startsWith('SCAN') && !/CONSTANT|subquery/.test(step))).toEqual([]);
     db.close();
   });
+});
+
+test('the usual statement answers exactly where the full one would say the same and nothing more', () => {
+  const { db, close } = openNodeDatabase(':memory:');
+  onTestFinished(close);
+  for (const set of identityDirectory.migrations) for (const each of set.migrations) db.exec(each.sql);
+  const NOW_MS = 50;
+  const word = fc.constantFrom(null, 'a', 'b');
+  const time = fc.constantFrom(8, 9, 10, 11);
+  /** Mostly the right one, and otherwise its neighbour. */
+  const mostly = (right: string, other: string) => fc.constantFrom(right, right, right, other);
+  const who = fc.record({ issuer: mostly(ISSUER, `${ISSUER}/`), sub: mostly('ada', 'Ada') });
+  let settled = 0;
+  fc.assert(
+    fc.property(
+      fc.record({
+        known: fc.option(
+          fc.record({ email: word, name: word, verified: fc.constantFrom(null, 0, 1), claims: time }),
+        ),
+        bound: fc.boolean(),
+        scopeId: mostly(SCOPE, OTHER_SCOPE),
+        floor: fc.option(fc.record({ of: who, atMs: time })),
+        ended: fc.constantFrom(null, 'sid', 'another'),
+        asks: who,
+        email: word,
+        name: word,
+        emailVerified: fc.constantFrom(undefined, true, false),
+        issuedAtMs: fc.option(fc.constantFrom(8, 9, 10, 11, Number.NaN)),
+      }),
+      ({ known, bound, scopeId, floor, ended, asks, email, name, emailVerified, issuedAtMs }) => {
+        for (const table of ['bindings', 'people', 'session_floors', 'ended_sessions'])
+          db.run(`DELETE FROM ${table}`);
+        if (known)
+          db.run(
+            "INSERT INTO people VALUES ('per_1', ?, 'ada', ?, ?, ?, ?, 0)",
+            ISSUER,
+            known.email,
+            known.name,
+            known.verified,
+            known.claims,
+          );
+        if (known && bound) db.run("INSERT INTO bindings VALUES (?, 'per_1', 'prn_1', 0)", scopeId);
+        if (floor)
+          db.run('INSERT INTO session_floors VALUES (?, ?, ?)', floor.of.issuer, floor.of.sub, floor.atMs);
+        if (ended) db.run('INSERT INTO ended_sessions VALUES (?, 100)', ended);
+
+        const subject = {
+          ...asks,
+          email,
+          name,
+          ...(emailVerified === undefined ? {} : { emailVerified }),
+        };
+        const session = issuedAtMs === null ? undefined : { sid: 'sid', issuedAtMs };
+        const sid = session?.sid ?? null;
+        const claimsAtMs = issuedAtMs ?? NOW_MS;
+        const answer = loadSettledPrincipal(db, {
+          scopeId: SCOPE,
+          subject,
+          sid,
+          claimsAtMs,
+          emailVerified: emailVerified === undefined ? null : Number(emailVerified),
+        });
+        const row = loadResolution(db, { scopeId: SCOPE, subject, sid, nowMs: NOW_MS });
+        const over =
+          session !== undefined && (row.endedSid !== null || isBelowFloor(session, row.validAfterMs));
+        const record = row.id === null || row.claimsAtMs === null ? null : (row as PersonRow);
+        const says = record !== null && amendPerson(record, { subject, session }, NOW_MS) !== null;
+        expect(answer ?? null).toBe(over || says ? null : row.principal);
+        if (answer === undefined) return;
+        expect([asks, scopeId]).toEqual([{ issuer: ISSUER, sub: 'ada' }, SCOPE]);
+        settled += 1;
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+  expect(settled).toBeGreaterThan(50);
 });
 
 describe('members', () => {
@@ -242,6 +333,43 @@ describe('members', () => {
     expect((await directory.listIdentityEvents({ scopeId: SCOPE })).items).toContainEqual(
       expect.objectContaining({ type: 'member_removed', principal, actor: owner }),
     );
+  });
+
+  test('are named after they have left, as are those who were only invited; nobody else is', async () => {
+    const { directory, other, owner } = await openOwned();
+    const left = await join(directory, bob);
+    const elsewhere = await join(directory, bob, OTHER_SCOPE);
+    const invited = await directory.newPrincipal();
+    const terms = { scopeId: SCOPE, principal: invited, role: 'member', createdBy: owner };
+    await directory.createInvite({ ...terms, name: 'Cleo', email: 'cleo@example.com', emailMatch: 'label' });
+    await directory.removeMember({ scopeId: SCOPE, principal: left, by: owner });
+    const principals = [owner, left, left, invited, elsewhere, 'prn_unknown', 'platform'];
+    const named = await directory.namePrincipals({ scopeId: SCOPE, principals });
+    expect(named.items).toEqual([
+      { principal: owner, name: 'ada', email: 'ada@example.com', state: 'member' },
+      { principal: left, name: 'bob', email: 'bob@example.com', state: 'removed' },
+      { principal: invited, name: 'Cleo', email: 'cleo@example.com', state: 'invited' },
+    ]);
+    expect((await other.namePrincipals({ scopeId: SCOPE, principals })).items).toEqual([]);
+    const many = Array.from({ length: 201 }, (_, index) => `prn_${index}`);
+    await expect(directory.namePrincipals({ scopeId: SCOPE, principals: many })).rejects.toMatchObject({
+      code: 'validation_failed',
+    });
+  });
+
+  test('who left before that was kept are named as well', () => {
+    const { db, close } = openNodeDatabase(':memory:');
+    onTestFinished(close);
+    const migrations = identityDirectory.migrations.flatMap((set) => set.migrations);
+    for (const { version, sql } of migrations) if (version < 13) db.exec(sql);
+    db.run("INSERT INTO people VALUES ('per_1', ?, 'bob', NULL, 'Bob', NULL, 0, 0)", ISSUER);
+    const event = "INSERT INTO identity_events VALUES (?, ?, ?, ?, 'bob', 'prn_1', 'prn_0', '{}', 5)";
+    db.run(event, 'evt_1', 'invite_accepted', OTHER_SCOPE, ISSUER);
+    db.run(event, 'evt_2', 'member_removed', SCOPE, ISSUER);
+    for (const { version, sql } of migrations) if (version >= 13) db.exec(sql);
+    const loadFrom = (scopeId: string) => loadNames(db, { scopeId, principals: ['prn_1'] });
+    expect(loadFrom(SCOPE)).toEqual([{ principal: 'prn_1', name: 'Bob', email: null, state: 'removed' }]);
+    expect(loadFrom(OTHER_SCOPE)).toEqual([]);
   });
 
   test('the owner cannot be removed, nor can somebody who is not there', async () => {

@@ -1,20 +1,30 @@
 /** Turns a verified subject into the principal it is in a scope, and keeps the list of members (spec 2.6, 3.1). */
-import { cutPage, decodeCursor, type Page, PlatformError, type PrincipalId } from '@freehold/contracts';
+import {
+  cutPage,
+  decodeCursor,
+  LIMIT_MAX,
+  type Page,
+  PlatformError,
+  type PrincipalId,
+} from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { recordEvent, requireLimit } from '../events/operations.ts';
 import { takeSeat } from '../seats/operations.ts';
 import { loadSeat } from '../seats/store.ts';
 import { isBelowFloor } from '../sessions/floor.ts';
 import type { IssuedSubject, SubjectSession } from '../subject.ts';
-import { amendPerson, requireSubject, savePerson } from './person.ts';
+import { amendPerson, requireSubject, savePerson, toFlag } from './person.ts';
 import {
   deleteBinding,
   loadBoundPerson,
   loadMembers,
+  loadNames,
   loadResolution,
+  loadSettledPrincipal,
   type MemberRow,
   type PersonRow,
   type ResolutionRow,
+  saveFormerMember,
 } from './store.ts';
 
 export interface ResolvePrincipalInput {
@@ -48,13 +58,33 @@ export interface Member {
   readonly owner: boolean;
 }
 
+/** Whom a principal stands for. */
+export interface NamedPrincipal {
+  readonly principal: PrincipalId;
+  readonly name: string | null;
+  readonly email: string | null;
+  /** `removed`: no member any more. `invited`: nobody has accepted the invite, and whoever does may be called otherwise. */
+  readonly state: 'member' | 'removed' | 'invited';
+}
+
 /** The people feature of the identity directory. */
 export function makePeopleOperations(unit: UnitContext) {
   const find = (input: ResolvePrincipalInput): FoundPrincipal => {
     requireSubject(input.subject);
-    const nowMs = unit.now();
     const { scopeId, subject, session } = input;
-    const row = loadResolution(unit.db, { scopeId, subject, sid: session?.sid ?? null, nowMs });
+    const sid = session?.sid ?? null;
+    const settled = loadSettledPrincipal(unit.db, {
+      scopeId,
+      subject,
+      sid,
+      claimsAtMs: session?.issuedAtMs ?? unit.now(),
+      emailVerified: toFlag(subject.emailVerified),
+    });
+    if (settled !== undefined)
+      return { principal: settled as PrincipalId, claimedNow: false, session: 'live', mustWrite: false };
+
+    const nowMs = unit.now();
+    const row = loadResolution(unit.db, { scopeId, subject, sid, nowMs });
     if (session && isEnded(row, session))
       return { principal: null, claimedNow: false, session: 'ended', mustWrite: false };
     const principal = row.principal as PrincipalId | null;
@@ -94,6 +124,23 @@ export function makePeopleOperations(unit: UnitContext) {
     },
 
     /**
+     * Who principals are or were: for logs, which outlive memberships. Names are those of now, and of an invite nobody
+     * accepted what the inviter wrote. A principal that is none of this scope's is left out. At most 200 at a time.
+     * @throws PlatformError `validation_failed` for more.
+     */
+    namePrincipals(input: { scopeId: string; principals: readonly string[] }): {
+      readonly items: readonly NamedPrincipal[];
+    } {
+      const { scopeId, principals } = input;
+      if (principals.length > LIMIT_MAX)
+        throw new PlatformError('validation_failed', `At most ${LIMIT_MAX} principals are named at a time.`, {
+          errors: [{ path: 'principals', message: `must be at most ${LIMIT_MAX}` }],
+        });
+      const rows = loadNames(unit.db, { scopeId, principals: [...new Set(principals)] });
+      return { items: rows.map((row) => ({ ...row, principal: row.principal as PrincipalId })) };
+    },
+
+    /**
      * Takes a person's principal away from them: their next request is a stranger's. The principal's grants are
      * the kernel's to revoke.
      * @throws PlatformError `conflict`, reason `last_owner`; `not_found`, reason `unknown_member`.
@@ -107,6 +154,7 @@ export function makePeopleOperations(unit: UnitContext) {
       const person = loadBoundPerson(unit.db, scopeId, principal);
       if (!person)
         throw new PlatformError('not_found', 'There is no such member here.', { reason: 'unknown_member' });
+      saveFormerMember(unit.db, { scopeId, principal, personId: person.id, untilMs: unit.now() });
       deleteBinding(unit.db, scopeId, principal);
       recordEvent(unit, 'member_removed', { scopeId, subject: person, principal, actor: by });
       return { principal: principal as PrincipalId };

@@ -71,7 +71,8 @@ export function savePerson(unit: UnitContext, evidence: Evidence, scopeId: strin
   return person.id;
 }
 
-function toFlag(verified: boolean | undefined): number | null {
+/** How a flag is kept: 1, 0, or null when nothing was said. */
+export function toFlag(verified: boolean | undefined): number | null {
   return typeof verified === 'boolean' ? Number(verified) : null;
 }
 

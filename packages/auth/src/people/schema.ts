@@ -24,3 +24,20 @@ export const peopleMigration: Migration = {
     UNIQUE (scope_id, principal)
   ) STRICT, WITHOUT ROWID;`,
 };
+
+/** Who has left: what they did stays in logs that name their principal, and somebody has to say who that was. */
+export const formerMembersMigration: Migration = {
+  version: 13,
+  name: 'former members',
+  sql: `CREATE TABLE former_members (
+    scope_id TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    person_id TEXT NOT NULL REFERENCES people (id),
+    until INTEGER NOT NULL,
+    PRIMARY KEY (scope_id, principal)
+  ) STRICT, WITHOUT ROWID;
+  INSERT OR IGNORE INTO former_members (scope_id, principal, person_id, until)
+    SELECT e.scope_id, e.principal, p.id, e.at FROM identity_events e
+    JOIN people p ON p.issuer = e.issuer AND p.sub = e.sub
+    WHERE e.type = 'member_removed' AND e.scope_id IS NOT NULL AND e.principal IS NOT NULL;`,
+};

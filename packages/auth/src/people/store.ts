@@ -34,32 +34,63 @@ export interface ResolutionRow {
   readonly openSeat: string | null;
 }
 
-/** One index look-up a table, whatever their sizes: this runs on every request of every application. */
+/**
+ * The principal of somebody who is bound here, whose session stands, and about whom the subject says nothing new: what
+ * nearly every request asks. It answers no row when anything else may be so, and {@link RESOLUTION_SQL} says what.
+ * Each column that is read costs as much as a look-up. A time that is no number ends a session here too.
+ */
+export const SETTLED_SQL = `SELECT b.principal
+  FROM people p JOIN bindings b ON b.scope_id = ?3 AND b.person_id = p.id
+  WHERE p.issuer = ?1 AND p.sub = ?2
+    AND (p.claims_at > ?5 OR (ifnull(?6, p.email) IS p.email AND ifnull(?7, p.name) IS p.name
+      AND ifnull(?8, p.email_verified) IS p.email_verified))
+    AND (?4 IS NULL OR (
+      NOT EXISTS (SELECT 1 FROM ended_sessions WHERE sid = ?4)
+      AND NOT EXISTS (SELECT 1 FROM session_floors
+        WHERE issuer = ?1 AND sub = ?2 AND (?5 > valid_after) IS NOT TRUE)))`;
+
+export function loadSettledPrincipal(
+  db: SqlDatabase,
+  key: {
+    scopeId: string;
+    subject: IssuedSubject;
+    /** Null behind an access token. */
+    sid: string | null;
+    /** When the session was issued, or now without one. */
+    claimsAtMs: number;
+    emailVerified: number | null;
+  },
+): string | undefined {
+  const { issuer, sub, email, name } = key.subject;
+  return db.get<{ principal: string }>(
+    SETTLED_SQL,
+    issuer,
+    sub,
+    key.scopeId,
+    key.sid,
+    key.claimsAtMs,
+    email ?? null,
+    name ?? null,
+    key.emailVerified,
+  )?.principal;
+}
+
+/** One index look-up a table, whatever their sizes. What is asked for twice is bound once. */
 export const RESOLUTION_SQL = `SELECT p.id, p.email, p.name, p.email_verified AS emailVerified, p.claims_at AS claimsAtMs,
     b.principal, f.valid_after AS validAfterMs, e.sid AS endedSid, s.principal AS openSeat
   FROM (SELECT 1)
-  LEFT JOIN people p ON p.issuer = ? AND p.sub = ?
-  LEFT JOIN bindings b ON b.scope_id = ? AND b.person_id = p.id
-  LEFT JOIN session_floors f ON f.issuer = ? AND f.sub = ?
-  LEFT JOIN ended_sessions e ON e.sid = ?
-  LEFT JOIN seats s ON s.scope_id = ? AND s.state = 'pending' AND s.window_ends_at > ?`;
+  LEFT JOIN people p ON p.issuer = ?1 AND p.sub = ?2
+  LEFT JOIN bindings b ON b.scope_id = ?3 AND b.person_id = p.id
+  LEFT JOIN session_floors f ON f.issuer = ?1 AND f.sub = ?2
+  LEFT JOIN ended_sessions e ON e.sid = ?4
+  LEFT JOIN seats s ON s.scope_id = ?3 AND s.state = 'pending' AND s.window_ends_at > ?5`;
 
 export function loadResolution(
   db: SqlDatabase,
   key: { scopeId: string; subject: IssuedSubject; sid: string | null; nowMs: number },
 ): ResolutionRow {
   const { issuer, sub } = key.subject;
-  return db.get<ResolutionRow>(
-    RESOLUTION_SQL,
-    issuer,
-    sub,
-    key.scopeId,
-    issuer,
-    sub,
-    key.sid,
-    key.scopeId,
-    key.nowMs,
-  ) as ResolutionRow;
+  return db.get<ResolutionRow>(RESOLUTION_SQL, issuer, sub, key.scopeId, key.sid, key.nowMs) as ResolutionRow;
 }
 
 export function loadPerson(db: SqlDatabase, issuer: string, sub: string): PersonRow | undefined {
@@ -140,6 +171,60 @@ export function loadBoundPerson(
     scopeId,
     principal,
   );
+}
+
+/** How many members a scope has, and how many of them are people of one issuer. */
+export function countMembersByIssuer(
+  db: SqlDatabase,
+  of: { scopeId: string; issuer: string },
+): { readonly all: number; readonly ofIssuer: number } {
+  return db.get<{ all: number; ofIssuer: number }>(
+    `SELECT count(*) AS "all", coalesce(sum(p.issuer = ?), 0) AS ofIssuer
+     FROM bindings b JOIN people p ON p.id = b.person_id WHERE b.scope_id = ?`,
+    of.issuer,
+    of.scopeId,
+  ) as { all: number; ofIssuer: number };
+}
+
+/** Remembers whom a principal stood for who is about to leave. */
+export function saveFormerMember(
+  db: SqlDatabase,
+  member: { scopeId: string; principal: string; personId: string; untilMs: number },
+): void {
+  db.run(
+    'INSERT INTO former_members (scope_id, principal, person_id, until) VALUES (?, ?, ?, ?)',
+    member.scopeId,
+    member.principal,
+    member.personId,
+    member.untilMs,
+  );
+}
+
+export interface NamedRow {
+  readonly principal: string;
+  readonly name: string | null;
+  readonly email: string | null;
+  readonly state: 'member' | 'removed' | 'invited';
+}
+
+/** Whom principals of a scope stand for, stood for, or are meant to stand for. @param principals a JSON list. */
+export const NAMES_SQL = `SELECT b.principal, p.name, p.email, 'member' AS state
+    FROM json_each(?2) j JOIN bindings b ON b.scope_id = ?1 AND b.principal = j.value
+    JOIN people p ON p.id = b.person_id
+  UNION ALL
+  SELECT f.principal, p.name, p.email, 'removed'
+    FROM json_each(?2) j JOIN former_members f ON f.scope_id = ?1 AND f.principal = j.value
+    JOIN people p ON p.id = f.person_id
+  UNION ALL
+  SELECT i.principal, i.name, i.email, 'invited'
+    FROM json_each(?2) j JOIN invites i ON i.principal = j.value AND i.scope_id = ?1
+    WHERE i.accepted_at IS NULL`;
+
+export function loadNames(
+  db: SqlDatabase,
+  of: { scopeId: string; principals: readonly string[] },
+): NamedRow[] {
+  return db.all<NamedRow>(NAMES_SQL, of.scopeId, JSON.stringify(of.principals));
 }
 
 export function deleteBinding(db: SqlDatabase, scopeId: string, principal: string): void {

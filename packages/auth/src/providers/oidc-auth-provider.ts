@@ -1,6 +1,7 @@
 /** The fixed-issuer provider: proves callers by the access token they present (spec 5.1, A-20). */
-import { PlatformError, problemDocument } from '@freehold/contracts';
+import { PlatformError } from '@freehold/contracts';
 import { isConfidentialUrl, OidcConfigError, OidcError } from '@freehold/oidc-rp';
+import { problemAnswer } from '../lib/answers.ts';
 import type { VerifyingAuthProvider } from '../provider.ts';
 import { type AuthRuntime, completeRuntime, issuerAt } from '../runtime.ts';
 import { verifyAccessToken } from './access-token.ts';
@@ -38,7 +39,7 @@ export function oidcAuthProvider(options: OidcAuthProviderOptions): VerifyingAut
       }
     },
     handle: async () =>
-      problemDocument(
+      problemAnswer(
         new PlatformError(
           'unsupported',
           'This application takes access tokens. It has no sign-in of its own.',

@@ -228,6 +228,92 @@ describe('signing out', () => {
   });
 });
 
+describe('several session cookies in one request', () => {
+  /** The header with the sessions of several browsers in it. */
+  const together = (...browsers: readonly { readonly cookies: ReadonlyMap<string, { value: string }> }[]) =>
+    browsers.map(({ cookies }) => `sb_session=${cookies.get('sb_session')?.value}`).join('; ');
+
+  test('the one counts that was not ended, in whichever order: a Domain that was taken away leaves the other', async () => {
+    const opened = await open();
+    const { provider, clock } = opened;
+    const runtime = { fetch: opened.issuer.fetch, now: () => clock.nowMs, cookieDomain: 'example.com' };
+    const wide = await opened.make({ runtime });
+    const before = await signIn({ ...opened, browserOf: () => opened.browserOf(wide) });
+    const old = { cookies: new Map(before.cookies) };
+    expect(await provider.resolve(before.headersFor('/'))).toMatchObject({ sub: 'ada' });
+    clock.nowMs += 1;
+    // The browser signs in anew, now without a Domain: it keeps both, and brings both from now on.
+    const after = await signIn({ ...opened, browserOf: () => opened.browserOf() }, before);
+    const fresh = (await provider.resolve(after.headersFor('/')))?.session;
+    for (const cookie of [together(old, after), together(after, old)])
+      expect((await provider.resolve(new Headers({ cookie })))?.session).toEqual(fresh);
+  });
+
+  test('two that live are nobody’s, whoever planted which, and a sign-in ends them both', async () => {
+    const opened = await open();
+    const { provider, issuer, directory } = opened;
+    const victim = await signIn(opened);
+    issuer.claims = { sub: 'mallory' };
+    const mallory = await signIn(opened);
+    const both = together(victim, mallory);
+    expect(await provider.resolve(new Headers({ cookie: both }))).toBeNull();
+    expect(await provider.resolve(new Headers({ cookie: together(mallory, victim) }))).toBeNull();
+
+    issuer.claims = { sub: 'ada' };
+    opened.clock.nowMs += 1;
+    const again = opened.browserOf();
+    const login = await again.get('/api/auth/login', { cookie: both });
+    const flow = `sb_oidc_flow=${again.cookies.get('sb_oidc_flow')?.value}`;
+    const back = issuer.authorize(login.headers.get('location') ?? '');
+    expect((await again.get(back, { cookie: `${both}; ${flow}` })).status).toBe(302);
+    const headers = new Headers({ cookie: `${both}; ${together(again)}` });
+    expect(await provider.resolve(headers)).toMatchObject({ sub: 'ada' });
+    expect(await provider.resolve(mallory.headersFor('/'))).toBeNull();
+    const { items } = await directory.listSessions({ issuer: ISSUER, sub: 'mallory' });
+    expect(items).toEqual([]);
+  });
+
+  test('signing out ends every one of them, and says so when that cannot be done', async () => {
+    const opened = await open();
+    const { provider, issuer, failing } = opened;
+    const victim = await signIn(opened);
+    issuer.claims = { sub: 'mallory' };
+    const mallory = await signIn(opened);
+    const cookie = together(victim, mallory);
+    failing.directory = true;
+    const failed = await victim.get('/api/auth/logout', { cookie });
+    expect(failed.status).toBe(503);
+    expect(await failed.json()).toMatchObject({ reason: 'sign_out_incomplete' });
+    expect(victim.cookies.has('sb_session')).toBe(false);
+    failing.directory = false;
+    const left = await opened.browserOf().get('/api/auth/logout?returnTo=/bye', { cookie });
+    expect([left.status, left.headers.get('location')]).toEqual([302, '/bye']);
+    for (const pair of cookie.split('; '))
+      expect(await provider.resolve(new Headers({ cookie: pair }))).toBeNull();
+  });
+
+  test('a page that makes a browser ask for the sign-out ends none of them', async () => {
+    const opened = await open();
+    const [one, two] = [await signIn(opened), await signIn(opened)];
+    const headers = {
+      cookie: together(one, two),
+      'sec-fetch-site': 'cross-site',
+      'sec-fetch-mode': 'no-cors',
+    };
+    await one.get('/api/auth/logout', headers);
+    expect(await opened.provider.resolve(two.headersFor('/'))).toMatchObject({ sub: 'ada' });
+  });
+
+  test('of more than eight none counts, and the directory is not asked', async () => {
+    const opened = await open();
+    const browsers = [];
+    for (let count = 0; count < 9; count += 1) browsers.push(await signIn(opened));
+    opened.failing.directory = true;
+    const headers = new Headers({ cookie: together(...browsers) });
+    expect(await opened.provider.resolve(headers)).toBeNull();
+  });
+});
+
 describe('the list of sessions', () => {
   test('has the session of a sign-in, in words of ours about the browser, until its very end', async () => {
     const opened = await open();

@@ -2,22 +2,26 @@
  * The hosted provider: signs people in on the server by code flow, and lets the tenant's directory end what it
  * began (spec 5.1, A-21; design: identity, "Sessions and cookies").
  */
-import { PlatformError, problemDocument } from '@freehold/contracts';
+import { PlatformError } from '@freehold/contracts';
 import {
   BACKCHANNEL_LOGOUT_PATH,
+  LOGOUT_PATH,
   type LogoutToken,
   makeRelyingParty,
+  makeSessionCookies,
   OidcError,
   type RelyingParty,
+  type SessionCookies,
   type SessionUser,
   type SignedIn,
   type VerifiedSession,
 } from '@freehold/oidc-rp';
 import type { IdentityDirectory } from '../identity-directory/unit.ts';
+import { problemAnswer, withCare } from '../lib/answers.ts';
 import type { VerifyingAuthProvider } from '../provider.ts';
 import { type AuthRuntime, completeRuntime, issuerAt } from '../runtime.ts';
 import { clientLabel } from '../sessions/client-label.ts';
-import { isFromTheFuture } from '../sessions/floor.ts';
+import { findLiveSession } from '../sessions/live-session.ts';
 import type { VerifiedSubject } from '../subject.ts';
 
 /** The provider's own hint cookie (spec 2.5): the relying party of the platform's apps keeps another. */
@@ -55,6 +59,7 @@ export function oidcRpAuthProvider(options: OidcRpAuthProviderOptions): Verifyin
   const { directory, scopeId } = options;
   const runtime = completeRuntime(options.runtime);
   const relyingParty = makeRelyingPartyOf(options);
+  const cookies = makeCookiesOf(options);
 
   const end = (session: VerifiedSession) =>
     directory.endSession({
@@ -64,7 +69,7 @@ export function oidcRpAuthProvider(options: OidcRpAuthProviderOptions): Verifyin
       scopeId,
     });
 
-  const onSignedIn = async ({ session, previous, issuerSid, request }: SignedIn) => {
+  const onSignedIn = async ({ session, issuerSid, request }: SignedIn) => {
     const subject = toSubject(session);
     const state = await directory.recordSignIn({
       scopeId,
@@ -76,28 +81,49 @@ export function oidcRpAuthProvider(options: OidcRpAuthProviderOptions): Verifyin
     });
     if (state === 'ended')
       throw new OidcError('login_required', 'The session at the issuer was ended while somebody signed in.');
-    // A sign-in replaces a session, so the old cookie must not work beside the new one.
-    if (previous !== null) await end(previous);
+    // A sign-in replaces a session, so no old cookie must work beside the new one.
+    for (const previous of cookies.readAll(request.headers)) await end(previous);
   };
 
   const told = runtime.onFailure === undefined ? {} : { onFailure: runtime.onFailure };
   const onLogout = async ({ issuer, sub, sid, issuedAtMs, jti }: LogoutToken) =>
     void (await directory.endIssuerSessions({ issuer, sub, idpSid: sid, issuedAtMs, jti }));
 
+  /** Of several sessions the relying party takes none for its own: they are ended all the same. */
+  const endOthers = async (request: Request, response: Response): Promise<Response> => {
+    const presented = cookies.readAll(request.headers);
+    if (presented.length < 2) return response;
+    try {
+      for (const each of presented) await end(each);
+      return response;
+    } catch (cause) {
+      const error = new OidcError('sign_out_incomplete', 'The sessions could not be ended on the server.', {
+        cause,
+      });
+      runtime.onFailure?.(error);
+      const refused = problemAnswer(new PlatformError('unavailable', error.message, { reason: error.code }));
+      for (const cookie of response.headers.getSetCookie()) refused.headers.append('set-cookie', cookie);
+      return refused;
+    }
+  };
+
   return {
     resolve: async (headers) => {
-      const verified = relyingParty.verifiedSessionFromHeaders(headers);
-      if (verified === null || isFromTheFuture(verified, runtime.now())) return null;
-      const subject = toSubject(verified);
-      const state = await directory.sessionState({ subject, session: subject.session });
-      return state === 'live' ? subject : null;
+      return findLiveSession(cookies.readAll(headers), {
+        nowMs: runtime.now(),
+        judge: async (session) => {
+          const subject = toSubject(session);
+          const state = await directory.sessionState({ subject, session: subject.session });
+          return state === 'live' ? subject : null;
+        },
+      });
     },
 
     handle: async (request) => {
       // Asked first: what begins under a clock that cannot be read would only fail half-way.
       runtime.now();
       if (runtime.backchannelLogout === true && new URL(request.url).pathname === BACKCHANNEL_LOGOUT_PATH)
-        return relyingParty.handleBackchannelLogout(request, { onLogout, ...told });
+        return withCare(await relyingParty.handleBackchannelLogout(request, { onLogout, ...told }));
       const response = await relyingParty.handle(request, {
         ...(runtime.onSuccess === undefined ? {} : { onSuccess: runtime.onSuccess }),
         ...(runtime.onError === undefined ? {} : { onError: runtime.onError }),
@@ -106,9 +132,26 @@ export function oidcRpAuthProvider(options: OidcRpAuthProviderOptions): Verifyin
         // Awaited before the answer leaves: the next request with the old cookie is nobody's.
         onSignedOut: async ({ session }) => void (await end(session)),
       });
-      return response.status === 404 ? problemDocument(nothingHere()) : response;
+      if (response.status === 404) return problemAnswer(nothingHere());
+      const isSignedOut = response.status === 302 && new URL(request.url).pathname === LOGOUT_PATH;
+      return withCare(isSignedOut ? await endOthers(request, response) : response);
     },
   };
+}
+
+/** Reads the relying party's sessions: it signs them with the same secrets, for the same issuer and audience. */
+function makeCookiesOf(options: OidcRpAuthProviderOptions): SessionCookies {
+  const { tenantId, scopeId, issuer, sessionSecret } = options;
+  const { now } = completeRuntime(options.runtime);
+  return makeSessionCookies({
+    issuer,
+    secrets: [sessionSecret].flat(),
+    audience: `${tenantId}/${scopeId}`,
+    now,
+    random: () => {
+      throw new TypeError('Sessions are made by the relying party.');
+    },
+  });
 }
 
 function makeRelyingPartyOf(options: OidcRpAuthProviderOptions): RelyingParty {

@@ -2,8 +2,9 @@
  * The metadata of an application's resources (RFC 9728), and what else a resource server needs: the entry of
  * `@freehold/auth/resource-server`.
  */
-import { PlatformError, problemDocument } from '@freehold/contracts';
+import { PlatformError } from '@freehold/contracts';
 import type { Context, Env, Hono } from 'hono';
+import { problemAnswer } from '../lib/answers.ts';
 import {
   PROTECTED_RESOURCE_PATH,
   type ProtectedResource,
@@ -68,7 +69,11 @@ export function mountProtectedResource<E extends Env>(app: Hono<E>, deps: Protec
         new PlatformError('not_found', 'No resource that takes access tokens is described here.'),
       );
     return Response.json(protectedResourceMetadata(found), {
-      headers: { ...CORS, 'cache-control': `public, max-age=${MAX_AGE_S}` },
+      headers: {
+        ...CORS,
+        'cache-control': `public, max-age=${MAX_AGE_S}`,
+        'x-content-type-options': 'nosniff',
+      },
     });
   });
 }
@@ -93,7 +98,7 @@ function preflight(): Response {
 
 /** A page can read a refusal only if it may read anything here at all. */
 function refused(error: PlatformError): Response {
-  const response = problemDocument(error);
+  const response = problemAnswer(error);
   for (const [name, value] of Object.entries(CORS)) response.headers.set(name, value);
   return response;
 }

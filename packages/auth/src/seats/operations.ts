@@ -202,10 +202,11 @@ function toPendingOwner(seat: SeatRow): Omit<PendingOwner, 'created'> {
   return { principal: seat.principal as PrincipalId, state: seat.state, windowEndsAtMs: seat.windowEndsAtMs };
 }
 
-function requireOrigin(origin: string): string {
+/** The origin of a web address. @throws PlatformError `validation_failed`. */
+export function requireOrigin(origin: string): string {
   const url = URL.canParse(origin) ? new URL(origin) : null;
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:'))
-    throw new PlatformError('validation_failed', 'A claim link needs the address of the application.', {
+    throw new PlatformError('validation_failed', 'A link needs the address of the application.', {
       errors: [{ path: 'origin', message: 'must be an http or https origin' }],
     });
   return url.origin;

@@ -19,6 +19,11 @@ test.each([
     `${X11} AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36 Vivaldi/7.5`,
     'Vivaldi on Linux',
   ],
+  [
+    `${X11} AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/140.0.0.0 Safari/537.36`,
+    'Headless Chrome on Linux',
+  ],
+  [`${WINDOWS} HeadlessEdg/140.0.0.0 Safari/537.36`, 'Headless Edge on Windows'],
   [`${MAC} Version/18.5 Safari/605.1.15`, 'Safari on macOS'],
   [`${IPHONE} Version/17.5 Mobile/15E148 Safari/604.1`, 'Safari on iPhone'],
   [`${IPHONE} CriOS/140.0.0.0 Mobile/15E148 Safari/604.1`, 'Chrome on iPhone'],
@@ -37,10 +42,10 @@ test.each([
 
 test('whatever a caller sends, the words are ours', () => {
   const words =
-    /^(?:(?:Edge|Opera|Vivaldi|Samsung Internet|Firefox|Chrome|Safari)(?: on )?)?(?:iPhone|iPad|Android|ChromeOS|Windows|macOS|Linux)?$/;
+    /^(?:(?:(?:Headless )?Edge|Opera|Vivaldi|Samsung Internet|Firefox|(?:Headless )?Chrome|Safari)(?: on )?)?(?:iPhone|iPad|Android|ChromeOS|Windows|macOS|Linux)?$/;
   const piece = fc.oneof(
     fc.string(),
-    fc.constantFrom('Firefox/', 'Linux', '<script>', 'Windows', 'Edg/', '"'),
+    fc.constantFrom('Firefox/', 'Linux', '<script>', 'Windows', 'Edg/', 'HeadlessChrome/', '"'),
   );
   fc.assert(
     fc.property(fc.array(piece), (pieces) => {

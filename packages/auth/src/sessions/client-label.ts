@@ -10,6 +10,9 @@ const BROWSERS: readonly (readonly [mark: RegExp, name: string])[] = [
   [/\bVivaldi\//, 'Vivaldi'],
   [/\bSamsungBrowser\//, 'Samsung Internet'],
   [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
+  // Driven by a program: whoever finds one in the list of their sessions should see that.
+  [/\bHeadlessEdg\//, 'Headless Edge'],
+  [/\bHeadlessChrome\//, 'Headless Chrome'],
   [/\b(?:Chrome|CriOS|Chromium)\//, 'Chrome'],
   [/\bVersion\/[\d.]+ (?:Mobile\/\w+ )?Safari\//, 'Safari'],
 ];

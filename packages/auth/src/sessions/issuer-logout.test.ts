@@ -60,6 +60,15 @@ async function open(): Promise<Opened> {
   };
 }
 
+test('one that arrives late brings nothing back that was ended since', async () => {
+  const { signIn, logout, live, directory, clock } = await open();
+  clock.nowMs += HOUR_MS;
+  await signIn('a');
+  await directory.endAllSessions({ issuer: ISSUER, sub: 'ada' });
+  expect(await logout({ sub: 'ada', issuedAtMs: START_MS })).toEqual({ ended: 0 });
+  expect(await live('a')).toEqual([]);
+});
+
 describe('a token that names a session', () => {
   test('ends the sessions that this one gave rise to, in every scope, and no other', async () => {
     const { signIn, logout, live } = await open();

@@ -14,6 +14,7 @@ import {
   testRandom,
 } from '../../../test/support.ts';
 import { type IdentityDirectory, identityDirectory } from '../../identity-directory/unit.ts';
+import { makeSecretKeeper } from '../../sealing/secret-keeper.ts';
 import type { Account, Challenge, Holder, KnownBrowser, NewPasskey, SignInStep } from '../contract.ts';
 import { makeAccountOperations } from '../operations.ts';
 
@@ -156,7 +157,7 @@ export function openBare(database: OpenDatabase) {
   for (const set of identityDirectory.migrations) for (const each of set.migrations) db.exec(each.sql);
   const clock = { nowMs: START_MS };
   const sources = { now: () => clock.nowMs, random: testRandom() };
-  const accounts = makeAccountOperations({
+  const unit: UnitContext = {
     key: TENANT_A,
     db,
     guarded,
@@ -165,7 +166,8 @@ export function openBare(database: OpenDatabase) {
     afterCommit: () => undefined,
     onRollback: () => undefined,
     report: () => undefined,
-  });
+  };
+  const accounts = makeAccountOperations(unit, makeSecretKeeper(unit, undefined));
   const count = (table: string) => db.get<{ n: number }>(`SELECT count(*) AS n FROM ${table}`)?.n ?? 0;
   /** How many rows a piece of work writes, changes and removes. */
   const writesOf = (work: () => unknown) => {

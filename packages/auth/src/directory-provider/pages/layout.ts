@@ -27,6 +27,7 @@ export function renderPage({ theme, appName }: View, content: PageContent): stri
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <meta name="color-scheme" content="light dark">
+<link rel="icon" href="${iconOf(theme)}">
 <title>${failed && 'Error: '}${heading} · ${appName}</title>
 <link rel="stylesheet" href="/api/auth/style.css">
 ${theme.stylesheetUrl !== undefined && html`<link rel="stylesheet" href="${theme.stylesheetUrl}">`}
@@ -44,4 +45,11 @@ ${theme.supportUrl !== undefined && html`<p class="foot"><a href="${theme.suppor
 </body>
 </html>
 `.text;
+}
+
+/** A keyhole in the accent colour, in the page itself: a browser would ask the application for `/favicon.ico` else. */
+function iconOf({ accent }: CompleteTheme): string {
+  const { color, ink } = accent.light;
+  const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="${color}"/><path d="M8 3.5a2.4 2.4 0 0 1 1.2 4.5l.8 4.5H6l.8-4.5A2.4 2.4 0 0 1 8 3.5z" fill="${ink}"/></svg>`;
+  return `data:image/svg+xml,${encodeURIComponent(icon)}`;
 }

@@ -37,7 +37,7 @@ export interface SecurityPage {
 export function securityPage(page: SecurityPage): PageContent {
   const { fresh, fault } = page;
   return {
-    heading: 'Your account',
+    heading: 'Sign-in and security',
     wide: true,
     failed: fault !== undefined || page.alert !== undefined,
     body: html`${notice(page.notice)}${alert(page.alert)}${

@@ -28,7 +28,7 @@ export const logout: Handler = async (context, exchange) => {
     const page = messagePage({
       heading: 'Sign-out incomplete',
       sentences: [
-        'You are signed out in this browser, but the session could not be ended everywhere. Sign in again and end it in your account.',
+        'You are signed out in this browser, but the session could not be ended everywhere. Sign in again and end it under “Sign-in and security”.',
       ],
       failed: true,
     });

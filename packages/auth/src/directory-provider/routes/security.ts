@@ -1,4 +1,4 @@
-/** The account page, and what is changed on it: name, address and password, or that there is an account at all. */
+/** The page “Sign-in and security”, and what is changed on it: name, address and password, or that there is an account at all. */
 import { requireEmailAddress } from '../../accounts/email-address.ts';
 import type { Exchange, ProviderContext } from '../context.ts';
 import { again, orInvalid, orRefusal, tooMany } from '../form-answers.ts';

@@ -1,0 +1,116 @@
+/** An operator's way back: what it gives, to whom, once, and who can read of it. */
+import { describe, expect, test } from 'vitest';
+import { HOUR_MS, OTHER_SCOPE, openPlatform, person, refusal, SCOPE } from '../../test/support.ts';
+import { hashToken } from '../lib/token.ts';
+
+const ada = person('ada');
+/** The same person at another issuer: somebody else. */
+const adaElsewhere = person('ada', { issuer: 'https://new.example' });
+
+async function openOwned() {
+  const platform = await openPlatform();
+  const { directory } = platform;
+  const seat = await directory.setPendingOwner({ scopeId: SCOPE });
+  await directory.resolvePrincipal({ scopeId: SCOPE, subject: ada });
+  const principal = await directory.newPrincipal();
+  const input = {
+    scopeId: SCOPE,
+    principal,
+    role: 'owner',
+    origin: 'https://app.example',
+    by: 'operator@platform.example',
+    why: 'ticket 17: their issuer is gone',
+    recover: true,
+  } as const;
+  return { ...platform, owner: seat.principal, principal, input };
+}
+
+describe('an owner’s recovery', () => {
+  test('lets one person in with the owner’s role, once, and leaves the seat and its holder as they are', async () => {
+    const { directory, owner, principal, input } = await openOwned();
+    const before = await directory.ownerSeat({ scopeId: SCOPE });
+    const { token, url, invite } = await directory.mintOwnerRecovery(input);
+    expect(url).toBe(`https://app.example/?invite=${token}`);
+    expect(invite).toMatchObject({ principal, role: 'owner', state: 'pending', createdBy: input.by });
+    expect(await directory.claimInvite({ token, subject: adaElsewhere, scopeId: SCOPE })).toEqual({
+      principal,
+      scopeId: SCOPE,
+      role: 'owner',
+    });
+    const resolve = async (subject: typeof ada) =>
+      (await directory.resolvePrincipal({ scopeId: SCOPE, subject })).principal;
+    expect([await resolve(adaElsewhere), await resolve(ada)]).toEqual([principal, owner]);
+    expect(await refusal(directory.claimInvite({ token, subject: person('eve') }))).toEqual({
+      code: 'conflict',
+      reason: 'invite_used',
+    });
+    // Spec 3.1: a claimed seat is never re-opened.
+    expect(await directory.ownerSeat({ scopeId: SCOPE })).toEqual(before);
+    expect(await refusal(directory.mintOwnerClaim({ scopeId: SCOPE }))).toMatchObject({
+      reason: 'seat_claimed',
+    });
+  });
+
+  test('says who made it and why, to whoever reads the events, and never the token', async () => {
+    const { directory, principal, input } = await openOwned();
+    const { token } = await directory.mintOwnerRecovery({ ...input, why: `  ${input.why} ` });
+    const { items } = await directory.listIdentityEvents({ scopeId: SCOPE });
+    expect(items[0]).toMatchObject({
+      type: 'owner_recovery_made',
+      principal,
+      actor: input.by,
+      detail: { role: 'owner', why: input.why },
+    });
+    const told = JSON.stringify(items);
+    expect([told.includes(token), told.includes(hashToken(token))]).toEqual([false, false]);
+  });
+
+  test('lives for 24 hours, and can be taken back before', async () => {
+    const { directory, clock, input } = await openOwned();
+    const { token } = await directory.mintOwnerRecovery(input);
+    clock.nowMs += 24 * HOUR_MS - 1;
+    expect((await directory.showInvite({ token })).state).toBe('pending');
+    clock.nowMs += 1;
+    expect(await refusal(directory.claimInvite({ token, subject: adaElsewhere }))).toMatchObject({
+      reason: 'invite_expired',
+    });
+    const another = { ...input, principal: await directory.newPrincipal() };
+    const second = await directory.mintOwnerRecovery(another);
+    await directory.revokeInvite({ scopeId: SCOPE, principal: another.principal, by: input.by });
+    expect(
+      await refusal(directory.claimInvite({ token: second.token, subject: adaElsewhere })),
+    ).toMatchObject({
+      reason: 'invite_revoked',
+    });
+  });
+
+  test.each([
+    ['recover', { recover: false }],
+    ['recover', { recover: undefined }],
+    ['why', { why: ' ' }],
+    ['why', { why: 'x'.repeat(501) }],
+    ['by', { by: '' }],
+    ['origin', { origin: 'javascript:alert(1)' }],
+  ])('is not made without %s', async (path, more) => {
+    const { directory, input } = await openOwned();
+    const asking = directory.mintOwnerRecovery({ ...input, ...more } as never);
+    await expect(asking).rejects.toMatchObject({ code: 'validation_failed', errors: [{ path }] });
+    expect((await directory.listInvites({ scopeId: SCOPE })).items).toEqual([]);
+  });
+
+  test('is not for a seat that a claim link opens, nor for an instance that has none', async () => {
+    const { directory, input, owner } = await openOwned();
+    const elsewhere = { ...input, scopeId: OTHER_SCOPE };
+    expect(await refusal(directory.mintOwnerRecovery(elsewhere))).toMatchObject({
+      reason: 'owner_seat_unknown',
+    });
+    await directory.setPendingOwner({ scopeId: OTHER_SCOPE });
+    expect(await refusal(directory.mintOwnerRecovery(elsewhere))).toEqual({
+      code: 'conflict',
+      reason: 'seat_pending',
+    });
+    expect(await refusal(directory.mintOwnerRecovery({ ...input, principal: owner }))).toMatchObject({
+      reason: 'principal_taken',
+    });
+  });
+});
