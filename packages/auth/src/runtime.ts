@@ -1,6 +1,6 @@
 /** What a provider needs of the world, handed in so that tests and engines can choose it. */
 import { PlatformError } from '@freehold/contracts';
-import { type Issuer, makeIssuer, type OidcError } from '@freehold/oidc-rp';
+import { type FetchLike, type Issuer, makeIssuer, type OidcError } from '@freehold/oidc-rp';
 
 /** Where the clock, the network and the host names of an application come from. */
 export interface AuthRuntime {
@@ -8,7 +8,7 @@ export interface AuthRuntime {
    * Fetches from issuers. Tenants choose issuers, so that an operator passes one that refuses private addresses.
    * Default: the platform's `fetch`.
    */
-  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  readonly fetch?: FetchLike;
   /** Milliseconds since the epoch. Default: the system's clock. */
   readonly now?: () => number;
   /** That many bytes from a cryptographic source. Default: `crypto.getRandomValues`. */
@@ -48,7 +48,7 @@ export interface CompleteRuntime extends AuthRuntime {
 export function completeRuntime(runtime: AuthRuntime = {}): CompleteRuntime {
   return {
     ...runtime,
-    fetch: runtime.fetch ?? ((url, init) => globalThis.fetch(url, init)),
+    fetch: runtime.fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init)),
     now: checkedClock(runtime.now ?? Date.now),
   };
 }

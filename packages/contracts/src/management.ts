@@ -58,7 +58,17 @@ export const reconcileResponse = z.object({ scopeId, roles: z.array(roleKey) });
 export const deleteScopeResponse = z.object({ scopeId });
 
 export const configureRequest = z.strictObject({ ...scopeRef.shape, config: configPatch });
-export const configureResponse = z.object({ keys: z.array(z.string()) });
+/** Something that was done and should be looked at: `code` is a word of the vertical's, `detail` a sentence for an operator. */
+export const deliveryWarning = z
+  .object({ code: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/), detail: z.string().max(1_000) })
+  .meta({ id: 'DeliveryWarning' });
+export type DeliveryWarning = z.infer<typeof deliveryWarning>;
+
+export const configureResponse = z.object({
+  keys: z.array(z.string()),
+  /** Left out when there is none. */
+  warnings: z.array(deliveryWarning).max(10).optional(),
+});
 
 /** Why a seat is pending (design: identity, "Owner seat"). */
 export const seatReason = z.enum(['never_opened', 'window_open', 'window_closed', 'claim_outstanding']);

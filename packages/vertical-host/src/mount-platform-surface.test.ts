@@ -263,6 +263,16 @@ describe('D-03 the other flavoured routes', () => {
     expect(calls[0]?.slice(0, 2)).toEqual(['onConfigure', { ...SCOPE, config }]);
   });
 
+  test('a delivery that should be looked at says so, in a word and a sentence', async () => {
+    const warning = { code: 'owner_stranded', detail: 'Nobody can sign in.', owner: 'of no interest' };
+    const { post } = surface({ onConfigure: async () => ({ keys: ['b', 'a'], warning }) });
+    const response = await post('/internal/configure', { ...SCOPE, config: { a: '1' } });
+    expect(await response.json()).toEqual({
+      keys: ['a', 'b'],
+      warnings: [{ code: 'owner_stranded', detail: 'Nobody can sign in.' }],
+    });
+  });
+
   test('owner-seat answers the seat', async () => {
     const { get, calls } = surface();
     expect(await (await get(`/internal/owner-seat?${SCOPE_QUERY}`)).json()).toEqual(SEAT);

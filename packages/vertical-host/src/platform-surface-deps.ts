@@ -1,6 +1,7 @@
 /** What a vertical supplies to its management contract (spec 4.4, "Deps" and hooks). */
 import type {
   ConfigureRequest,
+  DeliveryWarning,
   OwnerClaim,
   OwnerSeat,
   ownerClaimRequest,
@@ -56,7 +57,11 @@ export interface PlatformSurfaceDeps<Bindings> extends ProblemOptions {
    * Stores delivered settings; null removes a key. Answers the names of all that are delivered now. Omitted: configure,
    * and provision with `config`, are 501.
    */
-  readonly onConfigure?: PlatformHook<Bindings, ConfigureRequest, { readonly keys: readonly string[] }>;
+  readonly onConfigure?: PlatformHook<
+    Bindings,
+    ConfigureRequest,
+    { readonly keys: readonly string[]; readonly warning?: DeliveryWarning }
+  >;
   /** Reports the owner seat. Omitted: owner-seat is 501, for the vertical keeps no seat. */
   readonly ownerSeat?: PlatformHook<Bindings, ScopeRef, OwnerSeat>;
   /** Makes a claim link to `request.origin`; it retires the earlier one. Omitted: owner-claim is 501. */

@@ -1,6 +1,7 @@
 /** The routes of the management contract that a vertical flavours through its hooks (spec 4.4). */
 import {
   type DeleteScopeResponse,
+  type DeliveryWarning,
   PlatformError,
   type ProvisionRequest,
   type ProvisionResponse,
@@ -20,9 +21,9 @@ export function flavouredRoutes<E extends Env>(deps: PlatformSurfaceDeps<E['Bind
     jsonRoute(ROUTES.reconcile, (request, env) => reconcile(deps, request, env)),
     jsonRoute(ROUTES.deleteScope, (scope, env) => deleteScope(deps, scope, env)),
     jsonRoute(ROUTES.configure, async (request, env) => {
-      const { keys } = await requireHook(deps, 'onConfigure')({ env, request, ownerRoleKey });
+      const { keys, warning } = await requireHook(deps, 'onConfigure')({ env, request, ownerRoleKey });
       // Keys only: a value may be a secret.
-      return { keys: [...keys].sort() };
+      return { keys: [...keys].sort(), ...(warning === undefined ? {} : { warnings: [only(warning)] }) };
     }),
     jsonRoute(ROUTES.ownerSeat, async (request, env) =>
       requireHook(deps, 'ownerSeat')({ env, request, ownerRoleKey }),
@@ -56,6 +57,11 @@ async function provision<Bindings>(
     await onConfigure?.({ env, request: { tenantId, scopeId, config }, ownerRoleKey });
   await deps.onProvision?.({ env, request: { ...request, status }, ownerRoleKey });
   return { scopeId, status, ownerSeat };
+}
+
+/** What the contract has of a warning. A vertical may know more of it than a platform should. */
+function only({ code, detail }: DeliveryWarning): DeliveryWarning {
+  return { code, detail };
 }
 
 async function reconcile<Bindings>(
