@@ -49,6 +49,7 @@ try {
   suite('node', '--project', 'node');
   suite('workerd', '--project', 'workerd*');
   suite('crash', '--project', 'crash');
+  suite('sim', '--project', 'sim');
   suite('e2e', '--project', 'e2e');
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);

@@ -14,11 +14,13 @@ export default defineConfig({
         compatibilityDate: '2026-07-01',
         // The store hashes migrations with node:crypto.
         compatibilityFlags: ['nodejs_compat'],
+        r2Buckets: ['BLOBS'],
         durableObjects: {
           NOTES: { className: 'NotesObject', useSQLite: true },
           GUARDED: { className: 'GuardedObject', useSQLite: true },
           MIGRATING: { className: 'MigratingObject', useSQLite: true },
           LIBRARY: { className: 'LibraryObject', useSQLite: true },
+          KEEPING: { className: 'KeepingObject', useSQLite: true },
           VAULT: { className: 'VaultObject', useSQLite: true },
           WORKING: { className: 'WorkingObject', useSQLite: true },
           TICKING: { className: 'TickingObject', useSQLite: true },

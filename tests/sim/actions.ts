@@ -51,6 +51,7 @@ const PAGE_BYTES = 4_096;
 export const ACTIONS: readonly Action[] = [
   { name: 'invoke', weight: 80, run: (world) => invoke(world, scopeOf(world)) },
   { name: 'invoke again', weight: 12, run: (world) => invokeAgain(world, scopeOf(world)) },
+  { name: 'a flood', weight: 0.2, run: (world) => flood(world, scopeOf(world)) },
   { name: 'read', weight: 8, feature: 'reads', run: (world) => read(world, scopeOf(world)) },
   {
     name: 'change a role',
@@ -240,6 +241,11 @@ function invoke(world: World, scope: SimScope): void {
   begin(world, scope, `invoke ${request.operation}`, () => hostScope(world, scope).invoke(request as never));
 }
 
+function flood(world: World, scope: SimScope): void {
+  const request = world.workload.flood();
+  begin(world, scope, 'a flood', () => hostScope(world, scope).invoke(request as never));
+}
+
 /** As a caller does who never got an answer, or who takes a key twice. */
 function invokeAgain(world: World, scope: SimScope): void {
   const { random } = world;
@@ -382,7 +388,8 @@ function retryDeadLetter(world: World, scope: SimScope): void {
 
 function shred(world: World, scope: SimScope): void {
   const person = world.workload.person();
-  if (collides(world, scope, ['rewind', 'restore'])) return;
+  // Some are talked about still; but where all were erased, nobody is left to be.
+  if (world.random.chance(0.7)) world.workload.meet(person);
   const { life } = world.process;
   begin(world, scope, 'shred', async () => {
     await world.process.host.shredSubjectLocal({ ...refOf(scope), subject: person });
@@ -390,14 +397,6 @@ function shred(world: World, scope: SimScope): void {
     scope.shadow.erased(person);
     world.count('erased');
   });
-}
-
-/** What must not be under way at the same time, as long as it is known that it goes wrong. */
-function collides(world: World, { scopeId }: SimScope, labels: readonly string[]): boolean {
-  return (
-    world.lenience.has('rewind_beside_an_erasure') &&
-    labels.some((label) => world.isUnderWay(`${label} ${scopeId.slice(-4)}`))
-  );
 }
 
 function bookmark(world: World, scope: SimScope): void {
@@ -408,7 +407,7 @@ function bookmark(world: World, scope: SimScope): void {
 
 function rewind(world: World, scope: SimScope): void {
   const { bookmarks } = scope.shadow;
-  if (bookmarks.length === 0 || collides(world, scope, ['shred'])) return;
+  if (bookmarks.length === 0) return;
   const { bookmark } = world.random.pick(bookmarks);
   begin(world, scope, 'rewind', async () => {
     const { life, host } = world.process;
@@ -454,7 +453,7 @@ function restore(world: World, scope: SimScope): void {
   const from = random.chance(0.15) && foreign ? foreign : scope;
   const all = filled(taken, from);
   const copy = all[random.below(all.length)];
-  if (!copy || collides(world, scope, ['shred'])) return;
+  if (!copy) return;
   const { format } = copy;
   const isDamaged = random.chance(0.15);
   const bytes = Buffer.from(copy.bytes);

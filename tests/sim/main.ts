@@ -3,7 +3,7 @@
  * A run that failed is told with its seed and the command that repeats it; the exit code is 1 then.
  */
 import { createWriteStream } from 'node:fs';
-import { OptionsError, parseOptions, type SimOptions, USAGE } from './options.ts';
+import { OptionsError, parseOptions, RUN_STEPS_MAX, type SimOptions, USAGE } from './options.ts';
 import { makeRandom } from './random.ts';
 import { replayCommand, reportOf } from './report.ts';
 import { shrink } from './shrink.ts';
@@ -21,7 +21,7 @@ try {
 
 /** Answers whether everything held. */
 async function run(options: SimOptions): Promise<boolean> {
-  const { seconds, json, traceFile } = options;
+  const { json, traceFile } = options;
   const say = (text: string): void => void (json ? undefined : process.stdout.write(`${text}\n`));
   const trace = traceFile === null ? null : createWriteStream(traceFile);
   const startedMs = performance.now();
@@ -33,10 +33,11 @@ async function run(options: SimOptions): Promise<boolean> {
       const given: RunOptions = {
         ...options.run,
         seed,
+        steps: Math.min(RUN_STEPS_MAX, options.steps - steps),
         ...(trace ? { onLine: (line) => void trace.write(`${line}\n`) } : {}),
       };
       const beganMs = passedMs();
-      const result = await simulate(given);
+      const result = await simulated(given);
       runs += 1;
       steps += result.steps;
       if (json) process.stdout.write(`${JSON.stringify(jsonOf(result, passedMs() - beganMs))}\n`);
@@ -48,11 +49,21 @@ async function run(options: SimOptions): Promise<boolean> {
       const perSecond = Math.round((result.steps * 1_000) / (passedMs() - beganMs));
       say(`seed ${seed}: ${result.steps} steps, ${perSecond} a second, ${result.digest.slice(0, 12)}`);
       seed += 1;
-    } while (seconds !== null && passedMs() < seconds * 1_000);
+    } while (steps < options.steps && passedMs() < options.forMs);
     say(`${runs} runs, ${steps} steps, ${Math.round(passedMs() / 1_000)} seconds: everything held`);
     return true;
   } finally {
     trace?.end();
+  }
+}
+
+/** A run that breaks off by a mistake of the simulator must be repeatable as well. */
+async function simulated(given: RunOptions): Promise<RunResult> {
+  try {
+    return await simulate(given);
+  } catch (error) {
+    process.stderr.write(`The simulator itself failed with seed ${given.seed}.\n`);
+    throw error;
   }
 }
 

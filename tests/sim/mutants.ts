@@ -1,6 +1,7 @@
 /** Platforms that are wrong in one way each. For every invariant there is one that breaks it, and must be found out. */
 import { PlatformError } from '@freehold/contracts';
 import {
+  type Admit,
   RollbackThen,
   type SqlDatabase,
   type UnitContext,
@@ -8,6 +9,7 @@ import {
   type UnitMethods,
   type UnitTools,
 } from '@freehold/store';
+import type { Feature } from './actions.ts';
 import type { EngineUnderTest } from './engine/engine-under-test.ts';
 import type { Mutant } from './mutant.ts';
 import type { Invariant } from './violation.ts';
@@ -17,6 +19,8 @@ export interface NamedMutant {
   /** Any of these may be what is noticed first. */
   readonly violates: readonly Invariant[];
   readonly mutant: Mutant;
+  /** What has to happen before it shows. */
+  readonly often?: readonly Feature[];
 }
 
 export const MUTANTS: readonly NamedMutant[] = [
@@ -27,12 +31,13 @@ export const MUTANTS: readonly NamedMutant[] = [
   },
   {
     name: 'a disk that lies about what is synchronised',
-    violates: ['acknowledged_is_durable'],
+    violates: ['acknowledged_is_durable', 'all_or_nothing', 'rewind', 'copies'],
+    often: ['power'],
     mutant: { liesAboutSync: true },
   },
   {
     name: 'an engine that keeps what a failed call had written',
-    violates: ['all_or_nothing'],
+    violates: ['all_or_nothing', 'rewind', 'copies'],
     mutant: {
       database: (database) => ({ ...database, db: { ...database.db, savepoint: (work) => work() } }),
     },
@@ -40,6 +45,7 @@ export const MUTANTS: readonly NamedMutant[] = [
   {
     name: 'an engine that keeps a group and says that it did not',
     violates: ['all_or_nothing', 'history', 'denials', 'deliveries', 'outcome'],
+    often: ['disk'],
     mutant: { database: keepWhatFailed },
   },
   {
@@ -77,6 +83,7 @@ export const MUTANTS: readonly NamedMutant[] = [
   {
     name: 'a scope that remembers permissions from a group that was lost',
     violates: ['outcome', 'denials'],
+    often: ['disk', 'roles'],
     mutant: { definition: withContext((context) => ({ ...context, onRollback: () => undefined })) },
   },
   {
@@ -94,7 +101,7 @@ export const MUTANTS: readonly NamedMutant[] = [
   },
   {
     name: 'a scope that loses a delivery',
-    violates: ['deliveries'],
+    violates: ['deliveries', 'acknowledged_is_durable'],
     mutant: {
       definition: afterMethod('invoke', (db) =>
         db.run('DELETE FROM _spine_deliveries WHERE event = (SELECT max(event) FROM _spine_deliveries)'),
@@ -121,11 +128,13 @@ export const MUTANTS: readonly NamedMutant[] = [
   {
     name: 'a rewind that lands one commit too early',
     violates: ['rewind'],
+    often: ['rewind'],
     mutant: { engine: withTools(landElsewhere) },
   },
   {
     name: 'a rewind that says it failed, and did not',
     violates: ['rewind'],
+    often: ['rewind'],
     mutant: {
       engine: withTools((tools) => ({
         ...tools,
@@ -139,30 +148,69 @@ export const MUTANTS: readonly NamedMutant[] = [
   {
     name: 'a restore that leaves out a row',
     violates: ['copies'],
+    often: ['copies'],
     mutant: {
       engine: withTools((tools) => ({
         ...tools,
         restore: (format, body, admit) =>
-          tools.restore(format, body, (db) => {
-            admit?.(db);
-            db.run('DELETE FROM _spine_invocations WHERE id = (SELECT max(id) FROM _spine_invocations)');
-          }),
+          tools.restore(
+            format,
+            body,
+            afterwards(admit, (db) =>
+              db.run('DELETE FROM _spine_invocations WHERE id = (SELECT max(id) FROM _spine_invocations)'),
+            ),
+          ),
       })),
     },
   },
   {
     name: 'a restore that takes what belongs to another tenant',
-    violates: ['copies', 'erasure'],
+    violates: ['copies'],
+    often: ['copies'],
     mutant: {
       engine: withTools((tools) => ({
         ...tools,
-        restore: (format, body) => tools.restore(format, body),
+        restore: (format, body, admit) =>
+          tools.restore(format, body, (db) => unlessForeign(() => admit?.(db))),
       })),
+    },
+  },
+  {
+    name: 'a scope that does not ask who was erased while an older state was on its way',
+    violates: ['erasure', 'history', 'rewind'],
+    often: ['shred', 'rewind'],
+    mutant: {
+      definition: aroundMethod('redactLatecomers', (method, input) =>
+        method({ ...(input as object), receipts: [] }),
+      ),
+    },
+  },
+  {
+    name: 'an older state that comes back without a mark, as if nobody could have been erased meanwhile',
+    violates: ['rewind', 'copies'],
+    often: ['rewind', 'copies'],
+    mutant: {
+      engine: withTools((tools) => ({
+        ...tools,
+        rewind: (target, admit) => tools.rewind(target, unmarked(admit)),
+        restore: (format, body, admit) => tools.restore(format, body, unmarked(admit)),
+      })),
+    },
+  },
+  {
+    name: 'a scope that forgets kept answers when somebody is erased',
+    violates: ['outcome', 'history', 'acknowledged_is_durable'],
+    often: ['shred'],
+    mutant: {
+      definition: afterMethod('redact', (db) =>
+        db.run('DELETE FROM _spine_idempotency WHERE subjects IS NOT NULL'),
+      ),
     },
   },
   {
     name: 'a vault that keeps the key of whoever is erased',
     violates: ['erasure'],
+    often: ['shred'],
     mutant: {
       vault: (vault) => ({
         ...vault,
@@ -177,6 +225,7 @@ export const MUTANTS: readonly NamedMutant[] = [
   {
     name: 'a vault that forgets who was erased when an older state comes back',
     violates: ['erasure', 'rewind', 'copies'],
+    often: ['shred', 'rewind'],
     mutant: { vault: (vault) => ({ ...vault, shredded: async () => [] }) },
   },
 ];
@@ -294,6 +343,26 @@ function landElsewhere(tools: UnitTools): UnitTools {
       return { ...(await tools.rewind({ bookmark: wrong.bookmark }, admit)), bookmark: target.bookmark };
     },
   };
+}
+
+function afterwards(admit: Admit | undefined, work: (staged: SqlDatabase) => void): Admit {
+  return (staged) => {
+    admit?.(staged);
+    work(staged);
+  };
+}
+
+function unmarked(admit: Admit | undefined): Admit {
+  return afterwards(admit, (staged) => staged.run('UPDATE _spine_scope SET latecomers = NULL'));
+}
+
+/** Hears every objection but that a copy is somebody else's. */
+function unlessForeign(judge: () => void): void {
+  try {
+    judge();
+  } catch (error) {
+    if (!(error instanceof PlatformError) || error.reason !== 'copy_foreign') throw error;
+  }
 }
 
 function failed(): PlatformError {

@@ -1,6 +1,5 @@
 /** The command line: what it says is what is done, and what it cannot do is said. */
 import { expect, test } from 'vitest';
-import { STRICT } from './known.ts';
 import { OptionsError, parseOptions } from './options.ts';
 import { replayCommand, reportOf } from './report.ts';
 import type { RunResult } from './simulation.ts';
@@ -15,40 +14,61 @@ const result: RunResult = {
   counts: {},
 };
 
-test('without options, a run has a random seed and 5,000 steps', () => {
-  expect(parseOptions([])).toMatchObject({ seed: null, seconds: null, run: { steps: 5_000, engine: 'sim' } });
+test('without options, there is one run with a random seed and 5,000 steps', () => {
+  expect(parseOptions([])).toMatchObject({
+    seed: null,
+    steps: 5_000,
+    forMs: Infinity,
+    run: { engine: 'sim' },
+  });
+});
+
+test.each([
+  ['90s', 90_000],
+  ['10m', 600_000],
+  ['2h', 7_200_000],
+])('for %s, runs follow one another until the time is over', (text, forMs) => {
+  expect(parseOptions(['--for', text])).toMatchObject({ steps: Infinity, forMs });
 });
 
 test('every option arrives', () => {
   const args =
-    '--seed 7 --steps 10 --seconds 5 --engine node --without death,power --verify-every 3 --strict --shrink --trace t --json';
+    '--seed 7 --steps 10 --for 5s --engine node --without death,power --often disk --verify-every 3 --shrink --trace t --json';
   expect(parseOptions(args.split(' '))).toEqual({
     seed: 7,
-    seconds: 5,
+    steps: 10,
+    forMs: 5_000,
     shrink: true,
     traceFile: 't',
     json: true,
-    run: { steps: 10, engine: 'node', without: ['death', 'power'], verifyEvery: 3, lenience: STRICT },
+    run: { engine: 'node', without: ['death', 'power'], often: ['disk'], verifyEvery: 3 },
   });
 });
 
-test.each([['--seed', 'x'], ['--steps', '0'], ['--engine', 'workerd'], ['--without', 'gravity'], ['--fast']])(
-  '%s %s is refused with words',
-  (...args) => {
-    expect(() => parseOptions(args)).toThrow(OptionsError);
-  },
-);
+test.each([
+  ['--seed', 'x'],
+  ['--often', 'gravity'],
+  ['--steps', '0'],
+  ['--for', '10'],
+  ['--for', '0m'],
+  ['--engine', 'workerd'],
+  ['--without', 'gravity'],
+  ['--fast'],
+])('%s %s is refused with words', (...args) => {
+  expect(() => parseOptions(args)).toThrow(OptionsError);
+});
 
 test('the command that repeats a failure leads to the same run', () => {
-  const options = parseOptions(['--engine', 'node', '--without', 'death', '--verify-every', '5', '--strict']);
+  const options = parseOptions('--engine node --without death --often disk --verify-every 5'.split(' '));
   if (options === 'help') throw new Error('no help was asked for');
-  const command = replayCommand({ ...options.run, seed: 42 }, result);
+  const command = replayCommand({ ...options.run, seed: 42, steps: 5_000 }, result);
   expect(command).toBe(
-    'npm run sim -- --seed 42 --steps 17 --engine node --without death --verify-every 5 --strict',
+    'npm run sim -- --seed 42 --steps 17 --engine node --without death --often disk --verify-every 5',
   );
   expect(parseOptions(command.split(' ').slice(4))).toMatchObject({
     seed: 42,
-    run: { ...options.run, steps: 17 },
+    steps: 17,
+    run: options.run,
   });
 });
 

@@ -7,6 +7,7 @@ import {
   makeUnitVault,
   makeVaultUnit,
   type ScopeHost,
+  type Vault,
 } from '@freehold/kernel';
 import { makeKeyring } from '@freehold/store';
 import type { EngineParts, EngineUnderTest } from './engine/engine-under-test.ts';
@@ -62,7 +63,10 @@ export function startProcess(parts: ProcessParts): SimProcess {
     ...(mutant.definition ? { tamper: mutant.definition } : {}),
   });
   const vaultUnit = makeVaultUnit(makeKeyring([SEAL_KEY]));
-  const vault = tamperVault(makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true })));
+  const near = makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true }));
+  const vault = tamperVault(
+    inner.isPaced ? farAway(near, { scheduler, life, random: random.fork('vault') }) : near,
+  );
   const vertical = makeLedger(outside.seenFrom(life));
   const unit = makeScopeUnit(vertical, mutant.sleeps ? {} : { onWork: (scopeId) => runner.wake(scopeId) });
   const host = makeScopeHost({ engine, unit, vault, now, random: (size) => bytes.bytes(size) });
@@ -74,4 +78,26 @@ export function startProcess(parts: ProcessParts): SimProcess {
     onIncident: () => undefined,
   });
   return { life, directory, inner, engine, host, runner };
+}
+
+/** A vault on another machine: its answers are on their way for a while, and may overtake one another. */
+function farAway(
+  vault: Vault,
+  {
+    scheduler,
+    life,
+    random,
+  }: { readonly scheduler: Scheduler; readonly life: Life; readonly random: Random },
+): Vault {
+  const travelled = async <T>(answer: Promise<T>): Promise<T> => {
+    const value = await answer;
+    if (random.chance(0.5))
+      await new Promise<void>((resolve) => scheduler.soon(life, 'an answer of the vault', resolve));
+    return value;
+  };
+  return {
+    keys: (scope, subjects) => travelled(vault.keys(scope, subjects)),
+    shredded: (scope) => travelled(vault.shredded(scope)),
+    shred: (scope, subject) => travelled(vault.shred(scope, subject)),
+  };
 }

@@ -1,17 +1,43 @@
-/** Runs that failed once, each named after what it had found. They hold now, and forgive nothing. */
+/**
+ * Runs that failed once, each named after what it had found. A seed leads to the same story only as long as nothing
+ * that draws from it changes: the stories themselves are tests of the kernel, and those that can be told from outside
+ * are in `mutants.ts`, where they are looked for under many seeds.
+ */
 import { expect, test } from 'vitest';
-import { STRICT } from './known.ts';
-import { simulate } from './simulation.ts';
+import { type RunOptions, simulate } from './simulation.ts';
 
-const RUNS = [
-  { name: 'a repeat acts once, also after somebody else was erased', seed: 32, steps: 100 },
-  { name: 'a stored answer outlives the erasure of somebody else', seed: 42, steps: 150 },
-  { name: 'what gets along with an erased person does so with a key as well', seed: 54, steps: 100 },
-  { name: 'a call that reads nothing of an erased person keeps its answer', seed: 10, steps: 120 },
-  { name: 'a rewind beside an erasure brings nobody back', seed: 46, steps: 620 },
+interface NamedRun extends RunOptions {
+  readonly name: string;
+}
+
+const RUNS: readonly NamedRun[] = [
+  {
+    name: 'a repeat acts once, also after somebody else was erased',
+    seed: 9,
+    steps: 60,
+    often: ['shred'],
+  },
+  {
+    name: 'a call that gets along with an erased person keeps its answer',
+    seed: 3,
+    steps: 340,
+    often: ['shred'],
+  },
+  {
+    name: 'a key that was on its way while its person was erased opens nothing',
+    seed: 43,
+    steps: 60,
+    often: ['shred'],
+  },
+  {
+    name: 'a crash while an older state arrives beside an erasure brings nobody back',
+    seed: 26,
+    steps: 60,
+    often: ['shred', 'rewind'],
+  },
 ];
 
-test.each(RUNS)('$name (seed $seed)', async ({ seed, steps }) => {
-  const { violation } = await simulate({ seed, steps, lenience: STRICT });
+test.each(RUNS)('$name (seed $seed)', async ({ name: _name, ...run }) => {
+  const { violation } = await simulate({ ...run, verifyEvery: 10 });
   expect(violation).toBeNull();
 });

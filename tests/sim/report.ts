@@ -1,5 +1,4 @@
 /** What is said of a run that failed: what was violated, the last decisions, and the command that repeats it. */
-import { STRICT } from './known.ts';
 import type { RunOptions, RunResult } from './simulation.ts';
 import { INVARIANTS } from './violation.ts';
 
@@ -21,12 +20,12 @@ export function reportOf(options: RunOptions, result: RunResult): string {
 
 /** The steps after the violation make no difference, so that they are left out. */
 export function replayCommand(options: RunOptions, { seed, steps }: RunResult): string {
-  const { engine = 'sim', without = [], verifyEvery = 100, lenience } = options;
+  const { engine = 'sim', without = [], often, verifyEvery = 100 } = options;
   return [
     `npm run sim -- --seed ${seed} --steps ${steps}`,
     ...(engine === 'sim' ? [] : [`--engine ${engine}`]),
     ...(without.length === 0 ? [] : [`--without ${without.join(',')}`]),
+    ...(often ? [`--often ${often.join(',')}`] : []),
     ...(verifyEvery === 100 ? [] : [`--verify-every ${verifyEvery}`]),
-    ...(lenience === STRICT ? ['--strict'] : []),
   ].join(' ');
 }

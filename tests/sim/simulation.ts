@@ -6,10 +6,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ACTIONS, type Action, type Feature, setUp } from './actions.ts';
-import { LENIENT, type Lenience } from './known.ts';
+import { ACTIONS, type Action, FEATURES, type Feature, setUp } from './actions.ts';
 import type { Mutant } from './mutant.ts';
-import { makeRandom } from './random.ts';
+import { makeRandom, type Random } from './random.ts';
 import { makeTrace } from './trace.ts';
 import { makeJudge, type Violation } from './violation.ts';
 import { type EngineName, makeWorld, type RunningWorld } from './world.ts';
@@ -21,10 +20,10 @@ export interface RunOptions {
   readonly engine?: EngineName;
   /** What is left out. Default: nothing. */
   readonly without?: readonly Feature[];
+  /** What comes much more often than usual. Default: the seed decides how often anything comes. */
+  readonly often?: readonly Feature[];
   /** Every so many steps everything is compared. Default 100. */
   readonly verifyEvery?: number;
-  /** What the models forgive. Default: what is known, see `known.ts`. */
-  readonly lenience?: Lenience;
   /** Receives the trace, line by line. */
   readonly onLine?: (line: string) => void;
   readonly mutant?: Mutant;
@@ -48,7 +47,7 @@ const IN_FLIGHT_MAX = 24;
 
 /** Does one run. Throws only for a mistake of the simulator itself. */
 export async function simulate(options: RunOptions): Promise<RunResult> {
-  const { seed, steps, engine = 'sim', without = [], verifyEvery = 100, mutant = {} } = options;
+  const { seed, steps, engine = 'sim', without = [], often, verifyEvery = 100, mutant = {} } = options;
   const root = mkdtempSync(join(scratch(), 'freehold-sim-'));
   const trace = makeTrace(options.onLine);
   const judge = makeJudge();
@@ -60,10 +59,13 @@ export async function simulate(options: RunOptions): Promise<RunResult> {
     judge,
     counts,
     mutant,
-    lenience: options.lenience ?? LENIENT,
     engineName: engine,
   });
-  const actions = ACTIONS.filter(({ feature }) => !feature || !without.includes(feature));
+  const emphasis = often ? emphasisOn(often) : emphasisOf(world.random.fork('emphasis'));
+  const actions = ACTIONS.filter(({ feature }) => !feature || !without.includes(feature)).map((action) => ({
+    ...action,
+    weight: action.weight * ((action.feature && emphasis.get(action.feature)) ?? 1),
+  }));
   let step = 0;
   try {
     await setUp(world);
@@ -87,6 +89,18 @@ export async function simulate(options: RunOptions): Promise<RunResult> {
     tail: trace.tail(40),
     counts,
   };
+}
+
+/**
+ * No two runs have the same habits: in each, some things come more often than usual and some hardly ever, because what
+ * only shows under many of one kind is never seen when all kinds keep each other in check.
+ */
+function emphasisOf(random: Random): ReadonlyMap<Feature, number> {
+  return new Map(FEATURES.map((feature) => [feature, random.pick([0.2, 0.5, 1, 1, 2, 5])]));
+}
+
+function emphasisOn(features: readonly Feature[]): ReadonlyMap<Feature, number> {
+  return new Map(features.map((feature) => [feature, 8]));
 }
 
 async function makeStep(world: RunningWorld, actions: readonly Action[], step: number): Promise<void> {

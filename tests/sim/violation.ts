@@ -13,6 +13,8 @@ export const INVARIANTS = {
   erasure: 'Who was erased never comes back: not from a copy, a rewind, a cache or a crash.',
   integrity: 'The database file is sound after every crash.',
   liveness: 'Once nothing fails any more, everything that waits comes to its end.',
+  followed:
+    'The model can follow whatever happens. When it cannot, the simulator is wrong, or the platform is beyond it.',
 } as const;
 
 export type Invariant = keyof typeof INVARIANTS;

@@ -23,22 +23,30 @@ export const SETTINGS = ['COLOUR', 'CURRENCY'];
 /** What only sealed text may hold. */
 export const SECRET = 'sim-secret-';
 
+/** How many events a flood has. */
+const FLOOD = 60;
+
+/** How many persons are talked about at a time. */
+const PERSONS = 3;
+
 /** How deep operations invoke one another here. */
 const DEPTH_MAX = 3;
 
 export interface Workload {
   request(state: ScopeState, nowMs: number): ModelRequest;
+  /** One that puts more in line than a scope brings in one round. */
+  flood(): ModelRequest;
   person(): string;
   record(): EntityRef;
-  /** Somebody new appears, and the one who was known longest is talked about no more. */
-  meet(): void;
+  /** Somebody new appears, and is talked about instead: of the one who was known longest, unless it is said of whom. */
+  meet(instead?: string): void;
 }
 
 export function makeWorkload(random: Random): Workload {
   let made = 0;
   /** Within how many payloads we are. */
   let payloads = 0;
-  let persons = ['cus_0', 'cus_1', 'cus_2'];
+  let persons = Array.from({ length: PERSONS }, (_, index) => `cus_${index}`);
   const fresh = (): number => {
     made += 1;
     return made;
@@ -211,11 +219,24 @@ export function makeWorkload(random: Random): Workload {
     return inputOf(`call ${fresh()}`, id, [...first, ...stepsFor(operation, nowMs, depth)], ends);
   };
 
+  const floodStep = (): Step => ({
+    do: 'emit',
+    type: random.pick(['order.completed', 'order.amended']),
+    entity: record(),
+    payload: { text: `payload ${fresh()}` },
+    person: null,
+  });
+
   return {
+    flood: () => ({
+      operation: 'order/work',
+      principal: PRINCIPALS[0] as string,
+      input: inputOf(`call ${fresh()}`, random.pick(ORDERS), Array.from({ length: FLOOD }, floodStep)),
+    }),
     person,
     record,
-    meet: () => {
-      persons = [...persons.slice(1), `cus_${fresh()}`];
+    meet: (instead = persons[0]) => {
+      persons = [...persons.filter((each) => each !== instead), `cus_${fresh()}`].slice(-PERSONS);
     },
     request: (state, nowMs) => {
       const operation = random.weighted(OPERATION_WEIGHTS);

@@ -3,14 +3,13 @@
  * outlive every process.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { PlatformError, type ScopeId, type TenantId } from '@freehold/contracts';
 import { copyDirectory, type FilesBefore, filesBefore, forget, tear } from './engine/crash-image.ts';
 import { type Fault, type Fuse, makeFuse, type Point } from './engine/fuse.ts';
 import { openNodeEngineUnderTest } from './engine/node-engine.ts';
-import { openSimEngine } from './engine/sim-engine.ts';
+import { isSimCopy, openSimEngine } from './engine/sim-engine.ts';
 import { nameOf, type UnitName } from './engine/watch.ts';
-import type { Lenience } from './known.ts';
 import { makeScopeShadow, type ScopeShadow } from './model/scope-shadow.ts';
 import type { CopyRegistry, Shadow } from './model/shadow.ts';
 import { makeVaultShadow, type VaultShadow } from './model/vault-shadow.ts';
@@ -43,7 +42,6 @@ export interface World {
   readonly faults: { commit: number; open: number; readonly next: Set<string> };
   readonly scopes: readonly SimScope[];
   readonly copies: CopyRegistry;
-  readonly lenience: Lenience;
   readonly process: SimProcess;
   readonly trace: Trace;
   /** Follows something that was asked for: its end is a line of the trace. What dies with its process has none. */
@@ -51,8 +49,6 @@ export interface World {
   count(what: string): void;
   /** How much was asked for and not answered. */
   readonly inFlight: number;
-  /** Whether something whose label begins so was not answered. */
-  isUnderWay(label: string): boolean;
   /** The process ends: killed, by a power failure, or as it should. The next step begins with another one. */
   end(how: 'death' | 'power' | 'shutdown'): void;
 }
@@ -75,7 +71,6 @@ export interface WorldParts {
   readonly judge: Judge;
   readonly counts: Record<string, number>;
   readonly mutant: Mutant;
-  readonly lenience: Lenience;
   readonly engineName: EngineName;
 }
 
@@ -86,7 +81,7 @@ const ANSWER_MS = 60_000;
 const CALM_TURNS_MAX = 50_000;
 
 export function makeWorld(parts: WorldParts): RunningWorld {
-  const { root, random, trace, judge, counts, mutant, lenience, engineName } = parts;
+  const { root, random, trace, judge, counts, mutant, engineName } = parts;
   const scheduler = makeScheduler(random.fork('schedule'), START_MS);
   const outside = makeOutside(random.fork('outside'), scheduler);
   const fuse = makeFuse();
@@ -102,6 +97,8 @@ export function makeWorld(parts: WorldParts): RunningWorld {
   /** The files of a unit before the commit that the power failure is to strike. */
   let before: FilesBefore | null = null;
   let tornUnit: UnitName | null = null;
+  /** What a lying disk has of each unit: its files when this process first used it. */
+  const forgotten = new Map<string, FilesBefore>();
   let isStopping = false;
   /** A mistake of the simulator itself. */
   let broken: Error | null = null;
@@ -151,12 +148,13 @@ export function makeWorld(parts: WorldParts): RunningWorld {
   /** The process is no more, and what it leaves behind is put aside. `torn`: whose commit was under way. */
   const die = (how: 'death' | 'power' | 'shutdown', torn: UnitName | null = null): void => {
     const next = join(root, `process-${generation + 1}`);
-    copyDirectory(process.directory, next);
+    const { directory } = process;
+    copyDirectory(directory, next, (path) => isSimCopy(directory, path));
     if (torn && before) {
       tear(before, process.directory, next, disk);
       tornUnit = torn;
     }
-    if (how === 'power' && mutant.liesAboutSync && before) forget(before, process.directory, next);
+    if (how === 'power') for (const files of forgotten.values()) forget(files, process.directory, next);
     process.life.isDead = true;
     isStopping = false;
     const what = `${how}${torn ? ' during a commit' : ''}`;
@@ -167,16 +165,10 @@ export function makeWorld(parts: WorldParts): RunningWorld {
     if (how === 'shutdown') isStopping = true;
     else die(how);
   };
-  /** Finishes what was accepted, and closes everything; it may die of it. */
-  const stop = async (): Promise<void> => {
-    const stopped = process;
-    await stopped.inner.close();
-    if (!stopped.life.isDead) die('shutdown');
-  };
-
   const strike = (point: Point, unit: UnitName): Fault | null => {
-    const wantsFiles = fuse.armed === 'power' || (mutant.liesAboutSync && disk.chance(0.05));
-    if (point === 'method' && wantsFiles) before = filesBefore(pathOf(unit));
+    if (point === 'method' && fuse.armed === 'power') before = filesBefore(pathOf(unit));
+    if (point === 'method' && mutant.liesAboutSync && !forgotten.has(nameOf(unit)))
+      forgotten.set(nameOf(unit), filesBefore(pathOf(unit)));
     const fault = fuse.burn(point);
     if (fault) count(`fault: ${fault} at ${point}`);
     if (fault === 'death') die('death');
@@ -234,6 +226,7 @@ export function makeWorld(parts: WorldParts): RunningWorld {
     inFlight.clear();
     before = null;
     tornUnit = null;
+    forgotten.clear();
     fuse.disarm();
     start();
     trace.line(`  process ${generation}`);
@@ -257,12 +250,38 @@ export function makeWorld(parts: WorldParts): RunningWorld {
     await turn();
     writeNotes();
   };
+  /** Finishes what was accepted, hands back what was lent, and closes everything; it may die of it. */
+  const stop = async (): Promise<void> => {
+    const { life, runner, inner } = process;
+    let isStill = false;
+    void runner.stop().then(() => {
+      isStill = true;
+    });
+    await answered();
+    while (!isStill && !life.isDead) {
+      if (scheduler.ready() === 0) judge.fail('liveness', 'the platform does not come to rest');
+      trace.line(`  stop: ${scheduler.runOne()}`);
+      await answered();
+    }
+    if (!life.isDead) await inner.close();
+    if (!life.isDead) die('shutdown');
+  };
   const settle = async (): Promise<void> => {
     await answered();
     if (isStopping) await stop();
     if (!process.life.isDead) return;
     restart();
     await answered();
+  };
+
+  /** What never changes is looked into once. */
+  const lookedInto = new Set<string>();
+  const hasLookedInto = (path: string): boolean => {
+    if (!isSimCopy(process.directory, path)) return false;
+    const name = relative(process.directory, path);
+    const isKnown = lookedInto.has(name);
+    lookedInto.add(name);
+    return isKnown;
   };
 
   const verify = (): void => {
@@ -279,7 +298,7 @@ export function makeWorld(parts: WorldParts): RunningWorld {
           judge.fail('erasure', `the vault still has the key of ${person}, who was erased`);
       }
     }
-    const open = filesWith(process.directory, [SECRET]);
+    const open = filesWith(process.directory, [SECRET], hasLookedInto);
     if (open !== null) judge.fail('erasure', `what is sealed lies in clear in ${open}`);
     // The simulation's own engine does not overwrite what is deleted; that of production promises it.
     if (engineName === 'sim') return;
@@ -295,6 +314,9 @@ export function makeWorld(parts: WorldParts): RunningWorld {
     faults.open = 0;
     faults.next.clear();
     end('shutdown');
+    await settle();
+    // A scope that nobody uses keeps what came back with an older state until somebody does.
+    for (const { scopeId } of scopes) begin('identify', process.host.scope(scopeId).identify({}));
     const isOver = (): boolean =>
       inFlight.size === 0 &&
       scheduler.ready() === 0 &&
@@ -302,6 +324,9 @@ export function makeWorld(parts: WorldParts): RunningWorld {
     for (let turns = 0; turns < CALM_TURNS_MAX; turns++) {
       await settle();
       if (isOver()) {
+        const marked = scopes.find(({ shadow }) => shadow.isMarked);
+        if (marked)
+          judge.fail('erasure', `${marked.scopeId} answered, and nobody knows who was erased meanwhile`);
         verify();
         return;
       }
@@ -316,6 +341,25 @@ export function makeWorld(parts: WorldParts): RunningWorld {
     );
   };
 
+  const begin = (label: string, answer: Promise<unknown>): void => {
+    const { life } = process;
+    const entry = { label };
+    inFlight.add(entry);
+    const over = (outcome: string): void => {
+      if (life.isDead) return;
+      inFlight.delete(entry);
+      count(outcome === 'ok' ? 'answered' : `failed: ${outcome}`);
+      note(`  ${label}: ${outcome}`);
+    };
+    answer.then(
+      () => over('ok'),
+      (error: unknown) =>
+        over(
+          error instanceof PlatformError ? `${error.code}/${error.reason ?? ''}` : String(error).slice(0, 80),
+        ),
+    );
+  };
+
   start();
   return {
     random: random.fork('actions'),
@@ -325,7 +369,6 @@ export function makeWorld(parts: WorldParts): RunningWorld {
     faults,
     scopes,
     copies,
-    lenience,
     trace,
     count,
     get process() {
@@ -334,27 +377,7 @@ export function makeWorld(parts: WorldParts): RunningWorld {
     get inFlight() {
       return inFlight.size;
     },
-    isUnderWay,
-    begin: (label, answer) => {
-      const { life } = process;
-      const entry = { label };
-      inFlight.add(entry);
-      const over = (outcome: string): void => {
-        if (life.isDead) return;
-        inFlight.delete(entry);
-        count(outcome === 'ok' ? 'answered' : `failed: ${outcome}`);
-        note(`  ${label}: ${outcome}`);
-      };
-      answer.then(
-        () => over('ok'),
-        (error: unknown) =>
-          over(
-            error instanceof PlatformError
-              ? `${error.code}/${error.reason ?? ''}`
-              : String(error).slice(0, 80),
-          ),
-      );
-    },
+    begin,
     end,
     settle,
     verify,
@@ -368,7 +391,11 @@ export function makeWorld(parts: WorldParts): RunningWorld {
 }
 
 /** The first file that holds one of these texts, or null. */
-function filesWith(directory: string, texts: readonly string[]): string | null {
+function filesWith(
+  directory: string,
+  texts: readonly string[],
+  isDone: (path: string) => boolean = () => false,
+): string | null {
   if (!existsSync(directory)) return null;
   const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((each) =>
     each.isFile(),
@@ -376,7 +403,7 @@ function filesWith(directory: string, texts: readonly string[]): string | null {
   for (const { parentPath, name } of files) {
     // Other processes of an engine come and go with their files.
     const path = join(parentPath, name);
-    if (!existsSync(path)) continue;
+    if (!existsSync(path) || isDone(path)) continue;
     const bytes = readFileSync(path);
     if (texts.some((text) => bytes.includes(text))) return name;
   }

@@ -1,12 +1,9 @@
 /** The contract of scopes inside workerd (spec D-05). */
 import { abortAllDurableObjects } from 'cloudflare:test';
-import {
-  describeScopeHost,
-  libraryUnit,
-  libraryVaultUnit,
-  makeMemoryBlobStore,
-} from '../../kernel/src/contract-suite/index.ts';
+import { env } from 'cloudflare:workers';
+import { describeScopeHost, libraryUnit, libraryVaultUnit } from '../../kernel/src/contract-suite/index.ts';
 import { makeScopeHost, makeUnitVault, type ScopeHost } from '../../kernel/src/index.ts';
+import { makeBucketBlobStore, makeR2Bucket } from '../src/index.ts';
 import { ahead, openScopeEngine, scopeNow } from './worker.ts';
 
 describeScopeHost({
@@ -18,7 +15,6 @@ describeScopeHost({
     attachments: true,
   },
   open: async () => {
-    const blobs = new Map<string, ReturnType<typeof makeMemoryBlobStore>>();
     const openHost = (): ScopeHost => {
       const engine = openScopeEngine();
       return makeScopeHost({
@@ -26,11 +22,7 @@ describeScopeHost({
         unit: libraryUnit,
         now: scopeNow,
         vault: makeUnitVault((tenantId) => engine.unit(libraryVaultUnit, tenantId, { create: true })),
-        blobs: (scopeId) => {
-          const found = blobs.get(scopeId) ?? makeMemoryBlobStore(scopeNow);
-          blobs.set(scopeId, found);
-          return found;
-        },
+        blobs: (scopeId) => makeBucketBlobStore({ bucket: makeR2Bucket(env.BLOBS), scopeId, now: scopeNow }),
       });
     };
     return {

@@ -262,41 +262,89 @@ describe('a question', () => {
   const ask = (tools: UnitTools, sql: string) =>
     tools.inspect({ sql, params: [], rowsMax: 10, bytesMax: 10_000, timeMs: 1_000 });
 
+  /** A thousand notes, and three thousand rows of three kinds, each with a number and a list of its own. */
+  const openFull = async () => {
+    const opened = await openNotes();
+    await runInDurableObject(env.NOTES.getByName(opened.key), (_, { storage: { sql } }) => {
+      const numbers = (count: number) =>
+        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ${count})`;
+      sql.exec(`${numbers(999)} INSERT INTO note (text) SELECT i FROM n`);
+      sql.exec('CREATE TABLE thing (kind TEXT, number INTEGER, list TEXT)');
+      sql.exec(`${numbers(3_000)} INSERT INTO thing SELECT 'kind ' || i % 3, i, '[1, 2, 3]' FROM n`);
+      sql.exec('CREATE INDEX thing_kind ON thing (kind)');
+      sql.exec('CREATE INDEX thing_number ON thing (number)');
+      sql.exec(
+        'CREATE VIEW counted AS SELECT t.kind AS kind, count(*) AS things FROM thing AS t JOIN note AS o ON o.position = t.number GROUP BY t.kind',
+      );
+      sql.exec(
+        'CREATE VIEW endless AS WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c',
+      );
+    });
+    return opened;
+  };
+  /** An expression that makes eighty thousand numbers out of nothing. */
+  const numbers = `'[' || replace(hex(zeroblob(20000)), '0', '0,') || '0]'`;
+
   test.each([
     'SELECT count(*) FROM note a, note b, note c, note d',
     'SELECT count(*) FROM note a JOIN note b ON b.position > a.position JOIN note c ON c.position > b.position',
     'SELECT (SELECT count(*) FROM note b, note c WHERE b.text <> a.text) FROM note a',
+    'SELECT count(*) FROM note a LEFT JOIN note b ON 1 LEFT JOIN note c ON 1',
+    'SELECT 1 FROM note a WHERE EXISTS (SELECT 1 FROM note b, note c WHERE b.text || c.text = a.text)',
     'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c LIMIT 1',
     'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 100000) SELECT count(*) FROM c a, c b',
+    'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT a.x + b.position FROM c a, note b, note d LIMIT 1000000) SELECT count(*) FROM c',
     'SELECT count(*) FROM endless',
+    // Two conditions of which each finds nearly everything, in the place of one.
+    `SELECT count(*) FROM note a, note b, note c WHERE (b.position > a.position OR b.position < a.position)
+       AND (c.position > b.position OR c.position < b.position)`,
+    // An index by which each search finds a third.
+    'SELECT count(*) FROM thing a JOIN thing b ON b.kind = a.kind JOIN thing c ON c.kind = b.kind',
+    'SELECT count(*) FROM thing a WHERE a.number < (SELECT count(*) FROM thing b JOIN thing c ON c.kind = b.kind WHERE b.kind = a.kind)',
+    // A query within that makes many more rows than any table has.
+    'SELECT count(*) FROM (SELECT a.number AS n FROM thing a, thing b LIMIT -1 OFFSET 0) s, thing c WHERE c.number <> s.n',
+    'WITH p AS MATERIALIZED (SELECT a.number AS n FROM thing a, thing b) SELECT count(*) FROM p AS x, thing c WHERE c.list <> x.n',
+    // Tables that functions make.
+    `SELECT count(*) FROM json_each(${numbers}) a, json_each(${numbers}) b WHERE a.value + b.value = 7`,
+    `SELECT count(*) FROM json_each('[' || ? || ']') a, json_tree(a.value) b`,
+    `WITH c AS (SELECT value AS v FROM json_each(${numbers})) SELECT count(*) FROM c x, c y`,
+    `SELECT count(*) FROM thing, json_each(${numbers})`,
+    'SELECT count(*) FROM thing, json_each(thing.list) a, json_each(thing.list) b',
+    'SELECT count(*) FROM (SELECT list || list AS big FROM thing) t, json_each(t.big)',
+    // Megabytes in every row.
+    `SELECT max(length(replace(hex(zeroblob(500000 + a.position)), '0', 'ab'))) FROM note a, note b`,
+    `SELECT max(length(${'x || '.repeat(12)}x)) FROM (SELECT ${'a.list || '.repeat(12)}a.list AS x FROM thing a, thing b)`,
   ])('that might not end is not begun: %s', async (sql) => {
-    const opened = await openNotes();
-    await runInDurableObject(env.NOTES.getByName(opened.key), (_, { storage }) => {
-      storage.sql.exec(
-        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 999) INSERT INTO note (text) SELECT i FROM n`,
-      );
-      storage.sql.exec(
-        'CREATE VIEW endless AS WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c',
-      );
-    });
-    await expect(ask(opened.tools, sql)).rejects.toMatchObject({
-      code: 'validation_failed',
-      reason: 'statement_refused',
-    });
-    expect(await opened.notes.count()).toMatchObject({ stored: 1_000 });
+    const { key, tools, notes } = await openFull();
+    const params = sql.includes('?') ? ['1,2'] : [];
+    await expect(
+      tools.inspect({ sql, params, rowsMax: 10, bytesMax: 10_000, timeMs: 1_000 }),
+      key,
+    ).rejects.toMatchObject({ code: 'validation_failed', reason: 'statement_refused' });
+    expect(await notes.count()).toMatchObject({ stored: 1_000 });
   });
 
   test.each([
     'SELECT count(*) FROM note a JOIN note b ON b.position = a.position JOIN note c ON c.text = b.text',
     'SELECT text FROM note WHERE position IN (SELECT position FROM note) ORDER BY text',
     'SELECT text, (SELECT max(b.position) FROM note b WHERE b.text = a.text) FROM note a',
-    'SELECT value FROM note, json_each(json_array(1, 2)) UNION SELECT text FROM note',
+    'SELECT count(*) FROM thing a JOIN thing b ON b.number = a.number JOIN thing c ON c.number = b.number',
+    'SELECT a.kind, count(*) FROM thing a JOIN note n ON n.position = a.number GROUP BY a.kind',
+    'SELECT count(*) FROM thing t, json_each(t.list)',
+    `SELECT value FROM thing, json_each(list || '') WHERE number = 7`,
+    'WITH t AS (SELECT kind AS k, count(*) AS n FROM thing GROUP BY kind) SELECT x.k, y.n FROM t x JOIN t y ON y.k = x.k',
+    'SELECT max(number) FROM thing',
+    'SELECT x.kind, y.things FROM counted x JOIN counted y ON y.kind = x.kind',
+    'WITH t (a) AS (VALUES (1), (2)) SELECT sum(a) FROM t',
+    'SELECT s.a, number FROM (SELECT 1 AS a UNION SELECT 2) s JOIN thing ON number = s.a',
+    'SELECT count(*) FROM (VALUES (1), (2), (3)) a, (VALUES (1), (2)) b, thing',
+    'SELECT sum((SELECT count(*) FROM note b WHERE b.position > a.position)) OVER () FROM note a',
     'SELECT text, row_number() OVER (ORDER BY text) FROM note;',
     'EXPLAIN QUERY PLAN SELECT * FROM note',
     'VALUES (1), (2)',
     'SELECT 1 -- the end',
   ])('that ends is answered: %s', async (sql) => {
-    const { tools } = await openNotes();
+    const { tools } = await openFull();
     expect((await ask(tools, sql)).rows.length).toBeGreaterThan(0);
   });
 

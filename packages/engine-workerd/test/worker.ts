@@ -14,7 +14,7 @@ import {
   libraryVaultUnit,
   recordIncident as recordScopeIncident,
 } from '../../kernel/src/contract-suite/index.ts';
-import { makeScopeUnit } from '../../kernel/src/index.ts';
+import { defineVertical, makeScopeUnit } from '../../kernel/src/index.ts';
 import { makeUnitObject, type UnitNamespace, type UnitObject, workerdEngine } from '../src/index.ts';
 import { scopeWork } from './scope-work.ts';
 import { remember, simulatedHistory, startAnew } from './simulated-history.ts';
@@ -37,6 +37,8 @@ declare global {
       readonly OTHER_TOOLS: UnitNamespace;
       readonly SECRET: UnitNamespace;
       readonly HISTORIC: UnitNamespace;
+      readonly KEEPING: UnitNamespace;
+      readonly BLOBS: R2Bucket;
     }
   }
 }
@@ -73,6 +75,10 @@ const scopeOptions = { onIncident: recordScopeIncident, now: scopeNow };
 
 export class LibraryObject extends makeUnitObject(libraryUnit, scopeOptions) {}
 export class VaultObject extends makeUnitObject(libraryVaultUnit, scopeOptions) {}
+
+/** The same scopes, which keep what happened for a while only. */
+export const keeping = defineVertical({ ...library, retention: { historyDays: 30, denialsDays: 30 } });
+export class KeepingObject extends makeUnitObject(makeScopeUnit(keeping), scopeOptions) {}
 
 /** The same scopes, which do by themselves what is to be done. */
 export class WorkingObject extends makeUnitObject(

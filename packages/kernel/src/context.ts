@@ -16,6 +16,7 @@ import {
   toTimestamp,
 } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext } from '@freehold/store';
+import type { WaitingEvent } from './deliveries/declarations.ts';
 import type { Denial } from './denials/store.ts';
 import { type EventStore, eventPlace } from './events/store.ts';
 import type { RequireEntity } from './lib/entities.ts';
@@ -43,6 +44,8 @@ export interface Refusal {
 export interface Invocation {
   readonly principal: ActorId;
   readonly nowMs: number;
+  /** How many deliveries led to this: those of the event that set it off, and its own. 0 for what nothing set off. */
+  hops: number;
   /** Set by the first refused check. */
   refusal: Refusal | null;
   /** Set by the first use of a person's key that is not here: the call is made again once it is. */
@@ -76,7 +79,7 @@ export interface ContextParts {
   readonly subjectKeys: SubjectKeys;
   readonly settings: Settings;
   /** Told of every event, in its transaction. */
-  readonly onEvent: (event: { readonly id: EventId; readonly type: string }, nowMs: number) => void;
+  readonly onEvent: (event: WaitingEvent, nowMs: number) => void;
   /** The vertical's view of the database. */
   readonly sql: SqlDatabase;
   /** The same, for operations that only read. */
@@ -195,6 +198,7 @@ export function makeContextFactory(parts: ContextParts): ContextFactory {
             operation: name,
             invocation: frame.id,
             cause: frame.cause,
+            hops: invocation.hops,
             piiClass,
             subject: person,
             payload: text,
@@ -202,7 +206,7 @@ export function makeContextFactory(parts: ContextParts): ContextFactory {
           },
           proofText,
         );
-        parts.onEvent({ id, type }, nowMs);
+        parts.onEvent({ id, type, hops: invocation.hops }, nowMs);
         frame.lastEvent = id;
         return id;
       },

@@ -23,6 +23,9 @@ export {
   permissionDiff,
 } from './permissions/permission-diff.ts';
 export type { Proof } from './permissions/permissions.ts';
+export type { RetentionState } from './retention/housekeeping.ts';
+export { RETENTION_SETTING, type RetentionPolicy } from './retention/policy.ts';
+export type { PrunedBefore, PrunedPage } from './retention/pruned.ts';
 export { makeScopeHost, type ScopeHost, type ScopeHostOptions, type ScopeStub } from './scope-host.ts';
 export type { EventWalkResult, Holdings, RoleAssignment, RoleChange, ScopeMethods } from './scope-methods.ts';
 export { makeScopeUnit, type ScopeUnit, type ScopeUnitOptions } from './scope-unit.ts';

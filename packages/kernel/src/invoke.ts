@@ -157,10 +157,14 @@ export function makeInvoke(parts: InvokeParts): (input: InvokeInput) => InvokeRe
     const operation = operations.get(name);
     if (!operation)
       throw new PlatformError('not_found', 'There is no such operation.', { reason: 'unknown_operation' });
-    if (cause !== null && !events.exists(cause))
-      throw new PlatformError('not_found', 'There is no such event in this scope.', {
-        reason: 'unknown_cause',
-      });
+    if (cause !== null) {
+      const hops = events.hops(cause);
+      if (hops === undefined)
+        throw new PlatformError('not_found', 'There is no such event in this scope.', {
+          reason: 'unknown_cause',
+        });
+      invocation.hops = hops + 1;
+    }
     const sent = jsonInput(request.input);
     const parsed = attempt(name, (value) => operation.input.safeParse(value), sent);
     if (!parsed.success) throw validationError('The input', parsed.error);
@@ -207,6 +211,7 @@ export function makeInvoke(parts: InvokeParts): (input: InvokeInput) => InvokeRe
     const invocation: Invocation = {
       principal: request.principal,
       nowMs: unit.now(),
+      hops: 0,
       refusal: null,
       keysNeeded: null,
       subjects: new Set(),

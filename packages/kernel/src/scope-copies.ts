@@ -20,21 +20,13 @@ import {
   type ScopeRef,
   type ScopeSnapshots,
   type ScopeTables,
-  type ShredReceipt,
   type SnapshotRecord,
   toTimestamp,
 } from '@freehold/contracts';
-import type {
-  Admit,
-  Bookmark,
-  Engine,
-  EngineTools,
-  SqlDatabase,
-  UnitSnapshot,
-  UnitTools,
-} from '@freehold/store';
+import type { Admit, Bookmark, Engine, EngineTools, UnitSnapshot, UnitTools } from '@freehold/store';
 import { cellOf, isCut } from './data-window/columns.ts';
 import type { ScopeUnit } from './scope-unit.ts';
+import { markForLatecomers } from './sealing/latecomers.ts';
 import { redactScope } from './sealing/redact.ts';
 import type { Vault } from './sealing/vault.ts';
 import type { Vertical } from './vertical.ts';
@@ -44,18 +36,18 @@ export interface ScopeCopiesParts {
   readonly unit: ScopeUnit;
   readonly vertical: Vertical;
   readonly vault: Vault | undefined;
-  /** Rejects unless the scope is the tenant's. */
+  /** Rejects unless the scope is the tenant's. Latecomers are redacted before it answers, as before any call. */
   readonly requireOwned: (ref: ScopeRef) => Promise<unknown>;
-  /** Takes a person out of the scope as it stands. */
-  readonly redact: (ref: ScopeRef, receipt: ShredReceipt) => Promise<void>;
   readonly newSnapshotId: () => string;
+  /** Text that was never answered before. */
+  readonly newMark: () => string;
   readonly now: () => number;
 }
 
 export function makeScopeCopies(
   parts: ScopeCopiesParts,
 ): ScopeCopies & ScopeSnapshots & Pick<ScopeTables, 'introspectScopeQuery'> {
-  const { engine, unit, vertical, vault, requireOwned, newSnapshotId, now } = parts;
+  const { engine, unit, vertical, vault, requireOwned, newSnapshotId, newMark, now } = parts;
 
   const toolsOf = async (ref: ScopeRef): Promise<UnitTools> => {
     await requireOwned(ref);
@@ -65,12 +57,10 @@ export function makeScopeCopies(
   };
 
   /** A state from elsewhere or from before becomes the scope: it must be this tenant's, and hold nobody who was erased. */
-  const admission = async ({
-    tenantId,
-    scopeId,
-  }: ScopeRef): Promise<{ readonly admit: Admit; readonly receipts: readonly ShredReceipt[] }> => {
+  const admission = async ({ tenantId, scopeId }: ScopeRef): Promise<Admit> => {
     const receipts = (await vault?.shredded({ tenantId, scopeId })) ?? [];
-    const admit = (staged: SqlDatabase): void => {
+    const mark = newMark();
+    return (staged) => {
       const whose = staged.get<{ tenantId: string }>('SELECT tenant_id AS tenantId FROM _spine_scope');
       if (whose?.tenantId !== tenantId)
         throw new PlatformError('validation_failed', 'This is a copy of another tenant’s scope.', {
@@ -78,16 +68,9 @@ export function makeScopeCopies(
         });
       for (const receipt of receipts)
         redactScope({ db: staged, sql: staged, vertical, receipt, nowMs: now() });
+      // Until it stands, more people may be erased; without a vault nobody can be.
+      if (vault) markForLatecomers(staged, mark);
     };
-    return { admit, receipts };
-  };
-
-  /** Whoever was erased while the older state was on its way: asked again once it stands. */
-  const redactLatecomers = async (ref: ScopeRef, known: readonly ShredReceipt[]): Promise<void> => {
-    const before = new Set(known.map(({ subject }) => subject));
-    for (const receipt of (await vault?.shredded(ref)) ?? []) {
-      if (!before.has(receipt.subject)) await parts.redact(ref, receipt);
-    }
   };
 
   return {
@@ -100,9 +83,8 @@ export function makeScopeCopies(
     restoreScopeLocal: async ({ format, ...ref }, body): Promise<Restored> => {
       try {
         const tools = await toolsOf(ref);
-        const { admit, receipts } = await admission(ref);
-        const { tables, rows, undo } = await tools.restore(format, body, admit);
-        await redactLatecomers(ref, receipts);
+        const { tables, rows, undo } = await tools.restore(format, body, await admission(ref));
+        await requireOwned(ref);
         return { format, tables, rows, undo };
       } catch (error) {
         await body.cancel().catch(() => undefined);
@@ -146,9 +128,8 @@ export function makeScopeCopies(
     rewindScopeLocal: async ({ bookmark, at, ...ref }: RewindRequest): Promise<Rewound> => {
       const tools = await toolsOf(ref);
       const target = bookmark === undefined ? { atMs: Date.parse(at ?? '') } : { bookmark };
-      const { admit, receipts } = await admission(ref);
-      const reached = await tools.rewind(target, admit);
-      await redactLatecomers(ref, receipts);
+      const reached = await tools.rewind(target, await admission(ref));
+      await requireOwned(ref);
       return { ...bookmarkOf(reached), undo: reached.undo };
     },
 

@@ -85,8 +85,8 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
     vertical: unit.vertical,
     vault,
     requireOwned: owned,
-    redact: async ({ scopeId }, receipt) => void (await scope(scopeId).redact({ receipt })),
     newSnapshotId: () => newId(ID_PREFIXES.snapshot),
+    newMark: () => Buffer.from(random(12)).toString('base64url'),
     now,
   });
 

@@ -29,15 +29,17 @@ import type {
   TableQuery,
   TenantId,
 } from '@freehold/contracts';
-import type { DeliveryResult, WorkDone } from './deliveries/declarations.ts';
+import type { DeliveryResult, WorkDone, WorkRequest } from './deliveries/declarations.ts';
 import type { Proof } from './permissions/permissions.ts';
+import type { RetentionState } from './retention/housekeeping.ts';
+import type { PrunedBefore, PrunedPage } from './retention/pruned.ts';
 import type { SubjectKey } from './sealing/vault.ts';
 import type { Entitlement } from './settings/settings.ts';
 
 /** What a walk through the log answers: at most 500 events. */
 export interface EventWalkResult {
   readonly items: EventRecord[];
-  /** True when the walk was cut at its bound. */
+  /** True when the walk was cut at its bound, or came to where events may have been removed by retention. */
   readonly truncated: boolean;
 }
 
@@ -46,6 +48,8 @@ export interface Holdings {
   readonly roles: readonly string[];
   /** Permissions that hold for the whole scope, by role or direct grant. */
   readonly permissions: readonly string[];
+  /** Permissions that somebody was given on at least one single record. Only when it was asked for. */
+  readonly recordPermissions?: readonly string[];
 }
 
 /** Who holds which role, and who gave it. */
@@ -104,8 +108,11 @@ export type ScopeMethods = {
   }): null;
   /** All of them, by principal and role. */
   assignments(input: Record<string, never>): RoleAssignment[];
-  /** What a principal holds for the whole scope; what he holds for single records, `explain` tells. */
-  holdings(input: { readonly principal: ActorId }): Holdings;
+  /**
+   * What a principal holds for the whole scope; with `records`, also which permissions he was given on single ones, such
+   * as a list of tools needs to know. On which records, `explain` and `ctx.reach` tell.
+   */
+  holdings(input: { readonly principal: ActorId; readonly records?: boolean }): Holdings;
   /**
    * Gives a connection a permission in the platform's name (spec 4.4). Giving it twice is giving it once. Rejects with
    * `validation_failed`, reason `unknown_permission`.
@@ -139,20 +146,23 @@ export type ScopeMethods = {
     readonly limit: number;
     readonly cursor?: string;
     readonly sealed?: boolean;
-  }): Page<EventRecord>;
+  }): PrunedPage<EventRecord>;
   /** From an event back to its origin, nearest cause first. */
   cause(input: { readonly event: EventId; readonly sealed?: boolean }): EventWalkResult;
   /** What an event set off, directly and further on, in the order of their happening. */
   effects(input: { readonly event: EventId; readonly sealed?: boolean }): EventWalkResult;
-  /** Every event that one invocation recorded; what it invoked has invocations of its own. */
+  /**
+   * Every event that one invocation recorded; what it invoked has invocations of its own. Here and in the walks, what is
+   * older than what the scope keeps is `not_found`, reason `history_pruned`.
+   */
   invocation(input: { readonly invocation: InvocationId; readonly sealed?: boolean }): InvocationEvents;
   /** The log narrowed, grouped and counted; it looks at the newest 100,000 events of the span (spec 4.3.3). */
   facets(input: Omit<FacetsQuery, 'tenantId' | 'scopeId'>): EventFacets;
   /**
    * One round of what the scope does by itself: brings events to subscriptions, lends them to executors, runs due
-   * schedules. Called by a `DeliveryRunner`.
+   * schedules, and keeps house. Called by a `DeliveryRunner`.
    */
-  work(input: Record<string, never>): WorkDone;
+  work(input: WorkRequest): WorkDone;
   /** What became of a delivery that was lent to an executor. */
   settle(input: DeliveryResult): { readonly settled: boolean };
   /** Deliveries that gave up, newest event first; `limit` is 1 to 200. */
@@ -161,17 +171,21 @@ export type ScopeMethods = {
     readonly limit: number;
     readonly cursor?: string;
   }): Page<DeadLetter>;
-  /** Puts a dead letter back in line. @throws PlatformError `not_found`, reason `unknown_dead_letter`. */
+  /**
+   * Puts a dead letter back in line. Rejects with `not_found`, reason `unknown_dead_letter`; `conflict`, reason
+   * `unknown_subscriber`, when nobody listens under its name any more.
+   */
   retryDeadLetter(input: { readonly event: EventId; readonly subscriber: string }): null;
   /** What the scope asks of the platform and waits for, oldest first. */
   listPlatformRequests(input: Omit<PlatformRequestsQuery, 'tenantId' | 'scopeId'>): Page<PlatformRequest>;
   /** All that it ever asked, newest first. */
   platformRequestHistory(
     input: Omit<PlatformRequestHistoryQuery, 'tenantId' | 'scopeId'>,
-  ): Page<PlatformRequest>;
+  ): PrunedPage<PlatformRequest>;
   /**
    * The platform's answer, by compare and set. Rejects with `not_found`, `precondition_failed`, or
-   * `invalid_transition`, reason `already_settled`; the same answer once more is the same answer.
+   * `invalid_transition`, reason `already_settled`; `validation_failed`, reason `result_malformed`, for a result beyond
+   * 65,536 characters of JSON. The same answer once more is the same answer.
    */
   settlePlatformRequest(input: Omit<SettleRequest, 'tenantId' | 'scopeId'>): PlatformRequest;
   /** Hands in keys of persons, to be held in memory. A `ScopeHost` does it when a call needs them. */
@@ -181,7 +195,20 @@ export type ScopeMethods = {
    * `onShred` removes. Redacting again changes nothing.
    */
   redact(input: { readonly receipt: ShredReceipt }): null;
-  /** Replaces the settings that operations read; the caller leaves out secrets. */
+  /**
+   * Whose scope this is, and the mark of an older state that came back. Unless that is null, every method but this, the
+   * next, `provideKeys` and `provision` rejects with `unavailable`, reason `erasures_unseen`.
+   */
+  latecomers(input: Record<string, never>): { readonly tenantId: TenantId; readonly mark: string | null };
+  /**
+   * Redacts, of everybody whom the vault names now, those whom the state was not redacted of when it came back, and
+   * opens the scope. Does nothing under another mark than the present one. A `ScopeHost` does it when a call needs it.
+   */
+  redactLatecomers(input: { readonly mark: string; readonly receipts: readonly ShredReceipt[] }): null;
+  /**
+   * Replaces the settings that operations read; the caller leaves out secrets. `platform:retention` changes what the
+   * scope keeps. Rejects with `validation_failed`, reason `projection_invalid` or `retention_invalid`.
+   */
   projectSettings(input: { readonly settings: Readonly<Record<string, string>> }): null;
   /** Replaces what the tenant is entitled to. */
   projectEntitlements(input: { readonly entitlements: Readonly<Record<string, Entitlement>> }): null;
@@ -195,8 +222,11 @@ export type ScopeMethods = {
   attachment(input: { readonly principal: ActorId; readonly id: string }): AttachmentRecord;
   attachments(input: { readonly principal: ActorId; readonly entity: EntityRef }): AttachmentRecord[];
   removeAttachment(input: { readonly principal: ActorId; readonly id: string }): null;
-  /** Which of these bytes are needed: by a record, or by one that a rewind could bring back. */
-  heldBlobs(input: { readonly digests: readonly string[] }): string[];
+  /**
+   * Which of these bytes are needed: by a record, or by one that a rewind could bring back, or a copy from `sinceMs` or
+   * later. The others may be removed within five minutes; no record comes to them meanwhile.
+   */
+  heldBlobs(input: { readonly digests: readonly string[]; readonly sinceMs?: number }): string[];
   /** Every table and view, the platform's own included, with columns and, where it is quick, their number of rows. */
   tables(input: Record<string, never>): TableInfo[];
   /** Rows of one table in the order of its key. Long values are shortened, and say so. */
@@ -207,9 +237,11 @@ export type ScopeMethods = {
     readonly permission?: string;
     readonly limit: number;
     readonly cursor?: string;
-  }): Page<DenialRecord>;
+  }): PrunedPage<DenialRecord>;
   /** Refused attempts, counted; the largest bucket first (spec 4.3.7). */
-  summarizeDenials(input: { readonly groupBy: 'actor' | 'operation' }): DenialsSummary;
+  summarizeDenials(input: { readonly groupBy: 'actor' | 'operation' }): DenialsSummary & PrunedBefore;
+  /** What the scope keeps, by its policy, and what it no longer has. */
+  retention(input: Record<string, never>): RetentionState;
   /** The journal of the scope's migrations: `spine` is the platform's set, `vertical` the application's. */
   appliedMigrations(input: Record<string, never>): MigrationRecord[];
   /** Whose scope this is. */

@@ -1,7 +1,6 @@
 /** A scope's unit: the kernel's parts put together over one database. */
 import {
   deadLettersQuery,
-  type EventId,
   entityRef,
   facetsQuery,
   firstIdAt,
@@ -29,11 +28,14 @@ import {
 import { z } from 'zod';
 import { makeAttachmentMethods } from './attachments/attachment-methods.ts';
 import { listTables, readTable } from './data-window/tables.ts';
+import { makeDeadLetters } from './deliveries/dead-letters.ts';
+import type { WaitingEvent } from './deliveries/declarations.ts';
 import { makeLanes } from './deliveries/lanes.ts';
+import { makeDeliveryStore } from './deliveries/store.ts';
 import { makeWork } from './deliveries/work.ts';
 import { makeDenialStore } from './denials/store.ts';
 import { makeFacets } from './events/facets.ts';
-import { type EventStore, makeEventStore } from './events/store.ts';
+import { makeEventStore } from './events/store.ts';
 import { makeIdempotency } from './idempotency/idempotency.ts';
 import { makeInvoke } from './invoke.ts';
 import { makeRequireEntity } from './lib/entities.ts';
@@ -42,7 +44,13 @@ import { makeGrantConnection } from './permissions/grant-connection.ts';
 import { makePermissions } from './permissions/permissions.ts';
 import { makeRoleMethods } from './permissions/role-methods.ts';
 import { makeRequests } from './platform-requests/requests.ts';
+import { makeHousekeeping } from './retention/housekeeping.ts';
+import { requireRetentionSetting } from './retention/policy.ts';
+import { makePruned } from './retention/pruned.ts';
+import { makeSteps } from './retention/steps.ts';
+import { makeRetentionStore } from './retention/store.ts';
 import type { ScopeMethods } from './scope-methods.ts';
+import { closedWhileMarked, makeRedactLatecomers, type ScopeRow } from './sealing/latecomers.ts';
 import { makeRedact } from './sealing/redact.ts';
 import { makeSubjectKeys } from './sealing/subject-keys.ts';
 import { makeSettings } from './settings/settings.ts';
@@ -57,6 +65,9 @@ export interface ScopeUnit extends UnitDefinition<ScopeMethods> {
 
 /** Names of tables that a vertical may read and never write. */
 const SPINE_PREFIX = '_spine_';
+const DAY_MS = 86_400_000;
+/** How far back the embedded engine goes (design: kernel, "Copies"). */
+const REWIND_MS = 7 * DAY_MS;
 
 const provisionInput = z.strictObject({ tenantId: tenantIdSchema, name: provisionRequest.shape.name });
 const historyInput = z.strictObject({ entity: entityRef, sealed: z.boolean().optional(), ...pageQuery });
@@ -73,8 +84,13 @@ const denialsInput = z.strictObject({
 });
 
 export interface ScopeUnitOptions {
-  /** Told after a commit that put something in line for a subscriber: wake a `DeliveryRunner` with it. */
+  /** Told after a commit that put something in line, and of each new scope: wake a `DeliveryRunner` with it. */
   readonly onWork?: (scopeId: string) => void;
+  /**
+   * How far back in time a scope can be taken on this engine, in milliseconds: so long, and a day, are the bytes of
+   * removed attachments kept. Default seven days, as the embedded engine has it; on Cloudflare it is thirty.
+   */
+  readonly rewindMs?: number;
 }
 
 /**
@@ -104,32 +120,40 @@ export function makeScopeUnit(vertical: Vertical, options: ScopeUnitOptions = {}
       'summarizeDenials',
       'appliedMigrations',
       'identify',
+      'retention',
+      'latecomers',
     ],
     open: (unit) => openScope(vertical, unit, options),
   });
   return { ...definition, vertical };
 }
 
-function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitOptions): ScopeMethods {
+function openScope(
+  vertical: Vertical,
+  unit: UnitContext,
+  { onWork, rewindMs = REWIND_MS }: ScopeUnitOptions,
+): ScopeMethods {
   const { db } = unit;
   const permissions = makePermissions(db, vertical.manifest);
   const subjectKeys = makeSubjectKeys(unit);
-  const events = makeEventStore(db, subjectKeys);
-  const denials = makeDenialStore(db);
-  const facets = makeFacets(db);
+  const pruned = makePruned(db);
+  const events = makeEventStore(db, subjectKeys, pruned);
+  const denials = makeDenialStore(db, pruned);
+  const facets = makeFacets(db, pruned);
   unit.onRollback(permissions.forget);
   const newest = events.newest();
 
   const sql = unit.guarded({ protectedPrefix: SPINE_PREFIX, readOnly: false });
   const readOnlySql = unit.guarded({ protectedPrefix: SPINE_PREFIX, readOnly: true });
   const requireEntity = makeRequireEntity(vertical.manifest);
-  const requests = makeRequests(unit);
+  const requests = makeRequests(unit, pruned);
   const settings = makeSettings(unit);
   const newestIds = [...newest.ids, denials.newestId(), requests.newestId()].filter((id) => id !== undefined);
   observeNewest(unit, newestIds, newest.endedAtMs);
-  const onEvent = (event: { readonly id: EventId; readonly type: string }, nowMs: number): void => {
+  const onEvent = (event: WaitingEvent, nowMs: number): void => {
     if (work.enqueue(event, nowMs) && onWork) unit.afterCommit(() => onWork(unit.key));
   };
+  const idempotency = makeIdempotency(db, subjectKeys);
   const invoke = makeInvoke({
     unit,
     vertical,
@@ -137,7 +161,7 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
     events,
     denials,
     requireEntity,
-    idempotency: makeIdempotency(db, subjectKeys),
+    idempotency,
     subjectKeys,
     requests,
     settings,
@@ -146,22 +170,50 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
     readOnlySql,
   });
 
-  const work = makeWork({ unit, vertical, lanes: makeLanes(vertical), events, invoke });
-
-  let identity: { readonly tenantId: TenantId; readonly name: string } | null = null;
-  unit.onRollback(() => {
-    identity = null;
+  const lanes = makeLanes(vertical);
+  const deliveries = makeDeliveryStore(db);
+  const retentionStore = makeRetentionStore(db);
+  const housekeeping = makeHousekeeping({
+    unit,
+    vertical,
+    settings,
+    store: retentionStore,
+    pruned,
+    steps: makeSteps({
+      store: retentionStore,
+      pruned,
+      lanes,
+      removeDelivery: deliveries.remove,
+      clearAnswers: idempotency.clear,
+    }),
   });
-  const identify = (): { tenantId: TenantId; name: string } => {
-    identity ??=
-      db.get<{ tenantId: TenantId; name: string }>(
-        'SELECT tenant_id AS tenantId, name FROM _spine_scope WHERE singleton = 1',
-      ) ?? null;
-    if (!identity) throw unknownScope();
-    return { tenantId: identity.tenantId, name: identity.name };
-  };
+  const deadLetters = makeDeadLetters({ unit, lanes, store: deliveries, events });
+  const work = makeWork({ unit, vertical, lanes, store: deliveries, events, invoke, housekeeping });
 
-  return {
+  let known: ScopeRow | null = null;
+  const forgetRow = (): void => {
+    known = null;
+  };
+  unit.onRollback(forgetRow);
+  const row = (): ScopeRow | null => {
+    known ??=
+      db.get<ScopeRow>(
+        'SELECT tenant_id AS tenantId, name, latecomers FROM _spine_scope WHERE singleton = 1',
+      ) ?? null;
+    return known;
+  };
+  const requireRow = (): ScopeRow => {
+    const found = row();
+    if (!found) throw unknownScope();
+    return found;
+  };
+  const identify = (): { tenantId: TenantId; name: string } => {
+    const { tenantId, name } = requireRow();
+    return { tenantId, name };
+  };
+  const redact = makeRedact({ unit, vertical, subjectKeys, sql });
+
+  return closedWhileMarked(row, {
     provision: (input) => {
       const { tenantId, name } = parseInput('The scope', provisionInput, input);
       const existing = db.get<{ tenantId: TenantId }>(
@@ -177,6 +229,8 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
         name,
         unit.now(),
       );
+      // Its schedules and its housekeeping have never been looked at.
+      if (onWork) unit.afterCommit(() => onWork(unit.key));
       return 'provisioned';
     },
     identify,
@@ -191,30 +245,24 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
       permissions.proofs({ principal, permission, entity, nowMs: unit.now() }),
     history: (input) => events.history(parseInput('The query', historyInput, input)),
     cause: ({ event, sealed }) => {
-      requireEvent(events, event);
+      events.require(event);
       return events.cause(event, sealed);
     },
     effects: ({ event, sealed }) => {
-      requireEvent(events, event);
+      events.require(event);
       return events.effects(event, sealed);
     },
-    invocation: ({ invocation, sealed }) => {
-      const found = events.invocation(invocation, sealed);
-      if (!found)
-        throw new PlatformError('not_found', 'There is no such invocation in this scope.', {
-          reason: 'unknown_invocation',
-        });
-      return found;
-    },
+    invocation: ({ invocation, sealed }) => events.invocation(invocation, sealed),
     facets: (input) => facets(parseInput('The query', facetsInput, input), unit.now()),
-    work: () => {
+    work: (input) => {
       identify();
-      return work.work();
+      return work.work(input);
     },
+    retention: () => housekeeping.state(),
     settle: (input) => work.settle(input),
-    deadLetters: (input) => work.deadLetters(parseInput('The query', deadLettersInput, input)),
+    deadLetters: (input) => deadLetters.list(parseInput('The query', deadLettersInput, input)),
     retryDeadLetter: (input) => {
-      work.retryDeadLetter(input);
+      deadLetters.retry(input);
       if (onWork) unit.afterCommit(() => onWork(unit.key));
       return null;
     },
@@ -222,8 +270,20 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
     platformRequestHistory: (input) => requests.history(parseInput('The query', requestHistoryInput, input)),
     settlePlatformRequest: (input) => requests.settle(parseInput('The answer', settleInput, input)),
     provideKeys: ({ keys }) => subjectKeys.provide(keys),
-    redact: makeRedact({ unit, vertical, subjectKeys, sql }),
-    projectSettings: settings.projectSettings,
+    redact,
+    latecomers: () => {
+      const { tenantId, latecomers } = requireRow();
+      return { tenantId, mark: latecomers };
+    },
+    redactLatecomers: makeRedactLatecomers({
+      db,
+      redact: (receipt) => redact({ receipt }),
+      changed: forgetRow,
+    }),
+    projectSettings: (input) => {
+      requireRetentionSetting(vertical, input.settings);
+      return settings.projectSettings(input);
+    },
     projectEntitlements: settings.projectEntitlements,
     ...makeAttachmentMethods({
       vertical,
@@ -233,6 +293,7 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
       events,
       requireEntity,
       onEvent,
+      keptMs: rewindMs + DAY_MS,
     }),
     tables: () => listTables(db),
     table: (input) => readTable(db, parseInput('The query', tableInput, input)),
@@ -243,7 +304,7 @@ function openScope(vertical: Vertical, unit: UnitContext, { onWork }: ScopeUnitO
         ...row,
         appliedAt: toTimestamp(appliedAtMs),
       })),
-  };
+  } satisfies ScopeMethods);
 }
 
 /** A copy of another scope's is none of this one. Restoring takes a scope of the same tenant, which `identify` tells. */
@@ -262,10 +323,6 @@ function admitScope(staged: SqlDatabase): void {
 function observeNewest(unit: UnitContext, ids: readonly string[], endedAtMs: number): void {
   const lastMs = Math.max(endedAtMs, ...ids.map(timeOfId));
   if (lastMs > 0) unit.newId.observe(firstIdAt(ID_PREFIXES.event, lastMs + 1));
-}
-
-function requireEvent(events: EventStore, id: string): void {
-  if (!events.exists(id)) throw new PlatformError('not_found', 'There is no such event in this scope.');
 }
 
 function unknownScope(): PlatformError {

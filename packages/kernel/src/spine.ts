@@ -2,9 +2,11 @@
 import type { MigrationSet } from '@freehold/store';
 import { attachmentsMigration } from './attachments/schema.ts';
 import { deliveriesMigration } from './deliveries/schema.ts';
-import { eventsByTypeMigration } from './events/schema.ts';
+import { eventHopsMigration, eventsByTypeMigration } from './events/schema.ts';
 import { parentsMigration } from './permissions/parents.ts';
 import { platformRequestsMigration } from './platform-requests/schema.ts';
+import { retentionMigration } from './retention/schema.ts';
+import { latecomersMigration } from './sealing/latecomers.ts';
 import { sealingMigration } from './sealing/schema.ts';
 import { settingsMigration } from './settings/schema.ts';
 
@@ -78,5 +80,8 @@ CREATE INDEX _spine_grants_wide ON _spine_grants (subject, permission) WHERE ent
     settingsMigration,
     sealingMigration,
     attachmentsMigration,
+    latecomersMigration,
+    eventHopsMigration,
+    retentionMigration,
   ],
 };

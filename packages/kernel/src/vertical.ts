@@ -18,6 +18,7 @@ import type { z } from 'zod';
 import type { Executor, Schedule, Subscription } from './deliveries/declarations.ts';
 import { requireListeners } from './deliveries/lanes.ts';
 import type { Proof } from './permissions/permissions.ts';
+import { type RetentionPolicy, requireRetention } from './retention/policy.ts';
 
 /** Something that happened, to be remembered for good. */
 export interface NewEvent {
@@ -183,6 +184,14 @@ export interface Vertical {
   /** What happens at its time, by the schedule's name. */
   readonly schedules?: Readonly<Record<string, Schedule>>;
   /**
+   * Of how many deliveries a chain may consist, in which each sets off the event of the next; the event at its end is a
+   * dead letter at once. Default 16, at most 1,000. A vertical that works through a long list by an event for each
+   * part of it needs more.
+   */
+  readonly chainMax?: number;
+  /** How long its scopes keep what happened. Default: for good. */
+  readonly retention?: RetentionPolicy;
+  /**
    * Removes what the vertical's own tables hold of a person who is erased, in the transaction that redacts the events.
    * What is sealed is unreadable already; this is for what is not, and it does not reach older copies.
    */
@@ -210,5 +219,6 @@ export function defineVertical(vertical: Vertical): Vertical {
     }
   }
   requireListeners(vertical, vertical.operations, vertical.manifest);
+  requireRetention(vertical.retention);
   return vertical;
 }

@@ -6,7 +6,13 @@ import type { ActorId, AttachmentMeta } from '@freehold/contracts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { makeNodeBlobStore } from '../../engine-node/src/blob-store.ts';
-import { type Attachments, defineVertical, makeAttachments } from '../src/index.ts';
+import {
+  type Attachments,
+  type AttachmentsOptions,
+  defineVertical,
+  makeAttachments,
+  makeDeliveryRunner,
+} from '../src/index.ts';
 import { guest, openShop, owner, packer, scopeId, shop } from './shop.ts';
 
 const DAY_MS = 86_400_000;
@@ -21,8 +27,12 @@ const entity = { type: 'box', id: 'box_1' };
 const meta: AttachmentMeta = { entity, filename: 'label.pdf', mediaType: 'application/pdf' };
 const scope = scopeId as never;
 
-async function openWithBlobs(bytesMax = 1_000) {
-  const opened = await openShop({ vertical });
+async function openWithBlobs(
+  bytesMax = 1_000,
+  more: Parameters<typeof openShop>[0] & Pick<AttachmentsOptions, 'oldestCopyMs'> = {},
+) {
+  const { oldestCopyMs, ...options } = more;
+  const opened = await openShop({ vertical, ...options });
   const blobs = (id: string) =>
     makeNodeBlobStore({ dataDirectory: opened.dataDirectory, scopeId: id, now: () => opened.clock.ms });
   const attachments: Attachments = makeAttachments({
@@ -30,6 +40,7 @@ async function openWithBlobs(bytesMax = 1_000) {
     blobs,
     now: () => opened.clock.ms,
     bytesMax,
+    ...(oldestCopyMs ? { oldestCopyMs } : {}),
   });
   const files = () =>
     readdirSync(opened.dataDirectory, { recursive: true, withFileTypes: true })
@@ -228,4 +239,103 @@ test('those of a record are listed in order, and a record has 200 at most', asyn
 test('a vertical that guards attachments by an undeclared permission fails at start', () => {
   const entities = { box: { attachments: { read: 'box.read', write: 'box.scribble' } }, bill: {} };
   expect(() => defineVertical({ ...shop, manifest: { ...shop.manifest, entities } })).toThrow('box.scribble');
+});
+
+test('bytes are kept for as long as the engine goes back in time, and a day', async () => {
+  await using opened = await openWithBlobs(1_000, { rewindMs: 30 * DAY_MS });
+  const { id } = await opened.add('old');
+  opened.clock.ms += DAY_MS;
+  await opened.attachments.remove(scope, owner, id);
+  opened.clock.ms += 31 * DAY_MS - 1;
+  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 0, kept: 1 });
+  opened.clock.ms += 1;
+  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 1, kept: 0 });
+});
+
+test('bytes that a copy could bring back are kept for as long as there is the copy', async () => {
+  let oldestMs: number | null = Date.UTC(2026, 0, 2);
+  await using opened = await openWithBlobs(1_000, { oldestCopyMs: async () => oldestMs });
+  const before = await opened.add('removed before the copy');
+  const after = await opened.add('removed after the copy');
+  await opened.attachments.remove(scope, owner, before.id);
+  opened.clock.ms += 2 * DAY_MS;
+  await opened.attachments.remove(scope, owner, after.id);
+  opened.clock.ms += 400 * DAY_MS;
+  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 1, kept: 1 });
+  oldestMs = null;
+  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 1, kept: 0 });
+});
+
+test('bytes that are sent anew while they are being swept never leave a record of nothing', async () => {
+  await using opened = await openWithBlobs();
+  await opened.blobs(scopeId).put(streamOf('twice'), { bytesMax: 100 });
+  opened.clock.ms += 2 * DAY_MS;
+  // The scope has been asked, and the bytes are still there: the moment in which they come once more.
+  const digest = digestOf('twice');
+  expect(await opened.scope.heldBlobs({ digests: [digest] })).toEqual([]);
+  await expect(opened.add('twice')).rejects.toMatchObject({
+    code: 'unavailable',
+    reason: 'blob_leaving',
+    headers: { 'retry-after': '600' },
+  });
+  expect((await opened.scope.history({ entity, limit: 5 })).items).toEqual([]);
+  await opened.blobs(scopeId).delete(digest);
+  opened.clock.ms += 600_000;
+  const { id } = await opened.add('twice');
+  const { body } = await opened.attachments.open(scope, owner, id);
+  expect((await read(body)).toString()).toBe('twice');
+});
+
+test('a sweep that takes too long removes nothing on an old answer', async () => {
+  await using opened = await openWithBlobs();
+  for (const text of ['a', 'b', 'c']) await opened.blobs(scopeId).put(streamOf(text), { bytesMax: 100 });
+  opened.clock.ms += 2 * DAY_MS;
+  const slow: Attachments = makeAttachments({
+    scope: (id) => opened.host.scope(id),
+    now: () => opened.clock.ms,
+    blobs: (id) => ({
+      ...opened.blobs(id),
+      delete: async (digest) => {
+        await opened.blobs(id).delete(digest);
+        opened.clock.ms += 299_999;
+      },
+    }),
+  });
+  expect(await slow.sweep(scope)).toEqual({ deleted: 2, kept: 1 });
+  expect(await slow.sweep(scope)).toEqual({ deleted: 1, kept: 0 });
+});
+
+test('the runner has a scope swept once a day, also one that never had a subscriber', async () => {
+  await using opened = await openWithBlobs();
+  const timers = new Set<{ readonly atMs: number; readonly task: () => void }>();
+  const runner = makeDeliveryRunner({
+    vertical,
+    scope: (id) => opened.host.scope(id),
+    attachments: opened.attachments,
+    now: () => opened.clock.ms,
+    after: (ms, task) => {
+      const timer = { atMs: opened.clock.ms + ms, task };
+      timers.add(timer);
+      if (ms === 0) setImmediate(() => timers.delete(timer) && task());
+      return () => void timers.delete(timer);
+    },
+    onIncident: (error) => {
+      throw error;
+    },
+  });
+  const { id } = await opened.add('old');
+  await opened.attachments.remove(scope, owner, id);
+  await runner.resume([scopeId]);
+  await runner.idle();
+  const startMs = opened.clock.ms;
+  while (opened.files().length > 0 && opened.clock.ms < startMs + 20 * DAY_MS) {
+    const [timer] = timers;
+    opened.clock.ms = Math.max(opened.clock.ms, timer?.atMs ?? Number.POSITIVE_INFINITY);
+    if (timer) timers.delete(timer);
+    timer?.task();
+    await runner.idle();
+  }
+  expect(opened.clock.ms - startMs).toBeGreaterThanOrEqual(8 * DAY_MS);
+  expect(opened.clock.ms - startMs).toBeLessThan(10 * DAY_MS);
+  await runner.stop();
 });

@@ -28,7 +28,8 @@ async function openWith(noted: readonly Noted[]) {
   }
   const db = new DatabaseSync(join(dataDirectory, 'scope-shop', `${scopeId}.sqlite`));
   const insert = db.prepare(
-    `INSERT INTO _spine_events VALUES (?, ?, 1, ?, 'x', ?, ?, 'inv_x', NULL, '{}', 'none', NULL, NULL, ?)`,
+    `INSERT INTO _spine_events (id, type, version, entity_type, entity_id, actor, operation, invocation, proof, pii_class, at)
+     VALUES (?, ?, 1, ?, 'x', ?, ?, 'inv_x', '{}', 'none', ?)`,
   );
   db.exec('BEGIN');
   [...noted]

@@ -1,7 +1,10 @@
 /** Records that lie in records, and actors that are no people. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { ActorId, EntityRef, PrincipalId } from '@freehold/contracts';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import {
   defineOperations,
@@ -242,4 +245,22 @@ test('a service that names an undeclared permission fails at start', () => {
   expect(() => defineVertical({ ...archive, manifest: { ...archive.manifest, services } })).toThrow(
     'box.explode',
   );
+});
+
+test('a record is not reached through a parent of a type that the manifest no longer gives it', async () => {
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-kernel-'));
+  onTestFinished(() => rmSync(dataDirectory, { recursive: true }));
+  const box = { type: 'box', id: 'b' };
+  const shelf = { type: 'shelf', id: 's' };
+  {
+    await using shop = await openShop({ vertical: archive, dataDirectory });
+    await shop.run(owner, 'thing/put', { thing: box, into: shelf });
+    await shop.run(owner, 'thing/share', { thing: shelf, with: guest });
+    await shop.run(guest, 'thing/read', box);
+  }
+  const entities = { ...archive.manifest.entities, box: { parent: 'room' } };
+  const moved = defineVertical({ ...archive, manifest: { ...archive.manifest, entities } });
+  await using shop = await openShop({ vertical: moved, dataDirectory });
+  await expect(shop.run(guest, 'thing/read', box)).rejects.toMatchObject({ code: 'permission_denied' });
+  expect((await shop.run(guest, 'thing/list', { type: 'box' })).output).toEqual([]);
 });

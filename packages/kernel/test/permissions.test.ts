@@ -176,3 +176,15 @@ test('setting roles keeps to what the giver holds, and taking the last takes the
   expect((await shop.scope.holdings({ principal: guest })).roles).toEqual([]);
   await expect(shop.run(guest, 'box/read', { box })).rejects.toMatchObject({ code: 'permission_denied' });
 });
+
+test('holdings tell, when asked, which permissions somebody was given on single records', async () => {
+  await using shop = await openShop();
+  const box = await pack(shop);
+  const holdings = () => shop.scope.holdings({ principal: stranger, records: true });
+  expect(await holdings()).toEqual({ roles: [], permissions: [], recordPermissions: [] });
+  await shop.run(owner, 'box/share', { box, with: stranger, until: shop.clock.ms + 1_000 });
+  expect(await holdings()).toEqual({ roles: [], permissions: [], recordPermissions: ['box.read'] });
+  expect(await shop.scope.holdings({ principal: stranger })).not.toHaveProperty('recordPermissions');
+  shop.clock.ms += 1_000;
+  expect(await holdings()).toMatchObject({ recordPermissions: [] });
+});

@@ -4,13 +4,16 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ATTACHMENT_SQL } from '../src/attachments/store.ts';
 import { DELIVERY_SQL } from '../src/deliveries/store.ts';
-import { DENIAL_SQL } from '../src/denials/store.ts';
+import { DENIAL_SQL, NEWEST_DENIAL_SQL } from '../src/denials/store.ts';
 import { FACET_SQL } from '../src/events/facets.ts';
-import { EVENT_SQL } from '../src/events/store.ts';
+import { EVENT_SQL, NEWEST_EVENT_SQL } from '../src/events/store.ts';
 import { IDEMPOTENCY_SQL } from '../src/idempotency/idempotency.ts';
 import { PARENT_SQL } from '../src/permissions/parents.ts';
 import { PERMISSION_SQL } from '../src/permissions/store.ts';
-import { REQUEST_SQL } from '../src/platform-requests/store.ts';
+import { COUNT_PENDING_SQL, NEWEST_REQUEST_SQL, REQUEST_SQL } from '../src/platform-requests/store.ts';
+import { PRUNED_SQL } from '../src/retention/pruned.ts';
+import { RETENTION_SQL } from '../src/retention/store.ts';
+import { REDACT_SQL } from '../src/sealing/redact.ts';
 import { openShop, scopeId } from './shop.ts';
 
 let shop: Awaited<ReturnType<typeof openShop>>;
@@ -41,6 +44,8 @@ const searches = Object.entries({
   ...prefixed('permissions', PERMISSION_SQL),
   ...prefixed('parents', PARENT_SQL),
   ...prefixed('idempotency', IDEMPOTENCY_SQL),
+  ...prefixed('retention', RETENTION_SQL),
+  ...prefixed('pruned', PRUNED_SQL),
   ...prefixed('denials', { ...denialSearches, list }),
 });
 
@@ -76,6 +81,25 @@ test.each([
   ['expired keys', IDEMPOTENCY_SQL.expired, 'COVERING INDEX _spine_idempotency_at (at<?)'],
 ])('%s: every condition narrows the search', (_name, sql, part) => {
   expect(planOf(sql)).toContain(part);
+});
+
+test.each([
+  ['the newest event', NEWEST_EVENT_SQL.event],
+  ['the newest invocation', NEWEST_EVENT_SQL.invocation],
+  ['the newest denial', NEWEST_DENIAL_SQL],
+  ['the newest request to the platform', NEWEST_REQUEST_SQL],
+])('%s is the first row along the key, backwards', (_name, sql) => {
+  expect(planOf(sql)).toMatch(/^SCAN \w+$/);
+  expect(sql).toMatch(/ ORDER BY id DESC LIMIT 1$/);
+});
+
+test('the events of a person are found by an index when the person is erased', () => {
+  expect(planOf(REDACT_SQL)).toBe('SEARCH _spine_events USING INDEX _spine_events_subject (subject=?)');
+});
+
+test('requests that wait are counted along an index, and no further than the bound', () => {
+  expect(planOf(COUNT_PENDING_SQL)).toContain('COVERING INDEX _spine_platform_requests_status (status=?)');
+  expect(COUNT_PENDING_SQL).toContain('LIMIT ?');
 });
 
 test.each([

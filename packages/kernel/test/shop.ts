@@ -214,6 +214,7 @@ export async function openShop(
     vertical?: Vertical;
     dataDirectory?: string;
     onWork?: (scopeId: string) => void;
+    rewindMs?: number;
     /** Secrets of the vault; without them there is none. */
     sealKeys?: readonly string[];
   } = {},
@@ -232,7 +233,10 @@ export async function openShop(
       ? { vault: makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true })) }
       : {}),
     engine,
-    unit: makeScopeUnit(options.vertical ?? shop, options.onWork ? { onWork: options.onWork } : {}),
+    unit: makeScopeUnit(options.vertical ?? shop, {
+      ...(options.onWork ? { onWork: options.onWork } : {}),
+      ...(options.rewindMs === undefined ? {} : { rewindMs: options.rewindMs }),
+    }),
   });
   const scope = host.scope(scopeId);
   try {

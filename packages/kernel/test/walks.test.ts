@@ -30,7 +30,8 @@ const eventId = (n: string | number) => `evt_${String(n).padStart(26, '0')}` as 
 /** Numbered events; `cause` is SQL over the number `n`. */
 const events = (count: number, cause: string) => `
   WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ${count})
-  INSERT INTO _spine_events SELECT 'evt_' || printf('%026d', n), 'box.moved', 1, 'box', 'b', '${owner}', 'box/pack', 'inv_x',
+  INSERT INTO _spine_events (id, type, version, entity_type, entity_id, actor, operation, invocation, cause, proof,
+    pii_class, subject, payload, at) SELECT 'evt_' || printf('%026d', n), 'box.moved', 1, 'box', 'b', '${owner}', 'box/pack', 'inv_x',
     ${cause}, '{}', 'none', NULL, NULL, 0 FROM number;
   INSERT INTO _spine_invocations VALUES ('inv_x', 'box/pack', '${owner}', NULL, NULL, NULL, 0, 1, 'done')`;
 const before = `CASE n WHEN 1 THEN NULL ELSE 'evt_' || printf('%026d', n - 1) END`;

@@ -6,7 +6,15 @@
  * those were synchronised, the pages of the checkpoint that followed). What SQLite synchronised before is taken to be
  * safe: a disk that lies about that is no part of this model, and neither are lost directory entries and bit rot.
  */
-import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Random } from '../random.ts';
 
@@ -24,9 +32,22 @@ export function filesBefore(path: string): FilesBefore {
   return { path, database: read(path), log: read(`${path}-wal`) };
 }
 
-/** Copies a data directory as a process leaves it behind. The shared memory of SQLite's log is rebuilt by whoever opens it. */
-export function copyDirectory(from: string, to: string): void {
-  cpSync(from, to, { recursive: true, filter: (path) => !path.endsWith('-shm') });
+/**
+ * Copies a data directory as a process leaves it behind. The shared memory of SQLite's log is rebuilt by whoever opens
+ * it. What never changes once it is there need not be copied, which is most of what a long run gathers.
+ */
+export function copyDirectory(
+  from: string,
+  to: string,
+  isFinal: (path: string) => boolean = () => false,
+): void {
+  mkdirSync(to, { recursive: true });
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) copyDirectory(source, target, isFinal);
+    else if (isFinal(source)) linkSync(source, target);
+    else if (!source.endsWith('-shm')) copyFileSync(source, target);
+  }
 }
 
 /**

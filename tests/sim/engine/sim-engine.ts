@@ -57,6 +57,11 @@ export function openSimEngine(options: SimEngineOptions): EngineUnderTest {
   const { tamper = (database) => database } = options;
   const open = new Map<string, OpenUnit>();
   let isClosed = false;
+  let stages = 0;
+  const stageDirectory = join(dataDirectory, 'staged');
+  // What a crash left there was never in place.
+  rmSync(stageDirectory, { recursive: true, force: true });
+  mkdirSync(stageDirectory, { recursive: true });
 
   const pathOf = (kind: string, key: string) => join(dataDirectory, kind, `${key}.sqlite`);
 
@@ -137,8 +142,12 @@ export function openSimEngine(options: SimEngineOptions): EngineUnderTest {
         definition,
         key,
         path: pathOf(definition.kind, key),
-        directory: join(dataDirectory, 'copies', definition.kind, key),
+        directory: join(dataDirectory, COPIES, definition.kind, key),
         now,
+        newStage: () => {
+          stages += 1;
+          return join(stageDirectory, `${stages}.sqlite`);
+        },
         turn: (label) => new Promise((resolve) => schedule(`${label} ${key.slice(-4)}`, resolve)),
         quiesce: () => {
           const path = pathOf(definition.kind, key);
@@ -163,6 +172,15 @@ export function openSimEngine(options: SimEngineOptions): EngineUnderTest {
   };
 }
 
+/** How many copies of a unit are kept: more than anybody who rewinds one remembers. */
+const COPIES_KEPT = 40;
+const COPIES = 'copies';
+
+/** Whether a file of an engine's data directory never changes once it is there. */
+export function isSimCopy(dataDirectory: string, path: string): boolean {
+  return path.startsWith(join(dataDirectory, COPIES, '/'));
+}
+
 interface CopyRecord {
   readonly bookmark: string;
   readonly atMs: number;
@@ -176,10 +194,12 @@ function makeSimTools<M extends UnitMethods>(parts: {
   /** Where its copies are. */
   readonly directory: string;
   readonly now: () => number;
+  /** Where a copy is judged before it takes the unit's place: another file each time, for several may be under way. */
+  readonly newStage: () => string;
   readonly turn: (label: string) => Promise<void>;
   readonly quiesce: () => void;
 }): UnitTools {
-  const { definition, key, path, directory, now, turn, quiesce } = parts;
+  const { definition, key, path, directory, now, newStage, turn, quiesce } = parts;
   const copyPath = (bookmark: string) => join(directory, `${bookmark}.sqlite`);
 
   const begin = async (label: string): Promise<void> => {
@@ -188,11 +208,6 @@ function makeSimTools<M extends UnitMethods>(parts: {
     quiesce();
     // A crash left a log behind, and nobody has opened the unit since.
     if (existsSync(`${path}-wal`)) openNodeDatabase(path).close();
-  };
-  /** Where a copy is judged before it takes the unit's place; free of what a crash left there. */
-  const freshStage = (): string => {
-    for (const end of ['', '-wal', '-shm']) rmSync(`${path}.staged${end}`, { force: true });
-    return `${path}.staged`;
   };
   const kept = (): CopyRecord[] =>
     existsSync(directory)
@@ -205,18 +220,23 @@ function makeSimTools<M extends UnitMethods>(parts: {
   /** Keeps what the unit has now, and names it. The file is closed, so that it is all there is. */
   const keep = (): CopyRecord => {
     mkdirSync(directory, { recursive: true });
-    const last = Number(kept().at(-1)?.bookmark.slice(1) ?? 0);
+    const before = kept();
+    const last = Number(before.at(-1)?.bookmark.slice(1) ?? 0);
+    for (const { bookmark } of before.slice(0, -COPIES_KEPT)) {
+      rmSync(join(directory, `${bookmark}.json`));
+      rmSync(copyPath(bookmark));
+    }
     const record = { bookmark: `b${String(last + 1).padStart(8, '0')}`, atMs: now() };
     copyFileSync(path, copyPath(record.bookmark));
     writeFileSync(join(directory, `${record.bookmark}.json`), JSON.stringify(record));
     return record;
   };
 
-  /** Judges a file, and puts it in place. */
-  const install = (staged: string, admit: Admit | undefined): void => {
+  /** Judges a staged file, while calls go on. */
+  const judge = (file: string, admit: Admit | undefined): void => {
     let database: NodeDatabase;
     try {
-      database = openNodeDatabase(staged);
+      database = openNodeDatabase(file);
     } catch (cause) {
       throw damaged(cause);
     }
@@ -231,7 +251,14 @@ function makeSimTools<M extends UnitMethods>(parts: {
     } finally {
       database.close();
     }
-    renameSync(staged, path);
+  };
+
+  /** Puts it in the unit's place, between two calls. Answers what leads back. */
+  const takePlace = async (file: string): Promise<CopyRecord> => {
+    await begin('take place');
+    const undo = keep();
+    renameSync(file, path);
+    return undo;
   };
 
   const unsupported = (): never => {
@@ -249,11 +276,11 @@ function makeSimTools<M extends UnitMethods>(parts: {
       if (format !== 'sqlite') unsupported();
       const bytes = await bytesOf(body);
       await begin('restore');
-      const staged = freshStage();
-      writeFileSync(staged, bytes);
-      const undo = keep();
-      install(staged, admit);
-      return { tables: 0, rows: 0, undo: undo.bookmark };
+      const file = newStage();
+      writeFileSync(file, bytes);
+      judge(file, admit);
+      const { bookmark: undo } = await takePlace(file);
+      return { tables: 0, rows: 0, undo };
     },
     bookmarks: async ({ limit }) => {
       await begin('bookmarks');
@@ -270,11 +297,11 @@ function makeSimTools<M extends UnitMethods>(parts: {
           : records.findLast(({ atMs }) => atMs <= target.atMs);
       if (!record)
         throw new PlatformError('not_found', 'There is no such bookmark.', { reason: 'unknown_bookmark' });
-      const staged = freshStage();
-      copyFileSync(copyPath(record.bookmark), staged);
-      const undo = keep();
-      install(staged, admit);
-      return { ...record, undo: undo.bookmark };
+      const file = newStage();
+      copyFileSync(copyPath(record.bookmark), file);
+      judge(file, admit);
+      const { bookmark: undo } = await takePlace(file);
+      return { ...record, undo };
     },
     remove: async () => {
       await turn('remove');

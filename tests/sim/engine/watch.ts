@@ -184,7 +184,7 @@ export function watchEngine(parts: WatchParts): WatchedEngine {
       } catch (error) {
         judge.requireSound();
         // Whoever looks at the run must not take a mistake of the model for one of the platform.
-        judge.fail('outcome', `the model itself failed at ${name}: ${(error as Error).stack}`);
+        judge.fail('followed', `the model itself failed at ${name}: ${(error as Error).stack}`);
       }
     };
     const dieIfDead = (): void => {

@@ -134,6 +134,9 @@ export const EXECUTORS: Readonly<Record<string, LedgerExecutor>> = {
   mirror: { on: ['money.debited', 'person.noted'], attemptsMax: 4, timeoutMs: 60_000, as: 'biller' },
 };
 
+/** So few deliveries may follow one another, that a run comes to the end of a chain. */
+export const CHAIN_MAX = 4;
+
 export interface LedgerSchedule {
   readonly cron: string;
   /** The same as the expression says, for the model: so often, so long after a multiple of that. */
@@ -215,6 +218,7 @@ export function makeLedger(outside: Outside): Vertical {
       ...executor,
       run: (event: EventRecord, tools: ExecutorTools) => outside.deliver(name, event, tools),
     })),
+    chainMax: CHAIN_MAX,
     schedules: mapValues(SCHEDULES, ({ cron, operation, as, input }) => ({ cron, operation, as, input })),
     onShred: ({ sql }, person) => sql.run('DELETE FROM people WHERE person = ?', person),
   });

@@ -3,7 +3,7 @@
  * waits without one until the call is over, and is then held against what the call recorded.
  */
 import type { EntityRef, ProblemCode } from '@freehold/contracts';
-import { BANK, ENTITIES, EXECUTORS, OPERATIONS, SUBSCRIPTIONS } from '../ledger/ledger.ts';
+import { BANK, CHAIN_MAX, ENTITIES, EXECUTORS, OPERATIONS, SUBSCRIPTIONS } from '../ledger/ledger.ts';
 import type { LedgerInput, Said, Step } from '../ledger/steps.ts';
 import { grantKey, heldUntil, liveGrant, prove, reach } from './permissions.ts';
 import {
@@ -95,6 +95,8 @@ export function makeCallWorld(parts: Pick<CallWorld, 'state' | 'nowMs' | 'keys'>
 
 interface Invocation {
   readonly principal: string;
+  /** How many deliveries led to it. */
+  hops: number;
   refusal: { readonly failure: ModelFailure; readonly denial: DenialRow } | null;
   keysNeeded: boolean;
   readonly subjects: Set<string>;
@@ -150,6 +152,7 @@ export function invoke(
 ): () => unknown {
   const invocation: Invocation = {
     principal: request.principal,
+    hops: 0,
     refusal: null,
     keysNeeded: false,
     subjects: new Set(),
@@ -169,7 +172,11 @@ function perform(world: CallWorld, request: ModelRequest, invocation: Invocation
   const { operation: name, principal, idempotencyKey, ifMatch, cause = null } = request;
   const declared = OPERATIONS[name];
   if (!declared) throw new ModelFailure('not_found', 'unknown_operation');
-  if (cause !== null && !eventOf(world, cause)) throw new ModelFailure('not_found', 'unknown_cause');
+  if (cause !== null) {
+    const event = eventOf(world, cause);
+    if (!event) throw new ModelFailure('not_found', 'unknown_cause');
+    invocation.hops = event.hops + 1;
+  }
   if (!isLedgerInput(request.input)) throw new ModelFailure('validation_failed');
   const { input } = request;
   const entity = entityOf(name, input);
@@ -462,6 +469,7 @@ function emit(
     operation: frame.operation,
     invocation: frame.self,
     cause: frame.cause,
+    hops: frame.invocation.hops,
     proof: frame.proof,
     piiClass: person === null ? 'none' : 'direct',
     subject: person,
@@ -469,8 +477,11 @@ function emit(
     clear: person === null ? null : text,
     at: world.nowMs,
   });
-  for (const subscriber of listenersOf(type))
-    enqueue(world.state, { subscriber, type, event: id }, world.nowMs);
+  for (const subscriber of listenersOf(type)) {
+    const delivery = { subscriber, type, event: id };
+    if (frame.invocation.hops < CHAIN_MAX) enqueue(world.state, delivery, world.nowMs);
+    else endChain(world.state, delivery, world.nowMs);
+  }
   frame.lastEvent = id;
 }
 
@@ -483,6 +494,21 @@ export function enqueue(
   const key = `${delivery.subscriber} ${delivery.type} ${delivery.event}`;
   if (state.deliveries.has(key)) return;
   state.deliveries.set(key, { ...delivery, attempts: 0, claim: 0, nextAt: nowMs, firstAt: null });
+}
+
+/** What too many deliveries led to is brought to nobody. */
+function endChain(
+  { dead }: ScopeState,
+  delivery: { readonly subscriber: string; readonly type: string; readonly event: string },
+  nowMs: number,
+): void {
+  dead.set(`${delivery.event} ${delivery.subscriber}`, {
+    ...delivery,
+    attempts: 0,
+    firstAt: nowMs,
+    lastAt: nowMs,
+    code: 'conflict',
+  });
 }
 
 function move(

@@ -18,9 +18,13 @@ const WALK_MAX = 500;
 
 export const READS: Reads = {
   identify: ({ state }) => {
-    const found = state.scope.get('scope');
-    if (!found) throw unknownScope();
-    return found;
+    const { tenantId, name } = requireScope(state);
+    return { tenantId, name };
+  },
+
+  latecomers: ({ state }) => {
+    const { tenantId, mark } = requireScope(state);
+    return { tenantId, mark };
   },
 
   history: (
@@ -237,6 +241,12 @@ export function requireEvent({ state }: ReadWorld, id: string): EventRow {
   return row;
 }
 
+export function requireScope(state: ScopeState) {
+  const found = state.scope.get('scope');
+  if (!found) throw unknownScope();
+  return found;
+}
+
 export function unknownScope(): ModelFailure {
   return new ModelFailure('not_found', 'unknown_scope');
 }
@@ -252,7 +262,7 @@ export function proofOf(
 function records({ state, keys }: ReadWorld, rows: readonly EventRow[], sealed = false): unknown[] {
   if (!sealed && rows.some(({ subject }) => subject !== null && !keys.has(subject))) throw keysNeeded();
   return rows.map((row) => {
-    const { entityType, entityId, proof: _proof, payload, at, ...rest } = row;
+    const { entityType, entityId, hops: _hops, proof: _proof, payload, at, ...rest } = row;
     return {
       ...rest,
       entity: { type: entityType, id: entityId },

@@ -12,7 +12,7 @@ import {
   nothingRecorded,
   whole,
 } from './calls.ts';
-import { comparable, proofOf, READS, requestRecord, unknownScope } from './reads.ts';
+import { comparable, proofOf, READS, requestRecord, requireScope, unknownScope } from './reads.ts';
 import { assignRole, projectRoles, revokeRole, setRoles } from './roles.ts';
 import { requireNothingNew, settle } from './settle.ts';
 import { makeShadow, type Shadow, type ShadowParts } from './shadow.ts';
@@ -25,14 +25,16 @@ import {
   sealedDifference,
 } from './state.ts';
 import type { Contents } from './tables.ts';
-import { retryDeadLetter, settleDelivery, work } from './work.ts';
+import { retryDeadLetter, settleDelivery, type WorkMemory, work } from './work.ts';
 
 export interface ScopeShadow extends Shadow {
   readonly state: ScopeState;
   /** Whoever asked for it was told that this person was erased. */
   erased(person: string): void;
   readonly erasedPersons: ReadonlySet<string>;
-  /** Nobody who was erased is back. While an older state is on its way, that is not settled yet. */
+  /** An older state came back and answers nobody, because the vault was not asked since. */
+  readonly isMarked: boolean;
+  /** Nobody who was erased is back. While an older state is on its way, or is marked, that is not settled yet. */
   requireErased(): void;
 }
 
@@ -54,10 +56,14 @@ interface Receipt {
   readonly shreddedAt: string;
 }
 
+/** What is answered before the vault was asked. */
+const WHILE_MARKED: readonly string[] = ['latecomers', 'redactLatecomers', 'provideKeys', 'provision'];
+
 export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
   const { unit, judge, now, keyOf, wasDone } = parts;
   const state = makeScopeState();
   const keys = new Map<string, 'key' | 'erased'>();
+  const memory: WorkMemory = { firstLane: 0 };
   const erasedPersons = new Set<string>();
   // What the vertical's first migration puts there.
   state.accounts.set(BANK, { id: BANK, balance: 0 });
@@ -66,12 +72,12 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
   state.accounts.delete(BANK);
   state.tables.commit();
 
-  const requireScope = (): void => {
-    if (!state.scope.has('scope')) throw unknownScope();
-  };
+  const isMarked = (): boolean => state.scope.get('scope')?.mark != null;
 
   /** What a method does. Answers what makes its answer, once all ids are known. */
   const perform = (world: CallWorld, { method, input }: WatchedCall): (() => unknown) => {
+    if (isMarked() && !WHILE_MARKED.includes(method))
+      throw new ModelFailure('unavailable', 'erasures_unseen');
     const read = READS[method];
     if (read) {
       const value = read({ state, nowMs: world.nowMs, keys }, input as never);
@@ -82,19 +88,19 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
         const { tenantId, name } = input as { tenantId: string; name: string };
         const existing = state.scope.get('scope');
         if (existing && existing.tenantId !== tenantId) throw unknownScope();
-        if (!existing) state.scope.set('scope', { tenantId, name });
+        if (!existing) state.scope.set('scope', { tenantId, name, mark: null });
         return () => (existing ? 'unchanged' : 'provisioned');
       }
       case 'invoke':
-        requireScope();
+        requireScope(state);
         return invoke(world, input as ModelRequest, (denial) => world.recorded.denials.push(denial));
       case 'work':
-        requireScope();
-        return whole(world, () => work(world));
+        requireScope(state);
+        return whole(world, () => work(world, memory));
       case 'settle': {
         const given = input as Parameters<typeof settleDelivery>[1];
         const answer = settleDelivery(world, given);
-        if (answer.settled && !given.error && !wasDone(given.subscriber, given.event))
+        if (answer.settled && !given.error && !given.handedBack && !wasDone(given.subscriber, given.event))
           judge.fail('deliveries', `${given.subscriber} is rid of ${given.event}, and nobody has done it`);
         return () => answer;
       }
@@ -120,7 +126,8 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
         const provided = input as { keys: Record<string, { key: string } | { shredded: Receipt }> };
         for (const [person, found] of Object.entries(provided.keys)) {
           // What comes late must not bring back what was destroyed in the meantime.
-          if (keys.get(person) !== 'erased') keys.set(person, 'key' in found ? 'key' : 'erased');
+          const isErased = keys.get(person) === 'erased' || state.shredded.has(person);
+          keys.set(person, 'key' in found && !isErased ? 'key' : 'erased');
         }
         return always(null);
       }
@@ -128,6 +135,17 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
         const { receipt } = input as { receipt: Receipt };
         keys.set(receipt.subject, 'erased');
         redact(state, receipt);
+        return always(null);
+      }
+      case 'redactLatecomers': {
+        const { mark, receipts } = input as { mark: string; receipts: readonly Receipt[] };
+        const row = requireScope(state);
+        if (row.mark !== mark) return always(null);
+        for (const receipt of receipts.filter(({ subject }) => !state.shredded.has(subject))) {
+          keys.set(receipt.subject, 'erased');
+          redact(state, receipt);
+        }
+        state.scope.set('scope', { ...row, mark: null });
         return always(null);
       }
       case 'settlePlatformRequest':
@@ -196,6 +214,7 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
     difference: differs,
     forget: () => {
       keys.clear();
+      memory.firstLane = 0;
       if (state.accounts.size === 0) state.tables.load(fresh);
     },
     admitted: (db, contents) => {
@@ -204,7 +223,8 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
           'SELECT subject, key_digest AS keyDigest, shredded_at AS shreddedAt FROM _spine_shredded',
         )
         .map((row) => ({ ...row }));
-      return redacted(contents, receipts);
+      const row = db.get<{ mark: string | null }>('SELECT latecomers AS mark FROM _spine_scope');
+      return admitted(contents, receipts, row?.mark ?? 'a mark');
     },
   });
 
@@ -219,7 +239,11 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
     state,
     erased: (person) => void erasedPersons.add(person),
     erasedPersons,
+    get isMarked() {
+      return isMarked();
+    },
     requireErased: () => {
+      if (isMarked()) return;
       const back = [...erasedPersons].find((person) => !state.shredded.has(person));
       if (back !== undefined)
         judge.fail('erasure', `${nameOf(unit)}: an older state came back with ${back}, who was erased`);
@@ -239,10 +263,12 @@ function redact(state: ScopeState, receipt: Receipt): void {
   if (!state.shredded.has(subject)) state.shredded.set(subject, { subject, keyDigest, shreddedAt });
 }
 
-/** An older state as it comes back: without those who were erased since. */
-function redacted(contents: Contents, receipts: readonly Receipt[]): Contents {
+/** An older state as it comes back: without those who were erased since, as far as was known, and with a mark. */
+function admitted(contents: Contents, receipts: readonly Receipt[], mark: string): Contents {
   const state = makeScopeState();
   state.tables.load(contents);
+  const row = state.scope.get('scope');
+  if (row) state.scope.set('scope', { ...row, mark });
   for (const receipt of receipts) redact(state, receipt);
   state.tables.commit();
   return state.tables.snapshot();

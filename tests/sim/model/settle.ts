@@ -112,6 +112,10 @@ function remember(world: CallWorld, event: PendingEvent): void {
     state.deliveries.delete(`${row.subscriber} ${row.type} ${event.id}`);
     state.deliveries.set(`${row.subscriber} ${row.type} ${id}`, { ...row, event: id });
   }
+  for (const row of state.dead.values().filter((each) => each.event === event.id)) {
+    state.dead.delete(`${event.id} ${row.subscriber}`);
+    state.dead.set(`${id} ${row.subscriber}`, { ...row, event: id });
+  }
 }
 
 /** A delivery comes again after a wait that chance decides within bounds. */

@@ -106,7 +106,7 @@ export function makeShadow(parts: ShadowParts): Shadow {
       if (!chosen) {
         const other = alternatives.find(({ isOlder }) => isOlder) ?? alternatives[0];
         judge.fail(
-          other?.invariant ?? unseenInvariant(found),
+          found.invariant === 'erasure' ? 'erasure' : (other?.invariant ?? unseenInvariant(found)),
           `${nameOf(unit)}, when it was opened: ${[found.detail, ...reasons].join('; or, ')}`,
         );
       }
@@ -162,9 +162,14 @@ export function makeShadow(parts: ShadowParts): Shadow {
       },
       failed: (error: PlatformError): void => {
         alternatives = alternatives.filter((each) => each !== alternative);
-        const found = alternative.replaced ?? look((db) => difference(db, tables.live()));
-        if (found)
-          judge.fail(invariant, `${nameOf(unit)}: ${label} failed (${error.code}), and changed something`);
+        const what = `${nameOf(unit)}: ${label} failed (${error.code}), and changed something`;
+        if (alternative.replaced) judge.fail(invariant, what);
+        look((db) => {
+          const found = difference(db, tables.live());
+          if (!found) return;
+          const hasHappened = alternative.states.some((state) => !difference(db, admitted(db, state)));
+          judge.fail(hasHappened ? invariant : found.invariant, `${what}: ${found.detail}`);
+        });
       },
     };
   };

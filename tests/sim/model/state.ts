@@ -15,6 +15,8 @@ export interface EventRow {
   readonly operation: string;
   readonly invocation: string;
   readonly cause: string | null;
+  /** How many deliveries led to it. */
+  readonly hops: number;
   readonly proof: string;
   readonly piiClass: string;
   readonly subject: string | null;
@@ -111,7 +113,8 @@ export function makeScopeState() {
   const tables = makeTables();
   return {
     tables,
-    scope: tables.table<{ tenantId: string; name: string }>('scope'),
+    /** With a mark, an older state came back, and answers nothing until the vault was asked who was erased since. */
+    scope: tables.table<{ tenantId: string; name: string; mark: string | null }>('scope'),
     events: tables.table<EventRow>('events'),
     invocations: tables.table<InvocationRow>('invocations'),
     roles: tables.table<{ role: string; permission: string }>('roles'),
@@ -158,7 +161,7 @@ export interface Mirror {
 const SEALED = `CASE WHEN subject IS NOT NULL AND substr(payload, 1, 1) <> '{' THEN 'sealed' ELSE payload END`;
 
 export const EVENT_ROWS = `SELECT id, type, entity_type AS entityType, entity_id AS entityId, actor, operation,
-  invocation, cause, proof, pii_class AS piiClass, subject, ${SEALED} AS payload, at FROM _spine_events`;
+  invocation, cause, hops, proof, pii_class AS piiClass, subject, ${SEALED} AS payload, at FROM _spine_events`;
 export const INVOCATION_ROWS = `SELECT id, operation, principal, parent, cause, idempotency_key AS idempotencyKey,
   started_at AS startedAt FROM _spine_invocations`;
 export const DENIAL_ROWS = `SELECT id, actor, permission, entity_type AS entityType, entity_id AS entityId, operation,
@@ -176,7 +179,7 @@ export const MIRRORS: readonly Mirror[] = [
   {
     table: 'scope',
     invariant: 'acknowledged_is_durable',
-    sql: 'SELECT tenant_id AS tenantId, name FROM _spine_scope',
+    sql: 'SELECT tenant_id AS tenantId, name, latecomers AS mark FROM _spine_scope',
     key: () => 'scope',
   },
   { table: 'events', invariant: 'history', sql: EVENT_ROWS, key: id },

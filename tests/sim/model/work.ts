@@ -29,8 +29,14 @@ const LANES: readonly Lane[] = [...Object.entries(SUBSCRIPTIONS), ...Object.entr
   ([subscriber, { on, attemptsMax }]) => on.map((type) => ({ subscriber, type, attemptsMax })),
 );
 
+/** What a scope remembers of its last round, as long as it is open. */
+export interface WorkMemory {
+  /** The lane at which the next round begins: the one behind that at which the last round had done enough. */
+  firstLane: number;
+}
+
 /** One round. Answers what makes its answer, once chance is known. @throws ModelFailure when keys are missing. */
-export function work(world: CallWorld): () => unknown {
+export function work(world: CallWorld, memory: WorkMemory): () => unknown {
   const { state, nowMs } = world;
   let settled = 0;
   const claimed: { subscriber: string; event: string; attempt: number; claim: number }[] = [];
@@ -42,7 +48,10 @@ export function work(world: CallWorld): () => unknown {
     waits.push(() => state.schedules.get(name)?.nextAt ?? Infinity);
   }
   let budget = ROUND_MAX;
-  for (const lane of LANES) {
+  let next = 0;
+  for (let i = 0; i < LANES.length; i++) {
+    const at = (memory.firstLane + i) % LANES.length;
+    const lane = LANES[at] as Lane;
     for (;;) {
       const row = headOf(world, lane);
       if (!row) break;
@@ -51,18 +60,20 @@ export function work(world: CallWorld): () => unknown {
         break;
       }
       budget -= 1;
+      if (budget === 0) next = at + 1;
       requireReadable(world, row.event);
       if (Object.hasOwn(EXECUTORS, lane.subscriber)) {
         if (!claim(world, lane, row, claimed)) settled += 1;
       } else if (deliver(world, lane, row)) settled += 1;
     }
   }
+  memory.firstLane = next % LANES.length;
   return () => {
-    const next = Math.min(...waits.map((wait) => wait()));
+    const nextAtMs = Math.min(...waits.map((wait) => wait()));
     return {
       settled,
       claimed: claimed.map((each) => ({ ...each, event: world.real.get(each.event) ?? each.event })),
-      nextAtMs: Number.isFinite(next) ? next : null,
+      nextAtMs: Number.isFinite(nextAtMs) ? nextAtMs : null,
     };
   };
 }
@@ -75,6 +86,7 @@ export function settleDelivery(
     readonly event: string;
     readonly claim: number;
     readonly error?: { readonly code: string };
+    readonly handedBack?: true;
   },
 ): { settled: boolean } {
   const { state } = world;
@@ -82,7 +94,14 @@ export function settleDelivery(
   const lane = LANES.find((each) => each.subscriber === answer.subscriber && each.type === type);
   const row = state.deliveries.get(`${answer.subscriber} ${type} ${answer.event}`);
   if (!lane || !row || row.claim !== answer.claim) return { settled: false };
-  if (answer.error) fail(world, lane, row, row.attempts, answer.error.code);
+  if (answer.handedBack)
+    state.deliveries.set(keyOf(lane, row.event), {
+      ...row,
+      attempts: row.attempts - 1,
+      claim: row.claim + 1,
+      nextAt: world.nowMs,
+    });
+  else if (answer.error) fail(world, lane, row, row.attempts, answer.error.code);
   else state.deliveries.delete(keyOf(lane, row.event));
   return { settled: true };
 }

@@ -1,8 +1,5 @@
 /** Which of a statement's common table expressions end by themselves, as far as its text tells. */
-
-/** A quoted thing, a comment, a word, a number, or one other character. */
-const TOKEN =
-  /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?\*\/|[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*|\d+|\S/g;
+import { wordsOf } from './statement-words.ts';
 
 /** A common table expression that may produce so many rows has an end that is worth waiting for. */
 const ROWS_MAX = 1_000_000;
@@ -12,7 +9,7 @@ const ROWS_MAX = 1_000_000;
  * there are two, and one without an end, is not among them.
  */
 export function boundedExpressions(sql: string): ReadonlyMap<string, number> {
-  const tokens = (sql.match(TOKEN) ?? []).filter((token) => !/^(?:--|\/\*)/.test(token));
+  const tokens = wordsOf(sql);
   const found = new Map<string, number>();
   const named = new Set<string>();
   for (const [at, token] of tokens.entries()) {

@@ -16,6 +16,7 @@ import {
 } from '@freehold/contracts';
 import { RollbackThen, type UnitContext } from '@freehold/store';
 import { z } from 'zod';
+import type { WaitingEvent } from '../deliveries/declarations.ts';
 import type { DenialStore } from '../denials/store.ts';
 import type { EventStore } from '../events/store.ts';
 import type { RequireEntity } from '../lib/entities.ts';
@@ -27,8 +28,10 @@ import { makeAttachmentStore } from './store.ts';
 
 /** How many attachments one record may have. */
 const OF_ONE_MAX = 200;
-/** How long removed bytes are kept: for as long as a rewind reaches back, and a day. */
-export const ATTACHMENTS_KEPT_MS = 8 * 86_400_000;
+/** For how long no record comes to bytes that are being removed. */
+const LEAVING_MS = 600_000;
+/** How many removed records are forgotten at a time. */
+const FORGOTTEN_PER_CALL = 500;
 
 type AttachmentMethods = Pick<
   ScopeMethods,
@@ -52,7 +55,9 @@ export interface AttachmentParts {
   readonly denials: DenialStore;
   readonly events: EventStore;
   readonly requireEntity: RequireEntity;
-  readonly onEvent: (event: { readonly id: EventId; readonly type: string }, nowMs: number) => void;
+  readonly onEvent: (event: WaitingEvent, nowMs: number) => void;
+  /** How long the bytes of a removed attachment are kept: for as long as a rewind reaches back, and a day. */
+  readonly keptMs: number;
 }
 
 export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods {
@@ -106,6 +111,7 @@ export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods
         operation,
         invocation,
         cause: null,
+        hops: 0,
         piiClass: 'none',
         subject: null,
         payload: JSON.stringify({
@@ -128,7 +134,7 @@ export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods
       startedAtMs: nowMs,
       durationMs: 0,
     });
-    parts.onEvent({ id, type }, nowMs);
+    parts.onEvent({ id, type, hops: 0 }, nowMs);
   };
 
   return {
@@ -144,6 +150,12 @@ export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods
         throw new PlatformError('conflict', `A record has at most ${OF_ONE_MAX} attachments.`, {
           reason: 'attachments_full',
         });
+      if (store.isLeaving(meta.digest, unit.now()))
+        throw new PlatformError(
+          'unavailable',
+          'The same bytes were held by nothing, and are being removed. Send them again in a few minutes.',
+          { reason: 'blob_leaving', headers: { 'retry-after': String(LEAVING_MS / 1_000) } },
+        );
       const id = unit.newId('att');
       store.insert({
         id,
@@ -183,10 +195,16 @@ export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods
       return null;
     },
 
-    heldBlobs: ({ digests }) => {
-      const afterMs = unit.now() - ATTACHMENTS_KEPT_MS;
-      store.forget(afterMs);
-      return digests.filter((digest) => store.isHeld(digest, afterMs));
+    heldBlobs: ({ digests, sinceMs = Number.POSITIVE_INFINITY }) => {
+      const nowMs = unit.now();
+      const afterMs = Math.min(nowMs - parts.keptMs, sinceMs);
+      store.forget(afterMs, FORGOTTEN_PER_CALL);
+      store.stay(nowMs);
+      const held = new Set(digests.filter((digest) => store.isHeld(digest, afterMs)));
+      // Whoever asked removes the others soon. Somebody may be sending the same bytes at this moment, and would be left
+      // with a record of nothing: so no record comes to them until that is over.
+      for (const digest of digests) if (!held.has(digest)) store.leave(digest, nowMs + LEAVING_MS);
+      return [...held];
     },
   };
 }

@@ -19,6 +19,8 @@ export const ATTACHMENT_BYTES_MAX = 50 * 1_024 * 1_024;
 const ORPHANS_KEPT_MS = 86_400_000;
 /** How many blobs one look into the scope asks about. */
 const SWEEP_BATCH = 200;
+/** How long the scope's answer may be acted upon. */
+const DELETING_MS = 300_000;
 
 /** The attachments of one vertical's scopes. Members reject with a `PlatformError`. */
 export interface Attachments {
@@ -39,7 +41,10 @@ export interface Attachments {
   list(scopeId: ScopeId, principal: ActorId, entity: EntityRef): Promise<readonly AttachmentRecord[]>;
   /** The record is gone at once, the bytes once no rewind could ask for them: after eight days. */
   remove(scopeId: ScopeId, principal: ActorId, id: string): Promise<void>;
-  /** Deletes bytes that no record holds. Answers how many. Safe at any time, also beside uploads. */
+  /**
+   * Deletes bytes that no record holds, nor one that a rewind or a snapshot could bring back. Answers how many. Safe at
+   * any time, also beside uploads: one of the same bytes is asked to come again (`unavailable`, reason `blob_leaving`).
+   */
   sweep(scopeId: ScopeId): Promise<{ readonly deleted: number; readonly kept: number }>;
 }
 
@@ -50,10 +55,15 @@ export interface AttachmentsOptions {
   readonly now: () => number;
   /** Default 50 MiB. */
   readonly bytesMax?: number;
+  /**
+   * When the oldest copy was made that a scope could be put back to, in milliseconds since the epoch; null: there is
+   * none. Default: none. What was removed since is kept for it.
+   */
+  readonly oldestCopyMs?: (scopeId: ScopeId) => Promise<number | null>;
 }
 
 export function makeAttachments(options: AttachmentsOptions): Attachments {
-  const { scope, blobs, now, bytesMax = ATTACHMENT_BYTES_MAX } = options;
+  const { scope, blobs, now, bytesMax = ATTACHMENT_BYTES_MAX, oldestCopyMs } = options;
 
   return {
     add: async (scopeId, principal, given, body) => {
@@ -93,10 +103,13 @@ export function makeAttachments(options: AttachmentsOptions): Attachments {
       const store = blobs(scopeId);
       const counts = { deleted: 0, kept: 0 };
       let batch: string[] = [];
+      const sinceMs = (await oldestCopyMs?.(scopeId)) ?? undefined;
       const flush = async (): Promise<void> => {
-        const held = new Set(await scope(scopeId).heldBlobs({ digests: batch }));
+        const untilMs = now() + DELETING_MS;
+        const question = { digests: batch, ...(sinceMs === undefined ? {} : { sinceMs }) };
+        const held = new Set(await scope(scopeId).heldBlobs(question));
         for (const digest of batch) {
-          if (held.has(digest)) counts.kept += 1;
+          if (held.has(digest) || now() >= untilMs) counts.kept += 1;
           else {
             await store.delete(digest);
             counts.deleted += 1;
@@ -105,7 +118,7 @@ export function makeAttachments(options: AttachmentsOptions): Attachments {
         batch = [];
       };
       // What came in lately may be waiting for its record, or be somebody's second copy of what was removed.
-      const settledMs = now() - Math.max(ORPHANS_KEPT_MS, 0);
+      const settledMs = now() - ORPHANS_KEPT_MS;
       for await (const { digest, atMs } of store.list()) {
         if (atMs > settledMs) counts.kept += 1;
         else if (batch.push(digest) >= SWEEP_BATCH) await flush();

@@ -22,6 +22,9 @@ export const ATTACHMENT_SQL = {
   ofEntity: `${READ} WHERE entity_type = ? AND entity_id = ? AND removed_at IS NULL ORDER BY id LIMIT ?`,
   // A live row has no removal, which sorts before every time.
   held: `SELECT 1 FROM _spine_attachments WHERE digest = ? AND (removed_at IS NULL OR removed_at > ?) LIMIT 1`,
+  forgotten:
+    'SELECT id FROM _spine_attachments WHERE removed_at IS NOT NULL AND removed_at <= ? ORDER BY removed_at LIMIT ? + 0',
+  leaving: 'SELECT 1 FROM _spine_leaving_blobs WHERE digest = ? AND until > ?',
 } as const;
 
 export function makeAttachmentStore(db: SqlDatabase) {
@@ -52,8 +55,18 @@ export function makeAttachmentStore(db: SqlDatabase) {
     /** Whether bytes are needed: by a live record, or by one that was removed after a moment. */
     isHeld: (digest: string, afterMs: number): boolean =>
       db.get(ATTACHMENT_SQL.held, digest, afterMs) !== undefined,
-    forget: (beforeMs: number): void =>
-      db.run('DELETE FROM _spine_attachments WHERE removed_at IS NOT NULL AND removed_at <= ?', beforeMs),
+    /** Forgets so many of those that were removed before a moment, the oldest first. */
+    forget: (beforeMs: number, limit: number): void => {
+      for (const { id } of db.all<{ id: string }>(ATTACHMENT_SQL.forgotten, beforeMs, limit))
+        db.run('DELETE FROM _spine_attachments WHERE id = ?', id);
+    },
+
+    /** Notes that bytes are being removed until a moment, and, at last, that none are any more. */
+    leave: (digest: string, untilMs: number): void =>
+      db.run('INSERT OR REPLACE INTO _spine_leaving_blobs (digest, until) VALUES (?, ?)', digest, untilMs),
+    stay: (nowMs: number): void => db.run('DELETE FROM _spine_leaving_blobs WHERE until <= ?', nowMs),
+    isLeaving: (digest: string, nowMs: number): boolean =>
+      db.get(ATTACHMENT_SQL.leaving, digest, nowMs) !== undefined,
   };
 }
 

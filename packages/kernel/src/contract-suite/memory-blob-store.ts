@@ -21,10 +21,10 @@ export function makeMemoryBlobStore(now: () => number): BlobStore {
       return { digest: found, bytes: all.length };
     },
     open: async (digest) => {
-      const found = held.get(digest);
+      const found = held.get(requireDigest(digest));
       return found ? streamOf(found.bytes) : null;
     },
-    delete: async (digest) => void held.delete(digest),
+    delete: async (digest) => void held.delete(requireDigest(digest)),
     list: async function* () {
       for (const [digest, { bytes, atMs }] of held) yield { digest, bytes: bytes.length, atMs };
     },
@@ -32,16 +32,40 @@ export function makeMemoryBlobStore(now: () => number): BlobStore {
   };
 }
 
+function requireDigest(digest: string): string {
+  if (/^[0-9a-f]{64}$/.test(digest)) return digest;
+  throw new TypeError('a digest is 64 hexadecimal characters');
+}
+
 async function bytesOf(body: ReadableStream<Uint8Array>, bytesMax: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of body) {
+  for await (const chunk of unbroken(body)) {
     length += chunk.length;
     if (length > bytesMax)
       throw new PlatformError('payload_too_large', `An attachment has at most ${bytesMax} bytes.`);
     chunks.push(chunk);
   }
   return new Uint8Array(Buffer.concat(chunks));
+}
+
+/** Whoever sends is out of reach when a stream breaks off. */
+async function* unbroken(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const chunks = body[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await chunks.next().catch((cause: unknown) => {
+        throw new PlatformError('unavailable', 'The bytes broke off.', {
+          reason: 'blob_store_failed',
+          cause,
+        });
+      });
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    await chunks.return?.();
+  }
 }
 
 /** A stream of bytes, a few at a time, so that whoever reads it must put them together. */

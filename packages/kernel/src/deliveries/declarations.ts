@@ -29,7 +29,11 @@ export interface ExecutorTools {
   readonly deliveryKey: string;
   /** Aborted when the time is over. */
   readonly signal: AbortSignal;
-  /** Runs an operation as the executor's service, caused by the event. Repeated under one `step` it is done once. */
+  /**
+   * Runs an operation as the executor's service, caused by the event. Repeated under one `step` (default: the
+   * operation's name) it is done once, for as long as answers are kept, which is 24 hours: an executor that is tried
+   * again after days asks the scope what was done.
+   */
   invoke(operation: string, input: unknown, step?: string): Promise<unknown>;
 }
 
@@ -60,6 +64,17 @@ export interface Listeners {
   readonly executors?: Readonly<Record<string, Executor>> | undefined;
 }
 
+/** An event that was just recorded, as those who may listen to it are told. */
+export interface WaitingEvent {
+  readonly id: EventId;
+  readonly type: string;
+  /** How many deliveries lie between it and the event that began it. */
+  readonly hops: number;
+}
+
+/** Of how many deliveries a chain may consist, each of which sets off the event of the next. */
+export const CHAIN_DEFAULT = 16;
+export const CHAIN_MAX = 1_000;
 export const ATTEMPTS_DEFAULT = 10;
 export const ATTEMPTS_MAX = 100;
 export const TIMEOUT_DEFAULT_MS = 30_000;
@@ -74,13 +89,23 @@ export interface ClaimedDelivery {
   readonly claim: number;
 }
 
-/** What became of a claimed delivery. */
+/** What became of a claimed delivery: done, unless one of the last two is there. */
 export interface DeliveryResult {
   readonly subscriber: string;
   readonly event: EventId;
   readonly claim: number;
-  /** Absent when it was done. */
   readonly error?: { readonly code: string; readonly detail: string };
+  /** Handed back without having been tried to its end: it counts as no attempt, and is lent again at once. */
+  readonly handedBack?: true;
+}
+
+/** How a round is asked for. */
+export interface WorkRequest {
+  /**
+   * Persons' keys cannot be had: a delivery that takes one has failed, instead of the whole round. Asked for when the
+   * vault has refused, so that one person's damaged key is in nobody else's way.
+   */
+  readonly withoutKeys?: true;
 }
 
 /** What one round of work did. */
@@ -88,6 +113,11 @@ export interface WorkDone {
   /** Deliveries and schedules that were brought to an end in this round: done, or given up. */
   readonly settled: number;
   readonly claimed: readonly ClaimedDelivery[];
-  /** When there is work again, in milliseconds since the epoch: at once when it has passed. Null: nothing waits. */
+  /**
+   * When there is work again, in milliseconds since the epoch: at once when it has passed. Null: nothing waits. What the
+   * round itself put in line is told to `onWork`, and need not be in here.
+   */
   readonly nextAtMs: number | null;
+  /** Set when bytes of attachments may have become free: whoever has them is to sweep. */
+  readonly sweep?: true;
 }

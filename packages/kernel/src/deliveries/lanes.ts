@@ -9,6 +9,8 @@ import { Cron } from 'croner';
 import {
   ATTEMPTS_DEFAULT,
   ATTEMPTS_MAX,
+  CHAIN_DEFAULT,
+  CHAIN_MAX,
   type Executor,
   type Listeners,
   type Schedule,
@@ -73,11 +75,15 @@ export function makeLanes(listeners: Listeners): Lanes {
  * @throws TypeError that names what is wrong.
  */
 export function requireListeners(
-  listeners: Listeners & { readonly schedules?: Readonly<Record<string, Schedule>> | undefined },
+  listeners: Listeners & {
+    readonly schedules?: Readonly<Record<string, Schedule>> | undefined;
+    readonly chainMax?: number | undefined;
+  },
   operations: OperationTable,
   manifest: VerticalManifest,
 ): void {
-  const { subscriptions = {}, executors = {}, schedules = {} } = listeners;
+  const { subscriptions = {}, executors = {}, schedules = {}, chainMax = CHAIN_DEFAULT } = listeners;
+  requireWhole('chainMax', chainMax, CHAIN_MAX);
   for (const name of Object.keys(subscriptions)) {
     if (Object.hasOwn(executors, name))
       throw new TypeError(`subscriber ${name}: is a subscription and an executor; a name is used once`);

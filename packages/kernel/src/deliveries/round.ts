@@ -2,7 +2,7 @@
 import type { IncidentSink } from '@freehold/store';
 import type { ScopeStub } from '../scope-host.ts';
 import type { Vertical } from '../vertical.ts';
-import { makeDeliveryRunner } from './runner.ts';
+import { type DeliveryRunnerOptions, makeDeliveryRunner } from './runner.ts';
 
 export interface DeliveryRoundOptions {
   readonly vertical: Vertical;
@@ -11,6 +11,8 @@ export interface DeliveryRoundOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly onIncident: IncidentSink;
+  /** Where bytes are swept that nothing holds, once a day. Default: nowhere. */
+  readonly attachments?: DeliveryRunnerOptions['attachments'];
 }
 
 /**
@@ -18,13 +20,14 @@ export interface DeliveryRoundOptions {
  * since the epoch, or null when nothing waits.
  */
 export async function runDeliveries(options: DeliveryRoundOptions): Promise<number | null> {
-  const { vertical, scope, scopeId, now, onIncident } = options;
+  const { vertical, scope, scopeId, now, onIncident, attachments } = options;
   const waiting = new Set<{ readonly atMs: number }>();
   const runner = makeDeliveryRunner({
     vertical,
     scope: () => scope,
     now,
     onIncident,
+    ...(attachments ? { attachments } : {}),
     after: (ms, task) => {
       const timer = { atMs: now() + ms };
       const handle = setTimeout(() => {

@@ -2,13 +2,16 @@
  * Keeps the scopes of a vertical working: wakes one when something was put in line, runs its executors, and comes
  * back when the next thing is due. It remembers nothing that matters: what waits is in the scopes themselves.
  */
-import type { ActorId, EventId } from '@freehold/contracts';
+import type { ScopeId } from '@freehold/contracts';
 import type { IncidentSink } from '@freehold/store';
+import type { Attachments } from '../attachments/attachments.ts';
+import { keepsHouse } from '../retention/policy.ts';
 import type { ScopeStub } from '../scope-host.ts';
+import { areKeysRefused } from '../sealing/with-subject-keys.ts';
 import type { Vertical } from '../vertical.ts';
-import type { ClaimedDelivery, DeliveryResult, Executor, ExecutorTools } from './declarations.ts';
-import { type Lanes, makeLanes } from './lanes.ts';
-import { describe } from './work.ts';
+import type { ClaimedDelivery, WorkDone } from './declarations.ts';
+import { makeLanes } from './lanes.ts';
+import { runExecutor } from './run-executor.ts';
 
 /** How many scopes work at a time, so that one machine's hands are not full with background work. */
 const SCOPES_MAX = 8;
@@ -25,6 +28,8 @@ export interface DeliveryRunnerOptions {
   /** Runs a task after so many milliseconds; the answer cancels it. Default: `setTimeout`, which keeps no process alive. */
   readonly after?: (ms: number, task: () => void) => () => void;
   readonly onIncident: IncidentSink;
+  /** Where bytes are swept that nothing holds, once a day for each scope. Default: nowhere. */
+  readonly attachments?: Pick<Attachments, 'sweep'>;
 }
 
 export interface DeliveryRunner {
@@ -34,7 +39,7 @@ export interface DeliveryRunner {
   resume(scopeIds: AsyncIterable<string> | Iterable<string>): Promise<void>;
   /** Resolves when nothing is under way: neither a round nor an executor. What waits for its time does not count. */
   idle(): Promise<void>;
-  /** Begins nothing new, tells executors to stop, and resolves when they have. */
+  /** Begins nothing new, tells executors to stop, hands back what they were at, and resolves when they have stopped. */
   stop(): Promise<void>;
 }
 
@@ -44,10 +49,11 @@ interface Working {
 }
 
 export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunner {
-  const { vertical, scope, now, onIncident } = options;
+  const { vertical, scope, attachments, now, onIncident } = options;
   const after = options.after ?? afterTimeout;
   const lanes = makeLanes(vertical);
-  const hasWork = lanes.all.length > 0 || Object.keys(vertical.schedules ?? {}).length > 0;
+  const hasWork =
+    lanes.all.length > 0 || Object.keys(vertical.schedules ?? {}).length > 0 || keepsHouse(vertical);
   const working = new Map<string, Working>();
   const waiting = new Set<string>();
   const timers = new Map<string, { readonly atMs: number; readonly cancel: () => void }>();
@@ -73,22 +79,26 @@ export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunn
     for (const scopeId of waiting) {
       if (working.size >= SCOPES_MAX || stopping.signal.aborted) break;
       waiting.delete(scopeId);
-      working.set(scopeId, { again: false });
-      void rounds(scopeId).finally(() => {
+      const state: Working = { again: false };
+      working.set(scopeId, state);
+      void rounds(scopeId, state).finally(() => {
         working.delete(scopeId);
+        // It has more to do and others wait, or somebody woke it after its last look.
+        if (state.again && !stopping.signal.aborted) waiting.add(scopeId);
         fill();
         settleIdle();
       });
     }
   };
 
-  const rounds = async (scopeId: string): Promise<void> => {
-    const state = working.get(scopeId) as Working;
+  const rounds = async (scopeId: string, state: Working): Promise<void> => {
     do {
       state.again = false;
       try {
-        const { claimed, nextAtMs } = await scope(scopeId).work({});
+        const { claimed, nextAtMs, sweep } = await work(scopeId);
         for (const each of claimed) execute(scopeId, each);
+        if (sweep && attachments)
+          track(scopeId, 'sweep', attachments.sweep(scopeId as ScopeId).catch(noBlobs));
         if (nextAtMs !== null && nextAtMs <= now()) state.again = true;
         else sleepUntil(scopeId, nextAtMs);
       } catch (error) {
@@ -98,7 +108,20 @@ export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunn
           sleepUntil(scopeId, now() + RETRY_MS);
         }
       }
-    } while (state.again && !stopping.signal.aborted);
+      // A scope that always has more to do goes to the end of the line, or a few such would keep all others waiting.
+    } while (state.again && waiting.size === 0 && !stopping.signal.aborted);
+  };
+
+  /** One round. When the vault refuses somebody's key, what needs it fails by itself, and the rest goes on. */
+  const work = async (scopeId: string): Promise<WorkDone> => {
+    const stub = scope(scopeId);
+    try {
+      return await stub.work({});
+    } catch (error) {
+      if (!areKeysRefused(error)) throw error;
+      incident(error, scopeId, 'work');
+      return await stub.work({ withoutKeys: true });
+    }
   };
 
   const sleepUntil = (scopeId: string, atMs: number | null): void => {
@@ -113,13 +136,22 @@ export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunn
   };
 
   const execute = (scopeId: string, delivery: ClaimedDelivery): void => {
-    const run = runExecutor({ scope: scope(scopeId), lanes, delivery, stop: stopping.signal, after })
-      .then(async (result) => {
-        await scope(scopeId).settle(result);
-        wake(scopeId);
-      })
-      // The claim runs out by itself, and somebody tries again.
-      .catch((error: unknown) => incident(error, scopeId, delivery.subscriber))
+    const run = runExecutor({ scope: scope(scopeId), lanes, delivery, stop: stopping.signal, after });
+    const settled = run.then(async (result) => {
+      await scope(scopeId).settle(result);
+      wake(scopeId);
+    });
+    // When that fails, the claim runs out by itself, and somebody tries again.
+    track(scopeId, delivery.subscriber, settled);
+  };
+
+  /** Work outside of the rounds, which must end before everything is idle. */
+  const track = (scopeId: string, what: string, task: Promise<unknown>): void => {
+    const run = task
+      .then(
+        () => undefined,
+        (error: unknown) => incident(error, scopeId, what),
+      )
       .finally(() => {
         executing.delete(run);
         settleIdle();
@@ -146,7 +178,7 @@ export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunn
         if (stopping.signal.aborted) return;
         wake(scopeId);
         // One after the other, so that a start with ten thousand scopes does not keep people waiting.
-        while (waiting.size > 0 && !stopping.signal.aborted) await nextRound();
+        while (waiting.has(scopeId) && !stopping.signal.aborted) await nextRound();
       }
     },
     stop: async () => {
@@ -163,60 +195,9 @@ export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunn
   }
 }
 
-/** Runs one executor to its end or its time limit. Never rejects: a failure is an answer. */
-async function runExecutor({
-  scope,
-  lanes,
-  delivery,
-  stop,
-  after,
-}: {
-  readonly scope: ScopeStub;
-  readonly lanes: Lanes;
-  readonly delivery: ClaimedDelivery;
-  readonly stop: AbortSignal;
-  readonly after: (ms: number, task: () => void) => () => void;
-}): Promise<DeliveryResult> {
-  const { subscriber, event, claim, attempt } = delivery;
-  const answer = { subscriber, event: event.id, claim };
-  const listener = lanes.find(subscriber, event.type)?.listener;
-  if (listener?.kind !== 'executor')
-    return { ...answer, error: { code: 'unsupported', detail: 'Nobody listens under this name any more.' } };
-  const over = new AbortController();
-  const cancel = after(listener.timeoutMs, () => over.abort());
-  const signal = AbortSignal.any([over.signal, stop]);
-  const deliveryKey = `${subscriber}:${event.id}`;
-  try {
-    const tools: ExecutorTools = {
-      attempt,
-      deliveryKey,
-      signal,
-      invoke: invokeAs(scope, listener.executor, event.id, deliveryKey),
-    };
-    await Promise.race([Promise.resolve(listener.executor.run(event, tools)), aborted(signal)]);
-    return answer;
-  } catch (thrown) {
-    if (signal.aborted)
-      return { ...answer, error: { code: 'unavailable', detail: 'It was not done within its time.' } };
-    return { ...answer, error: describe(thrown instanceof Error ? thrown : new Error('not an error')) };
-  } finally {
-    cancel();
-  }
-}
-
-function invokeAs(scope: ScopeStub, { as }: Executor, cause: EventId, key: string): ExecutorTools['invoke'] {
-  return async (operation, input, step = operation) => {
-    const principal = `service:${as}` as ActorId;
-    const idempotencyKey = `${key}:${step}`.slice(0, 255);
-    return (await scope.invoke({ principal, operation, input, cause, idempotencyKey })).output;
-  };
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(new Error('aborted'));
-    signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
-  });
+/** Where there is no place for bytes, nothing is to be swept. */
+function noBlobs(error: unknown): void {
+  if ((error as { reason?: unknown })?.reason !== 'no_blob_store') throw error;
 }
 
 function isGone(error: unknown): boolean {

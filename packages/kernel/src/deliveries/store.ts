@@ -11,7 +11,7 @@ export interface DeliveryRow {
 }
 
 export interface DeadLetterRow {
-  readonly event: EventId;
+  readonly event: string;
   readonly subscriber: string;
   readonly type: string;
   readonly attempts: number;
@@ -36,6 +36,7 @@ const NEWEST = '~';
 
 export const DELIVERY_SQL = {
   head: `SELECT ${DELIVERY_COLUMNS} FROM _spine_deliveries WHERE subscriber = ? AND type = ? ORDER BY event LIMIT 1`,
+  first: 'SELECT event FROM _spine_deliveries WHERE subscriber = ? AND type = ? ORDER BY event LIMIT ? + 0',
   one: `SELECT ${DELIVERY_COLUMNS} FROM _spine_deliveries WHERE subscriber = ? AND type = ? AND event = ?`,
   deadLetters: `SELECT ${DEAD_COLUMNS} FROM _spine_dead_letters
     WHERE (event, subscriber) < (?, ?) ORDER BY event DESC, subscriber DESC LIMIT ?`,
@@ -69,6 +70,9 @@ export function makeDeliveryStore(db: SqlDatabase) {
     remove,
     head: (subscriber: string, type: string): DeliveryRow | undefined =>
       db.get<DeliveryRow>(DELIVERY_SQL.head, subscriber, type),
+    /** The next few events of a lane. */
+    first: (subscriber: string, type: string, limit: number): string[] =>
+      db.all<{ event: string }>(DELIVERY_SQL.first, subscriber, type, limit).map(({ event }) => event),
     one: ({ subscriber, type, event }: DeliveryKey): DeliveryRow | undefined =>
       db.get<DeliveryRow>(DELIVERY_SQL.one, subscriber, type, event),
 

@@ -2,26 +2,25 @@
  * The work that a scope does by itself: events brought to subscriptions, lent to executors, schedules run. One call
  * is one transaction; each delivery in it has a savepoint, so that a poisonous event costs nobody but its own lane.
  */
-import {
-  type ActorId,
-  cutPage,
-  type DeadLetter,
-  decodeCursor,
-  type EventId,
-  type EventRecord,
-  type Page,
-  PlatformError,
-  toTimestamp,
-} from '@freehold/contracts';
+import { type ActorId, type EventRecord, PlatformError } from '@freehold/contracts';
 import { RollbackThen, TransactionLost, type UnitContext } from '@freehold/store';
 import type { EventStore } from '../events/store.ts';
 import type { InvokeInput } from '../invoke.ts';
 import { soundError } from '../lib/thrown.ts';
-import { isKeysNeeded } from '../sealing/subject-keys.ts';
+import type { makeHousekeeping } from '../retention/housekeeping.ts';
+import { isKeysNeeded, keysNeeded } from '../sealing/subject-keys.ts';
 import type { Vertical } from '../vertical.ts';
-import type { ClaimedDelivery, DeliveryResult, Schedule, WorkDone } from './declarations.ts';
+import {
+  CHAIN_DEFAULT,
+  type ClaimedDelivery,
+  type DeliveryResult,
+  type Schedule,
+  type WaitingEvent,
+  type WorkDone,
+  type WorkRequest,
+} from './declarations.ts';
 import { type Lane, type Lanes, nextRunMs } from './lanes.ts';
-import { type DeadLetterRow, type DeliveryRow, makeDeliveryStore } from './store.ts';
+import type { DeliveryKey, DeliveryRow, makeDeliveryStore } from './store.ts';
 
 /** How many deliveries one call makes at most, so that people's calls are not kept waiting. */
 const ROUND_MAX = 50;
@@ -39,12 +38,22 @@ export interface WorkParts {
   readonly lanes: Lanes;
   readonly events: EventStore;
   readonly invoke: (input: InvokeInput) => unknown;
+  readonly store: ReturnType<typeof makeDeliveryStore>;
+  readonly housekeeping: ReturnType<typeof makeHousekeeping>;
 }
 
 /** Builds what a scope does by itself. */
-export function makeWork({ unit, vertical, lanes, events, invoke }: WorkParts) {
-  const store = makeDeliveryStore(unit.db);
+export function makeWork({ unit, vertical, lanes, store, events, invoke, housekeeping }: WorkParts) {
   const schedules = Object.entries(vertical.schedules ?? {});
+  const { chainMax = CHAIN_DEFAULT } = vertical;
+  /** Where the next round begins: behind the lane at which the last one had done enough, so that none has to starve. */
+  let firstLane = 0;
+  /** Whether this round goes without the keys that are not here. */
+  let withoutKeys = false;
+
+  /** An error that ends the whole round, whatever it was thrown by. */
+  const endsRound = (thrown: unknown): boolean =>
+    thrown instanceof TransactionLost || (!withoutKeys && isKeysNeeded(thrown));
 
   /** Runs an operation as a service in a savepoint. Answers what it failed with, or null. */
   const attempt = (input: InvokeInput, done: () => void): Error | null => {
@@ -55,7 +64,7 @@ export function makeWork({ unit, vertical, lanes, events, invoke }: WorkParts) {
       });
       return null;
     } catch (thrown) {
-      if (thrown instanceof TransactionLost || isKeysNeeded(thrown)) throw thrown;
+      if (endsRound(thrown)) throw thrown;
       if (thrown instanceof RollbackThen) {
         unit.db.savepoint(thrown.write);
         return thrown.error;
@@ -92,47 +101,62 @@ export function makeWork({ unit, vertical, lanes, events, invoke }: WorkParts) {
     return true;
   };
 
+  const giveUpChain = (key: DeliveryKey, nowMs: number): void =>
+    store.giveUp({
+      ...key,
+      attempts: 0,
+      firstAtMs: nowMs,
+      lastAtMs: nowMs,
+      code: 'conflict',
+      detail: chainEnded(chainMax),
+    });
+
   /** Brings the head of a subscription's lane. Answers whether the lane moved on. */
   const deliver = (lane: Lane, row: DeliveryRow): boolean => {
     if (lane.listener.kind !== 'subscription') return false;
     const { operation, as, input } = lane.listener.subscription;
     const key = { subscriber: lane.subscriber, type: lane.type, event: row.event };
-    const event = events.record(row.event);
-    // Pruned by policy since: there is nothing to tell any more.
-    if (!event) {
-      store.remove(key);
-      return true;
-    }
     let failure: Error | null;
     try {
+      const event = events.record(row.event);
+      // It was lost with a damaged log: there is nothing to tell.
+      if (!event) {
+        store.remove(key);
+        return true;
+      }
       const value = input ? input(event) : { event: event.id };
       const call = { operation, input: value, principal: `service:${as}` as ActorId, cause: event.id };
       failure = attempt(call, () => store.remove(key));
     } catch (thrown) {
-      if (thrown instanceof TransactionLost || isKeysNeeded(thrown)) throw thrown;
+      if (endsRound(thrown)) throw thrown;
       failure = soundError(operation, thrown);
-      unit.report(failure, operation);
+      if (!isKeysNeeded(failure)) unit.report(failure, operation);
     }
     return failure === null || fail(lane, row, row.attempts + 1, describe(failure));
   };
 
-  /** Lends the head of an executor's lane, until its time and a margin are over. */
-  const claim = (lane: Lane, row: DeliveryRow): ClaimedDelivery | null => {
-    if (lane.listener.kind !== 'executor') return null;
+  /**
+   * Lends the head of an executor's lane, until its time and a margin are over. When there is nothing to lend, it answers
+   * whether the lane moved on.
+   */
+  const claim = (lane: Lane, row: DeliveryRow, timeoutMs: number): ClaimedDelivery | boolean => {
     const nowMs = unit.now();
     const key = { subscriber: lane.subscriber, type: lane.type, event: row.event };
-    const event = events.record(row.event);
+    const attempts = row.attempts + 1;
+    let event: EventRecord | null;
+    try {
+      event = events.record(row.event);
+    } catch (thrown) {
+      if (!isKeysNeeded(thrown) || endsRound(thrown)) throw thrown;
+      return fail(lane, row, attempts, describe(thrown));
+    }
     if (!event) {
       store.remove(key);
-      return null;
+      return true;
     }
-    const attempts = row.attempts + 1;
     // The claim before this one was never answered, and it was the last.
-    if (attempts > lane.attemptsMax) {
-      fail(lane, row, row.attempts, { code: 'unavailable', detail: 'No answer came in time.' });
-      return null;
-    }
-    const { timeoutMs } = lane.listener;
+    if (attempts > lane.attemptsMax)
+      return fail(lane, row, row.attempts, { code: 'unavailable', detail: 'No answer came in time.' });
     const next = row.claim + 1;
     store.defer(key, { attempts, claim: next, nextAtMs: nowMs + timeoutMs + CLAIM_MARGIN_MS, nowMs });
     return { subscriber: lane.subscriber, event, attempt: attempts, claim: next };
@@ -167,44 +191,79 @@ export function makeWork({ unit, vertical, lanes, events, invoke }: WorkParts) {
     return { ran: true, nextAtMs };
   };
 
+  const round = (): WorkDone => {
+    let settled = 0;
+    let nextAtMs: number | null = null;
+    const wait = (atMs: number | null): void => {
+      if (atMs !== null) nextAtMs = nextAtMs === null ? atMs : Math.min(nextAtMs, atMs);
+    };
+    for (const schedule of schedules) {
+      const { ran, nextAtMs: next } = runSchedule(schedule);
+      if (ran) settled += 1;
+      wait(next);
+    }
+    const claimed: ClaimedDelivery[] = [];
+    let budget = ROUND_MAX;
+    let next = 0;
+    for (let i = 0; i < lanes.all.length; i++) {
+      const at = (firstLane + i) % lanes.all.length;
+      const lane = lanes.all[at] as Lane;
+      for (;;) {
+        const head = store.head(lane.subscriber, lane.type);
+        if (!head) break;
+        if (head.nextAtMs > unit.now() || budget === 0) {
+          wait(head.nextAtMs);
+          break;
+        }
+        budget -= 1;
+        if (budget === 0) next = at + 1;
+        const { listener } = lane;
+        const done =
+          listener.kind === 'executor' ? claim(lane, head, listener.timeoutMs) : deliver(lane, head);
+        if (typeof done === 'object') claimed.push(done);
+        else if (done) settled += 1;
+      }
+    }
+    firstLane = next % Math.max(1, lanes.all.length);
+    const kept = housekeeping.round();
+    wait(kept.nextAtMs);
+    return { settled, claimed, nextAtMs, ...(kept.sweep ? { sweep: true } : {}) };
+  };
+
+  /**
+   * What a round lacks, and what those behind it will lack: asked for together, because each asking begins the round
+   * anew.
+   */
+  const allKeysNeeded = (error: PlatformError): PlatformError => {
+    const waiting = lanes.all.flatMap(({ subscriber, type }) => store.first(subscriber, type, ROUND_MAX));
+    const missing = (error.errors ?? []).map(({ path }) => path);
+    return keysNeeded([...new Set([...missing, ...events.keyless(waiting)])]);
+  };
+
   return {
-    /** Puts an event in line for everybody who listens to its type. Answers whether anybody does. */
-    enqueue: (event: { readonly id: EventId; readonly type: string }, nowMs: number): boolean => {
-      const listening = lanes.of(event.type);
-      for (const { subscriber } of listening)
-        store.insert({ subscriber, type: event.type, event: event.id }, nowMs);
-      return listening.length > 0;
+    /**
+     * Puts an event in line for everybody who listens to its type. Answers whether it is in line. At the end of a chain
+     * that is too long it is a dead letter at once: two subscriptions that set each other off would never end.
+     */
+    enqueue: ({ id, type, hops }: WaitingEvent, nowMs: number): boolean => {
+      const listening = lanes.of(type);
+      if (listening.length === 0) return false;
+      for (const { subscriber } of listening) {
+        if (hops < chainMax) store.insert({ subscriber, type, event: id }, nowMs);
+        else giveUpChain({ subscriber, type, event: id }, nowMs);
+      }
+      if (hops >= chainMax) unit.report(new TypeError(`${type}: ${chainEnded(chainMax)}`), 'work');
+      return hops < chainMax;
     },
 
-    /** One round: at most 50 deliveries, lane by lane, each lane as far as it goes. */
-    work: (): WorkDone => {
-      let settled = 0;
-      let nextAtMs: number | null = null;
-      const wait = (atMs: number | null): void => {
-        if (atMs !== null) nextAtMs = nextAtMs === null ? atMs : Math.min(nextAtMs, atMs);
-      };
-      for (const schedule of schedules) {
-        const { ran, nextAtMs: next } = runSchedule(schedule);
-        if (ran) settled += 1;
-        wait(next);
+    /** One round: at most 50 deliveries, lane by lane, each lane as far as it goes; and a part of the housekeeping. */
+    work: (request: WorkRequest): WorkDone => {
+      withoutKeys = request.withoutKeys === true;
+      try {
+        return round();
+      } catch (thrown) {
+        throw isKeysNeeded(thrown) ? allKeysNeeded(thrown) : thrown;
       }
-      const claimed: ClaimedDelivery[] = [];
-      let budget = ROUND_MAX;
-      for (const lane of lanes.all) {
-        for (;;) {
-          const head = store.head(lane.subscriber, lane.type);
-          if (!head) break;
-          if (head.nextAtMs > unit.now() || budget === 0) {
-            wait(head.nextAtMs);
-            break;
-          }
-          budget -= 1;
-          const lent = claim(lane, head);
-          if (lent) claimed.push(lent);
-          else if (lane.listener.kind === 'executor' || deliver(lane, head)) settled += 1;
-        }
-      }
-      return { settled, claimed, nextAtMs };
     },
 
     /** What became of a claimed delivery. An answer to a claim that is over changes nothing. */
@@ -213,63 +272,30 @@ export function makeWork({ unit, vertical, lanes, events, invoke }: WorkParts) {
       event,
       claim: answered,
       error,
+      handedBack,
     }: DeliveryResult): { readonly settled: boolean } => {
       const type = events.record(event, true)?.type ?? '';
       const lane = lanes.find(subscriber, type);
       const row = store.one({ subscriber, type, event });
       if (!lane || !row || row.claim !== answered) return { settled: false };
-      if (error === undefined) store.remove({ subscriber, type, event });
+      const [key, nowMs] = [{ subscriber, type, event }, unit.now()];
+      if (handedBack)
+        store.defer(key, { attempts: row.attempts - 1, claim: row.claim + 1, nextAtMs: nowMs, nowMs });
+      else if (error === undefined) store.remove(key);
       else fail(lane, row, row.attempts, error);
       return { settled: true };
     },
-
-    deadLetters: (query: {
-      readonly subscriber?: string | undefined;
-      readonly limit: number;
-      readonly cursor?: string | undefined;
-    }): Page<DeadLetter> => {
-      const before = query.cursor === undefined ? undefined : keyOf(decodeCursor(query.cursor));
-      const rows = store.deadLetters(query.subscriber, before, query.limit + 1);
-      return cutPage(rows, query.limit, ({ event, subscriber }) => `${event} ${subscriber}`, toDeadLetter);
-    },
-
-    /** @throws PlatformError `not_found`, reason `unknown_dead_letter`. */
-    retryDeadLetter: ({
-      event,
-      subscriber,
-    }: {
-      readonly event: string;
-      readonly subscriber: string;
-    }): null => {
-      const row = store.deadLetter(event, subscriber);
-      if (!row)
-        throw new PlatformError('not_found', 'There is no such dead letter.', {
-          reason: 'unknown_dead_letter',
-        });
-      store.revive(row, unit.now());
-      return null;
-    },
   };
-
-  function toDeadLetter(row: DeadLetterRow): DeadLetter {
-    return {
-      event: events.record(row.event, true) as EventRecord,
-      subscriber: row.subscriber,
-      attempts: row.attempts,
-      firstAttemptAt: toTimestamp(row.firstAtMs),
-      lastAttemptAt: toTimestamp(row.lastAtMs),
-      error: { code: row.code, detail: row.detail },
-    };
-  }
 }
 
-function keyOf(cursor: string): readonly [string, string] {
-  const [event = '', subscriber = ''] = cursor.split(' ');
-  return [event, subscriber];
+function chainEnded(chainMax: number): string {
+  return `It is at the end of a chain of ${chainMax} deliveries, each of which set off the next; that is as many as may follow one another here.`;
 }
 
 /** A failure as it is kept: our own words for what was meant for people, and none for what was not. */
 export function describe(error: Error): { readonly code: string; readonly detail: string } {
+  if (isKeysNeeded(error))
+    return { code: error.code, detail: 'The key of a person whom this is about cannot be had.' };
   return error instanceof PlatformError
     ? { code: error.code, detail: error.message }
     : { code: 'internal', detail: 'The vertical failed; the incident log has more.' };

@@ -5,10 +5,10 @@ import {
   type DenialsSummary,
   decodeCursor,
   type EntityRef,
-  type Page,
   toTimestamp,
 } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
+import type { Pruned, PrunedBefore, PrunedPage } from '../retention/pruned.ts';
 
 /** A refusal, before it is written down. */
 export interface Denial {
@@ -55,6 +55,9 @@ export const DENIAL_SQL = {
   summaryByOperation: summary('operation'),
 } as const;
 
+/** Read along the primary key when a scope is opened. */
+export const NEWEST_DENIAL_SQL = 'SELECT id FROM _spine_denials ORDER BY id DESC LIMIT 1';
+
 interface BucketRow {
   readonly actor?: string;
   readonly permission?: string;
@@ -65,7 +68,7 @@ interface BucketRow {
 
 export type DenialStore = ReturnType<typeof makeDenialStore>;
 
-export function makeDenialStore(db: SqlDatabase) {
+export function makeDenialStore(db: SqlDatabase, pruned: Pruned) {
   return {
     save: (id: string, denial: Denial, nowMs: number): void =>
       db.run(
@@ -79,8 +82,7 @@ export function makeDenialStore(db: SqlDatabase) {
         nowMs,
       ),
 
-    newestId: (): string | undefined =>
-      db.get<{ id: string }>('SELECT id FROM _spine_denials ORDER BY id DESC LIMIT 1')?.id,
+    newestId: (): string | undefined => db.get<{ id: string }>(NEWEST_DENIAL_SQL)?.id,
 
     /** Newest first. */
     list: (filter: {
@@ -88,25 +90,26 @@ export function makeDenialStore(db: SqlDatabase) {
       permission?: string | undefined;
       limit: number;
       cursor?: string | undefined;
-    }): Page<DenialRecord> => {
+    }): PrunedPage<DenialRecord> => {
       const { actor, permission, limit, cursor } = filter;
       const sql = listFor(actor !== undefined, permission !== undefined);
       const given = [actor, permission].filter((each) => each !== undefined);
       const before = cursor === undefined ? NEWEST : decodeCursor(cursor);
       const rows = db.all<DenialRow>(sql, ...given, before, limit + 1);
-      return cutPage(rows, limit, (row) => row.id, recordOf);
+      return { ...cutPage(rows, limit, (row) => row.id, recordOf), ...pruned.said('denials') };
     },
 
     /**
      * The largest bucket first. Refusals that unwound no operation form one null bucket, which counts like any
      * other (spec 4.3.7).
      */
-    summarize: (groupBy: 'actor' | 'operation'): DenialsSummary => {
+    summarize: (groupBy: 'actor' | 'operation'): DenialsSummary & PrunedBefore => {
       const sql = groupBy === 'actor' ? DENIAL_SQL.summaryByActor : DENIAL_SQL.summaryByOperation;
       const buckets = db
         .all<BucketRow>(sql)
         .map(({ lastMs, ...bucket }) => ({ ...bucket, lastAt: toTimestamp(lastMs) }));
-      return { groupBy, total: buckets.reduce((sum, bucket) => sum + bucket.count, 0), buckets };
+      const total = buckets.reduce((sum, bucket) => sum + bucket.count, 0);
+      return { groupBy, total, buckets, ...pruned.said('denials') };
     },
   };
 }

@@ -1,4 +1,7 @@
-/** Counting the event log: narrowed, grouped, and bounded, so that no question reads the whole of a long log (spec 4.3.3). */
+/**
+ * Counting the event log: narrowed, grouped, and bounded, so that no question reads the whole of a long log (spec 4.3.3).
+ * It says when it did not look at all that was asked for, and when some of that is not kept any more.
+ */
 import {
   type EventFacets,
   FACET_BUCKETS_MAX,
@@ -8,6 +11,7 @@ import {
   toTimestamp,
 } from '@freehold/contracts';
 import type { SqlDatabase, SqlValue } from '@freehold/store';
+import type { Pruned } from '../retention/pruned.ts';
 
 /** How many events one answer looks at. */
 export const FACET_EVENTS_MAX = 100_000;
@@ -43,7 +47,7 @@ interface Bucket {
 }
 
 /** Builds the scope's `facets`. `since` defaults to 30 days before `until`, which defaults to now. */
-export function makeFacets(db: SqlDatabase) {
+export function makeFacets(db: SqlDatabase, pruned: Pruned) {
   return (query: Omit<FacetsQuery, 'tenantId' | 'scopeId'>, nowMs: number): EventFacets => {
     const { groupBy, type } = query;
     const untilMs = query.until === undefined ? nowMs + 1 : Date.parse(query.until);
@@ -69,6 +73,7 @@ export function makeFacets(db: SqlDatabase) {
       untilMs,
       ...filters.map(({ value }) => value),
     );
+    const prunedMs = pruned.beforeMs('history');
     const looked = db.get<{ n: number }>(`SELECT count(*) AS n FROM (${inner})`, ...innerParams);
     const shown = rows.slice(0, FACET_BUCKETS_MAX);
     const total = sum(rows);
@@ -84,7 +89,7 @@ export function makeFacets(db: SqlDatabase) {
         lastAt: toTimestamp(lastAtMs),
       })),
       others: total - sum(shown),
-      truncated: (looked?.n ?? 0) === FACET_EVENTS_MAX,
+      truncated: (looked?.n ?? 0) === FACET_EVENTS_MAX || (prunedMs !== null && sinceMs < prunedMs),
     };
   };
 }

@@ -5,12 +5,15 @@ import {
   type EntityRef,
   type EventId,
   type EventRecord,
+  firstIdAt,
+  ID_PREFIXES,
   type InvocationEvents,
   type InvocationId,
-  type Page,
+  PlatformError,
   toTimestamp,
 } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
+import type { Pruned, PrunedPage } from '../retention/pruned.ts';
 import type { EventWalkResult } from '../scope-methods.ts';
 import { keysNeeded, type Sealed, type SubjectKeys } from '../sealing/subject-keys.ts';
 
@@ -29,6 +32,8 @@ export interface EventRow {
   readonly operation: string;
   readonly invocation: InvocationId;
   readonly cause: EventId | null;
+  /** How many deliveries lie between it and the event that began it. */
+  readonly hops: number;
   readonly piiClass: EventRecord['piiClass'];
   readonly subject: string | null;
   /** JSON; sealed text when there is a subject; null without a payload, or when it was redacted. */
@@ -49,7 +54,7 @@ export interface InvocationRow {
 
 type InvocationColumns = Omit<InvocationEvents['invocation'], 'startedAt'> & { readonly startedAtMs: number };
 
-const COLUMNS = `id, type, entity_type AS entityType, entity_id AS entityId, actor, operation, invocation, cause,
+const COLUMNS = `id, type, entity_type AS entityType, entity_id AS entityId, actor, operation, invocation, cause, hops,
   pii_class AS piiClass, subject, payload, at AS atMs`;
 
 /** SQLite prepares a statement anew whenever a value is bound to a bare `LIMIT ?`, which costs more than the reading. */
@@ -59,6 +64,8 @@ export const EVENT_SQL = {
   history: `SELECT ${COLUMNS} FROM _spine_events WHERE entity_type = ? AND entity_id = ? AND id > ? ORDER BY id ${LIMIT}`,
   one: `SELECT ${COLUMNS} FROM _spine_events WHERE id = ?`,
   exists: 'SELECT 1 FROM _spine_events WHERE id = ?',
+  hops: 'SELECT hops FROM _spine_events WHERE id = ?',
+  subject: 'SELECT subject FROM _spine_events WHERE id = ?',
   effects: `SELECT ${COLUMNS} FROM _spine_events WHERE cause = ? ORDER BY id ${LIMIT}`,
   invocation: `SELECT ${COLUMNS} FROM _spine_events WHERE invocation = ? ORDER BY id ${LIMIT}`,
   oneInvocation: `SELECT id, operation, principal, parent, cause, idempotency_key AS idempotencyKey,
@@ -67,9 +74,11 @@ export const EVENT_SQL = {
 } as const;
 
 /** The newest of each kind of id, read along the primary key when a scope is opened. */
-const NEWEST_EVENT = 'SELECT id FROM _spine_events ORDER BY id DESC LIMIT 1';
-const NEWEST_INVOCATION =
-  'SELECT id, started_at + duration_ms AS endedAtMs FROM _spine_invocations ORDER BY id DESC LIMIT 1';
+export const NEWEST_EVENT_SQL = {
+  event: 'SELECT id FROM _spine_events ORDER BY id DESC LIMIT 1',
+  invocation:
+    'SELECT id, started_at + duration_ms AS endedAtMs FROM _spine_invocations ORDER BY id DESC LIMIT 1',
+} as const;
 
 export type EventStore = ReturnType<typeof makeEventStore>;
 
@@ -78,7 +87,7 @@ export function eventPlace(id: string): string {
   return `event/${id}`;
 }
 
-export function makeEventStore(db: SqlDatabase, subjectKeys: SubjectKeys) {
+export function makeEventStore(db: SqlDatabase, subjectKeys: SubjectKeys, pruned: Pruned) {
   /**
    * Rows as records. Opening what is sealed needs the persons' keys, and asks for all that are missing at once; with
    * `sealed` it stays closed.
@@ -95,13 +104,26 @@ export function makeEventStore(db: SqlDatabase, subjectKeys: SubjectKeys) {
 
   const one = (id: string): EventRow | undefined => db.get<EventRow>(EVENT_SQL.one, id);
 
+  /** Whether what such an id names, or what it set off, may have been removed. */
+  const isPruned = (prefix: string, id: string): boolean => {
+    const beforeMs = pruned.beforeMs('history');
+    return beforeMs !== null && id < firstIdAt(prefix, beforeMs);
+  };
+  const unknown = (prefix: string, id: string, words: string, reason?: string): PlatformError => {
+    if (isPruned(prefix, id))
+      return new PlatformError('not_found', 'What happened so long ago is not kept here any more.', {
+        reason: 'history_pruned',
+      });
+    return new PlatformError('not_found', words, reason === undefined ? {} : { reason });
+  };
+
   return {
     /** `proof` is the JSON of what let the actor through. */
     append: (event: EventRow, proof: string): void =>
       db.run(
         `INSERT INTO _spine_events
-           (id, type, version, entity_type, entity_id, actor, operation, invocation, cause, proof, pii_class, subject, payload, at)
-         VALUES (?, ?, ${EVENT_VERSION}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+           (id, type, version, entity_type, entity_id, actor, operation, invocation, cause, hops, proof, pii_class, subject, payload, at)
+         VALUES (?, ?, ${EVENT_VERSION}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         event.id,
         event.type,
         event.entityType,
@@ -110,6 +132,7 @@ export function makeEventStore(db: SqlDatabase, subjectKeys: SubjectKeys) {
         event.operation,
         event.invocation,
         event.cause,
+        event.hops,
         proof,
         event.piiClass,
         event.subject,
@@ -137,8 +160,8 @@ export function makeEventStore(db: SqlDatabase, subjectKeys: SubjectKeys) {
 
     /** The newest event and invocation, and when that invocation ended; what there is of them. */
     newest: (): { readonly ids: string[]; readonly endedAtMs: number } => {
-      const event = db.get<{ id: string }>(NEWEST_EVENT);
-      const invocation = db.get<{ id: string; endedAtMs: number }>(NEWEST_INVOCATION);
+      const event = db.get<{ id: string }>(NEWEST_EVENT_SQL.event);
+      const invocation = db.get<{ id: string; endedAtMs: number }>(NEWEST_EVENT_SQL.invocation);
       const ids = [event, invocation].flatMap((row) => (row ? [row.id] : []));
       return { ids, endedAtMs: invocation?.endedAtMs ?? 0 };
     },
@@ -153,7 +176,7 @@ export function makeEventStore(db: SqlDatabase, subjectKeys: SubjectKeys) {
       limit: number;
       cursor?: string | undefined;
       sealed?: boolean | undefined;
-    }): Page<EventRecord> => {
+    }): PrunedPage<EventRecord> => {
       const after = cursor === undefined ? '' : decodeCursor(cursor);
       const rows = db.all<EventRow>(EVENT_SQL.history, entity.type, entity.id, after, limit + 1);
       const page = cutPage(
@@ -162,31 +185,42 @@ export function makeEventStore(db: SqlDatabase, subjectKeys: SubjectKeys) {
         (row) => row.id,
         (row) => row,
       );
-      return { ...page, items: recordsOf(page.items, sealed) };
+      return { ...page, items: recordsOf(page.items, sealed), ...pruned.said('history') };
     },
 
-    /** Backwards: an event, what caused it, what caused that. Stops at a cycle, which only a damaged log could have. */
+    /**
+     * Backwards: an event, what caused it, what caused that. Stops at a cycle, which only a damaged log could have, and
+     * where a cause is not kept any more.
+     */
     cause: (event: string, sealed = false): EventWalkResult => {
       const seen = new Map<string, EventRow>();
       let next = one(event);
+      let isMissing = false;
       while (next && !seen.has(next.id) && seen.size < WALK_MAX) {
         seen.set(next.id, next);
-        next = next.cause === null ? undefined : one(next.cause);
+        const { cause }: EventRow = next;
+        next = cause === null ? undefined : one(cause);
+        isMissing = cause !== null && next === undefined;
       }
-      const truncated = next !== undefined && !seen.has(next.id);
+      const truncated = isMissing || (next !== undefined && !seen.has(next.id));
       return { items: recordsOf([...seen.values()], sealed), truncated };
     },
 
-    /** Forwards, breadth first: what an event set off, then what that set off. */
+    /**
+     * Forwards, breadth first: what an event set off, then what that set off. Of one that is older than what is kept, some
+     * may be missing.
+     */
     effects: (event: string, sealed = false): EventWalkResult => {
       const seen = new Map<string, EventRow>();
       const frontier = [event];
-      let truncated = false;
-      for (let at = 0; at < frontier.length && !truncated; at++) {
+      // What is set off has the greater id: only what the oldest of them set off can be missing.
+      const isMissing = isPruned(ID_PREFIXES.event, event);
+      let isFull = false;
+      for (let at = 0; at < frontier.length && !isFull; at++) {
         for (const row of db.all<EventRow>(EVENT_SQL.effects, frontier[at] as string, WALK_MAX + 1)) {
           if (row.id === event || seen.has(row.id)) continue;
           if (seen.size === WALK_MAX) {
-            truncated = true;
+            isFull = true;
             break;
           }
           seen.set(row.id, row);
@@ -194,19 +228,28 @@ export function makeEventStore(db: SqlDatabase, subjectKeys: SubjectKeys) {
         }
       }
       const rows = [...seen.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
-      return { items: recordsOf(rows, sealed), truncated };
+      return { items: recordsOf(rows, sealed), truncated: isFull || isMissing };
     },
 
-    /** Everything that one call recorded, or null when there was no such call. */
-    invocation: (id: string, sealed = false): InvocationEvents | null => {
+    /**
+     * Everything that one call recorded.
+     * @throws PlatformError `not_found`, reason `unknown_invocation` or `history_pruned`.
+     */
+    invocation: (id: string, sealed = false): InvocationEvents => {
       const found = db.get<InvocationColumns>(EVENT_SQL.oneInvocation, id);
-      if (!found) return null;
+      if (!found)
+        throw unknown(
+          ID_PREFIXES.invocation,
+          id,
+          'There is no such invocation in this scope.',
+          'unknown_invocation',
+        );
       const { startedAtMs, ...invocation } = found;
       const rows = db.all<EventRow>(EVENT_SQL.invocation, id, WALK_MAX + 1);
       return {
         invocation: { ...invocation, startedAt: toTimestamp(startedAtMs) },
         items: recordsOf(rows.slice(0, WALK_MAX), sealed),
-        truncated: rows.length > WALK_MAX,
+        truncated: rows.length > WALK_MAX || isPruned(ID_PREFIXES.invocation, id),
       };
     },
 
@@ -215,7 +258,23 @@ export function makeEventStore(db: SqlDatabase, subjectKeys: SubjectKeys) {
       return row ? (recordsOf([row], sealed)[0] ?? null) : null;
     },
 
-    exists: (id: string): boolean => db.get(EVENT_SQL.exists, id) !== undefined,
+    /** @throws PlatformError `not_found`; reason `history_pruned` for one that may have been there. */
+    require: (id: string): void => {
+      if (db.get(EVENT_SQL.exists, id) === undefined)
+        throw unknown(ID_PREFIXES.event, id, 'There is no such event in this scope.');
+    },
+
+    /** The persons whom some events are about, and whose keys are not here. */
+    keyless: (ids: readonly string[]): string[] => [
+      ...new Set(
+        ids
+          .flatMap((id) => db.get<{ subject: string | null }>(EVENT_SQL.subject, id)?.subject ?? [])
+          .filter((subject) => !subjectKeys.has(subject)),
+      ),
+    ],
+
+    /** How long the chain is that set an event off; undefined when there is no such event. */
+    hops: (id: string): number | undefined => db.get<{ hops: number }>(EVENT_SQL.hops, id)?.hops,
   };
 }
 

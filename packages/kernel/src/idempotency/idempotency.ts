@@ -34,7 +34,7 @@ export interface KeyedCall {
 export const IDEMPOTENCY_SQL = {
   recall:
     'SELECT fingerprint, result, subjects FROM _spine_idempotency WHERE principal = ? AND operation = ? AND key = ? AND at > ?',
-  expired: `SELECT principal, operation, key FROM _spine_idempotency WHERE at <= ? ORDER BY at LIMIT ${CLEARED_PER_CALL}`,
+  expired: `SELECT principal, operation, key FROM _spine_idempotency WHERE at <= ? ORDER BY at LIMIT ? + 0`,
 } as const;
 
 /**
@@ -82,7 +82,26 @@ export function makeIdempotency(db: SqlDatabase, subjectKeys: SubjectKeys) {
       );
     }, text);
 
+  /** Removes what answers nothing any more; answers how many there were. */
+  const clear = (nowMs: number, limit: number): number => {
+    const expired = db.all<{ principal: string; operation: string; key: string }>(
+      IDEMPOTENCY_SQL.expired,
+      nowMs - KEPT_MS,
+      limit,
+    );
+    for (const { principal, operation, key } of expired)
+      db.run(
+        'DELETE FROM _spine_idempotency WHERE principal = ? AND operation = ? AND key = ?',
+        principal,
+        operation,
+        key,
+      );
+    return expired.length;
+  };
+
   return {
+    clear,
+
     /**
      * The stored result of this call, or undefined when it is the first.
      * @throws PlatformError `conflict`, reason `idempotency_key_reused`, when the key came with another input before;
@@ -119,17 +138,7 @@ export function makeIdempotency(db: SqlDatabase, subjectKeys: SubjectKeys) {
         throw new TypeError(
           `operation ${call.operation}: its answer has ${text.length} characters and cannot be kept for a repeat; at most ${RESULT_LENGTH_MAX} can`,
         );
-      const expired = db.all<{ principal: string; operation: string; key: string }>(
-        IDEMPOTENCY_SQL.expired,
-        call.nowMs - KEPT_MS,
-      );
-      for (const { principal, operation, key } of expired)
-        db.run(
-          'DELETE FROM _spine_idempotency WHERE principal = ? AND operation = ? AND key = ?',
-          principal,
-          operation,
-          key,
-        );
+      clear(call.nowMs, CLEARED_PER_CALL);
       db.run(
         'INSERT OR REPLACE INTO _spine_idempotency (principal, operation, key, fingerprint, result, at, subjects) VALUES (?, ?, ?, ?, ?, ?, ?)',
         call.principal,

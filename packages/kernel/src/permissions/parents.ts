@@ -28,8 +28,13 @@ export function makeParents(db: SqlDatabase, { entities }: VerticalManifest) {
   const parentType = (type: string): string | undefined =>
     Object.hasOwn(entities, type) ? entities[type]?.parent : undefined;
 
-  const parentOf = ({ type, id }: EntityRef): EntityRef | null =>
-    parentType(type) === undefined ? null : (db.get<EntityRef>(PARENT_SQL.parent, type, id) ?? null);
+  /** What the manifest declared before is no parent any more: nobody reaches a record through it. */
+  const parentOf = ({ type, id }: EntityRef): EntityRef | null => {
+    const declared = parentType(type);
+    if (declared === undefined) return null;
+    const parent = db.get<EntityRef>(PARENT_SQL.parent, type, id);
+    return parent?.type === declared ? parent : null;
+  };
 
   /** The record's parent, its parent's parent and so on, at most four. */
   const ancestorsOf = (entity: EntityRef): EntityRef[] => {

@@ -149,10 +149,18 @@ export function makeRoleMethods(
     },
 
     assignments: () => store.assignments(),
-    holdings: ({ principal }) => ({
-      roles: permissions.rolesOf(principal),
-      permissions: permissions.held(principal, unit.now()),
-    }),
+    holdings: ({ principal, records = false }) => {
+      const nowMs = unit.now();
+      // One search for each permission that there is, however many records were shared.
+      const onRecords = Object.keys(records ? vertical.manifest.permissions : {})
+        .filter((permission) => store.hasOnRecord(principal, permission, nowMs))
+        .sort();
+      return {
+        roles: permissions.rolesOf(principal),
+        permissions: permissions.held(principal, nowMs),
+        ...(records ? { recordPermissions: onRecords } : {}),
+      };
+    },
   };
 }
 

@@ -40,6 +40,7 @@ export const PERMISSION_SQL = {
   scopeWideGrants: `SELECT ${GRANT_COLUMNS} FROM _spine_grants INDEXED BY _spine_grants_wide
     WHERE subject = ? AND entity_type = '' AND ${LIVE} ORDER BY permission`,
   grantsOf: `SELECT ${GRANT_COLUMNS} FROM _spine_grants WHERE subject = ? AND ${LIVE}`,
+  anyOnRecord: `SELECT 1 FROM _spine_grants WHERE subject = ? AND permission = ? AND entity_type > '' AND ${LIVE} LIMIT 1`,
   rolesOf: 'SELECT role FROM _spine_assignments WHERE principal = ? ORDER BY role',
 } as const;
 
@@ -78,6 +79,10 @@ export function makePermissionStore(db: SqlDatabase) {
 
     scopeWideGrants: (subject: string, nowMs: number): GrantRecord[] =>
       db.all<GrantRow>(PERMISSION_SQL.scopeWideGrants, subject, nowMs).map(recordOf),
+
+    /** Whether somebody has a live grant of a permission on any single record. */
+    hasOnRecord: (subject: string, permission: string, nowMs: number): boolean =>
+      db.get(PERMISSION_SQL.anyOnRecord, subject, permission, nowMs) !== undefined,
 
     /** Every live grant of somebody. */
     grantsOf: (subject: string, nowMs: number): GrantRecord[] =>

@@ -16,6 +16,7 @@ import {
 } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { assertJson } from '../lib/json.ts';
+import type { Pruned, PrunedPage } from '../retention/pruned.ts';
 import { makeRequestStore } from './store.ts';
 
 /** How many requests may wait: a scope that asks faster than it is answered is told so. */
@@ -35,7 +36,7 @@ export interface NewRequest {
   readonly nowMs: number;
 }
 
-export function makeRequests(unit: UnitContext) {
+export function makeRequests(unit: UnitContext, pruned: Pruned) {
   const store = makeRequestStore(unit.db);
 
   return {
@@ -57,11 +58,14 @@ export function makeRequests(unit: UnitContext) {
     },
 
     list: (query: Omit<PlatformRequestsQuery, Ref>): Page<PlatformRequest> => store.pending(query),
-    history: (query: Omit<PlatformRequestHistoryQuery, Ref>): Page<PlatformRequest> => store.history(query),
+    history: (query: Omit<PlatformRequestHistoryQuery, Ref>): PrunedPage<PlatformRequest> => ({
+      ...store.history(query),
+      ...pruned.said('history'),
+    }),
 
     /**
      * Compare and set. The same answer given again is the same answer.
-     * @throws PlatformError `not_found`, reason `unknown_platform_request`; `precondition_failed` for another
+     * @throws PlatformError `validation_failed`, reason `result_malformed`; `not_found`, reason `unknown_platform_request`; `precondition_failed` for another
      * revision; `invalid_transition`, reason `already_settled`.
      */
     settle: ({ id, revision, status, result = null }: Omit<SettleRequest, Ref>): PlatformRequest => {
@@ -70,7 +74,7 @@ export function makeRequests(unit: UnitContext) {
         throw new PlatformError('not_found', 'There is no such request.', {
           reason: 'unknown_platform_request',
         });
-      const text = jsonText('the result', result);
+      const text = resultText(result);
       if (before.status !== 'pending') {
         const isSame = before.status === status && JSON.stringify(before.result) === text;
         if (isSame && revision === before.revision - 1) return before;
@@ -86,6 +90,19 @@ export function makeRequests(unit: UnitContext) {
 
     newestId: store.newestId,
   };
+}
+
+/** The result comes from outside of the vertical: one that does not fit is its sender's mistake. */
+function resultText(result: unknown): string {
+  try {
+    return jsonText('The result', result);
+  } catch (error) {
+    throw new PlatformError(
+      'validation_failed',
+      `${error instanceof Error ? error.message : 'The result cannot be kept'}.`,
+      { reason: 'result_malformed' },
+    );
+  }
 }
 
 function jsonText(where: string, value: unknown): string {

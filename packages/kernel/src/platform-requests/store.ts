@@ -50,7 +50,9 @@ export const REQUEST_SQL = {
 } as const;
 
 /** How many wait, counted no further than a bound. */
-const COUNT_PENDING = `SELECT count(*) AS n FROM (SELECT 1 FROM _spine_platform_requests WHERE status = 'pending' LIMIT ?)`;
+export const COUNT_PENDING_SQL = `SELECT count(*) AS n FROM (SELECT 1 FROM _spine_platform_requests WHERE status = 'pending' LIMIT ?)`;
+/** Read along the primary key when a scope is opened. */
+export const NEWEST_REQUEST_SQL = 'SELECT id FROM _spine_platform_requests ORDER BY id DESC LIMIT 1';
 /** Sorts after every id. */
 const NEWEST = '~';
 const STATUSES: readonly Status[] = ['pending', 'done', 'refused', 'failed'];
@@ -86,7 +88,7 @@ export function makeRequestStore(db: SqlDatabase) {
         ? page(REQUEST_SQL.pending, [after], limit)
         : page(REQUEST_SQL.pendingOfKind, [kind, after], limit);
     },
-    countPending: (max: number): number => db.get<{ n: number }>(COUNT_PENDING, max)?.n ?? 0,
+    countPending: (max: number): number => db.get<{ n: number }>(COUNT_PENDING_SQL, max)?.n ?? 0,
     insert: (row: Omit<RequestRow, 'status' | 'revision' | 'settledAtMs' | 'result'>): void =>
       db.run(
         `INSERT INTO _spine_platform_requests (id, kind, payload, status, revision, requested_by, invocation, cause, at)
@@ -112,8 +114,7 @@ export function makeRequestStore(db: SqlDatabase) {
         to.atMs,
         to.id,
       ),
-    newestId: (): string | undefined =>
-      db.get<{ id: string }>('SELECT id FROM _spine_platform_requests ORDER BY id DESC LIMIT 1')?.id,
+    newestId: (): string | undefined => db.get<{ id: string }>(NEWEST_REQUEST_SQL)?.id,
   };
 }
 

@@ -6,6 +6,8 @@ import type { ScopeMethods } from '../scope-methods.ts';
 import type { Vertical } from '../vertical.ts';
 import type { Shredded, SubjectKeys } from './subject-keys.ts';
 
+export const REDACT_SQL = 'UPDATE _spine_events SET payload = ? WHERE subject = ? AND payload IS NOT NULL';
+
 const redactInput = z.strictObject({ receipt: shredReceipt });
 
 /** The scope's `redact`. */
@@ -47,11 +49,7 @@ export function redactScope({
   readonly nowMs: number;
 }): void {
   const { subject, keyDigest, shreddedAt } = receipt;
-  db.run(
-    'UPDATE _spine_events SET payload = ? WHERE subject = ? AND payload IS NOT NULL',
-    JSON.stringify({ $shredded: { at: shreddedAt } } satisfies Shredded),
-    subject,
-  );
+  db.run(REDACT_SQL, JSON.stringify({ $shredded: { at: shreddedAt } } satisfies Shredded), subject);
   // Answers that were kept for repeats stay: they are sealed for the person too, and without them a repeat acts twice.
   vertical.onShred?.({ sql, now: nowMs }, subject);
   db.run(

@@ -24,7 +24,7 @@ export interface Sealed {
 
 export type SubjectKeys = ReturnType<typeof makeSubjectKeys>;
 
-export function makeSubjectKeys(unit: Pick<UnitContext, 'key' | 'random'>) {
+export function makeSubjectKeys(unit: Pick<UnitContext, 'key' | 'random' | 'db'>) {
   const known = new Map<string, Uint8Array | ShredReceipt>();
 
   const placeOf = (subject: string, place: string): string => `${unit.key}/${subject}/${place}`;
@@ -34,6 +34,16 @@ export function makeSubjectKeys(unit: Pick<UnitContext, 'key' | 'random'>) {
     const found = known.get(subject);
     if (found === undefined) throw keysNeeded([subject]);
     return found;
+  };
+
+  /** What is known of somebody who was erased: here, or by whoever had this scope open before. */
+  const receiptOf = (subject: string): ShredReceipt | undefined => {
+    const found = known.get(subject);
+    if (found !== undefined && !(found instanceof Uint8Array)) return found;
+    return unit.db.get<ShredReceipt>(
+      'SELECT subject, key_digest AS keyDigest, shredded_at AS shreddedAt FROM _spine_shredded WHERE subject = ?',
+      subject,
+    );
   };
 
   return {
@@ -67,8 +77,11 @@ export function makeSubjectKeys(unit: Pick<UnitContext, 'key' | 'random'>) {
     },
     provide: (keys: Readonly<Record<string, SubjectKey>>): null => {
       for (const [subject, found] of Object.entries(keys)) {
+        // A key that was still on its way when its person was erased opens nothing any more.
+        const value =
+          'key' in found ? (receiptOf(subject) ?? Buffer.from(found.key, 'base64url')) : found.shredded;
         if (known.size >= KEYS_MAX) known.delete(known.keys().next().value as string);
-        known.set(subject, 'key' in found ? Buffer.from(found.key, 'base64url') : found.shredded);
+        known.set(subject, value);
       }
       return null;
     },

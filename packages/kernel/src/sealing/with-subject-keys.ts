@@ -1,6 +1,7 @@
-/** A scope from outside, whose calls are made again when they lack keys that the vault has. */
-import type { PlatformError, ScopeId, TenantId } from '@freehold/contracts';
+/** A scope from outside, whose calls are made again when they lack what the vault knows. */
+import { PlatformError, type ScopeId, type TenantId } from '@freehold/contracts';
 import type { ScopeStub } from '../scope-host.ts';
+import { isErasuresUnseen } from './latecomers.ts';
 import { isKeysNeeded } from './subject-keys.ts';
 import type { Vault } from './vault.ts';
 
@@ -9,15 +10,21 @@ const TRIES_MAX = 50;
 
 /**
  * Wraps a scope's stub. A call that needs persons' keys is rolled back, the keys are fetched, and it runs again: what
- * its caller sees is one call.
+ * its caller sees is one call. The same goes for one that finds an older state: the vault is asked who was erased since.
  */
 export function withSubjectKeys(stub: ScopeStub, scopeId: ScopeId, vault: Vault): ScopeStub {
   let tenantId: TenantId | undefined;
 
   const provide = async (error: PlatformError): Promise<void> => {
-    tenantId ??= (await stub.identify({})).tenantId;
+    tenantId ??= (await stub.latecomers({})).tenantId;
     const subjects = (error.errors ?? []).map(({ path }) => path);
-    await stub.provideKeys({ keys: await vault.keys({ tenantId, scopeId }, subjects) });
+    await stub.provideKeys({ keys: await vault.keys({ tenantId, scopeId }, subjects).catch(refuse) });
+  };
+
+  const redactLatecomers = async (): Promise<void> => {
+    const { tenantId, mark } = await stub.latecomers({});
+    if (mark === null) return;
+    await stub.redactLatecomers({ mark, receipts: await vault.shredded({ tenantId, scopeId }) });
   };
 
   const methods = new Map<string | symbol, unknown>();
@@ -32,8 +39,10 @@ export function withSubjectKeys(stub: ScopeStub, scopeId: ScopeId, vault: Vault)
           try {
             return await method(input);
           } catch (error) {
-            if (!isKeysNeeded(error) || tries >= TRIES_MAX) throw error;
-            await provide(error);
+            if (tries >= TRIES_MAX) throw error;
+            if (isErasuresUnseen(error)) await redactLatecomers();
+            else if (isKeysNeeded(error)) await provide(error);
+            else throw error;
           }
         }
       };
@@ -41,4 +50,18 @@ export function withSubjectKeys(stub: ScopeStub, scopeId: ScopeId, vault: Vault)
       return again;
     },
   });
+}
+
+/** Failures of a vault that is there and cannot give a key, and not of one that is out of reach for a while. */
+const refusals = new WeakSet<object>();
+
+function refuse(error: unknown): never {
+  const isPassing = error instanceof PlatformError && error.code === 'unavailable';
+  if (!isPassing && typeof error === 'object' && error !== null) refusals.add(error);
+  throw error;
+}
+
+/** Whether a call failed because the vault cannot give it a person's key. */
+export function areKeysRefused(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && refusals.has(error);
 }

@@ -11,6 +11,7 @@ import { migrationContract } from './migrations.ts';
 import { observed } from './units.ts';
 import { valueContract } from './values.ts';
 
+export { type BlobStoreSetup, describeBlobStore } from './blobs.ts';
 export { type ToolsContractSetup, toolsContract, toolsUnits } from './tools.ts';
 export { contractUnits, guardedUnit, migratingUnit, notesUnit, observed, recordIncident } from './units.ts';
 

@@ -1,0 +1,36 @@
+/** A bucket of R2, by its binding: on Cloudflare, and wherever workerd has one. */
+import type { Bucket } from './bucket.ts';
+
+/** @param r2 the binding. It needs no rights beyond those that every binding has. */
+export function makeR2Bucket(r2: R2Bucket): Bucket {
+  return {
+    put: async (key, bytes) => void (await r2.put(key, bytes)),
+    upload: async (key) => {
+      const upload = await r2.createMultipartUpload(key);
+      const parts: R2UploadedPart[] = [];
+      return {
+        part: async (bytes) => void parts.push(await upload.uploadPart(parts.length + 1, bytes)),
+        complete: async () => void (await upload.complete(parts)),
+        abort: () => upload.abort(),
+      };
+    },
+    // R2 has no copying of its own: the bytes go through here, as they come.
+    copy: async (from, to, bytes) => {
+      const object = await r2.get(from);
+      if (!object) throw new Error('what was just uploaded is not there');
+      const length = new FixedLengthStream(bytes);
+      await Promise.all([object.body.pipeTo(length.writable), r2.put(to, length.readable)]);
+    },
+    get: async (key) => (await r2.get(key))?.body ?? null,
+    delete: (key) => r2.delete(key),
+    list: async function* list(prefix) {
+      for (let cursor: string | undefined; ; ) {
+        const page = await r2.list({ prefix, ...(cursor === undefined ? {} : { cursor }) });
+        for (const { key, size, uploaded } of page.objects)
+          yield { key, bytes: size, atMs: uploaded.getTime() };
+        if (!page.truncated) return;
+        cursor = page.cursor;
+      }
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/** One executor at work on one event: with a time limit, and with what it does inside of the scope done once. */
+import { createHash } from 'node:crypto';
+import type { ActorId, EventId } from '@freehold/contracts';
+import type { ScopeStub } from '../scope-host.ts';
+import type { ClaimedDelivery, DeliveryResult, Executor, ExecutorTools } from './declarations.ts';
+import type { Lanes } from './lanes.ts';
+import { describe } from './work.ts';
+
+/** Runs one executor to its end or its time limit. Never rejects: a failure is an answer. */
+export async function runExecutor({
+  scope,
+  lanes,
+  delivery,
+  stop,
+  after,
+}: {
+  readonly scope: ScopeStub;
+  readonly lanes: Lanes;
+  readonly delivery: ClaimedDelivery;
+  readonly stop: AbortSignal;
+  readonly after: (ms: number, task: () => void) => () => void;
+}): Promise<DeliveryResult> {
+  const { subscriber, event, claim, attempt } = delivery;
+  const answer = { subscriber, event: event.id, claim };
+  const listener = lanes.find(subscriber, event.type)?.listener;
+  if (listener?.kind !== 'executor')
+    return { ...answer, error: { code: 'unsupported', detail: 'Nobody listens under this name any more.' } };
+  if (stop.aborted) return { ...answer, handedBack: true };
+  const over = new AbortController();
+  const cancel = after(listener.timeoutMs, () => over.abort());
+  const signal = AbortSignal.any([over.signal, stop]);
+  const deliveryKey = `${subscriber}:${event.id}`;
+  try {
+    const tools: ExecutorTools = {
+      attempt,
+      deliveryKey,
+      signal,
+      invoke: invokeAs(scope, listener.executor, event.id, deliveryKey),
+    };
+    await Promise.race([Promise.resolve(listener.executor.run(event, tools)), aborted(signal)]);
+    return answer;
+  } catch (thrown) {
+    // It was interrupted by us: that is none of its attempts.
+    if (stop.aborted) return { ...answer, handedBack: true };
+    if (signal.aborted)
+      return { ...answer, error: { code: 'unavailable', detail: 'It was not done within its time.' } };
+    return { ...answer, error: describe(thrown instanceof Error ? thrown : new Error('not an error')) };
+  } finally {
+    cancel();
+  }
+}
+
+function invokeAs(scope: ScopeStub, { as }: Executor, cause: EventId, key: string): ExecutorTools['invoke'] {
+  return async (operation, input, step = operation) => {
+    const principal = `service:${as}` as ActorId;
+    const idempotencyKey = stepKey(key, step);
+    return (await scope.invoke({ principal, operation, input, cause, idempotencyKey })).output;
+  };
+}
+
+/** A key that a caller could have sent, whatever a step is called. */
+function stepKey(key: string, step: string): string {
+  const plain = `${key}:${step}`;
+  return /^[\x21-\x7e]{1,255}$/.test(plain)
+    ? plain
+    : `${key}:sha256:${createHash('sha256').update(step).digest('hex')}`;
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(new Error('aborted'));
+    signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
+  });
+}

@@ -1,0 +1,125 @@
+/**
+ * What a scope does once a day for itself: removes what its retention no longer keeps, and has bytes swept that nothing
+ * holds. It is part of the scope's work, a few hundred rows in a transaction, with a pause between two of them; how far
+ * it has come is in the scope, so that neither a restart nor a crash begins it anew.
+ */
+import { toTimestamp } from '@freehold/contracts';
+import { TransactionLost, type UnitContext } from '@freehold/store';
+import type { Settings } from '../settings/settings.ts';
+import { effectivePolicy, type Housekept, hasAttachments, keepsHouse } from './policy.ts';
+import type { Pruned } from './pruned.ts';
+import type { Cutoffs, Step } from './steps.ts';
+import type { HousekeepingRow, makeRetentionStore } from './store.ts';
+
+/** How many rows one transaction looks at: some ten milliseconds of work. */
+export const BATCH_ROWS = 500;
+/** Between two transactions, so that people's calls come first. */
+const PAUSE_MS = 200;
+const DAY_MS = 86_400_000;
+/** After a round that took longer than a day, or failed. */
+const RETRY_MS = 3_600_000;
+
+/** What a scope keeps, and what it no longer has. */
+export interface RetentionState {
+  /** Whole days; null: for good. */
+  readonly historyDays: number | null;
+  readonly denialsDays: number | null;
+  /** What is older may have been removed. Null: nothing was. */
+  readonly historyPrunedBefore: string | null;
+  readonly denialsPrunedBefore: string | null;
+  /** When the last round of housekeeping ended, and when it is the next one's time; null: never. */
+  readonly lastRunAt: string | null;
+  readonly nextRunAt: string | null;
+}
+
+export interface HousekeepingDone {
+  /** When there is more to do, in milliseconds since the epoch; null: never. */
+  readonly nextAtMs: number | null;
+  /** A round has just ended in which bytes may have become free: they lie outside, and are swept from there. */
+  readonly sweep: boolean;
+}
+
+export interface HousekeepingParts {
+  readonly unit: UnitContext;
+  readonly vertical: Housekept;
+  readonly settings: Settings;
+  readonly store: ReturnType<typeof makeRetentionStore>;
+  readonly pruned: Pruned;
+  readonly steps: readonly Step[];
+}
+
+export function makeHousekeeping({ unit, vertical, settings, store, pruned, steps }: HousekeepingParts) {
+  const policy = () => effectivePolicy(vertical, settings.all());
+  const sweeps = hasAttachments(vertical);
+
+  const cutoffsAt = (nowMs: number): Cutoffs => {
+    const { historyDays, denialsDays } = policy();
+    const before = (days: number | null): number | null => (days === null ? null : nowMs - days * DAY_MS);
+    return { historyMs: before(historyDays), denialsMs: before(denialsDays), nowMs };
+  };
+
+  /** One transaction's part of a round. */
+  const advance = (row: HousekeepingRow, nowMs: number): HousekeepingDone => {
+    const beganAtMs = row.beganAtMs ?? nowMs;
+    const cutoffs = cutoffsAt(beganAtMs);
+    let { step, after } = row;
+    for (let left = BATCH_ROWS; left > 0 && step < steps.length; ) {
+      const done = (steps[step] as Step)(after, left, cutoffs);
+      const isOver = done.looked < left;
+      left -= done.looked;
+      step += isOver ? 1 : 0;
+      after = isOver ? '' : done.after;
+    }
+    const isDone = step >= steps.length;
+    const nextAtMs = isDone ? Math.max(beganAtMs + DAY_MS, nowMs + RETRY_MS) : nowMs + PAUSE_MS;
+    store.save(
+      isDone
+        ? { nextAtMs, beganAtMs: null, step: 0, after: '', lastAtMs: nowMs }
+        : { nextAtMs, beganAtMs, step, after, lastAtMs: row.lastAtMs },
+    );
+    return { nextAtMs, sweep: isDone && sweeps };
+  };
+
+  return {
+    /** Does what is due, within one transaction's bound. What fails in it costs nobody else's work. */
+    round: (): HousekeepingDone => {
+      if (!keepsHouse(vertical)) return { nextAtMs: null, sweep: false };
+      const nowMs = unit.now();
+      const row = store.load();
+      if (!row) {
+        const first = firstRow(nowMs, unit.random(1)[0] ?? 0);
+        store.save(first);
+        return { nextAtMs: first.nextAtMs, sweep: false };
+      }
+      // A copy from where the clock was ahead must not put it off for longer than a day.
+      const dueMs = Math.min(row.nextAtMs, nowMs + DAY_MS);
+      if (dueMs > nowMs) return { nextAtMs: dueMs, sweep: false };
+      try {
+        return unit.db.savepoint(() => advance(row, nowMs));
+      } catch (error) {
+        if (error instanceof TransactionLost) throw error;
+        unit.report(error, 'work');
+        store.save({ ...row, nextAtMs: nowMs + RETRY_MS });
+        return { nextAtMs: nowMs + RETRY_MS, sweep: false };
+      }
+    },
+
+    state: (): RetentionState => {
+      const row = store.load();
+      const said = (ms: number | null | undefined): string | null => (ms == null ? null : toTimestamp(ms));
+      return {
+        ...policy(),
+        historyPrunedBefore: said(pruned.beforeMs('history')),
+        denialsPrunedBefore: said(pruned.beforeMs('denials')),
+        lastRunAt: said(row?.lastAtMs),
+        nextRunAt: said(row?.nextAtMs),
+      };
+    },
+  };
+}
+
+/** The first round is within a day, at a time that chance says: ten thousand scopes do not do it in the same minute. */
+function firstRow(nowMs: number, dice: number): HousekeepingRow {
+  const nextAtMs = nowMs + Math.floor(((dice + 1) / 256) * DAY_MS);
+  return { nextAtMs, beganAtMs: null, step: 0, after: '', lastAtMs: null };
+}

@@ -1,0 +1,233 @@
+/** The contract of blob stores: whole and right or not there, each scope for itself, and damage is noticed. */
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import type { BlobEntry, BlobStore } from '../blob-store.ts';
+
+/** How a blob store lets itself be tested. */
+export interface BlobStoreSetup {
+  /** Names the store in the report. */
+  readonly name: string;
+  /** The store of one scope. Each test takes scopes of its own, so that what is behind them may be shared. */
+  readonly store: (scopeId: string) => BlobStore;
+  /** Numbers of bytes at which this store changes its ways, beside the small ones that every store is asked for. */
+  readonly sizes?: readonly number[];
+  /** Changes some of the bytes that are kept under a digest, behind the store's back. Without it, nothing can. */
+  readonly damage?: (scopeId: string, digest: string) => Promise<void>;
+}
+
+const BYTES_MAX = 64 * 1_024 * 1_024;
+const LIMITS = { bytesMax: BYTES_MAX };
+const NOBODYS = 'f'.repeat(64);
+
+let scopes = 0;
+const newScopeId = (): string => {
+  scopes += 1;
+  return `scp_01k${String(scopes).padStart(23, '0')}`;
+};
+
+/** Declares the suite. */
+export function describeBlobStore({ name, store, sizes = [], damage }: BlobStoreSetup): void {
+  const open = () => {
+    const scopeId = newScopeId();
+    return { scopeId, blobs: store(scopeId) };
+  };
+  /** One that is small, and one of each size at which the store changes its ways. */
+  const everySize = [9, ...sizes];
+
+  describe(`the contract of blobs on ${name}`, () => {
+    test.each([0, 1, ...everySize])('%d bytes come out as they went in', async (size) => {
+      const { blobs } = open();
+      const bytes = bytesOf(size, 1);
+      const digest = digestOf(bytes);
+      expect(await blobs.put(streamOf(bytes), LIMITS)).toEqual({ digest, bytes: size });
+      expect(digestOf(await read(blobs, digest))).toBe(digest);
+      expect(await entriesOf(blobs)).toMatchObject([{ digest, bytes: size }]);
+    });
+
+    test.each(everySize)('%d bytes are kept that were announced rightly', async (size) => {
+      const { blobs } = open();
+      const bytes = bytesOf(size, 2);
+      const announced = { ...LIMITS, bytesMax: size, bytes: size, digest: digestOf(bytes) };
+      expect(await blobs.put(streamOf(bytes), announced)).toEqual({ digest: digestOf(bytes), bytes: size });
+    });
+
+    test.each(everySize)('of %d bytes that are not what was announced nothing is kept', async (size) => {
+      const { blobs } = open();
+      const bytes = bytesOf(size, 3);
+      for (const [limits, refusal] of [
+        [{ bytesMax: size - 1 }, { code: 'payload_too_large' }],
+        [
+          { ...LIMITS, bytes: size + 1 },
+          { code: 'validation_failed', reason: 'length_mismatch' },
+        ],
+        [
+          { ...LIMITS, bytes: size - 1 },
+          { code: 'validation_failed', reason: 'length_mismatch' },
+        ],
+        [
+          { ...LIMITS, digest: NOBODYS },
+          { code: 'validation_failed', reason: 'digest_mismatch' },
+        ],
+      ] as const)
+        await expect(blobs.put(streamOf(bytes), limits)).rejects.toMatchObject(refusal);
+      expect(await entriesOf(blobs)).toEqual([]);
+      expect(await blobs.open(digestOf(bytes))).toBeNull();
+      expect(await blobs.open(NOBODYS)).toBeNull();
+    });
+
+    test.each(everySize)('an upload that breaks off after %d bytes leaves nothing', async (size) => {
+      const { blobs } = open();
+      const bytes = bytesOf(size, 4);
+      const broken = streamOf(bytes, () => {
+        throw new Error('the line is down');
+      });
+      await expect(blobs.put(broken, LIMITS)).rejects.toMatchObject({ code: 'unavailable' });
+      expect(await entriesOf(blobs)).toEqual([]);
+      expect(await blobs.open(digestOf(bytes))).toBeNull();
+    });
+
+    test('a sender of too much is not listened to any longer', async () => {
+      const { blobs } = open();
+      let cancelled = false;
+      const endless = new ReadableStream<Uint8Array>({
+        pull: (controller) => controller.enqueue(new Uint8Array(1_000)),
+        cancel: () => {
+          cancelled = true;
+        },
+      });
+      await expect(blobs.put(endless, { bytesMax: 100_000 })).rejects.toMatchObject({
+        code: 'payload_too_large',
+      });
+      expect(cancelled).toBe(true);
+    });
+
+    test('the same bytes are kept once, and their time is that of the last who brought them', async () => {
+      const { blobs } = open();
+      const bytes = bytesOf(100, 5);
+      await blobs.put(streamOf(bytes), LIMITS);
+      const [first] = await entriesOf(blobs);
+      await Promise.all([blobs.put(streamOf(bytes), LIMITS), blobs.put(streamOf(bytes), LIMITS)]);
+      const after = await entriesOf(blobs);
+      expect(after).toMatchObject([{ digest: digestOf(bytes), bytes: 100 }]);
+      expect(after[0]?.atMs).toBeGreaterThanOrEqual(first?.atMs ?? Number.POSITIVE_INFINITY);
+      expect(digestOf(await read(blobs, digestOf(bytes)))).toBe(digestOf(bytes));
+    });
+
+    test('what was deleted is gone, and deleting it again is done', async () => {
+      const { blobs } = open();
+      const { digest } = await blobs.put(streamOf(bytesOf(10, 6)), LIMITS);
+      const { digest: other } = await blobs.put(streamOf(bytesOf(10, 7)), LIMITS);
+      await blobs.delete(digest);
+      await blobs.delete(digest);
+      expect(await blobs.open(digest)).toBeNull();
+      expect(await entriesOf(blobs)).toMatchObject([{ digest: other }]);
+      expect((await read(blobs, other)).length).toBe(10);
+    });
+
+    test('each of many is listed once', async () => {
+      const { blobs } = open();
+      const digests: string[] = [];
+      for (let i = 0; i < 25; i++)
+        digests.push((await blobs.put(streamOf(bytesOf(20 + i, 8)), LIMITS)).digest);
+      const listed = await entriesOf(blobs);
+      expect(listed.map(({ digest }) => digest).sort()).toEqual(digests.sort());
+      expect(listed.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(25 * 20 + (24 * 25) / 2);
+    });
+
+    test('one scope sees nothing of another, also one whose name begins with its own', async () => {
+      const { scopeId, blobs } = open();
+      const longer = store(`${scopeId}x`);
+      const bytes = bytesOf(10, 9);
+      const digest = digestOf(bytes);
+      await longer.put(streamOf(bytes), LIMITS);
+      expect(await blobs.open(digest)).toBeNull();
+      expect(await entriesOf(blobs)).toEqual([]);
+      await blobs.put(streamOf(bytes), LIMITS);
+      await blobs.delete(digest);
+      expect((await read(longer, digest)).length).toBe(10);
+      await blobs.put(streamOf(bytesOf(11, 9)), LIMITS);
+      await blobs.clear();
+      expect(await entriesOf(blobs)).toEqual([]);
+      expect((await read(longer, digest)).length).toBe(10);
+      await longer.clear();
+      expect(await longer.open(digest)).toBeNull();
+      await longer.clear();
+    });
+
+    test.each(['', '../../etc/passwd', 'F'.repeat(64), `${'a'.repeat(63)}/`])(
+      'what is no digest is asked for by mistake: %j',
+      async (digest) => {
+        const { blobs } = open();
+        await expect(Promise.resolve().then(() => blobs.open(digest))).rejects.toThrow(TypeError);
+        await expect(Promise.resolve().then(() => blobs.delete(digest))).rejects.toThrow(TypeError);
+      },
+    );
+
+    test('whoever stops reading is not kept waiting', async () => {
+      const { blobs } = open();
+      const { digest } = await blobs.put(streamOf(bytesOf(300_000, 10)), LIMITS);
+      const reader = (await blobs.open(digest))?.getReader();
+      expect((await reader?.read())?.done).toBe(false);
+      await reader?.cancel();
+      expect((await read(blobs, digest)).length).toBe(300_000);
+    });
+
+    if (damage)
+      test.each(everySize)('%d damaged bytes are not passed off as the right ones', async (size) => {
+        const { scopeId, blobs } = open();
+        const { digest } = await blobs.put(streamOf(bytesOf(size, 11)), LIMITS);
+        await damage(scopeId, digest);
+        await expect(read(blobs, digest)).rejects.toMatchObject({
+          code: 'unavailable',
+          reason: 'blob_damaged',
+        });
+      });
+  });
+}
+
+/** Bytes that differ from place to place, and from seed to seed. */
+function bytesOf(size: number, seed: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(size);
+  let state = seed * 2_654_435_761 + size;
+  for (let i = 0; i < size; i++) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
+    bytes[i] = state >>> 24;
+  }
+  return bytes;
+}
+
+/** A stream of them in uneven pieces. */
+function streamOf(bytes: Uint8Array, atEnd?: () => never): ReadableStream<Uint8Array> {
+  let at = 0;
+  let piece = 1;
+  return new ReadableStream({
+    pull: (controller) => {
+      if (at >= bytes.length) {
+        atEnd?.();
+        controller.close();
+        return;
+      }
+      controller.enqueue(bytes.slice(at, at + piece));
+      at += piece;
+      piece = Math.min(piece * 3 + 1, 200_003);
+    },
+  });
+}
+
+async function read(blobs: BlobStore, digest: string): Promise<Uint8Array> {
+  const body = await blobs.open(digest);
+  if (!body) throw new Error('there are no such bytes');
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return new Uint8Array(Buffer.concat(chunks));
+}
+
+async function entriesOf(blobs: BlobStore): Promise<BlobEntry[]> {
+  const entries: BlobEntry[] = [];
+  for await (const entry of blobs.list()) entries.push(entry);
+  return entries;
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
