@@ -48,6 +48,15 @@ export default defineConfig({
           testTimeout: 30_000,
         },
       },
+      {
+        // The same, with a vertical as a worker in a process of its own.
+        test: {
+          name: 'workerd-vertical',
+          include: ['tests/workerd-vertical/**/*.test.ts'],
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
     ],
   },
 });

@@ -16,6 +16,7 @@ const steps: Step[] = [
   { name: 'lint, format and boundaries', command: ['biome', 'check', '--error-on-warnings', '.'] },
   { name: 'types', command: ['tsc', '-p', 'tsconfig.json'] },
   { name: 'types (workerd)', command: ['tsc', '-p', 'packages/engine-workerd/tsconfig.json'] },
+  { name: 'types (fieldwork on workerd)', command: ['tsc', '-p', 'examples/fieldwork/worker/tsconfig.json'] },
   { name: 'types (web)', command: ['tsc', '-p', 'examples/fieldwork/web/tsconfig.json'] },
   { name: 'lock file', command: ['node', 'tools/lockfile.ts'] },
   { name: 'dead code', command: ['knip', '--no-progress'] },

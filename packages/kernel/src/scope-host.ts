@@ -77,6 +77,8 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
     scope,
     blobs: blobs ?? noBlobs,
     now,
+    // What a snapshot shows, it can bring back: its files stay as long as it does.
+    oldestCopyMs: async (scopeId) => (await engine.tools?.(unit, scopeId).snapshots())?.at(-1)?.atMs ?? null,
     ...(attachmentBytesMax === undefined ? {} : { bytesMax: attachmentBytesMax }),
   });
   const copies = makeScopeCopies({

@@ -96,7 +96,7 @@ test('somebody whose key is lost costs the deliveries about them, and no others'
   }
   // As if the key had been sealed under a secret that nobody has any more.
   const vault = new DatabaseSync(join(dataDirectory, 'vault', `${tenant}.sqlite`));
-  vault.exec(`UPDATE subject_keys SET wrapped = 'v1.lost'`);
+  vault.exec(`UPDATE key_slots SET wrapped = 'v1.lost'`);
   vault.close();
   await using working = await openWorking(vertical, { dataDirectory, sealKeys });
   await working.runner.resume([scopeId]);

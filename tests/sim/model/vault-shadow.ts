@@ -25,7 +25,7 @@ const MIRRORS: readonly Mirror[] = [
   {
     table: 'keys',
     invariant: 'all_or_nothing',
-    sql: `SELECT scope_id AS scopeId, subject, digest, shredded_at AS shreddedAt, wrapped IS NOT NULL AS hasKey
+    sql: `SELECT scope_id AS scopeId, subject, digest, shredded_at AS shreddedAt, slot IS NOT NULL AS hasKey
       FROM subject_keys`,
     key: (row) => `${row.scopeId} ${row.subject}`,
   },
@@ -71,7 +71,7 @@ export function makeVaultShadow(
   const learnWrapped = (db: SqlDatabase, scopeId: string, subjects: readonly string[]): void => {
     for (const subject of subjects) {
       const row = db.get<{ wrapped: string | null }>(
-        'SELECT wrapped FROM subject_keys WHERE scope_id = ? AND subject = ?',
+        'SELECT wrapped FROM subject_keys JOIN key_slots USING (slot) WHERE scope_id = ? AND subject = ?',
         scopeId,
         subject,
       );

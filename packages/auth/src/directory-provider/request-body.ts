@@ -45,7 +45,7 @@ export async function readJson(request: Request): Promise<Readonly<Record<string
 async function readText(request: Request): Promise<string> {
   // The header is checked first to spare the sender the upload; the stream is counted because a header can lie.
   if (Number(request.headers.get('content-length') ?? 0) > BODY_BYTES_MAX) throw tooLarge();
-  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
   let text = '';
   let size = 0;
   try {

@@ -41,9 +41,13 @@ export function makeVaultUnit(keyring: Keyring): VaultUnit {
           {
             version: 1,
             name: 'subject keys',
+            // Keys lie in slots that are only ever added at the end and overwritten in place, at the same length. Where
+            // rows move from page to page SQLite leaves copies of them behind, with secure_delete too, and a key that was
+            // destroyed would still be in the file.
             sql: `
+CREATE TABLE key_slots (slot INTEGER PRIMARY KEY AUTOINCREMENT, wrapped TEXT NOT NULL) STRICT;
 CREATE TABLE subject_keys (
-  scope_id TEXT NOT NULL, subject TEXT NOT NULL, wrapped TEXT, digest TEXT, created_at INTEGER NOT NULL,
+  scope_id TEXT NOT NULL, subject TEXT NOT NULL, slot INTEGER, digest TEXT, created_at INTEGER NOT NULL,
   shredded_at INTEGER, PRIMARY KEY (scope_id, subject)
 ) STRICT, WITHOUT ROWID;
 `,
@@ -57,6 +61,8 @@ CREATE TABLE subject_keys (
 }
 
 interface KeyRow {
+  /** Null once it was destroyed, and where there never was one. */
+  readonly slot: number | null;
   readonly wrapped: string | null;
   readonly digest: string | null;
   readonly shreddedAtMs: number | null;
@@ -66,7 +72,8 @@ function openVault(unit: UnitContext, keyring: Keyring) {
   const { db } = unit;
   const load = (scopeId: string, subject: string): KeyRow | undefined =>
     db.get<KeyRow>(
-      'SELECT wrapped, digest, shredded_at AS shreddedAtMs FROM subject_keys WHERE scope_id = ? AND subject = ?',
+      `SELECT slot, wrapped, digest, shredded_at AS shreddedAtMs FROM subject_keys LEFT JOIN key_slots USING (slot)
+       WHERE scope_id = ? AND subject = ?`,
       scopeId,
       subject,
     );
@@ -77,11 +84,15 @@ function openVault(unit: UnitContext, keyring: Keyring) {
   const make = (scopeId: string, subject: string): string => {
     const bytes = Buffer.from(unit.random(SEAL_KEY_BYTES));
     const key = bytes.toString('base64url');
+    const added = db.get<{ slot: number }>(
+      'INSERT INTO key_slots (wrapped) VALUES (?) RETURNING slot',
+      keyring.seal(placeOf(scopeId, subject), key, unit.random(12)),
+    );
     db.run(
-      'INSERT INTO subject_keys (scope_id, subject, wrapped, digest, created_at) VALUES (?, ?, ?, ?, ?)',
+      'INSERT INTO subject_keys (scope_id, subject, slot, digest, created_at) VALUES (?, ?, ?, ?, ?)',
       scopeId,
       subject,
-      keyring.seal(placeOf(scopeId, subject), key, unit.random(12)),
+      added?.slot ?? null,
       createHash('sha256').update(bytes).digest('hex'),
       unit.now(),
     );
@@ -112,9 +123,15 @@ function openVault(unit: UnitContext, keyring: Keyring) {
     shred: ({ scopeId, subject }: { scopeId: string; subject: string }): ShredReceipt => {
       const row = load(scopeId, subject);
       if (row?.shreddedAtMs != null) return receiptOf(subject, row);
+      if (row?.slot != null)
+        db.run(
+          'UPDATE key_slots SET wrapped = ? WHERE slot = ?',
+          '-'.repeat(row.wrapped?.length ?? 0),
+          row.slot,
+        );
       db.run(
         `INSERT INTO subject_keys (scope_id, subject, created_at, shredded_at) VALUES (?, ?, ?, ?)
-         ON CONFLICT (scope_id, subject) DO UPDATE SET wrapped = NULL, shredded_at = excluded.shredded_at`,
+         ON CONFLICT (scope_id, subject) DO UPDATE SET slot = NULL, shredded_at = excluded.shredded_at`,
         scopeId,
         subject,
         unit.now(),
@@ -126,7 +143,7 @@ function openVault(unit: UnitContext, keyring: Keyring) {
     shredded: ({ scopeId }: { scopeId: string }): ShredReceipt[] =>
       db
         .all<KeyRow & { subject: string }>(
-          `SELECT subject, wrapped, digest, shredded_at AS shreddedAtMs FROM subject_keys
+          `SELECT subject, slot, NULL AS wrapped, digest, shredded_at AS shreddedAtMs FROM subject_keys
            WHERE scope_id = ? AND shredded_at IS NOT NULL ORDER BY subject`,
           scopeId,
         )
@@ -134,18 +151,17 @@ function openVault(unit: UnitContext, keyring: Keyring) {
 
     /** Seals again what is under another key than the first: at most so many at a time; answers how many are left. */
     reseal: ({ limit }: { limit: number }): { left: number } => {
-      const rows = db.all<{ scopeId: string; subject: string; wrapped: string }>(
-        'SELECT scope_id AS scopeId, subject, wrapped FROM subject_keys WHERE wrapped IS NOT NULL',
+      const rows = db.all<{ scopeId: string; subject: string; slot: number; wrapped: string }>(
+        'SELECT scope_id AS scopeId, subject, slot, wrapped FROM subject_keys JOIN key_slots USING (slot)',
       );
       const stale = rows.filter(({ wrapped }) => keyring.isStale(wrapped));
-      for (const { scopeId, subject, wrapped } of stale.slice(0, limit)) {
+      for (const { scopeId, subject, slot, wrapped } of stale.slice(0, limit)) {
         const key = keyring.open(placeOf(scopeId, subject), wrapped);
         if (key === null) continue;
         db.run(
-          'UPDATE subject_keys SET wrapped = ? WHERE scope_id = ? AND subject = ?',
+          'UPDATE key_slots SET wrapped = ? WHERE slot = ?',
           keyring.seal(placeOf(scopeId, subject), key, unit.random(12)),
-          scopeId,
-          subject,
+          slot,
         );
       }
       return { left: Math.max(0, stale.length - limit) };

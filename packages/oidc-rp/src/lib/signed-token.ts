@@ -28,7 +28,7 @@ export interface TokenSignerOptions {
 }
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { fatal: true });
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
 
 /** Base64url of 32 bytes. */
 const TAG_CHARS = 43;

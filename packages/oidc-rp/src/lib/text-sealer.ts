@@ -30,7 +30,7 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { fatal: true });
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
 
 /** Keys are derived at the first use and kept. Throws at that use when `secrets` is empty. */
 export function makeTextSealer(options: TextSealerOptions): TextSealer {

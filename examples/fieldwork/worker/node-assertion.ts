@@ -1,0 +1,81 @@
+/**
+ * Whose request this is, said by the router in a header that nobody else can write: a token that it signs for each
+ * request (design: vertical-host, "Node assertion"). Without a good one, the worker serves no tenant.
+ */
+import { PlatformError, scopeId, tenantId } from '@freehold/contracts';
+import type { Bindings } from '@freehold/fieldwork';
+import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
+import { z } from 'zod';
+
+export const NODE_ASSERTION_HEADER = 'x-freehold-node';
+/** Keeps it apart from every other token that the same key might sign (RFC 8725, section 3.11). */
+export const NODE_ASSERTION_TYPE = 'freehold-node+jwt';
+export const NODE_ASSERTION_ISSUER = 'freehold-router';
+/** How old one may be, whatever it says of its own end. */
+export const NODE_ASSERTION_AGE_MAX_S = 60;
+/** How far the clocks of the router and the worker may be apart. */
+const CLOCK_TOLERANCE_S = 5;
+
+/** What a node assertion says beside `iss`, `aud` (the vertical's slug), `iat` and `exp`. */
+export const nodeClaims = z.object({
+  tenant: tenantId,
+  scope: scopeId,
+  vertical: z.string(),
+  version: z.string(),
+  surface: z.string(),
+  /** The origin that browsers see. */
+  origin: z.url({ protocol: /^https?$/ }),
+  /** The network address of whoever asked; null when it is not known. */
+  clientAddress: z.string().nullable(),
+});
+export type NodeClaims = z.infer<typeof nodeClaims>;
+
+export interface NodeVerifierOptions {
+  /** The router's public keys, Ed25519: more than one while they are replaced. Empty: no tenant is served. */
+  readonly keys: JSONWebKeySet;
+  /** The slug of this vertical. */
+  readonly vertical: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** What is found out about a request: the part of the bindings that is its own. */
+export type RequestNode = Pick<Bindings, 'node' | 'clientAddress'>;
+
+/**
+ * Makes the function that judges the header of a request. A request without one belongs to no instance.
+ * @throws PlatformError `forbidden`, reason `node_assertion_refused`, for one that is malformed, too old, for another
+ * vertical, or signed by nobody we know.
+ */
+export function makeNodeVerifier({
+  keys,
+  vertical,
+  now,
+}: NodeVerifierOptions): (headers: Headers) => Promise<RequestNode> {
+  const keyFor = createLocalJWKSet(keys);
+  return async (headers) => {
+    const token = headers.get(NODE_ASSERTION_HEADER);
+    if (token === null) return { node: null, clientAddress: null };
+    const { payload } = await jwtVerify(token, keyFor, {
+      algorithms: ['EdDSA'],
+      typ: NODE_ASSERTION_TYPE,
+      issuer: NODE_ASSERTION_ISSUER,
+      audience: vertical,
+      requiredClaims: ['exp'],
+      maxTokenAge: NODE_ASSERTION_AGE_MAX_S,
+      clockTolerance: CLOCK_TOLERANCE_S,
+      currentDate: new Date(now()),
+    }).catch(refuse);
+    const claims = nodeClaims.safeParse(payload);
+    if (!claims.success || claims.data.vertical !== vertical) return refuse();
+    const { clientAddress, ...node } = claims.data;
+    return { node, clientAddress };
+  };
+}
+
+function refuse(cause?: unknown): never {
+  throw new PlatformError('forbidden', 'This request does not say in a way that counts whose it is.', {
+    reason: 'node_assertion_refused',
+    cause,
+  });
+}

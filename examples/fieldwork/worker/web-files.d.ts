@@ -1,0 +1,7 @@
+/** The built pages, which `bundle.ts` puts into the worker. */
+declare module 'fieldwork:web-files' {
+  import type { WebFiles } from '@freehold/fieldwork';
+
+  /** Undefined when they were not built. */
+  export const webFiles: WebFiles | undefined;
+}

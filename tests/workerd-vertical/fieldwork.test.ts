@@ -1,0 +1,153 @@
+/**
+ * Fieldwork as a worker: the same story on Node, in the process of the platform, and in a workerd process of its own
+ * behind a router, over sockets, with the same answers; then what only the second one has to prove.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LOGS } from './chapters-looking-back.ts';
+import { makeNormaliser } from './normalise.ts';
+import type { OpenPlace, Place } from './place.ts';
+import { openInWorkerd, type PlaceInWorkerd } from './place-in-workerd.ts';
+import { openOnNode } from './place-on-node.ts';
+import { makeStory } from './story.ts';
+import { pipes } from './telling.ts';
+import { PIPES } from './town.ts';
+import { openWorld, type World } from './world.ts';
+
+/** Chapter → what was said in it. */
+type Telling = Map<string, unknown>;
+
+function tell<P extends Place>(where: string, openPlace: (...args: Parameters<OpenPlace>) => Promise<P>) {
+  let opened: World<P> | undefined;
+  const world = (): World<P> => {
+    if (opened === undefined) throw new Error('the world is not open');
+    return opened;
+  };
+  const { cast, chapters } = makeStory(world);
+  const told: Telling = new Map();
+  const normalise = makeNormaliser();
+  beforeAll(async () => {
+    opened = await openWorld(openPlace);
+  }, 120_000);
+  afterAll(() => opened?.close());
+  describe(`fieldwork ${where}`, () => {
+    test.each(chapters)('%s', async (name, tellChapter) => {
+      // A chapter makes no sense without those before it, and would only say so in many words.
+      expect([...told.keys()]).toEqual(chapters.map(([each]) => each).slice(0, told.size));
+      expect(chapters[told.size]?.[0]).toBe(name);
+      told.set(name, normalise(await tellChapter()));
+    });
+    test('nothing went wrong that nobody expected', () => {
+      expect(world().place.incidents()).toEqual([]);
+    });
+  });
+  return { world, cast, chapters, told };
+}
+
+const onNode = tell('on Node', openOnNode);
+const inWorkerd = tell<PlaceInWorkerd>('in workerd', openInWorkerd);
+
+/** How many customers are being added when the power goes. */
+const CROWD = 24;
+
+describe('both say the same', () => {
+  test.each(onNode.chapters.map(([name]) => name))('%s', (name) => {
+    expect(inWorkerd.told.get(name)).toBeDefined();
+    expect(inWorkerd.told.get(name)).toEqual(onNode.told.get(name));
+  });
+});
+
+describe('what workerd by itself cannot do is answered as such', () => {
+  const CANNOT = { code: 'unsupported', reason: 'engine_cannot', status: 501 };
+
+  test('going back in time, and the database file as a copy', async () => {
+    const { client } = inWorkerd.world();
+    await expect(client.migrationBookmarksLocal({ ...pipes, limit: 5 })).rejects.toMatchObject(CANNOT);
+    const anHourAgo = new Date(Date.now() - 3_600_000).toISOString();
+    await expect(client.rewindScopeLocal({ ...pipes, at: anHourAgo })).rejects.toMatchObject(CANNOT);
+    await expect(client.exportScopeLocal({ ...pipes, format: 'sqlite' })).rejects.toMatchObject(CANNOT);
+  });
+});
+
+describe('after a power cut', () => {
+  /** Everything that people and the platform can see. */
+  async function seen(): Promise<unknown> {
+    const { client, visitor } = inWorkerd.world();
+    const { ada, jo, grace, order } = inWorkerd.cast;
+    // The platform's other tables are its own affair, and change with what is done again after a start.
+    const tables = (await client.introspectScopeTables(pipes)).filter(
+      ({ name, kind, type }) => type === 'table' && (kind === 'vertical' || LOGS.has(name)),
+    );
+    const page = { ...pipes, filters: [], order: 'asc' as const, limit: 100 };
+    const paths = ['customers', 'orders', 'invoices', 'denials', 'members', `orders/${order}/history`];
+    return [
+      await Promise.all(
+        [ada, jo, grace, visitor(PIPES)].map(async (each) => (await each.ask('/api/me')).json()),
+      ),
+      await Promise.all(paths.map(async (path) => (await ada.ask(`/api/${path}`)).json())),
+      tables,
+      await Promise.all(tables.map(({ name }) => client.introspectScopeTable({ ...page, table: name }))),
+    ];
+  }
+
+  test('everything is there as it was, and everybody is still signed in', async () => {
+    const before = await seen();
+    await inWorkerd.world().place.cutPower();
+    expect(await seen()).toEqual(before);
+  });
+
+  test('what was acknowledged in the middle of a crowd is there, and the rest can be repeated', async () => {
+    const { ada } = inWorkerd.cast;
+    const { place } = inWorkerd.world();
+    const add = async (n: number): Promise<string | null> => {
+      const json = { name: `Customer ${n}`, phone: `+49 30 ${n}` };
+      const headers = { 'idempotency-key': `crowd-${n}` };
+      const answer = await ada.ask('/api/customers', { json, headers });
+      return answer.status === 200 ? answer.json<{ id: string }>().id : null;
+    };
+    const numbers = Array.from({ length: CROWD }, (_, n) => n);
+    let heard = 0;
+    const firstHeard = Promise.withResolvers<void>();
+    const first = numbers.map(async (n) => {
+      const id = await add(n);
+      heard += Number(id !== null);
+      if (heard === CROWD / 4) firstHeard.resolve();
+      return id;
+    });
+    await firstHeard.promise;
+    await place.cutPower();
+    const acknowledged = await Promise.all(first);
+    const repeated = await Promise.all(numbers.map(add));
+    for (const [n, id] of acknowledged.entries()) if (id !== null) expect(repeated[n]).toBe(id);
+    const listed = (await ada.ask('/api/customers?limit=200&q=Customer')).json<{
+      items: { id: string; name: string }[];
+    }>();
+    const crowd = listed.items.filter(({ name }) => /^Customer \d+$/.test(name));
+    expect(crowd.map(({ id }) => id).sort()).toEqual(repeated.toSorted());
+    // The keys of persons were kept as well: what is sealed for them opens.
+    const history = await ada.ask(`/api/customers/${repeated[0]}/history`);
+    expect(history.text).toContain('Customer 0');
+  });
+
+  test('what was still to happen by itself happens, once, and without anybody asking', async () => {
+    const { ada } = inWorkerd.cast;
+    const { place } = inWorkerd.world();
+    const post = async <T>(path: string, json: unknown): Promise<T> => {
+      const answer = await ada.ask(path, { json });
+      expect(answer.status, answer.text).toBe(200);
+      return answer.json<T>();
+    };
+    const customer = (await post<{ id: string }>('/api/customers', { name: 'Mill' })).id;
+    const { id } = await post<{ id: string }>('/api/orders', { customer, title: 'Fix the roof' });
+    const appointment = { from: '2099-03-04T10:00:00.000Z', to: '2099-03-04T12:00:00.000Z' };
+    await post(`/api/orders/${id}/schedule`, appointment);
+    await post(`/api/orders/${id}/start`, {});
+    await post(`/api/orders/${id}/complete`, { minutes: 30 });
+    await place.cutPower();
+    const raised = () => place.readScopes('SELECT kind FROM reminders WHERE order_id = ?', id);
+    await expect.poll(raised, { timeout: 20_000, interval: 50 }).toEqual([{ kind: 'to_invoice' }]);
+  });
+
+  test('nothing went wrong that nobody expected', () => {
+    expect(inWorkerd.world().place.incidents()).toEqual([]);
+  });
+});

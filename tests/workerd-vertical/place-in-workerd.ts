@@ -1,0 +1,103 @@
+/** Fieldwork in a workerd process of its own, with the configuration that is checked in, behind a router. */
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { bundleFieldwork } from '../../examples/fieldwork/worker/bundle.ts';
+import { startBucket } from './bucket.ts';
+import { makeWebFiles } from './pages.ts';
+import type { Place, PlaceOptions } from './place.ts';
+import { makeNodeSigner, type NodeSigner, startRouter } from './router.ts';
+import { startWorkerd } from './workerd-process.ts';
+
+const configFile = fileURLToPath(import.meta.resolve('../../examples/fieldwork/worker/fieldwork.capnp'));
+
+/** The worker as it is shipped, without pages. */
+export const fieldworkInWorkerd = {
+  configFile,
+  bundle: (outfile: string) => bundleFieldwork(outfile, makeWebFiles({})),
+};
+
+export interface PlaceInWorkerd extends Place {
+  /** Of the router. */
+  readonly signer: NodeSigner;
+  /** Where the worker itself is, past the router. */
+  readonly workerPort: number;
+  /** Asks the files of the scopes themselves, which wakes none of them. */
+  readScopes(sql: string, ...params: readonly string[]): unknown[];
+}
+
+export async function openInWorkerd(options: PlaceOptions): Promise<PlaceInWorkerd> {
+  await using opened = new AsyncDisposableStack();
+  const bucket = await startBucket();
+  opened.defer(() => bucket.close());
+  const signer = await makeNodeSigner();
+  const workerd = await startWorkerd({
+    configFile,
+    bundle: (outfile) => bundleFieldwork(outfile, makeWebFiles(options.pages)),
+    env: {
+      PLATFORM_SECRET: options.platformSecret,
+      SEAL_KEY: options.sealKey,
+      NODE_KEYS: JSON.stringify(signer.keys),
+      OWN_ISSUER: options.issuerUrl,
+      S3_ENDPOINT: bucket.url,
+      S3_BUCKET: 'attachments',
+      S3_ACCESS_KEY_ID: 'fieldwork',
+      S3_SECRET_ACCESS_KEY: 'the secret key of the bucket',
+    },
+  });
+  opened.defer(() => workerd.close());
+  const router = await startRouter(signer, workerd.port);
+  opened.defer(() => router.close());
+  const open = opened.move();
+  let before = '';
+  return {
+    signer,
+    port: router.port,
+    workerPort: workerd.port,
+    readScopes: (sql, ...params) => readCopies(join(workerd.objects, 'fieldwork-scope'), sql, params),
+    managementUrl: workerd.origin,
+    incidents: () => linesOf(before + workerd.output()),
+    cutPower: async () => {
+      await workerd.kill();
+      before += workerd.output();
+      await workerd.start();
+    },
+    close: () => open.disposeAsync(),
+  };
+}
+
+/**
+ * Reads copies: whoever opens a file that was not closed gets into the way of the one whose it is. A copy that was made
+ * in the middle of a write can be unreadable; then nothing is found.
+ */
+function readCopies(directory: string, sql: string, params: readonly string[]): unknown[] {
+  const copies = mkdtempSync(join(tmpdir(), 'freehold-workerd-copies-'));
+  try {
+    cpSync(directory, copies, { recursive: true, filter: (path) => !path.endsWith('-shm') });
+    const files = readdirSync(copies).filter((name) => /^[0-9a-f]+\.sqlite$/.test(name));
+    return files.flatMap((name) => rowsOf(join(copies, name), sql, params));
+  } catch {
+    return [];
+  } finally {
+    rmSync(copies, { recursive: true, force: true });
+  }
+}
+
+function rowsOf(file: string, sql: string, params: readonly string[]): unknown[] {
+  const db = new DatabaseSync(file);
+  try {
+    return db
+      .prepare(sql)
+      .all(...params)
+      .map((row) => ({ ...row }));
+  } finally {
+    db.close();
+  }
+}
+
+/** What was written to standard error, but for what the runtime notes about itself and calls nobody's concern. */
+function linesOf(output: string): string[] {
+  return output.split('\n').filter((line) => line !== '' && !line.includes(' warning: NOSENTRY '));
+}

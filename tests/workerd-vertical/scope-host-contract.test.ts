@@ -1,0 +1,137 @@
+/**
+ * The contract of scopes by a vertical in a workerd process of its own, over sockets (spec D-01, D-05): the library as
+ * a plain worker, its scopes and its vault in durable objects whose SQLite is on disk. Everything of the management
+ * contract goes through `VerticalClient`; the rest (the scope's own methods, operations, attachments of people,
+ * snapshots, erasure) through a channel of the test worker, because no vertical shows it to the outside. All sections
+ * run. Reopening kills the process, and starts another one.
+ */
+import { fileURLToPath } from 'node:url';
+import { fromFailure, type VerticalScopeHost } from '@freehold/contracts';
+import type { ScopeHost, ScopeStub } from '@freehold/kernel';
+import { makeVerticalClient } from '@freehold/vertical-host/client';
+import { afterAll, beforeAll } from 'vitest';
+import { bundleWorker } from '../../examples/fieldwork/worker/bundle.ts';
+import { describeScopeHost, recordIncident } from '../../packages/kernel/src/contract-suite/index.ts';
+import { type RunningBucket, startBucket } from './bucket.ts';
+import type { LibraryBindings } from './library-application.ts';
+import {
+  CHANNEL_PATH,
+  type ChannelAnswer,
+  type ChannelCall,
+  CLOCK_PATH,
+  type ClockSetting,
+  INCIDENTS_HEADER,
+  pack,
+  type ReportedIncident,
+  unpack,
+} from './library-channel.ts';
+import { startWorkerd, type WorkerdProcess } from './workerd-process.ts';
+
+const PLATFORM_SECRET = 'the platform secret of these tests';
+const here = (name: string): string => fileURLToPath(import.meta.resolve(name));
+
+let bucket: RunningBucket;
+let workerd: WorkerdProcess;
+/** Of the scopes. It only goes on, so that nothing is ever older than what was stored. */
+let aheadMs = 0;
+
+beforeAll(async () => {
+  bucket = await startBucket();
+  workerd = await startWorkerd({
+    configFile: here('./library.capnp'),
+    bundle: (outfile) => bundleWorker(here('./library-worker.js'), outfile),
+    env: { PLATFORM_SECRET, BUCKET_URL: bucket.url } satisfies LibraryBindings,
+  });
+}, 120_000);
+
+afterAll(async () => {
+  await workerd?.close();
+  await bucket?.close();
+});
+
+/** Asks the worker. What went wrong there that nobody expected is recorded as if it had happened here. */
+async function ask(request: Request): Promise<Response> {
+  const response = await fetch(request);
+  const incidents = JSON.parse(
+    decodeURIComponent(response.headers.get(INCIDENTS_HEADER) ?? '%5B%5D'),
+  ) as ReportedIncident[];
+  for (const { error, method } of incidents) recordIncident(error, { kind: 'library', key: '', method });
+  return response;
+}
+
+async function post<T>(path: string, body: unknown): Promise<T> {
+  const headers = { 'content-type': 'application/json' };
+  const request = new Request(workerd.origin + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  return (await (await ask(request)).json()) as T;
+}
+
+async function setClock(): Promise<void> {
+  await post(CLOCK_PATH, { aheadMs } satisfies ClockSetting);
+}
+
+async function call(member: string, ...args: readonly unknown[]): Promise<unknown> {
+  const asked: ChannelCall = { member, args: await Promise.all(args.map(pack)) };
+  const answer = await post<ChannelAnswer>(CHANNEL_PATH, asked);
+  if (!answer.ok) throw fromFailure(answer.failure);
+  return unpack(answer.value);
+}
+
+/** An object whose every member is a call through the channel. */
+function channelled<T>(member: (name: string) => (...args: readonly never[]) => Promise<unknown>): T {
+  return new Proxy({} as T & object, {
+    // Nothing that is awaited by mistake must take it for a promise.
+    get: (_target, name) => (typeof name === 'string' && name !== 'then' ? member(name) : undefined),
+  });
+}
+
+type Beyond = Omit<ScopeHost, keyof VerticalScopeHost>;
+
+const beyondTheContract: Beyond = {
+  scope: (scopeId) => channelled<ScopeStub>((method) => (input) => call('scope', scopeId, method, input)),
+  operations: (scopeId, principal) => ({
+    invoke: (request) => call('operations', scopeId, principal, request) as never,
+  }),
+  attachments: channelled(
+    (name) =>
+      (...args) =>
+        call(`attachments.${name}`, ...args),
+  ),
+  listSnapshotsLocal: (ref) => call('listSnapshotsLocal', ref) as never,
+  openSnapshotLocal: (ref) => call('openSnapshotLocal', ref) as never,
+  deleteSnapshotLocal: (ref) => call('deleteSnapshotLocal', ref) as never,
+  retryDeadLetterLocal: (ref) => call('retryDeadLetterLocal', ref) as never,
+  shredSubjectLocal: (ref) => call('shredSubjectLocal', ref) as never,
+};
+
+describeScopeHost({
+  name: 'VerticalClient over HTTP to workerd',
+  capabilities: {
+    copies: ['ndjson'],
+    rewind: { missing: 'the runtime keeps no history of its objects' },
+    inspect: true,
+    attachments: true,
+  },
+  open: async () => {
+    // What was still on its way when the test before this one ended is not this one's.
+    await fetch(workerd.origin);
+    const client = makeVerticalClient({
+      baseUrl: workerd.origin,
+      platformSecret: PLATFORM_SECRET,
+      fetch: ask,
+    });
+    const host: ScopeHost = { ...client, ...beyondTheContract };
+    return {
+      host,
+      pass: (ms) => {
+        aheadMs += ms;
+        return setClock();
+      },
+      reopen: async () => {
+        await workerd.kill();
+        await workerd.start();
+        await setClock();
+        return host;
+      },
+    };
+  },
+});
