@@ -10,6 +10,7 @@ export * from './management/routes.ts';
 export * from './management/scope-host.ts';
 export * from './management.ts';
 export * from './manifest.ts';
+export * from './model-usage.ts';
 export * from './operations.ts';
 export * from './pages.ts';
 export * from './problems.ts';

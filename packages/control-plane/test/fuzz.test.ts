@@ -23,6 +23,7 @@ function setUp() {
   const admin = hostAdminDouble(({ operation }) => ({
     status: table[operation]?.success ?? 200,
     value: answers.get(operation),
+    ...(table[operation]?.bytes ? { body: new Blob(['bytes']).stream() } : {}),
     ...(table[operation]?.etag ? { etag: '7' } : {}),
   }));
   const incidents: unknown[] = [];

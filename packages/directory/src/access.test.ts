@@ -2,11 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import { makeKeyProvider } from '../test/key-provider.ts';
 import { openPlatform, type Platform, refusal, SERVICE, STAFF } from '../test/platform.ts';
-import { EVENT } from '../test/vertical-double.ts';
+import { EVENT, INVOCATION } from '../test/vertical-double.ts';
 import {
   type AdminOperationName,
   adminOperations,
   type BuilderAccess,
+  type IssueRecord,
   type ScopeRecord,
   type TenantRecord,
 } from './declarations/index.ts';
@@ -17,11 +18,15 @@ interface House {
   readonly hostname: string;
   readonly token: string;
   readonly connection: string;
+  readonly issue: string;
+  readonly snapshot: string;
 }
 
 /** Two tenants with everything a tenant can have, so that there is always something of B to be leaked to A. */
 async function openStreet(): Promise<{ platform: Platform; ours: House; theirs: House }> {
   const platform = await openPlatform({ connections: makeKeyProvider().options });
+  // A worker, and a host in this process that opens snapshots.
+  platform.reach = 'both';
   const house = async (slug: string): Promise<House> => {
     const tenant = await platform.tenant(slug);
     const scope = await platform.scope(tenant.id);
@@ -37,7 +42,17 @@ async function openStreet(): Promise<{ platform: Platform; ours: House; theirs: 
       params: { tenant: tenant.id, connection },
       body: { scope: scope.id, permission: 'order.read' },
     });
-    return { tenant, scope, hostname, token: token.id, connection };
+    const at = { tenant: tenant.id, scope: scope.id };
+    await platform.admin.recordSweep([{ kind: 'schedule', unit: 'nightly', ...at, outcome: 'failed' }]);
+    const where = { kind: 'scope-fieldwork', method: slug };
+    await platform.admin.ingestIncident({ error: new TypeError('broken'), where, scope: at });
+    const { items } = await platform.value<{ items: IssueRecord[] }>('issues.list');
+    const issue = items.find(({ sample }) => sample.tenant === tenant.id)?.fingerprint ?? '';
+    const { id: snapshot } = await platform.value<{ id: string }>('snapshots.take', {
+      params: at,
+      body: {},
+    });
+    return { tenant, scope, hostname, token: token.id, connection, issue, snapshot };
   };
   return { platform, ours: await house('ours'), theirs: await house('theirs') };
 }
@@ -62,12 +77,26 @@ const CALLS: Readonly<Record<AdminOperationName, (house: House) => Parts>> = {
   }),
   'scopes.get': inScope,
   'scopes.configure': (house) => ({ ...inScope(house), body: { config: { COLOUR: 'red' } } }),
+  'scopes.restore': ({ snapshot, ...house }) => ({ ...inScope(house), body: { from: { snapshot } } }),
+  'scopes.rewind': (house) => ({ ...inScope(house), body: { bookmark: 'bm_1' } }),
   'migrations.get': inScope,
+  'bookmarks.list': inScope,
+  'snapshots.list': inScope,
+  'snapshots.take': (house) => ({ ...inScope(house), body: { name: 'before the audit' } }),
+  'snapshots.delete': ({ snapshot, ...house }) => ({ params: { ...inScope(house).params, snapshot } }),
   'owner-seat.get': inScope,
   'owner-claim.mint': inScope,
+  'tables.list': inScope,
+  'tables.read': (house) => ({ params: { ...inScope(house).params, table: 'orders' } }),
+  'query.run': (house) => ({ ...inScope(house), body: { sql: 'SELECT id FROM orders' } }),
+  'scopes.export': inScope,
+  'health.get': inScope,
   'history.get': (house) => ({ ...inScope(house), query: { entityType: 'order', entityId: 'ord_1' } }),
+  'facets.get': inScope,
   'cause.get': (house) => ({ params: { ...inScope(house).params, event: EVENT } }),
   'effects.get': (house) => ({ params: { ...inScope(house).params, event: EVENT } }),
+  'invocation.get': (house) => ({ params: { ...inScope(house).params, invocation: INVOCATION } }),
+  'dead-letters.list': inScope,
   'denials.list': inScope,
   'denials.summary': inScope,
   'hostnames.list': ({ tenant }) => ({ query: { tenant: tenant.id } }),
@@ -101,12 +130,18 @@ const CALLS: Readonly<Record<AdminOperationName, (house: House) => Parts>> = {
   'admin-log.list': () => ({}),
   'admin-log.verify': () => ({}),
   'access-log.list': () => ({}),
+  'ops-failures.list': ({ tenant }) => ({ query: { tenant: tenant.id } }),
+  'sweep-runs.list': ({ tenant }) => ({ query: { tenant: tenant.id } }),
+  'issues.list': () => ({}),
+  'issues.set-status': ({ issue }) => ({ body: { fingerprint: issue, status: 'resolved' } }),
+  'model-usage.list': ({ tenant }) => ({ query: { tenant: tenant.id } }),
+  'meters.list': ({ tenant }) => ({ query: { tenant: tenant.id } }),
   'push-tokens.list': ({ tenant }) => ({ query: { tenant: tenant.id } }),
   'push-tokens.create': ({ tenant }) => ({ body: { name: 'second', tenant: tenant.id } }),
   'push-tokens.revoke': ({ token }) => ({ params: { token } }),
 };
 
-function inScope({ tenant, scope }: House) {
+function inScope({ tenant, scope }: Pick<House, 'tenant' | 'scope'>) {
   return { params: { tenant: tenant.id, scope: scope.id } };
 }
 
@@ -129,12 +164,26 @@ const BUILDER: Readonly<Record<AdminOperationName, BuilderAccess>> = {
   'scopes.provision': 'own-tenant',
   'scopes.get': 'own-tenant',
   'scopes.configure': 'own-tenant',
+  'scopes.restore': 'none',
+  'scopes.rewind': 'none',
   'migrations.get': 'own-tenant',
+  'bookmarks.list': 'own-tenant',
+  'snapshots.list': 'own-tenant',
+  'snapshots.take': 'own-tenant',
+  'snapshots.delete': 'own-tenant',
   'owner-seat.get': 'own-tenant',
   'owner-claim.mint': 'own-tenant',
+  'tables.list': 'own-tenant',
+  'tables.read': 'own-tenant',
+  'query.run': 'none',
+  'scopes.export': 'none',
+  'health.get': 'own-tenant',
   'history.get': 'own-tenant',
+  'facets.get': 'own-tenant',
   'cause.get': 'own-tenant',
   'effects.get': 'own-tenant',
+  'invocation.get': 'own-tenant',
+  'dead-letters.list': 'own-tenant',
   'denials.list': 'own-tenant',
   'denials.summary': 'own-tenant',
   'hostnames.list': 'own-tenant',
@@ -157,6 +206,12 @@ const BUILDER: Readonly<Record<AdminOperationName, BuilderAccess>> = {
   'admin-log.list': 'none',
   'admin-log.verify': 'none',
   'access-log.list': 'none',
+  'ops-failures.list': 'own-tenant',
+  'sweep-runs.list': 'own-tenant',
+  'issues.list': 'none',
+  'issues.set-status': 'none',
+  'model-usage.list': 'none',
+  'meters.list': 'none',
   'push-tokens.list': 'own-tenant',
   'push-tokens.create': 'none',
   'push-tokens.revoke': 'own-tenant',

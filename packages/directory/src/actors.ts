@@ -28,6 +28,8 @@ export interface AdminCall {
 export interface AdminResult {
   readonly status: 200 | 201 | 204;
   readonly value: unknown;
+  /** The bytes, where the operation answers some; `value` is then what is said of them. Whoever gets them reads or cancels them. */
+  readonly body?: ReadableStream<Uint8Array>;
   /** The version of the resource, without quotes. */
   readonly etag?: string;
   /** The head of the admin log after a mutation: evidence for the caller. */

@@ -2,7 +2,7 @@
  * Builds the host administration over an engine and the verticals: access, then the directory's own transaction,
  * then whatever happens elsewhere, then the evidence (spec 1.C and 4.3; design: control-plane).
  */
-import { ID_PREFIXES, makeIdFactory, PlatformError } from '@freehold/contracts';
+import { ID_PREFIXES, makeIdFactory, PlatformError, type ScopeExport } from '@freehold/contracts';
 import type { Engine, IncidentSink } from '@freehold/store';
 import { admitCall } from './access.ts';
 import type { AdminCall, AdminResult } from './actors.ts';
@@ -17,16 +17,26 @@ import { findAdminOperation } from './declarations/index.ts';
 import { TOKEN_DAYS_MAX } from './declarations/push-tokens.ts';
 import type { VerticalGateway } from './gateway.ts';
 import type { HostAdmin } from './host-admin.ts';
+import { type IncidentIntake, makeIncidentIntake } from './issues/incident-intake.ts';
 import type { ChangeOutcome } from './lib/changes.ts';
 import type { Effect, EffectDeps } from './lib/effects.ts';
 import type { WiringFacts } from './lib/handlers.ts';
 import { makeEffectRunner } from './lib/host-admin-effects.ts';
+import { makeOperationsLog, type OperationsLog } from './operations-log/recorder.ts';
 import { ownerClaimEffect, readOwnerSeat } from './owner-seat/host-admin-owner-seat.ts';
+import { exportScope } from './scope-data/host-admin-export.ts';
 import { isScopeRead, readScopeData } from './scope-data/host-admin-scope-data.ts';
+import {
+  deleteSnapshotEffect,
+  restoreEffect,
+  rewindEffect,
+  snapshotEffect,
+} from './scopes/host-admin-copies.ts';
 import { configureEffect, provisionEffect } from './scopes/host-admin-scopes.ts';
 import { makeAuthenticate } from './tokens/host-admin-authenticate.ts';
 import type { ServiceToken } from './tokens/service-tokens.ts';
 import { type AccessInput, DIRECTORY_KEY, directoryUnit } from './unit.ts';
+import { makeUsage, type UsageIntake } from './usage/make-usage.ts';
 import type { Deadline } from './verticals/client.ts';
 import { isKnownVertical } from './verticals/reach.ts';
 
@@ -58,6 +68,8 @@ export interface HostAdminOptions {
   readonly anchor?: LogAnchor;
   /** Bounds how long a vertical or a provider may take. Default: `AbortSignal.timeout`. */
   readonly deadline?: Deadline;
+  /** What model calls cost on top of the list price, in basis points: 2000 is a fifth. Default: 0. */
+  readonly modelMarginBasisPoints?: number;
   /** The providers that tenants can be connected to. Default: none. */
   readonly connections?: ConnectionsOptions;
 }
@@ -70,12 +82,17 @@ export interface ServiceTokenRequest {
 }
 
 /** The host administration with what only the platform's own wiring may use: no route leads to these. */
-export interface DirectoryHostAdmin extends HostAdmin {
+export interface DirectoryHostAdmin extends HostAdmin, IncidentIntake, OperationsLog, UsageIntake {
   /**
    * Writes the access-log row of a read whose bytes a vertical supplied (spec 4.3.1). Both branches of the read
    * ladder write it through this, so that the row is the same on either.
    */
   recordDelegatedRead(read: AccessInput): Promise<void>;
+  /**
+   * Opens a copy of a scope, after the access-log row that says so was written: every export goes through here, and a
+   * vertical supplies only the bytes (spec 4.3.2). `call` is one of `scopes.export`.
+   */
+  exportScope(call: AdminCall): Promise<ScopeExport>;
   /** Makes a service token. One of the same name goes on working: a rotation with an overlap. */
   mintServiceToken(request: ServiceTokenRequest): Promise<ServiceToken & { readonly secret: string }>;
   /** Makes a service token unless one of this name works; `secret` is null when there was one. */
@@ -90,6 +107,10 @@ export interface DirectoryHostAdmin extends HostAdmin {
 const EFFECTS: Readonly<Record<string, Effect>> = {
   'scopes.provision': provisionEffect as Effect,
   'scopes.configure': configureEffect as Effect,
+  'scopes.restore': restoreEffect as Effect,
+  'scopes.rewind': rewindEffect as Effect,
+  'snapshots.take': snapshotEffect as Effect,
+  'snapshots.delete': deleteSnapshotEffect as Effect,
   'owner-claim.mint': ownerClaimEffect as Effect,
 };
 
@@ -124,6 +145,11 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     options.connections,
   );
   const effects: Readonly<Record<string, Effect>> = { ...EFFECTS, ...connectionEffects };
+
+  const issues = makeIncidentIntake({ directory, now: options.now });
+  const versionOf = options.versionOf ?? (() => 'unversioned');
+  const marginBasisPoints = options.modelMarginBasisPoints ?? 0;
+  const usage = makeUsage({ ...deps, directory, versionOf, now: options.now, marginBasisPoints });
 
   const factsOf = ({ body }: AdminCall): WiringFacts => ({
     baseDomains: options.baseDomains ?? [],
@@ -160,6 +186,11 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     await directory.recordAccess(read);
   };
 
+  const performExport = async (call: AdminCall): Promise<AdminResult> => {
+    const { body, ...head } = await exportScope(deps, call, recordDelegatedRead);
+    return { ...found(head), body };
+  };
+
   const order = async (
     { name, expiresInDays = TOKEN_DAYS_MAX }: ServiceTokenRequest,
     another: boolean,
@@ -173,6 +204,10 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
   };
 
   return {
+    ...issues.intake,
+    ...makeOperationsLog({ directory, newId }),
+    ...usage.intake,
+
     authenticate: makeAuthenticate({ directory, now: options.now, onIncident: incident('touchToken') }),
 
     perform: async (received) => {
@@ -184,7 +219,11 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
       const effect = Object.hasOwn(effects, name) ? effects[name] : undefined;
       if (effect) return performEffect(effect, call);
       if (calls.performs(name)) return conclude(await calls.perform(call, factsOf(call)));
+      if (name === 'scopes.export') return performExport(call);
       if (isScopeRead(name)) return performScopeRead(call, audit === 'access');
+      if (usage.performs(name)) return found(await usage.read(call));
+      // Staff see what there is, and a verdict is about what was seen before it.
+      if (name.startsWith('issues.')) await issues.flush();
       if (name === 'owner-seat.get') return found(await readOwnerSeat(deps, call));
       if (name === 'admin-log.verify')
         return found(
@@ -199,13 +238,14 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     },
 
     routes: async () => {
-      const versionOf = options.versionOf ?? (() => 'unversioned');
       return (await directory.routes()).map((route) => ({ ...route, version: versionOf(route.vertical) }));
     },
 
     onRoutesChanged: (listener) => void listeners.push(listener),
 
     recordDelegatedRead,
+
+    exportScope: (call) => exportScope(deps, call, recordDelegatedRead),
 
     mintServiceToken: async (request) => {
       const token = await order(request, true);

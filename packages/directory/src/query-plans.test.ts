@@ -11,6 +11,7 @@ import { connectionsPage, UPKEEP_PAGE } from './connections/store.ts';
 import { hostnamesPage } from './hostnames/store.ts';
 import type { Statement } from './lib/pages.ts';
 import { rolesPage } from './roles/store.ts';
+import { snapshotsPage } from './scopes/snapshot-store.ts';
 import { scopesPage } from './scopes/store.ts';
 import { tenantsPage } from './tenants/store.ts';
 import { pushTokensPage } from './tokens/store.ts';
@@ -41,6 +42,7 @@ const FILTERED: [string, Statement][] = [
   ['scopes by vertical', scopesPage({ ...page, vertical: 'fieldwork', cursor })],
   ['scopes by status', scopesPage({ ...page, status: 'active', cursor })],
   ['scopes by all', scopesPage({ ...page, tenant: 'tnt_1', vertical: 'fieldwork', status: 'active' })],
+  ['snapshots of a scope', snapshotsPage({ ...page, scope: 'scp_1', cursor })],
   ['host names by tenant', hostnamesPage({ ...page, tenant: 'tnt_1', cursor })],
   ['host names by scope', hostnamesPage({ ...page, scope: 'scp_1', cursor })],
   ['host names by status', hostnamesPage({ ...page, status: 'active', cursor })],

@@ -29,6 +29,8 @@ import { CONNECTION_QUERIES, connectionMethods } from './connections/unit-method
 import type { LogTarget } from './declarations/records.ts';
 import { bindHostname, readHostnames, setHostnameStatus } from './hostnames/operations.ts';
 import { hostnamesMigration, loadRoutes } from './hostnames/store.ts';
+import { issueMethods, readIssues, setIssueStatus } from './issues/operations.ts';
+import { issueMigrations } from './issues/schema.ts';
 import {
   beginEffect,
   type ChangeInput,
@@ -40,10 +42,14 @@ import {
 } from './lib/changes.ts';
 import type { ChangeHandler, DelegatedHandler, ReadHandler } from './lib/handlers.ts';
 import { idempotencyMigration, keyedFingerprintsMigration } from './lib/idempotency.ts';
+import { operationsLogMethods, readOpsFailures, readSweepRuns } from './operations-log/operations.ts';
+import { operationsLogMigrations } from './operations-log/schema.ts';
 import { mintOwnerClaim } from './owner-seat/operations.ts';
 import { putRole, readRoles, removeRole } from './roles/operations.ts';
 import { rolesMigration } from './roles/store.ts';
+import { deleteSnapshot, readSnapshots, restoreScope, rewindScope, takeSnapshot } from './scopes/copies.ts';
 import { configureScope, provisionScope, readFleet, readScope, readScopes } from './scopes/operations.ts';
+import { snapshotMigrations } from './scopes/snapshot-store.ts';
 import { scopesMigration } from './scopes/store.ts';
 import { loadScopeTarget } from './scopes/target.ts';
 import { createTenant, readTenant, readTenants, setTenantStatus } from './tenants/operations.ts';
@@ -51,6 +57,8 @@ import { requireActingTenant, tenantsMigration } from './tenants/store.ts';
 import { createPushToken, findTokenActor, readPushTokens, revokePushToken } from './tokens/operations.ts';
 import { orderServiceToken, revokeServiceToken, type ServiceTokenOrder } from './tokens/service-tokens.ts';
 import { tokensMigration, touchTokenRow } from './tokens/store.ts';
+import { readMeters, USAGE_QUERIES, usageMethods } from './usage/operations.ts';
+import { usageMigrations } from './usage/schema.ts';
 
 /** The key of the one directory there is. */
 export const DIRECTORY_KEY = 'main';
@@ -61,6 +69,7 @@ const READS: Readonly<Record<string, ReadHandler>> = {
   'scopes.fleet': readFleet,
   'scopes.list': readScopes,
   'scopes.get': readScope,
+  'snapshots.list': readSnapshots,
   'hostnames.list': readHostnames,
   'roles.list': readRoles,
   'admin-log.list': readAdminLog,
@@ -71,6 +80,10 @@ const READS: Readonly<Record<string, ReadHandler>> = {
   'connections.credential': readCredential,
   'connections.activity': readActivity,
   'connection-grants.list': readGrants,
+  'ops-failures.list': readOpsFailures,
+  'sweep-runs.list': readSweepRuns,
+  'issues.list': readIssues,
+  'meters.list': readMeters,
 };
 
 const CHANGES: Readonly<Record<string, ChangeHandler>> = {
@@ -83,11 +96,16 @@ const CHANGES: Readonly<Record<string, ChangeHandler>> = {
   'push-tokens.create': createPushToken,
   'push-tokens.revoke': revokePushToken,
   'connection-grants.delete': shutOut,
+  'issues.set-status': setIssueStatus,
 };
 
 const DELEGATED: Readonly<Record<string, DelegatedHandler>> = {
   'scopes.provision': provisionScope,
   'scopes.configure': configureScope,
+  'scopes.restore': restoreScope,
+  'scopes.rewind': rewindScope,
+  'snapshots.take': takeSnapshot,
+  'snapshots.delete': deleteSnapshot,
   'owner-claim.mint': mintOwnerClaim,
   'connections.disconnect': disconnect,
   'connection-grants.put': putGrant,
@@ -174,6 +192,9 @@ const makeMethods = (context: UnitContext) => ({
   logSlice: (range: { readonly from: number; readonly limit: number }) => adminLogSlice(context.db, range),
 
   ...connectionMethods(context),
+  ...issueMethods(context),
+  ...operationsLogMethods(context),
+  ...usageMethods(context),
 });
 
 export type DirectoryMethods = ReturnType<typeof makeMethods>;
@@ -196,6 +217,10 @@ export const directoryUnit = defineUnit<DirectoryMethods>({
       ],
     },
     connectionMigrations,
+    snapshotMigrations,
+    issueMigrations,
+    operationsLogMigrations,
+    usageMigrations,
   ],
   queries: [
     'read',
@@ -206,6 +231,7 @@ export const directoryUnit = defineUnit<DirectoryMethods>({
     'logHashAt',
     'logSlice',
     ...CONNECTION_QUERIES,
+    ...USAGE_QUERIES,
   ],
   open: makeMethods,
 });

@@ -44,7 +44,7 @@ export interface Platform {
   readonly clock: { ms: number };
   readonly fieldwork: VerticalDouble;
   /** What answers for `fieldwork`; a test may change it. */
-  reach: 'bound' | 'local' | 'none';
+  reach: 'bound' | 'local' | 'both' | 'none';
   readonly incidents: unknown[];
   /** Parses as the transport does, then performs. */
   call(operation: AdminOperationName, parts?: CallParts): Promise<AdminResult>;
@@ -61,7 +61,10 @@ export interface Platform {
 
 export async function openPlatform(
   options: Partial<
-    Pick<HostAdminOptions, 'anchor' | 'baseDomains' | 'reservedHostnames' | 'deadline' | 'connections'>
+    Pick<
+      HostAdminOptions,
+      'anchor' | 'baseDomains' | 'reservedHostnames' | 'deadline' | 'connections' | 'modelMarginBasisPoints'
+    >
   > = {},
 ): Promise<Platform> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-directory-'));
@@ -69,8 +72,10 @@ export async function openPlatform(
   const incidents: unknown[] = [];
   const fieldwork = makeVerticalDouble();
   const gateway: VerticalGateway = {
-    bound: (vertical) => (vertical === 'fieldwork' && platform.reach === 'bound' ? fieldwork.bound : null),
-    local: (vertical) => (vertical === 'fieldwork' && platform.reach === 'local' ? fieldwork.local : null),
+    bound: (vertical) =>
+      vertical === 'fieldwork' && ['bound', 'both'].includes(platform.reach) ? fieldwork.bound : null,
+    local: (vertical) =>
+      vertical === 'fieldwork' && ['local', 'both'].includes(platform.reach) ? fieldwork.local : null,
   };
   const open = () => {
     const world = {

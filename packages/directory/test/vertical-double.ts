@@ -1,9 +1,13 @@
 /** A well-behaved vertical in memory: one state behind a worker's routes and behind a co-located host. */
 import {
+  EXPORT_BOOKMARK_HEADER,
+  EXPORT_FORMAT_HEADER,
+  EXPORT_MEDIA_TYPES,
   PLATFORM_SECRET_HEADER,
   PlatformError,
   problemDocument,
   type ScopeRef,
+  type ScopeSnapshots,
   type VerticalScopeHost,
 } from '@freehold/contracts';
 import type { BoundVertical } from '../src/gateway.ts';
@@ -12,19 +16,23 @@ export const PLATFORM_SECRET = 'the-platform-secret-of-the-tests';
 
 export interface VerticalDouble {
   readonly bound: BoundVertical;
-  readonly local: VerticalScopeHost;
+  readonly local: VerticalScopeHost & ScopeSnapshots;
   /** What the worker was asked, oldest first. */
   readonly requests: { readonly method: string; readonly url: string; readonly body: unknown }[];
   /** How often provisioning arrived, by scope. */
   readonly provisioned: Map<string, number>;
   claimed: boolean;
+  /** What a scope holds: what an export answers and a snapshot keeps, and what a restore replaces. */
+  copy: string;
+  /** What an export answers instead of `copy`. */
+  exported: (() => ReadableStream<Uint8Array>) | null;
   /** When set, answers the next requests instead of the vertical. */
   fault: ((request: Request) => Promise<Response>) | null;
 }
 
 const AT = '2026-11-21T08:30:00.000Z';
 export const EVENT = 'evt_01jd0000000000000000000001';
-const INVOCATION = 'inv_01jd0000000000000000000001';
+export const INVOCATION = 'inv_01jd0000000000000000000001';
 
 const event = {
   id: EVENT,
@@ -86,7 +94,15 @@ export function makeVerticalDouble(): VerticalDouble {
       throw new PlatformError('not_found', 'There is no such scope here.', { reason: 'unknown_scope' });
   };
 
-  const local: VerticalScopeHost = {
+  const snapshots = new Map<string, string>();
+  const bytesOf = (text: string) => new Response(text).body as ReadableStream<Uint8Array>;
+  const openSnapshot = (id: string): string => {
+    const copy = snapshots.get(id);
+    if (copy !== undefined) return copy;
+    throw new PlatformError('not_found', 'There is no such snapshot.', { reason: 'unknown_snapshot' });
+  };
+
+  const local: VerticalDouble['local'] = {
     provisionScopeLocal: async ({ scopeId }) => provision(scopeId),
     projectRolesLocal: async () => undefined,
     appliedMigrationsLocal: async (scope) => {
@@ -154,17 +170,28 @@ export function makeVerticalDouble(): VerticalDouble {
     },
     exportScopeLocal: async ({ format = 'ndjson', ...scope }) => {
       require(scope);
-      return { format, bookmark: BOOKMARK.bookmark, body: new Response('a copy').body as ReadableStream };
+      return { format, bookmark: BOOKMARK.bookmark, body: double.exported?.() ?? bytesOf(double.copy) };
     },
     restoreScopeLocal: async ({ format, ...scope }, body) => {
       require(scope);
-      await new Response(body).arrayBuffer();
+      double.copy = await new Response(body).text();
       return { format, tables: 1, rows: 1, undo: BOOKMARK.bookmark };
     },
     snapshotScopeLocal: async ({ name = null, ...scope }) => {
       require(scope);
-      const id = 'snp_01jd0000000000000000000001';
-      return { id, name, bytes: 6, digest: 'abc', bookmark: BOOKMARK.bookmark, at: AT };
+      const id = `snp_01jd${String(snapshots.size + 1).padStart(22, '0')}`;
+      snapshots.set(id, double.copy);
+      return { id, name, bytes: double.copy.length, digest: 'abc', bookmark: BOOKMARK.bookmark, at: AT };
+    },
+    listSnapshotsLocal: async () => [],
+    openSnapshotLocal: async ({ snapshot, ...scope }) => {
+      require(scope);
+      return { format: 'ndjson', bookmark: null, body: bytesOf(openSnapshot(snapshot)) };
+    },
+    deleteSnapshotLocal: async ({ snapshot, ...scope }) => {
+      require(scope);
+      openSnapshot(snapshot);
+      snapshots.delete(snapshot);
     },
     deleteScopeLocal: async (scope) => {
       require(scope);
@@ -174,8 +201,10 @@ export function makeVerticalDouble(): VerticalDouble {
       require(scope);
       return { items: [BOOKMARK], nextCursor: null, current: BOOKMARK, earliest: BOOKMARK };
     },
-    rewindScopeLocal: async (scope) => {
+    rewindScopeLocal: async ({ bookmark, ...scope }) => {
       require(scope);
+      if (bookmark !== undefined && bookmark !== BOOKMARK.bookmark)
+        throw new PlatformError('not_found', 'There is no such bookmark.', { reason: 'unknown_bookmark' });
       return { ...BOOKMARK, undo: 'bm_2' };
     },
     listPlatformRequests: async (scope) => {
@@ -211,7 +240,8 @@ export function makeVerticalDouble(): VerticalDouble {
   const answer = async (request: Request): Promise<unknown> => {
     const url = new URL(request.url);
     const text = await request.text();
-    const body = text ? JSON.parse(text) : undefined;
+    const isJson = request.headers.get('content-type') === 'application/json';
+    const body = isJson ? JSON.parse(text) : text || undefined;
     requests.push({ method: request.method, url: request.url, body });
     if (request.headers.get(PLATFORM_SECRET_HEADER) !== PLATFORM_SECRET)
       throw new PlatformError('forbidden', 'The platform secret is not the right one.');
@@ -245,6 +275,42 @@ export function makeVerticalDouble(): VerticalDouble {
         return { url: `${body.origin}/?claim=a-claim-secret`, expiresAt: AT };
       case 'GET /internal/history':
         return local.entityHistoryLocal({ ...query, limit: Number(query.limit) } as never);
+      case 'GET /internal/tables':
+        return { items: await local.introspectScopeTables(scope) };
+      case 'GET /internal/tables/orders':
+      case 'GET /internal/tables/customers': {
+        const table = url.pathname.split('/').at(-1);
+        const filters = JSON.parse(query.filters ?? '[]');
+        return local.introspectScopeTable({ ...query, table, filters } as never);
+      }
+      case 'POST /internal/query':
+        return local.introspectScopeQuery(body);
+      case 'GET /internal/facets':
+        return local.facetEventsLocal(query as never);
+      case 'GET /internal/invocation':
+        return local.invocationEventsLocal(query as never);
+      case 'GET /internal/dead-letters':
+        return local.deadLettersLocal(query as never);
+      case 'GET /internal/platform-requests':
+        return local.listPlatformRequests(query as never);
+      case 'GET /internal/bookmarks':
+        return local.migrationBookmarksLocal(query as never);
+      case 'POST /internal/rewind':
+        return local.rewindScopeLocal(body);
+      case 'POST /internal/snapshot':
+        return local.snapshotScopeLocal(body);
+      case 'POST /internal/restore':
+        return local.restoreScopeLocal(query as never, bytesOf(text));
+      case 'GET /internal/export': {
+        const copy = await local.exportScopeLocal(query as never);
+        return new Response(copy.body, {
+          headers: {
+            'content-type': EXPORT_MEDIA_TYPES[copy.format],
+            [EXPORT_FORMAT_HEADER]: copy.format,
+            ...(copy.bookmark === null ? {} : { [EXPORT_BOOKMARK_HEADER]: copy.bookmark }),
+          },
+        });
+      }
       case 'GET /internal/cause':
         return local.eventCauseLocal(query as never);
       case 'GET /internal/effects':
@@ -270,7 +336,8 @@ export function makeVerticalDouble(): VerticalDouble {
       fetch: async (request) => {
         if (double.fault) return double.fault(request);
         try {
-          return Response.json(await answer(request));
+          const answered = await answer(request);
+          return answered instanceof Response ? answered : Response.json(answered);
         } catch (error) {
           if (error instanceof PlatformError) return problemDocument(error);
           throw error;
@@ -281,6 +348,8 @@ export function makeVerticalDouble(): VerticalDouble {
     requests,
     provisioned,
     claimed: false,
+    copy: 'a copy',
+    exported: null,
     fault: null,
   };
   return double;

@@ -79,7 +79,7 @@ export function makeCaller(options: ClientOptions): Caller {
     for (let attempt = 1; ; attempt++) {
       const headers = headersOf(await tokenOf(options.token), key, callOptions.ifMatch);
       const request = requestOf(operation, url, headers, input.body, signal);
-      const answer = await attemptOnce(send, request, signal);
+      const answer = await attemptOnce(send, request, operation.bytes !== undefined, signal);
       const waitMs =
         answer instanceof TypeError
           ? backoffMs(attempt, { random })
@@ -93,22 +93,26 @@ export function makeCaller(options: ClientOptions): Caller {
   };
 }
 
-/** A response that arrived whole. */
+/** A response that arrived whole, or whose bytes are still to come. */
 interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
+  readonly body: ReadableStream<Uint8Array> | null;
 }
 
 /** An answer, or the TypeError of a network that failed. An abort, and any other error, goes on to the caller. */
 async function attemptOnce(
   send: (request: Request) => Promise<Response>,
   request: Request,
+  streams: boolean,
   signal: AbortSignal | undefined,
 ): Promise<Answer | TypeError> {
   try {
     const response = await send(request);
-    return { status: response.status, headers: response.headers, text: await response.text() };
+    const { status, headers } = response;
+    if (streams && response.ok) return { status, headers, text: '', body: response.body };
+    return { status, headers, text: await response.text(), body: null };
   } catch (error) {
     if (error instanceof TypeError && !signal?.aborted) return error;
     throw error;
@@ -154,10 +158,8 @@ function requestOf(
   });
 }
 
-function processAnswer(
-  operation: AdminOperation,
-  { status, headers, text }: Answer,
-): ClientResponse<unknown> {
+function processAnswer(operation: AdminOperation, answer: Answer): ClientResponse<unknown> {
+  const { status, headers, text, body } = answer;
   const requestId = headers.get('x-request-id');
   if (status < 200 || status > 299) {
     const problem = problemOf(headers, text);
@@ -165,21 +167,29 @@ function processAnswer(
       problem?.detail ?? `The control plane answered with status ${status} and no problem document.`;
     throw new ControlPlaneError(message, { status, problem, requestId });
   }
-  const parsed = operation.output.safeParse(status === 204 ? null : parseJson(text));
-  if (!parsed.success)
+  const parsed = operation.output.safeParse(saidBy(operation, answer));
+  if (!parsed.success || (operation.bytes && !body)) {
+    body?.cancel().catch(() => undefined);
     throw new ControlPlaneError(`The answer to ${operation.name} does not have its declared form.`, {
       status,
       problem: null,
       requestId,
     });
+  }
   return {
-    value: parsed.data,
+    value: body ? { ...(parsed.data as object), body } : parsed.data,
     status,
     requestId,
     etag: /^(?:W\/)?"(.*)"$/.exec(headers.get('etag') ?? '')?.[1] ?? null,
     replayed: headers.get('idempotency-replayed') === 'true',
     head: headOf(headers.get('x-admin-log-head')),
   };
+}
+
+/** What an answer says, not yet judged: its JSON, or what its headers say of its bytes. */
+function saidBy({ bytes }: AdminOperation, { status, headers, text }: Answer): unknown {
+  if (!bytes) return status === 204 ? null : parseJson(text);
+  return Object.fromEntries(Object.entries(bytes.headers).map(([name, field]) => [field, headers.get(name)]));
 }
 
 function problemOf(headers: Headers, text: string): Problem | null {

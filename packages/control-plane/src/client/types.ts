@@ -1,5 +1,5 @@
 /** The shape of a client, computed from a table of declarations: nothing about an operation is written here. */
-import type { AdminOperation } from '@freehold/directory/declarations';
+import type { AdminOperation, BytesAnswer } from '@freehold/directory/declarations';
 import type { z } from 'zod';
 import type { AdminOperationTable } from '../declared/operations.ts';
 import type { CallOptions, ClientResponse } from './call.ts';
@@ -34,10 +34,15 @@ export type Method<Op extends AdminOperation, Filled extends string = never> = C
 
 interface CallMethod<Op extends AdminOperation, Filled extends string> {
   /** Calls the operation and answers its value. */
-  (...args: CallArguments<Op, Filled>): Promise<z.output<Op['output']>>;
+  (...args: CallArguments<Op, Filled>): Promise<AnswerOf<Op>>;
   /** The same, with status, etag, request id and the head of the admin log. */
-  response(...args: CallArguments<Op, Filled>): Promise<ClientResponse<z.output<Op['output']>>>;
+  response(...args: CallArguments<Op, Filled>): Promise<ClientResponse<AnswerOf<Op>>>;
 }
+
+/** What a call is answered with. Bytes come as a stream beside what is said of them: read it, or cancel it. */
+type AnswerOf<Op extends AdminOperation> = Op extends { readonly bytes: BytesAnswer }
+  ? z.output<Op['output']> & { readonly body: ReadableStream<Uint8Array> }
+  : z.output<Op['output']>;
 
 interface IterateMethod<Op extends AdminOperation, Filled extends string, Item> {
   /** Every item of every page from here on, fetched as they are asked for; `limit` is the size of a page. */

@@ -28,6 +28,11 @@ describe('a path template', () => {
 describe('a table that cannot be served is refused, with the names at fault', () => {
   const list = sampleOperations['things.list'];
   const get = sampleOperations['things.get'];
+  const said = z.object({ format: z.string() });
+  const BYTES = {
+    mediaType: { field: 'format', types: { a: 'text/plain' } },
+    headers: { 'x-format': 'format' },
+  };
   test.each([
     [
       'two that dispatch alike',
@@ -57,6 +62,18 @@ describe('a table that cannot be served is refused, with the names at fault', ()
       {},
       { 'b.get': { ...list, name: 'b.get', path: '/b', input: { body: z.object({}) } } },
       /b.get/,
+    ],
+    [
+      'bytes from a POST',
+      {},
+      { 'c.do': { ...list, name: 'c.do', path: '/c', method: 'POST', output: said, bytes: BYTES } },
+      /c.do: only a GET/,
+    ],
+    [
+      'bytes that nothing describes',
+      {},
+      { 'd.get': { ...list, name: 'd.get', path: '/d', bytes: BYTES } },
+      /d.get: its output has no field format/,
     ],
   ] as const)('%s', (_, _names, added, message) => {
     expect(() => addressesOf({ ...sampleOperations, ...added })).toThrow(message);

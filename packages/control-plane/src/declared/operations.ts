@@ -24,7 +24,8 @@ export interface Address {
 /**
  * Groups a table by address.
  * @throws TypeError naming the declarations at fault: a name that is not its key or not `family.verb`, two that
- * would dispatch alike, path parameters that differ from the schema's, a body on a GET.
+ * would dispatch alike, path parameters that differ from the schema's, a body on a GET, bytes from anything else or
+ * described by fields that its output does not have.
  */
 export function addressesOf(table: AdminOperationTable): Address[] {
   const addresses = new Map<string, { path: string; operations: Map<HttpMethod, AdminOperation> }>();
@@ -45,7 +46,7 @@ export function addressesOf(table: AdminOperationTable): Address[] {
 }
 
 function assertDeclared(key: string, operation: AdminOperation): void {
-  const { name, path, method, input } = operation;
+  const { name, path, method, input, output, bytes } = operation;
   if (key !== name) throw new TypeError(`${name} is in the table under ${key}`);
   if (!OPERATION_NAME.test(name)) throw new TypeError(`not a name of the form family.verb: ${name}`);
   const inPath = pathParams(path).sort().join(', ');
@@ -55,6 +56,12 @@ function assertDeclared(key: string, operation: AdminOperation): void {
   if (inPath !== inSchema)
     throw new TypeError(`${name}: the path has the parameters [${inPath}], the schema has [${inSchema}]`);
   if (method === 'GET' && input.body) throw new TypeError(`${name}: a GET has no body`);
+  if (!bytes) return;
+  // A stream cannot be kept for a replay.
+  if (method !== 'GET') throw new TypeError(`${name}: only a GET answers bytes`);
+  const said = output instanceof z.ZodObject ? output.shape : {};
+  for (const field of [bytes.mediaType.field, ...Object.values(bytes.headers)])
+    if (!Object.hasOwn(said, field)) throw new TypeError(`${name}: its output has no field ${field}`);
 }
 
 /** Whether an operation answers pages: it takes a cursor and answers `{ items, nextCursor }`. */

@@ -5,6 +5,7 @@ import type { AdminOperation } from '@freehold/directory/declarations';
 import { z } from 'zod';
 import type { Fields } from '../declared/input.ts';
 import type { AdminOperationTable } from '../declared/operations.ts';
+import { bytesAnswer } from './bytes.ts';
 
 /** The headers that every response of the control plane carries. */
 export const COMMON_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const;
@@ -14,12 +15,12 @@ export const COMMON_HEADERS = { 'cache-control': 'no-store', 'x-content-type-opt
  * leaves, whatever the code behind it put there.
  * @throws TypeError when the value does not have its declared form: our bug.
  */
-export function answer(
+export async function answer(
   operation: AdminOperation,
   result: AdminResult,
   request: Request,
   location: string | null,
-): Response {
+): Promise<Response> {
   const headers = new Headers(COMMON_HEADERS);
   if (result.etag !== undefined) headers.set('etag', entityTag(result.etag));
   if (result.replayed) headers.set('idempotency-replayed', 'true');
@@ -28,6 +29,10 @@ export function answer(
   if (result.status === 204) return new Response(null, { status: 204, headers });
   if (operation.method === 'GET' && isUnchanged(request.headers.get('if-none-match'), result.etag))
     return new Response(null, { status: 304, headers });
+  if (operation.bytes) {
+    const value = declaredValue(operation, result.value) as Fields;
+    return bytesAnswer(operation.bytes, result, value, { request, headers });
+  }
   headers.set('content-type', 'application/json');
   return new Response(JSON.stringify(declaredValue(operation, result.value)), {
     status: result.status,

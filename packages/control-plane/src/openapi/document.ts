@@ -19,7 +19,7 @@ import {
   textHeader,
 } from '@freehold/contracts/http';
 import type { AdminOperation } from '@freehold/directory/declarations';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { strictInput } from '../declared/input.ts';
 import { type AdminOperationTable, addressesOf, isUnsafe } from '../declared/operations.ts';
 import { openApiPath } from '../declared/path.ts';
@@ -184,16 +184,16 @@ function successResponses(
     {
       description: SUCCESS[status],
       headers: responseHeaders(operation, status, operations),
-      ...(status === 204 || status === 304
-        ? {}
-        : {
-            content: {
-              'application/json': { schema: schemas.output(operation.output, `${operation.name}.output`) },
-            },
-          }),
+      ...(status === 204 || status === 304 ? {} : { content: contentOf(operation, schemas) }),
     },
   ]);
   return Object.fromEntries(responses);
+}
+
+function contentOf({ name, output, bytes }: AdminOperation, schemas: SchemaCollector): Part {
+  if (!bytes) return { 'application/json': { schema: schemas.output(output, `${name}.output`) } };
+  // Bytes have no JSON form (OpenAPI 3.1, "Working with Binary Data").
+  return Object.fromEntries(Object.values(bytes.mediaType.types).map((type) => [type, {}]));
 }
 
 const SUCCESS: Readonly<Record<number, string>> = {
@@ -212,7 +212,25 @@ function responseHeaders(operation: AdminOperation, status: number, operations: 
     ['Idempotency-Replayed', unsafe],
     ['X-Admin-Log-Head', operation.audit === 'audit'],
   ] as const;
-  return headerReferences(names.flatMap(([name, present]) => (present ? [name] : [])));
+  return {
+    ...headerReferences(names.flatMap(([name, present]) => (present ? [name] : []))),
+    ...bytesHeaders(operation),
+  };
+}
+
+/** The headers in which an answer of bytes says what its output declares. */
+function bytesHeaders({ output, bytes }: AdminOperation): Part {
+  if (!bytes) return {};
+  const { properties = {} } = z.toJSONSchema(output, { io: 'output' });
+  return Object.fromEntries(
+    Object.entries(bytes.headers).map(([header, field]) => [
+      header,
+      {
+        description: `${field} of the bytes; left out where there is none.`,
+        schema: properties[field] ?? {},
+      },
+    ]),
+  );
 }
 
 function tagsOf(operations: AdminOperationTable): { name: string; description: string }[] {

@@ -25,6 +25,13 @@ export async function expectDocumented(operation: AdminOperation, response: Resp
     expect(body).toBe('');
     return true;
   }
+  const { bytes } = operation;
+  if (bytes) {
+    expect(Object.values(bytes.mediaType.types), seen).toContain(response.headers.get('content-type'));
+    const said = Object.entries(bytes.headers).map(([name, field]) => [field, response.headers.get(name)]);
+    expect(operation.output.safeParse(Object.fromEntries(said)).success, seen).toBe(true);
+    return true;
+  }
   expect(response.headers.get('content-type'), seen).toBe('application/json');
   expect(operation.output.safeParse(JSON.parse(body)).success, seen).toBe(true);
   return true;

@@ -53,6 +53,12 @@ function ofType(type: string, schema: JsonSchema, root: JsonSchema): fc.Arbitrar
 
 function strings(schema: JsonSchema): fc.Arbitrary<string> {
   const { format, pattern, minLength = 0, maxLength = minLength + 20 } = schema;
+  if (schema.contentMediaType === 'application/json') {
+    const content = (schema.contentSchema ?? {}) as JsonSchema;
+    return fromSchema(content, content)
+      .map((value) => JSON.stringify(value))
+      .filter((text) => text.length <= maxLength);
+  }
   if (format === 'date-time')
     return fc
       .date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) })
@@ -70,13 +76,18 @@ function strings(schema: JsonSchema): fc.Arbitrary<string> {
 
 function objects(schema: JsonSchema, root: JsonSchema): fc.Arbitrary<unknown> {
   const { properties = {}, required = [], additionalProperties, propertyNames } = schema;
+  const { minProperties = 0, maxProperties = Number.POSITIVE_INFINITY } = schema;
   const fixed = fc.record(
     Object.fromEntries(
       Object.entries(properties).map(([name, each]) => [name, fromSchema(each as JsonSchema, root)]),
     ),
     { requiredKeys: required },
   );
-  if (typeof additionalProperties !== 'object') return fixed;
+  if (typeof additionalProperties !== 'object')
+    return fixed.filter((value) => {
+      const size = Object.keys(value).length;
+      return size >= minProperties && size <= maxProperties;
+    });
   const names = propertyNames ? fromSchema(propertyNames as JsonSchema, root) : fc.string();
   return fc.dictionary(
     (names as fc.Arbitrary<string>).filter((name) => name !== '__proto__'),

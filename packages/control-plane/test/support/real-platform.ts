@@ -61,10 +61,12 @@ export const PLATFORM_SECRET = 'the platform secret of these tests, long enough'
 export interface RealPlatformOptions {
   /** Default: nothing can be connected, and the door for verticals is shut. */
   readonly connections?: ConnectionsOptions;
+  /** What the co-located vertical does otherwise. Default: it has nothing. */
+  readonly vertical?: Partial<VerticalScopeHost>;
 }
 
 /** Opens it. `await using` closes it. */
-export async function openRealPlatform({ connections }: RealPlatformOptions = {}) {
+export async function openRealPlatform({ connections, vertical = {} }: RealPlatformOptions = {}) {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-control-plane-'));
   const incidents: unknown[] = [];
   const world = {
@@ -75,7 +77,7 @@ export async function openRealPlatform({ connections }: RealPlatformOptions = {}
   const engine = openNodeEngine({ dataDirectory, ...world });
   const gateway = {
     bound: () => null,
-    local: (vertical: string) => (vertical === 'fieldwork' ? emptyVertical : null),
+    local: (slug: string) => (slug === 'fieldwork' ? { ...emptyVertical, ...vertical } : null),
   };
   const originOf = (hostname: string) => `http://${hostname}:8787`;
   const hostAdmin = makeHostAdmin({

@@ -28,6 +28,14 @@ export interface AdminInput {
   readonly body?: z.ZodObject;
 }
 
+/** An answer of bytes: `output` is then what its headers say of them. */
+export interface BytesAnswer {
+  /** Which field of `output` decides the media type, and the one for each of its values. */
+  readonly mediaType: { readonly field: string; readonly types: Readonly<Record<string, string>> };
+  /** Header → the field of `output` that it carries, as text. One that is null is left out. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 export interface AdminOperation<I extends AdminInput = AdminInput, O extends z.ZodType = z.ZodType> {
   /** `family.verb`: the client's method and the CLI's command. */
   readonly name: string;
@@ -42,6 +50,8 @@ export interface AdminOperation<I extends AdminInput = AdminInput, O extends z.Z
   readonly path: string;
   readonly input: I;
   readonly output: O;
+  /** Present: the answer is a stream of bytes, and `output` travels in its headers. */
+  readonly bytes?: BytesAnswer;
   /** The status of success; an idempotent create answers 200 instead of 201 when the thing was there already. */
   readonly success: 200 | 201 | 204;
   readonly builder: BuilderAccess;

@@ -1,12 +1,20 @@
 /** The scopes' operations (spec 4.3; design: control-plane-routes, "Scopes"). */
 import {
+  bookmarksQuery,
+  bookmarksResponse,
   CONFIG_KEYS_MAX,
   configPatch,
   migrationsResponse,
   pageOf,
   pageQuery,
+  restoreResponse,
+  rewindRequest,
+  rewindResponse,
   scopeId,
   slug,
+  snapshotId,
+  snapshotRecord,
+  snapshotRequest,
   tenantId,
 } from '@freehold/contracts';
 import { z } from 'zod';
@@ -154,4 +162,120 @@ export const migrationsGet = adminOperation({
   builder: 'own-tenant',
   audit: 'none',
   problems: ['not_found', 'unsupported', 'runtime_fault'],
+});
+
+/** What an effect on a scope that is there can fail with. */
+const effectProblems = [
+  'not_found',
+  'conflict',
+  'invalid_transition',
+  'unsupported',
+  'runtime_fault',
+  'unavailable',
+] as const;
+
+const repeat = 'When nobody knows whether it was done (reason outcome_unknown), make the same call again.';
+
+export const bookmarksList = adminOperation({
+  name: 'bookmarks.list',
+  summary: 'List the moments that a rewind can reach, newest first',
+  description:
+    'earliest is where the window begins, current is now. With at, the last one at or before that moment comes first. An engine that keeps no history answers unsupported.',
+  tag,
+  method: 'GET',
+  path: '/tenants/:tenant/scopes/:scope/bookmarks',
+  input: { params, query: bookmarksQuery.omit({ tenantId: true, scopeId: true }) },
+  output: bookmarksResponse.meta({ id: 'Bookmarks' }),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+  problems: ['not_found', 'unsupported', 'runtime_fault'],
+});
+
+export const scopesRewind = adminOperation({
+  name: 'scopes.rewind',
+  summary: 'Take a scope back to an earlier moment',
+  description: `To a bookmark, or to the last commit at or before a moment: exactly one of the two. The answer names the bookmark that undoes it. Whoever was erased stays erased. An engine that keeps no history answers unsupported. ${repeat}`,
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/scopes/:scope/rewind',
+  input: {
+    params,
+    body: z
+      .strictObject({ bookmark: rewindRequest.shape.bookmark, at: rewindRequest.shape.at })
+      .refine(
+        ({ bookmark, at }) => (bookmark === undefined) !== (at === undefined),
+        'names a bookmark or a moment',
+      )
+      .meta({ minProperties: 1, maxProperties: 1 }),
+  },
+  output: rewindResponse,
+  success: 200,
+  builder: 'none',
+  audit: 'audit',
+  problems: effectProblems,
+});
+
+export const scopesRestore = adminOperation({
+  name: 'scopes.restore',
+  summary: 'Replace what a scope holds by a copy',
+  description: `Whole or not at all: a restore that fails leaves the scope as it was. Whoever was erased since the copy was taken stays erased. undo leads back, where the engine can rewind. ${repeat}`,
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/scopes/:scope/restore',
+  input: {
+    params,
+    body: z.strictObject({
+      from: z.strictObject({ snapshot: snapshotId.describe('A snapshot of this scope') }),
+    }),
+  },
+  output: restoreResponse,
+  success: 200,
+  builder: 'none',
+  audit: 'audit',
+  problems: effectProblems,
+});
+
+const snapshotParams = z.strictObject({ ...params.shape, snapshot: snapshotId });
+
+export const snapshotsList = adminOperation({
+  name: 'snapshots.list',
+  summary: 'List the snapshots of a scope, newest first',
+  tag,
+  method: 'GET',
+  path: '/tenants/:tenant/scopes/:scope/snapshots',
+  input: { params, query: z.strictObject(pageQuery) },
+  output: pageOf(snapshotRecord),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+});
+
+export const snapshotsTake = adminOperation({
+  name: 'snapshots.take',
+  summary: 'Keep a copy of a scope with its vertical',
+  description: `A copy inside the platform; scopes.export takes one out. ${repeat} What the first call may have left is then not listed.`,
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/scopes/:scope/snapshots',
+  input: { params, body: snapshotRequest.omit({ tenantId: true, scopeId: true }) },
+  output: snapshotRecord,
+  success: 201,
+  builder: 'own-tenant',
+  audit: 'audit',
+  problems: effectProblems,
+});
+
+export const snapshotsDelete = adminOperation({
+  name: 'snapshots.delete',
+  summary: 'Delete a snapshot',
+  tag,
+  method: 'DELETE',
+  path: '/tenants/:tenant/scopes/:scope/snapshots/:snapshot',
+  input: { params: snapshotParams },
+  output: z.null(),
+  success: 204,
+  builder: 'own-tenant',
+  audit: 'audit',
+  problems: effectProblems,
 });

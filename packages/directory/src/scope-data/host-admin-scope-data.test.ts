@@ -2,7 +2,7 @@
 import { PlatformError, problemDocument } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { openPlatform, refusal, SERVICE } from '../../test/platform.ts';
-import { EVENT } from '../../test/vertical-double.ts';
+import { EVENT, INVOCATION } from '../../test/vertical-double.ts';
 import type { AdminOperationName } from '../declarations/index.ts';
 
 type Read = {
@@ -10,14 +10,74 @@ type Read = {
   path: string;
   params?: Record<string, string>;
   query?: Record<string, unknown>;
+  body?: Record<string, unknown>;
   asked: Record<string, string>;
+  /** What is asked in a body; undefined: it is a GET. */
+  sent?: Record<string, unknown>;
   items: number | null;
   other: string | null;
 };
 
 const ORDER = { entityType: 'order', entityId: 'ord_1' };
 
+const FILTERS = [{ column: 'id', op: '=', value: 'ord_1' }];
+
 const READS: Read[] = [
+  { name: 'tables.list', path: 'tables', asked: {}, items: 1, other: null },
+  {
+    name: 'tables.read',
+    path: 'tables/orders',
+    params: { table: 'orders' },
+    asked: { filters: '[]', order: 'asc', limit: '20' },
+    items: 1,
+    other: 'orders',
+  },
+  {
+    name: 'tables.read',
+    path: 'tables/orders',
+    params: { table: 'orders' },
+    query: { filters: JSON.stringify(FILTERS), order: 'desc', limit: 5, cursor: 'abc' },
+    asked: { filters: JSON.stringify(FILTERS), order: 'desc', limit: '5', cursor: 'abc' },
+    items: 1,
+    other: 'orders',
+  },
+  {
+    name: 'query.run',
+    path: 'query',
+    body: { sql: 'SELECT id FROM orders WHERE id = ?', params: ['ord_1'] },
+    asked: {},
+    sent: { sql: 'SELECT id FROM orders WHERE id = ?', params: ['ord_1'] },
+    items: 1,
+    other: 'sha256:e7a6dd30ebb1955ded09b5e3da3a3c30309583aa28d3e4aec2797e16e1aa1081',
+  },
+  { name: 'facets.get', path: 'facets', asked: { groupBy: 'type' }, items: 1, other: null },
+  {
+    name: 'facets.get',
+    path: 'facets',
+    query: { groupBy: 'day', entityType: 'order', since: '2026-11-01T00:00:00.000Z' },
+    asked: { groupBy: 'day', entityType: 'order', since: '2026-11-01T00:00:00.000Z' },
+    items: 1,
+    other: null,
+  },
+  {
+    name: 'invocation.get',
+    path: 'invocation',
+    params: { invocation: INVOCATION },
+    asked: { invocation: INVOCATION },
+    items: 1,
+    other: INVOCATION,
+  },
+  { name: 'dead-letters.list', path: 'dead-letters', asked: { limit: '20' }, items: 1, other: null },
+  {
+    name: 'dead-letters.list',
+    path: 'dead-letters',
+    query: { subscriber: 'invoices', limit: 3 },
+    asked: { subscriber: 'invoices', limit: '3' },
+    items: 1,
+    other: null,
+  },
+  // spec C-04: the moments that a rewind can reach, with no access row either
+  { name: 'bookmarks.list', path: 'bookmarks', asked: { limit: '20' }, items: null, other: null },
   {
     name: 'history.get',
     path: 'history',
@@ -83,10 +143,11 @@ const READS: Read[] = [
 async function openWithScope() {
   const platform = await openPlatform();
   const scope = await platform.scope((await platform.tenant('acme')).id);
-  const read = ({ name, params, query }: Pick<Read, 'name' | 'params' | 'query'>) =>
+  const read = ({ name, params, query, body }: Pick<Read, 'name' | 'params' | 'query' | 'body'>) =>
     platform.call(name, {
       params: { tenant: scope.tenant, scope: scope.id, ...params },
       ...(query ? { query } : {}),
+      ...(body ? { body } : {}),
       as: SERVICE,
     });
   return { platform, scope, read };
@@ -99,15 +160,13 @@ describe.each(READS)('spec C-05, C-06, C-07, C-10: $name $query', (each) => {
 
     const delegated = await read(each);
     const asked = platform.fieldwork.requests.slice(before);
-    expect(asked.map(({ method }) => method)).toEqual(['GET']);
+    expect(asked.map(({ method }) => method)).toEqual([each.sent ? 'POST' : 'GET']);
     const url = new URL(asked[0]?.url ?? '');
     expect(url.pathname).toBe(`/internal/${each.path}`);
     expect(url.host).toBe('vertical.internal');
-    expect(Object.fromEntries(url.searchParams)).toEqual({
-      tenantId: scope.tenant,
-      scopeId: scope.id,
-      ...each.asked,
-    });
+    const whose = { tenantId: scope.tenant, scopeId: scope.id };
+    expect(Object.fromEntries(url.searchParams)).toEqual(each.sent ? {} : { ...whose, ...each.asked });
+    expect(asked[0]?.body).toEqual(each.sent && { ...whose, ...each.sent });
 
     platform.reach = 'local';
     const colocated = await read(each);
@@ -198,3 +257,32 @@ test('spec C-23: the summary by operation echoes groupBy and counts the null buc
     buckets: [{}, { operation: null, count: 1 }],
   });
 });
+
+test('spec C-05: a query says its limits, and the access log which statement it was without its text', async () => {
+  const { platform, read } = await openWithScope();
+  const body = { sql: "SELECT * FROM people WHERE name = 'Ada Example'" };
+  const { value } = await read({ name: 'query.run', body });
+  expect(value).toMatchObject({ limits: { rows: 1_000, bytes: 4_194_304, timeMs: 5_000 }, truncated: null });
+  const log = JSON.stringify(await platform.accessLog());
+  expect(log).not.toContain('Ada');
+  expect(log).toContain('sha256:');
+});
+
+test('a table that is not there is the refusal of whichever side was asked', async () => {
+  const { platform, read } = await openWithScope();
+  const ask = { name: 'tables.read', params: { table: 'customers' } } as const;
+  const delegated = await refusal(read(ask));
+  platform.reach = 'local';
+  expect(await refusal(read(ask))).toEqual(delegated);
+  expect(delegated).toMatchObject({ status: 404, reason: 'unknown_table' });
+});
+
+test.each(['..', '.', '', 'a/b', 'a?b', '%2e%2e', 'x'.repeat(129)])(
+  'a table called %j is refused before anybody is asked',
+  async (table) => {
+    const { platform, read } = await openWithScope();
+    const before = platform.fieldwork.requests.length;
+    expect(await refusal(read({ name: 'tables.read', params: { table } }))).toMatchObject({ status: 400 });
+    expect(platform.fieldwork.requests).toHaveLength(before);
+  },
+);

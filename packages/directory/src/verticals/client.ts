@@ -31,10 +31,20 @@ export interface VerticalQuestion<S extends z.ZodType> {
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   /** Present makes it a POST: further body fields. */
   readonly body?: Readonly<Record<string, unknown>>;
+  /** Present makes it a POST whose body are these bytes; scope and `query` stay in the address. */
+  readonly content?: Content;
+  /** How long the vertical may take. Default: 30 seconds. */
+  readonly timeoutMs?: number;
   /** True passes the status of a refusal on even when it explains nothing (spec 7.5). Default: that is a fault. */
   readonly forward?: boolean;
   /** What a good answer looks like. */
   readonly answer: S;
+}
+
+/** Bytes that go along with a question. */
+export interface Content {
+  readonly mediaType: string;
+  readonly body: ReadableStream<Uint8Array>;
 }
 
 /** A timer for one request, so that a vertical that never answers holds nobody up. */
@@ -50,12 +60,8 @@ export async function askVertical<S extends z.ZodType>(
   question: VerticalQuestion<S>,
   deadline: Deadline,
 ): Promise<z.output<S>> {
-  const signal = deadline(VERTICAL_TIMEOUT_MS);
-  // A vertical in this process may not look at the signal, so the wait itself is bounded as well.
-  const { response, text } = await Promise.race([
-    exchange(vertical, requestOf(vertical, question, signal)),
-    rejectOnAbort(signal),
-  ]);
+  const signal = deadline(question.timeoutMs ?? VERTICAL_TIMEOUT_MS);
+  const { response, text } = await bounded(signal, exchange(vertical, requestOf(vertical, question, signal)));
   const body = parseJson(text);
   if (!response.ok) throw refusal(response, body, question.forward ?? false);
   const parsed = question.answer.safeParse(body);
@@ -67,25 +73,28 @@ async function exchange(
   vertical: BoundVertical,
   request: Request,
 ): Promise<{ readonly response: Response; readonly text: string }> {
-  let response: Response;
-  try {
-    response = await vertical.fetch(request);
-  } catch (cause) {
-    throw fault('vertical_unreachable', 'The application behind this scope could not be reached.', cause);
-  }
+  const response = await send(vertical, request);
   return { response, text: await readText(response) };
 }
 
-function requestOf<S extends z.ZodType>(
+/** Sends one request. @throws PlatformError `runtime_fault` (502), reason `vertical_unreachable`. */
+export async function send(vertical: BoundVertical, request: Request): Promise<Response> {
+  try {
+    return await vertical.fetch(request);
+  } catch (cause) {
+    throw fault('vertical_unreachable', 'The application behind this scope could not be reached.', cause);
+  }
+}
+
+/** The request that a question makes. */
+export function requestOf<S extends z.ZodType>(
   vertical: BoundVertical,
-  { origin = INTERNAL_ORIGIN, path, scope, query = {}, body }: VerticalQuestion<S>,
+  { origin = INTERNAL_ORIGIN, path, scope, query = {}, body, content }: Omit<VerticalQuestion<S>, 'answer'>,
   signal: AbortSignal,
+  accept = 'application/json',
 ): Request {
   const url = new URL(`/internal/${path}`, origin);
-  const headers = new Headers({
-    [PLATFORM_SECRET_HEADER]: vertical.platformSecret,
-    accept: 'application/json',
-  });
+  const headers = new Headers({ [PLATFORM_SECRET_HEADER]: vertical.platformSecret, accept });
   // A redirect would carry the platform secret to wherever it points.
   const options = { headers, redirect: 'manual', signal } as const;
   if (body) {
@@ -95,19 +104,33 @@ function requestOf<S extends z.ZodType>(
   for (const [name, value] of Object.entries({ ...scope, ...query })) {
     if (value !== undefined) url.searchParams.set(name, String(value));
   }
-  return new Request(url, options);
+  if (!content) return new Request(url, options);
+  headers.set('content-type', content.mediaType);
+  // Named first: workerd streams without `duplex`, and its types do not know the word.
+  const streaming = { ...options, method: 'POST', body: content.body, duplex: 'half' } as const;
+  return new Request(url, streaming);
 }
 
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    const abort = () =>
-      reject(fault('vertical_timeout', 'The application took too long to answer.', signal.reason));
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-  });
+/**
+ * Waits no longer than the signal allows: a vertical in this process may not look at it.
+ * @throws PlatformError `runtime_fault` (502), reason `vertical_timeout`.
+ */
+export async function bounded<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = (): void =>
+    reject(fault('vertical_timeout', 'The application took too long to answer.', signal.reason));
+  if (signal.aborted) abort();
+  else signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    // A copy of a scope waits many times: what it leaves behind would pile up until each timer has run out.
+    signal.removeEventListener('abort', abort);
+  }
 }
 
-async function readText(response: Response): Promise<string> {
+/** The text of an answer. @throws PlatformError `runtime_fault`, reason `vertical_answer`. */
+export async function readText(response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;
@@ -124,7 +147,8 @@ async function readText(response: Response): Promise<string> {
   return text + decoder.decode();
 }
 
-function parseJson(text: string): unknown {
+/** The value, or undefined, which no schema of ours accepts. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -133,7 +157,7 @@ function parseJson(text: string): unknown {
 }
 
 /** The vertical's own refusal, or a fault of its runtime when it did not speak the platform's language. */
-function refusal(response: Response, body: unknown, forward: boolean): PlatformError {
+export function refusal(response: Response, body: unknown, forward: boolean): PlatformError {
   const { status } = response;
   const problem = problemSchema.safeParse(body);
   if (status >= 400 && problem.success) {
@@ -160,7 +184,8 @@ function retryAfter(response: Response): Readonly<Record<string, string>> {
   return value === null ? {} : { 'retry-after': value };
 }
 
-function unusable(detail: string, cause?: unknown): PlatformError {
+/** Says that an answer was of no use. */
+export function unusable(detail: string, cause?: unknown): PlatformError {
   return fault(UNUSABLE, detail, cause);
 }
 

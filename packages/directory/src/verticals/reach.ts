@@ -24,6 +24,11 @@ export function requireBound(gateway: VerticalGateway, vertical: string, what: s
   throw noVertical(vertical);
 }
 
+/** @throws PlatformError `unsupported` (501), reason `no_vertical`, when nothing answers for a vertical. */
+export function requireKnownVertical(gateway: VerticalGateway, vertical: string): void {
+  if (!isKnownVertical(gateway, vertical)) throw noVertical(vertical);
+}
+
 /** The diagnosis of a scope that nothing answers for. */
 export function noVertical(vertical: string): PlatformError {
   return new PlatformError(

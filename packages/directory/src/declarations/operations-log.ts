@@ -1,0 +1,94 @@
+/** What the platform's own work came to: failures of operation, and one row a unit swept (spec 4.3.10, 6.4). */
+import { pageOf, pageQuery, scopeId, tenantId, timestamp } from '@freehold/contracts';
+import { z } from 'zod';
+import { adminOperation } from './admin-operation.ts';
+
+const tag = 'Operations';
+const word = z.string().min(1).max(128);
+const filters = {
+  tenant: tenantId.optional().describe('Only rows about this tenant; a builder may leave it out'),
+  scope: scopeId.optional().describe('Only rows about this scope'),
+};
+
+/** What a row is about; all null for the platform itself. */
+const about = {
+  tenant: tenantId.nullable(),
+  scope: scopeId.nullable(),
+  vertical: z.string().nullable(),
+};
+
+export const opsFailureRecord = z
+  .object({
+    sequence: z.int().min(1),
+    at: timestamp,
+    operation: z.string().describe('What was being done: sweep.connection, model-usage.collect'),
+    ...about,
+    subject: z.string().nullable().describe('A connection, a schedule, a request'),
+    reason: z.string().describe('A stable word'),
+    detail: z.string().describe('A sentence for people, without payloads and secrets'),
+  })
+  .meta({ id: 'OpsFailure' });
+export type OpsFailureRecord = z.infer<typeof opsFailureRecord>;
+
+export const sweepKind = z.enum(['connection', 'schedule', 'freshness']);
+export const sweepOutcome = z
+  .enum(['swept', 'skipped', 'failed', 'ran', 'fresh', 'stale'])
+  .describe(
+    'A connection is swept, skipped or failed; a schedule ran, was skipped or failed; freshness is a verdict',
+  );
+
+export const sweepRunRecord = z
+  .object({
+    sequence: z.int().min(1),
+    run: z.string().describe('The same for all units of one sweep'),
+    at: timestamp,
+    kind: sweepKind,
+    unit: z.string().describe('Which connection, schedule or feed'),
+    ...about,
+    outcome: sweepOutcome,
+    reason: z.string().nullable().describe('A stable word: refreshed, not_due, provider_unavailable'),
+  })
+  .meta({ id: 'SweepRun' });
+export type SweepRunRecord = z.infer<typeof sweepRunRecord>;
+
+export const opsFailuresList = adminOperation({
+  name: 'ops-failures.list',
+  summary: 'List what the platform could not do, newest first',
+  description: 'Work that nobody was waiting for: sweeps, schedules, collections. Older rows make room.',
+  tag,
+  method: 'GET',
+  path: '/ops-failures',
+  input: {
+    query: z.strictObject({
+      ...filters,
+      operation: word.optional().describe('Only failures of this work'),
+      ...pageQuery,
+    }),
+  },
+  output: pageOf(opsFailureRecord),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+});
+
+export const sweepRunsList = adminOperation({
+  name: 'sweep-runs.list',
+  summary: 'List the units swept, newest first',
+  description: 'One row for each unit of each sweep. Older rows make room.',
+  tag,
+  method: 'GET',
+  path: '/sweep-runs',
+  input: {
+    query: z.strictObject({
+      ...filters,
+      kind: sweepKind.optional().describe('Only units of this kind'),
+      outcome: sweepOutcome.optional().describe('Only units with this outcome'),
+      run: word.optional().describe('Only units of this sweep'),
+      ...pageQuery,
+    }),
+  },
+  output: pageOf(sweepRunRecord),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+});

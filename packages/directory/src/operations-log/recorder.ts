@@ -1,0 +1,103 @@
+/** How the platform's own work is written down: by its wiring, never by a caller of a route. */
+import { ID_PREFIXES, parseInput, scopeId, slug, tenantId } from '@freehold/contracts';
+import type { UnitStub } from '@freehold/store';
+import { z } from 'zod';
+import type { ConnectionSweep } from '../connections/sweep.ts';
+import { redact } from '../issues/redact.ts';
+import type { DirectoryMethods } from '../unit.ts';
+
+const word = z.string().regex(/^[a-z][a-z0-9_.-]{0,63}$/);
+const id = z.string().min(1).max(128);
+const about = {
+  tenant: tenantId.nullable().default(null),
+  scope: scopeId.nullable().default(null),
+  vertical: slug.nullable().default(null),
+};
+const unit = { unit: id, ...about, reason: word.nullable().default(null) };
+
+/** One unit of a sweep, with the outcomes that its kind can have (spec 6.4). */
+const sweepUnit = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('connection'), ...unit, outcome: z.enum(['swept', 'skipped', 'failed']) }),
+  z.strictObject({ kind: z.literal('schedule'), ...unit, outcome: z.enum(['ran', 'skipped', 'failed']) }),
+  z.strictObject({ kind: z.literal('freshness'), ...unit, outcome: z.enum(['fresh', 'stale', 'failed']) }),
+]);
+export type SweepUnit = z.input<typeof sweepUnit>;
+
+const opsFailure = z.strictObject({
+  operation: word,
+  ...about,
+  subject: id.nullable().default(null),
+  reason: word,
+  detail: z.string().max(1000).transform(redact),
+});
+export type OpsFailureInput = z.input<typeof opsFailure>;
+
+/** How many units came to what. */
+export interface SweepTotals {
+  readonly run: string;
+  readonly units: number;
+  readonly failed: number;
+}
+
+export interface OperationsLog {
+  /**
+   * Writes one row for each unit as a sweep yields it, some at a time: what was swept before a sweep broke off stays
+   * written down. A sweep's own error goes on to the caller.
+   * @throws PlatformError `validation_failed` for a unit with an outcome that its kind cannot have.
+   */
+  recordSweep(units: AsyncIterable<SweepUnit> | Iterable<SweepUnit>): Promise<SweepTotals>;
+  /** The same for what `connections.sweep()` yields. */
+  recordConnectionSweep(lines: AsyncIterable<ConnectionSweep>): Promise<SweepTotals>;
+  /** Writes down what could not be done and nobody waited for. `detail` is redacted. */
+  recordOpsFailure(failure: OpsFailureInput): Promise<void>;
+}
+
+/** Rows written with one transaction. */
+const BATCH = 100;
+
+export function makeOperationsLog({
+  directory,
+  newId,
+}: {
+  readonly directory: Pick<UnitStub<DirectoryMethods>, 'recordSweep' | 'recordOpsFailures'>;
+  readonly newId: (prefix: string) => string;
+}): OperationsLog {
+  const recordSweep: OperationsLog['recordSweep'] = async (units) => {
+    const run = newId(ID_PREFIXES.request);
+    const totals = { units: 0, failed: 0 };
+    let batch: z.output<typeof sweepUnit>[] = [];
+    const write = async (): Promise<void> => {
+      const written = batch;
+      batch = [];
+      if (written.length > 0) await directory.recordSweep({ run, units: written });
+    };
+    try {
+      for await (const each of units) {
+        const parsed = parseInput('The unit', sweepUnit, each);
+        totals.units += 1;
+        if (parsed.outcome === 'failed') totals.failed += 1;
+        batch.push(parsed);
+        if (batch.length === BATCH) await write();
+      }
+    } finally {
+      await write();
+    }
+    return { run, ...totals };
+  };
+
+  return {
+    recordSweep,
+    recordConnectionSweep: (lines) => recordSweep(unitsOf(lines)),
+    recordOpsFailure: async (failure) => {
+      await directory.recordOpsFailures({ failures: [parseInput('The failure', opsFailure, failure)] });
+    },
+  };
+}
+
+async function* unitsOf(lines: AsyncIterable<ConnectionSweep>): AsyncGenerator<SweepUnit, void, undefined> {
+  for await (const { connection, tenant, scope, vertical, outcome, reason } of lines) {
+    // A provider's module may narrow its failures as it likes; an unusual word must not end the sweep.
+    const known = word.safeParse(reason).data ?? 'unknown';
+    yield { kind: 'connection', unit: connection, tenant, scope, vertical, outcome, reason: known } as const;
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * How a scope is doing (spec 4.3, "Scope data window"): put together from what its vertical answers to reads that it
+ * has anyway, so that the co-located host and a worker are asked the same. A vertical that does not answer is a
+ * finding, not an error.
+ */
+import {
+  deadLettersResponse,
+  LIMIT_MAX,
+  migrationsResponse,
+  PlatformError,
+  platformRequestsResponse,
+} from '@freehold/contracts';
+import type { ScopeRecord } from '../declarations/records.ts';
+import type { HealthCheck, ScopeHealth } from '../declarations/scope-records.ts';
+import type { EffectDeps } from '../lib/effects.ts';
+import { askScope } from '../verticals/ask-scope.ts';
+import { requireKnownVertical } from '../verticals/reach.ts';
+
+const page = { limit: LIMIT_MAX };
+
+/** @throws PlatformError `unsupported` (501) when nothing answers for the vertical: then there is nobody to ask. */
+export async function readHealth(deps: EffectDeps, scope: ScopeRecord): Promise<ScopeHealth> {
+  requireKnownVertical(deps.gateway, scope.vertical);
+  const checks = await Promise.all([
+    check('migrations', async () => {
+      const { items } = await askScope(deps, scope, {
+        path: 'migrations',
+        answer: migrationsResponse,
+        local: async (host, ref) => ({ items: await host.appliedMigrationsLocal(ref) }),
+      });
+      return { status: 'ok', count: items.length, more: false };
+    }),
+    check('dead-letters', async () => {
+      const { items, nextCursor } = await askScope(deps, scope, {
+        path: 'dead-letters',
+        query: page,
+        answer: deadLettersResponse,
+        local: (host, ref) => host.deadLettersLocal({ ...ref, ...page }),
+      });
+      return {
+        status: items.length > 0 ? 'warning' : 'ok',
+        count: items.length,
+        more: nextCursor !== null,
+      };
+    }),
+    check('platform-requests', async () => {
+      const { items, nextCursor } = await askScope(deps, scope, {
+        path: 'platform-requests',
+        query: page,
+        answer: platformRequestsResponse,
+        local: (host, ref) => host.listPlatformRequests({ ...ref, ...page }),
+      });
+      return { status: 'ok', count: items.length, more: nextCursor !== null };
+    }),
+  ]);
+  const worst = (['failing', 'warning'] as const).find((each) =>
+    checks.some(({ status }) => status === each),
+  );
+  return { status: worst ?? 'ok', lifecycle: scope.status, checks };
+}
+
+async function check(
+  name: HealthCheck['name'],
+  ask: () => Promise<Pick<HealthCheck, 'status' | 'count' | 'more'>>,
+): Promise<HealthCheck> {
+  try {
+    return { name, ...(await ask()), problem: null };
+  } catch (error) {
+    // Anything else is a bug of ours, or of a host in this process, and is reported as one.
+    if (!(error instanceof PlatformError)) throw error;
+    const { code, reason = null, message: detail } = error;
+    return { name, status: 'failing', count: null, more: false, problem: { code, reason, detail } };
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * A scope's copies and its way back in time, as far as the directory is concerned: an intent before, an outcome after,
+ * and which snapshots there are. Their effects: `host-admin-copies.ts`.
+ */
+import { PlatformError, type Restored, type Rewound, type SnapshotRecord } from '@freehold/contracts';
+import type { SqlDatabase } from '@freehold/store';
+import type { ScopeRecord } from '../declarations/records.ts';
+import {
+  scopesRestore,
+  scopesRewind,
+  snapshotsDelete,
+  snapshotsList,
+  snapshotsTake,
+} from '../declarations/scopes.ts';
+import { delegated, read } from '../lib/handlers.ts';
+import { targetOf } from './operations.ts';
+import { forgetSnapshot, listSnapshots, requireSnapshot, saveSnapshot } from './snapshot-store.ts';
+import { requireScope, type ScopeRow, scopeOfRow } from './store.ts';
+
+export const readSnapshots = read(snapshotsList, ({ db }, { params, query }) => {
+  const { id } = requireScope(db, params);
+  return { value: listSnapshots(db, { ...query, scope: id }) };
+});
+
+export const takeSnapshot = delegated<typeof snapshotsTake, ScopeRecord, SnapshotRecord>(snapshotsTake, {
+  begin: ({ db }, { params, body }) => {
+    const row = requireReachable(db, params);
+    return {
+      intent: { target: targetOf(row), before: null, after: { name: body.name ?? null } },
+      prepared: scopeOfRow(row),
+    };
+  },
+  settle: ({ db }, { params }, snapshot) => {
+    const row = requireScope(db, params);
+    saveSnapshot(db, row.id, snapshot);
+    const target = { ...targetOf(row), other: snapshot.id };
+    return {
+      status: 201,
+      value: snapshot,
+      audit: {
+        target,
+        before: null,
+        after: { name: snapshot.name, bytes: snapshot.bytes, digest: snapshot.digest },
+      },
+    };
+  },
+});
+
+export const deleteSnapshot = delegated<typeof snapshotsDelete, ScopeRecord, null>(snapshotsDelete, {
+  begin: ({ db }, { params }) => {
+    const row = requireReachable(db, params);
+    const { name, digest } = requireSnapshot(db, row.id, params.snapshot);
+    const target = { ...targetOf(row), other: params.snapshot };
+    return { intent: { target, before: { name, digest }, after: null }, prepared: scopeOfRow(row) };
+  },
+  settle: ({ db }, { params }) => {
+    const row = requireScope(db, params);
+    forgetSnapshot(db, row.id, params.snapshot);
+    const target = { ...targetOf(row), other: params.snapshot };
+    return { status: 204, value: null, audit: { target, before: null, after: null } };
+  },
+});
+
+export const restoreScope = delegated<typeof scopesRestore, ScopeRecord, Restored>(scopesRestore, {
+  begin: ({ db }, { params, body: { from } }) => {
+    const row = requireReachable(db, params);
+    const { digest } = requireSnapshot(db, row.id, from.snapshot);
+    return {
+      intent: { target: targetOf(row), before: null, after: { from, digest } },
+      prepared: scopeOfRow(row),
+    };
+  },
+  settle: ({ db }, { params, body: { from } }, restored) => ({
+    status: 200,
+    value: restored,
+    audit: {
+      target: targetOf(requireScope(db, params)),
+      before: null,
+      after: { from, tables: restored.tables, rows: restored.rows, undo: restored.undo },
+    },
+  }),
+});
+
+export const rewindScope = delegated<typeof scopesRewind, ScopeRecord, Rewound>(scopesRewind, {
+  begin: ({ db }, { params, body }) => {
+    const row = requireReachable(db, params);
+    return {
+      intent: { target: targetOf(row), before: null, after: { to: body } },
+      prepared: scopeOfRow(row),
+    };
+  },
+  settle: ({ db }, { params }, rewound) => ({
+    status: 200,
+    value: rewound,
+    audit: { target: targetOf(requireScope(db, params)), before: null, after: { ...rewound } },
+  }),
+});
+
+/** A suspended scope is what one restores; one that is not there yet, or no longer, has nothing to copy. */
+function requireReachable(
+  db: SqlDatabase,
+  ref: { readonly tenant: string; readonly scope: string },
+): ScopeRow {
+  const row = requireScope(db, ref);
+  if (row.status === 'active' || row.status === 'suspended') return row;
+  throw new PlatformError('invalid_transition', `This scope is ${row.status}.`, {
+    reason: 'scope_not_active',
+  });
+}
