@@ -96,6 +96,14 @@ test('missing secrets beside existing data are one clear sentence, and nothing i
   expectOneSentence(await failToStart(place), /secrets are missing/);
 });
 
+test('a missing sealing key beside what it sealed is one clear sentence, and none is made anew', async () => {
+  await (await startPlatform(place)).stop();
+  expect(statSync(join(place.dataDirectory, 'seal-key')).mode & 0o777).toBe(0o600);
+  rmSync(join(place.dataDirectory, 'seal-key'));
+  expectOneSentence(await failToStart(place), /^The sealing key is missing: .+seal-key is gone/);
+  expectOneSentence(await failToStart(place, { SEAL_KEY: 'x'.repeat(32) }), /^The sealing key is another/);
+});
+
 test('production without a platform secret is refused', async () => {
   expectOneSentence(await failToStart(place, { NODE_ENV: 'production' }), /^PLATFORM_SECRET is missing/);
 });

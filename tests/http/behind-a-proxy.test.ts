@@ -54,7 +54,21 @@ test('links that the platform makes lead to the public address', async () => {
   expect(claim.json<{ url: string }>().url).toMatch(/^https:\/\/acme\.apps\.example\/\?claim=/);
 });
 
-test('the outbox is not for somebody who came through the proxy', async () => {
+test('the outbox is for nobody where a proxy on this machine is believed, and that is told', async () => {
   expect((await through('/outbox', 'apps.example')).status).toBe(403);
-  expect((await caller.ask(`${place.url('localhost')}/outbox`)).status).toBe(200);
+  // A proxy that says nothing of who asked looks just like somebody who sits here.
+  expect((await caller.ask(`${place.url('localhost')}/outbox`)).status).toBe(403);
+  expect(platform.output()).toMatch(/Warning +FREEHOLD_TRUSTED_PROXIES names this machine/);
+  expect(platform.output()).not.toContain('/outbox');
 });
+
+test('a public address without a proxy that is believed is told to the operator', async () => {
+  const other = await newPlace();
+  const careless = await startPlatform(other, { FREEHOLD_PUBLIC_URL: 'https://apps.example' });
+  expect(careless.output()).toMatch(
+    /Warning +FREEHOLD_PUBLIC_URL is set and FREEHOLD_TRUSTED_PROXIES is not/,
+  );
+  expect(platform.output()).not.toContain('FREEHOLD_PUBLIC_URL is set');
+  await careless.stop();
+  other.remove();
+}, 60_000);

@@ -14,6 +14,8 @@ beforeAll(async () => {
     NODE_ENV: 'production',
     PLATFORM_SECRET: 'a secret of production, long enough',
     FREEHOLD_SIGN_IN: 'directory',
+    FREEHOLD_PUBLIC_URL: place.url('localhost'),
+    FREEHOLD_TRUSTED_PROXIES: '192.0.2.1',
   });
 }, 60_000);
 afterAll(async () => {

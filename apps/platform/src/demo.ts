@@ -5,8 +5,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeControlPlaneClient } from '@freehold/control-plane/client';
-import type { DirectoryHostAdmin } from '@freehold/directory';
+import type { ControlPlaneClient } from '@freehold/control-plane/client';
 import { writePrivately } from './secrets.ts';
 
 const TENANT = { slug: 'acme', name: 'Acme Trades' };
@@ -14,10 +13,8 @@ const SCOPE = { slug: 'fieldwork', name: 'Acme Trades', vertical: 'fieldwork' };
 
 export interface DemoOptions {
   readonly dataDirectory: string;
-  readonly tokenFile: string;
-  readonly apiUrl: string;
-  /** The control plane, called in this process. */
-  readonly fetch: (request: Request) => Promise<Response>;
+  /** As the operator. */
+  readonly client: ControlPlaneClient;
   readonly hostname: string;
   /** What the demo is delivered, from `demoConfigOf`. */
   readonly config: Readonly<Record<string, string | null>>;
@@ -31,28 +28,10 @@ export interface Demo {
   readonly seatPending: string | null;
 }
 
-/** The operator's token: the one in the data directory if it works, a new one otherwise. Answers the file's path. */
-export async function ensureOperatorToken(
-  hostAdmin: Pick<DirectoryHostAdmin, 'authenticate' | 'mintServiceToken'>,
-  dataDirectory: string,
-): Promise<string> {
-  const path = join(dataDirectory, 'service-token');
-  const works = existsSync(path) && (await hostAdmin.authenticate(readToken(path))) !== null;
-  if (works) return path;
-  const { secret } = await hostAdmin.mintServiceToken({ name: 'local operator' });
-  writePrivately(path, `${secret}\n`);
-  return path;
-}
-
 /** Makes the demo tenant, or finds it as it was. */
 export async function ensureDemo(options: DemoOptions): Promise<Demo> {
-  const client = makeControlPlaneClient({
-    baseUrl: options.apiUrl,
-    token: readToken(options.tokenFile),
-    fetch: options.fetch,
-  });
+  const { client, config, hostname } = options;
   const tenant = await client.tenants.create({ body: TENANT });
-  const { config, hostname } = options;
   const provisioned = await client.scopes.provision.response({
     params: { tenant: tenant.id },
     body: { ...SCOPE, config },
@@ -63,10 +42,6 @@ export async function ensureDemo(options: DemoOptions): Promise<Demo> {
   await client.hostnames.bind({ body: { hostname, tenant: tenant.id, scope: params.scope } });
   const seat = await client.ownerSeat.get({ params });
   return { hostname, tenant: tenant.id, scope: params.scope, seatPending: seat.reason };
-}
-
-function readToken(path: string): string {
-  return readFileSync(path, 'utf8').trim();
 }
 
 /**

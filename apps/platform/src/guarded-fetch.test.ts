@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AddressRefused, isPublic, makeGuardedFetch } from './guarded-fetch.ts';
 
 let requests: string[] = [];
@@ -26,11 +26,16 @@ const names =
 
 async function reach(
   url: string,
-  options: Partial<Parameters<typeof makeGuardedFetch>[0]> = {},
+  {
+    purpose,
+    ...options
+  }: Partial<Parameters<typeof makeGuardedFetch>[0]> & {
+    readonly purpose?: { readonly issuer: string };
+  } = {},
 ): Promise<string> {
   requests = [];
-  const guarded = makeGuardedFetch({ allowedOrigins: [], allowed: [], ...options });
-  const response = await guarded(url, {});
+  const guarded = makeGuardedFetch({ ownIssuer: null, allowed: [], ...options });
+  const response = await guarded(url, {}, purpose);
   return `${response.status} ${await response.text()}`;
 }
 
@@ -95,14 +100,30 @@ test('an operator allows names, addresses and ranges; nothing beside them', asyn
   );
 });
 
-test("the operator's own issuer is reached wherever it is, at its own port only", async () => {
-  const allowedOrigins = [`http://localhost:${port}`];
-  expect(await reach(`http://localhost:${port}/.well-known/openid-configuration`, { allowedOrigins })).toBe(
-    '200 reached',
-  );
-  expect(
-    await refusal(`http://localhost:${port + 1}/`, { allowedOrigins, lookup: names('127.0.0.1') }),
-  ).toBeInstanceOf(AddressRefused);
+describe("the operator's own issuer", () => {
+  const own = () => {
+    const ownIssuer = `http://localhost:${port}`;
+    return { ownIssuer, purpose: { issuer: ownIssuer } };
+  };
+
+  test('is reached wherever it is, at its own port only', async () => {
+    expect(await reach(`http://localhost:${port}/.well-known/openid-configuration`, own())).toBe(
+      '200 reached',
+    );
+    expect(
+      await refusal(`http://localhost:${port + 1}/`, { ...own(), lookup: names('127.0.0.1') }),
+    ).toBeInstanceOf(AddressRefused);
+  });
+
+  test('is reached for nobody who has another issuer, whatever that one says of itself', async () => {
+    const { ownIssuer } = own();
+    const options = { ownIssuer, lookup: names('127.0.0.1') };
+    const url = `${ownIssuer}/token`;
+    expect(await refusal(url, options)).toBeInstanceOf(AddressRefused);
+    for (const issuer of ['https://id.evil.test', `${ownIssuer}/`])
+      expect(await refusal(url, { ...options, purpose: { issuer } })).toBeInstanceOf(AddressRefused);
+    expect(requests).toEqual([]);
+  });
 });
 
 test('a redirect is handed back and not followed', async () => {

@@ -34,9 +34,19 @@ const isSpecial = makeAddressList([
 /** All of IPv6 that is given out for the public so far; tunnels into IPv4 and the rest lie outside. */
 const isPublicIpv6 = makeAddressList(['2000::/3']);
 
+/** A fetch as issuers are spoken to with. `issuer` is whose metadata or settings named the address. */
+export type Fetch = (
+  url: string,
+  init: RequestInit,
+  purpose?: { readonly issuer: string },
+) => Promise<Response>;
+
 export interface GuardedFetchOptions {
-  /** Origins that are reached whatever they resolve to: the operator's own issuer. */
-  readonly allowedOrigins: readonly string[];
+  /**
+   * The operator's own issuer, whose origin is reached whatever it resolves to, on behalf of that issuer alone: another
+   * one could name addresses there as its own endpoints. Null for none.
+   */
+  readonly ownIssuer: string | null;
   /** Host names, addresses and ranges in CIDR form that the operator allows: `id.corp.example`, `10.1.0.0/16`. */
   readonly allowed: readonly string[];
   /** Resolves a name to all its addresses. Default: the system's resolver. */
@@ -52,15 +62,13 @@ export class AddressRefused extends Error {
 }
 
 /** A fetch that keeps to the rule. Rejects with {@link AddressRefused}, or with what fetch rejects with. */
-export function makeGuardedFetch(
-  options: GuardedFetchOptions,
-): (url: string, init: RequestInit) => Promise<Response> {
-  const { allowedOrigins, allowed, lookup = lookupAll } = options;
+export function makeGuardedFetch(options: GuardedFetchOptions): Fetch {
+  const { ownIssuer, allowed, lookup = lookupAll } = options;
   const allowedHosts = new Set(
     allowed.filter((entry) => !isRange(entry)).map((entry) => entry.toLowerCase()),
   );
   const isAllowedRange: AddressList = makeAddressList(allowed.filter(isRange));
-  const origins = new Set(allowedOrigins.map((origin) => new URL(origin).origin));
+  const ownOrigin = ownIssuer === null ? null : new URL(ownIssuer).origin;
 
   const mayReach = (address: string): boolean => isPublic(address) || isAllowedRange(address);
 
@@ -82,10 +90,10 @@ export function makeGuardedFetch(
   const guarded = new Agent({ connect: { lookup: guardedLookup } });
   const open = new Agent();
 
-  return async (url, init) => {
+  return async (url, init, purpose) => {
     const { origin, hostname } = new URL(url);
     const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
-    const isOwn = origins.has(origin);
+    const isOwn = ownIssuer !== null && purpose?.issuer === ownIssuer && origin === ownOrigin;
     // A literal address is connected to without any look-up, so it is judged here.
     if (!isOwn && isIP(host) && !allowedHosts.has(host) && !mayReach(host)) throw new AddressRefused();
     const response = await undiciFetch(url, {

@@ -1,6 +1,7 @@
 import { makeOutbox } from '@freehold/mail';
 import { expect, test } from 'vitest';
 import { makeHome } from './home.ts';
+import { makeLocalOutbox } from './local-outbox.ts';
 
 function open({
   hasOutbox = true,
@@ -14,7 +15,7 @@ function open({
     ready: () => true,
     routes: async () => [{ hostname: 'acme.localhost', serving: true } as never],
     apiHostname: 'api.localhost',
-    outbox: hasOutbox ? outbox : null,
+    outbox: hasOutbox ? makeLocalOutbox(outbox) : null,
     ...(originOf === undefined ? {} : { originOf }),
   });
   const get = async (path: string, clientAddress: string | null = '127.0.0.1') =>

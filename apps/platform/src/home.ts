@@ -2,9 +2,8 @@
 import { PlatformError } from '@freehold/contracts';
 import { refusal } from '@freehold/contracts/http';
 import type { HostRoute } from '@freehold/directory';
-import type { Outbox } from '@freehold/mail';
 import { Hono } from 'hono';
-import { isLoopbackAddress } from './address-list.ts';
+import type { LocalOutbox } from './local-outbox.ts';
 import type { Client } from './router.ts';
 
 export interface HomeOptions {
@@ -17,7 +16,7 @@ export interface HomeOptions {
   /** The origin of a host name as browsers show it. Default: with the port of the request. */
   readonly originOf?: (hostname: string) => string;
   /** Null: mail leaves, so that there is nothing to read. */
-  readonly outbox: Outbox | null;
+  readonly outbox: LocalOutbox | null;
 }
 
 type HomeEnv = { readonly Bindings: Client };
@@ -43,40 +42,13 @@ export function makeHome(options: HomeOptions): Hono<HomeEnv> {
       },
     );
   });
-  if (outbox !== null) mountOutbox(app, outbox);
+  if (outbox !== null) {
+    for (const path of ['/outbox', '/outbox/*']) app.all(path, (c) => outbox.handle(c.req.raw, c.env));
+  }
   app.notFound((c) =>
     refusal(c.req.raw.headers, new PlatformError('not_found', 'There is nothing at this address.')),
   );
   return app;
-}
-
-/** Who reads the outbox can enter every account, so that it is for whoever sits at the machine alone. */
-function mountOutbox(app: Hono<HomeEnv>, outbox: Outbox): void {
-  for (const path of ['/outbox', '/outbox/*']) {
-    app.all(path, (c) => {
-      if (isFromThisMachine(c.req.raw, c.env.clientAddress)) return outbox.handle(c.req.raw);
-      return refusal(
-        c.req.raw.headers,
-        new PlatformError('forbidden', 'The outbox is read on the machine that the platform runs on.', {
-          reason: 'not_this_machine',
-        }),
-      );
-    });
-  }
-}
-
-/** The names under which a browser on this machine asks for it; any other was made to lead here. */
-const OWN_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
-/** What a proxy writes. A proxy on this machine has this machine's address, whoever stands behind it. */
-const RELAYED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'];
-
-function isFromThisMachine(request: Request, clientAddress: string | null): boolean {
-  return (
-    clientAddress !== null &&
-    isLoopbackAddress(clientAddress) &&
-    OWN_NAMES.has(new URL(request.url).hostname) &&
-    !RELAYED.some((name) => request.headers.has(name))
-  );
 }
 
 function page({

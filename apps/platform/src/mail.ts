@@ -1,11 +1,12 @@
 /** Which way mail leaves: through the operator's server, or, while developing, into an outbox to read. */
 import { makeNoMailer, makeOutbox, makeSmtpMailer, type Outbox } from '@freehold/mail';
+import { type LocalOutbox, makeLocalOutbox } from './local-outbox.ts';
 import type { Settings } from './settings.ts';
 
 export interface Mail {
   readonly mailer: Pick<Outbox, 'send'>;
   /** Null where mail really leaves, or never does. */
-  readonly outbox: Outbox | null;
+  readonly outbox: LocalOutbox | null;
   close(): void;
 }
 
@@ -19,5 +20,5 @@ export function openMail(settings: Pick<Settings, 'mail' | 'production'>, now: (
     return { mailer, outbox: null, close: () => undefined };
   }
   const outbox = makeOutbox({ now });
-  return { mailer: outbox, outbox, close: () => undefined };
+  return { mailer: outbox, outbox: makeLocalOutbox(outbox), close: () => undefined };
 }

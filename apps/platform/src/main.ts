@@ -1,8 +1,9 @@
-/** `npm start`: the whole platform in one process. */
+/** `npm start`: the whole platform in one process; `npm start -- restore`: its data from an archive. */
 import { PlatformError } from '@freehold/contracts';
 import { ControlPlaneError } from '@freehold/control-plane/client';
 import { IssuerError } from '@freehold/issuer';
 import { type Platform, startPlatform } from './platform.ts';
+import { RESTORE_USAGE, restore } from './restore.ts';
 import { parseSettings, type Settings, SettingsError, type SignInMode } from './settings.ts';
 
 /** One line an incident, on standard error, for the operator: what broke and where, never what was sent. */
@@ -24,7 +25,7 @@ function describe(error: unknown): string {
 }
 
 function announce(platform: Platform, { signIn, mail, production }: Settings): void {
-  const { apiOrigin, issuerUrl, outboxUrl, tokenFile, demo } = platform;
+  const { apiOrigin, issuerUrl, outboxUrl, tokenFile, archive, warnings, demo } = platform;
   const lines = [
     '',
     ...(demo ? [`  Application    ${demo.origin}`] : []),
@@ -35,6 +36,8 @@ function announce(platform: Platform, { signIn, mail, production }: Settings): v
       ? ['  Mail           none: set FREEHOLD_SMTP_URL and FREEHOLD_MAIL_FROM']
       : []),
     `  Service token  ${tokenFile}`,
+    ...(archive === null ? [] : [`  Archive        ${archive}`]),
+    ...warnings.map((warning) => `  Warning        ${warning}`),
     '',
     ...(demo ? [...nextStep(demo, platform, signIn), ''] : []),
     `ready at ${demo?.origin ?? apiOrigin}`,
@@ -78,6 +81,14 @@ function isForOperator(error: unknown): error is Error {
 
 async function main(): Promise<void> {
   const settings = parseSettings(process.env);
+  const [command, ...args] = process.argv.slice(2);
+  if (command === undefined) return start(settings);
+  if (command !== 'restore')
+    throw new SettingsError(`There is no command ${command}. Usage: npm start, or ${RESTORE_USAGE}`);
+  for (const line of await restore(args, settings)) console.log(line);
+}
+
+async function start(settings: Settings): Promise<void> {
   const platform = await startPlatform(settings, reportIncident);
   let closing = false;
   const stop = async (): Promise<void> => {

@@ -9,7 +9,7 @@ import { type AddressList, makeAddressList, plainAddress } from './address-list.
 export interface Seen {
   /** The same request, at the address that the sender's browser shows. */
   readonly request: Request;
-  /** The network address of the sender; null when the connection has none. */
+  /** The network address of the sender; null when nobody who is believed says it. */
   readonly clientAddress: string | null;
 }
 
@@ -24,22 +24,21 @@ export function makeProxyReader(trusted: readonly string[]): ProxyReader {
     if (address === null || !isTrusted(address)) return { request, clientAddress: address };
     return {
       request: withForwardedUrl(request),
-      clientAddress: readClient(request.headers.get('x-forwarded-for'), address, isTrusted),
+      clientAddress: readClient(request.headers.get('x-forwarded-for'), isTrusted),
     };
   };
 }
 
 /**
  * Walks the hops from the nearest to the farthest: each was written down by the one after it, so that the first one
- * that is no proxy of ours is as far as anybody vouches. What is no address ends the walk at the hop that wrote it.
+ * that is no proxy of ours is as far as anybody vouches. Where a hop is missing or cannot be read, nobody knows who
+ * asked: to take the proxy for the sender would be to take everybody behind it for one.
  */
-function readClient(header: string | null, peer: string, isTrusted: AddressList): string {
-  let client = peer;
+function readClient(header: string | null, isTrusted: AddressList): string | null {
+  let client: string | null = null;
   for (const hop of (header ?? '').split(',').reverse()) {
-    const address = plainAddress(withoutPort(hop.trim()));
-    if (address === null) return client;
-    client = address;
-    if (!isTrusted(address)) return client;
+    client = plainAddress(withoutPort(hop.trim()));
+    if (client === null || !isTrusted(client)) return client;
   }
   return client;
 }

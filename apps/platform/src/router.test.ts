@@ -84,6 +84,17 @@ test.each([
   expect(calls).toEqual([]);
 });
 
+test('a name with the dot of the root is the same name, for every surface', async () => {
+  const { get, calls } = open(() => [route('acme.localhost')]);
+  expect(await (await get('http://api.localhost.:1/tenants')).text()).toBe('control plane');
+  expect(await (await get('http://localhost.:1/')).text()).toBe('home');
+  expect(await (await get('http://acme.localhost.:1/orders')).text()).toBe('vertical');
+  // What the application is told is its name as it was bound: cookies and links are made of it.
+  expect(calls[0]?.node?.scope).toBe('scp_a');
+  expect((await get('http://acme.localhost.:1/internal/history')).status).toBe(404);
+  expect((await get('http://acme.localhost..:1/')).status).toBe(404);
+});
+
 // spec D-04, and design: the router refuses the management contract on public names as well.
 test.each([
   '/internal/history',
@@ -107,6 +118,17 @@ test('a suspended application answers 503 and is not called', async () => {
   expect(response.status).toBe(503);
   expect(await response.json()).toMatchObject({ code: 'unavailable', reason: 'suspended' });
   expect(calls).toEqual([]);
+});
+
+test('no browser is to guess what an answer is, whoever gave it', async () => {
+  const { get } = open(() => [route('acme.localhost')]);
+  for (const url of [
+    'http://api.localhost:1/',
+    'http://localhost:1/',
+    'http://acme.localhost:1/',
+    'http://x.test/',
+  ])
+    expect((await get(url)).headers.get('x-content-type-options'), url).toBe('nosniff');
 });
 
 test('host names are read once, and again after they changed', async () => {

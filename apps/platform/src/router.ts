@@ -93,26 +93,37 @@ export function makeRouter(options: RouterOptions): Router {
     });
   };
 
+  const answer = async (request: Request, client: Client): Promise<Response> => {
+    const url = new URL(request.url);
+    const hostname = url.hostname.replace(/\.$/, '');
+    if (options.apiHostnames.includes(hostname)) return options.controlPlane(request);
+    if (options.homeHostnames.includes(hostname)) return options.home(request, client);
+    try {
+      const route = (await load()).get(hostname);
+      return route
+        ? await toVertical(request, { url, route, ...client })
+        : refusal(request.headers, unknownHost());
+    } catch (error) {
+      if (error instanceof PlatformError) return refusal(request.headers, error);
+      throw error;
+    }
+  };
+
   return {
-    fetch: async (request, client) => {
-      const url = new URL(request.url);
-      const hostname = url.hostname.replace(/\.$/, '');
-      if (options.apiHostnames.includes(hostname)) return options.controlPlane(request);
-      if (options.homeHostnames.includes(hostname)) return options.home(request, client);
-      try {
-        const route = (await load()).get(hostname);
-        return route
-          ? await toVertical(request, { url, route, ...client })
-          : refusal(request.headers, unknownHost());
-      } catch (error) {
-        if (error instanceof PlatformError) return refusal(request.headers, error);
-        throw error;
-      }
-    },
+    fetch: async (request, client) => withoutSniffing(await answer(request, client)),
     invalidate: () => {
       routes = null;
     },
   };
+}
+
+/** What we say a thing is, it is, whoever of us says it: no browser looks into it and makes a page of it. */
+function withoutSniffing(response: Response): Response {
+  if (response.headers.get('x-content-type-options') === 'nosniff') return response;
+  // The headers of an answer may be fixed, such as those of a redirect.
+  const answer = new Response(response.body, response);
+  answer.headers.set('x-content-type-options', 'nosniff');
+  return answer;
 }
 
 /**

@@ -32,12 +32,20 @@ export async function loadSecrets(
       `The secrets are missing: ${path} is gone although the directory holds data. Restore that file from your backup.`,
     );
   }
+  return makeSecrets(dataDirectory, makeIssuerKeys);
+}
+
+/** Makes them anew. Nothing is sealed with them: whoever was given one is told the new one at the next start. */
+export async function makeSecrets(
+  dataDirectory: string,
+  makeIssuerKeys: () => Promise<unknown>,
+): Promise<Secrets> {
   const secrets: Secrets = {
     platformSecret: randomSecret(),
     issuerClientSecret: randomSecret(),
     issuerKeys: await makeIssuerKeys(),
   };
-  writePrivately(path, `${JSON.stringify(secrets, null, 2)}\n`);
+  writePrivately(join(dataDirectory, 'secrets.json'), `${JSON.stringify(secrets, null, 2)}\n`);
   return secrets;
 }
 

@@ -1,7 +1,16 @@
 import { expect, test } from 'vitest';
+import { nameOfArchive } from './archive-settings.ts';
 import { parseSettings, SettingsError } from './settings.ts';
+import { warningsOf } from './warnings.ts';
 
 const SECRET = 'x'.repeat(32);
+const PUBLIC = { FREEHOLD_PUBLIC_URL: 'https://apps.example.org' };
+const BUCKET = {
+  FREEHOLD_ARCHIVE_S3_ENDPOINT: 'https://s3.example.org',
+  FREEHOLD_ARCHIVE_S3_BUCKET: 'freehold',
+  FREEHOLD_ARCHIVE_S3_ACCESS_KEY_ID: 'key',
+  FREEHOLD_ARCHIVE_S3_SECRET_ACCESS_KEY: 'hush',
+};
 const ISSUER = { OIDC_ISSUER: 'https://id.example.test', OIDC_CLIENT_ID: 'freehold' };
 
 test('an empty environment gives the documented defaults', () => {
@@ -15,6 +24,9 @@ test('an empty environment gives the documented defaults', () => {
     mail: null,
     publicUrl: null,
     trustedProxies: [],
+    sealKeys: undefined,
+    historyMs: 7 * 24 * 3_600_000,
+    archive: null,
     dataDirectory: expect.stringMatching(/\.freehold$/),
   });
 });
@@ -49,8 +61,26 @@ test.each([
   ['FREEHOLD_PUBLIC_URL', { FREEHOLD_PUBLIC_URL: 'ftp://apps.example' }],
   ['FREEHOLD_TRUSTED_PROXIES', { FREEHOLD_TRUSTED_PROXIES: 'proxy.test' }],
   ['FREEHOLD_TRUSTED_PROXIES', { FREEHOLD_TRUSTED_PROXIES: '10.0.0.1,10.0.0.0/33' }],
-  ['PLATFORM_SECRET', { NODE_ENV: 'production', ...ISSUER }],
-  ['OIDC_ISSUER', { NODE_ENV: 'production', PLATFORM_SECRET: SECRET }],
+  ['SEAL_KEY', { SEAL_KEY: 'short' }],
+  ['SEAL_KEY', { SEAL_KEY: `${SECRET},short` }],
+  ['FREEHOLD_HISTORY', { FREEHOLD_HISTORY: '7' }],
+  ['FREEHOLD_HISTORY', { FREEHOLD_HISTORY: '0d' }],
+  ['FREEHOLD_HISTORY', { FREEHOLD_HISTORY: '400d' }],
+  ['FREEHOLD_HISTORY', { FREEHOLD_HISTORY: 'for ever' }],
+  ['FREEHOLD_ARCHIVE_DIRECTORY', { FREEHOLD_ARCHIVE_DIRECTORY: '/backup', ...BUCKET }],
+  ['FREEHOLD_ARCHIVE_DIRECTORY', { FREEHOLD_DATA: '/data', FREEHOLD_ARCHIVE_DIRECTORY: '/data/archive' }],
+  ['FREEHOLD_ARCHIVE_DIRECTORY', { FREEHOLD_DATA: '/data', FREEHOLD_ARCHIVE_DIRECTORY: '/data' }],
+  ['FREEHOLD_ARCHIVE_DIRECTORY', { FREEHOLD_DATA: '/backup/data', FREEHOLD_ARCHIVE_DIRECTORY: '/backup' }],
+  ['FREEHOLD_ARCHIVE_S3_ENDPOINT', { ...BUCKET, FREEHOLD_ARCHIVE_S3_ENDPOINT: 's3.example.org' }],
+  ['FREEHOLD_ARCHIVE_S3_ENDPOINT', { FREEHOLD_ARCHIVE_S3_PREFIX: 'backups' }],
+  ['FREEHOLD_ARCHIVE_S3_BUCKET', { ...BUCKET, FREEHOLD_ARCHIVE_S3_BUCKET: '' }],
+  ['FREEHOLD_ARCHIVE_S3_BUCKET', { ...BUCKET, FREEHOLD_ARCHIVE_S3_BUCKET: 'a/b' }],
+  ['FREEHOLD_ARCHIVE_S3_ACCESS_KEY_ID', { ...BUCKET, FREEHOLD_ARCHIVE_S3_ACCESS_KEY_ID: '' }],
+  ['FREEHOLD_ARCHIVE_S3_SECRET_ACCESS_KEY', { ...BUCKET, FREEHOLD_ARCHIVE_S3_SECRET_ACCESS_KEY: '' }],
+  ['FREEHOLD_ARCHIVE_S3_PREFIX', { ...BUCKET, FREEHOLD_ARCHIVE_S3_PREFIX: '/a//b' }],
+  ['PLATFORM_SECRET', { NODE_ENV: 'production', ...ISSUER, ...PUBLIC }],
+  ['FREEHOLD_PUBLIC_URL', { NODE_ENV: 'production', PLATFORM_SECRET: SECRET, ...ISSUER }],
+  ['OIDC_ISSUER', { NODE_ENV: 'production', PLATFORM_SECRET: SECRET, ...PUBLIC }],
 ])('a fault in %s is one sentence that names it', (name, env) => {
   const error = (() => {
     try {
@@ -65,7 +95,9 @@ test.each([
 });
 
 test('production starts with a secret and an issuer of its own', () => {
-  expect(parseSettings({ NODE_ENV: 'production', PLATFORM_SECRET: SECRET, ...ISSUER })).toMatchObject({
+  expect(
+    parseSettings({ NODE_ENV: 'production', PLATFORM_SECRET: SECRET, ...ISSUER, ...PUBLIC }),
+  ).toMatchObject({
     production: true,
     issuer: { url: 'https://id.example.test', clientId: 'freehold', clientSecret: undefined },
   });
@@ -91,7 +123,7 @@ test('a fault in the address of the mail server does not repeat its password', (
 });
 
 test('accounts of its own need no issuer in production, and tokens no client', () => {
-  const production = { NODE_ENV: 'production', PLATFORM_SECRET: SECRET };
+  const production = { NODE_ENV: 'production', PLATFORM_SECRET: SECRET, ...PUBLIC };
   expect(parseSettings({ ...production, FREEHOLD_SIGN_IN: 'directory' })).toMatchObject({
     signIn: 'directory',
     issuer: null,
@@ -107,4 +139,53 @@ test('proxies and the public address are read', () => {
   });
   expect(settings.publicUrl?.href).toBe('https://apps.example.org/');
   expect(settings.trustedProxies).toEqual(['127.0.0.1', 'fd00::/8']);
+});
+
+test.each([
+  ['36h', 36 * 3_600_000],
+  ['30d', 30 * 24 * 3_600_000],
+  ['off', 0],
+])('a history of %s is kept', (text, ms) => {
+  expect(parseSettings({ FREEHOLD_HISTORY: text }).historyMs).toBe(ms);
+});
+
+test('several sealing keys are kept in their order: the first seals', () => {
+  expect(parseSettings({ SEAL_KEY: `${'a'.repeat(32)}, ${'b'.repeat(32)}` }).sealKeys).toEqual([
+    'a'.repeat(32),
+    'b'.repeat(32),
+  ]);
+});
+
+test('an archive is a directory or a bucket, and is named without its credentials', () => {
+  const { archive } = parseSettings({ FREEHOLD_ARCHIVE_DIRECTORY: '/backup/freehold' });
+  expect(archive).toEqual({ kind: 'directory', path: '/backup/freehold' });
+  const bucket = parseSettings({ ...BUCKET, FREEHOLD_ARCHIVE_S3_PREFIX: 'backups/production' }).archive;
+  expect(bucket).toEqual({
+    kind: 's3',
+    options: {
+      endpoint: 'https://s3.example.org',
+      bucket: 'freehold',
+      accessKeyId: 'key',
+      secretAccessKey: 'hush',
+      prefix: 'backups/production/',
+    },
+  });
+  expect(bucket && nameOfArchive(bucket)).toBe('s3.example.org/freehold/backups/production/');
+});
+
+test('a public address without proxies is most likely a slip, and is told', () => {
+  expect(warningsOf(parseSettings(PUBLIC))).toEqual([
+    expect.stringMatching(/^FREEHOLD_PUBLIC_URL is set and FREEHOLD_TRUSTED_PROXIES is not: .+\.$/),
+  ]);
+  expect(warningsOf(parseSettings({ ...PUBLIC, FREEHOLD_TRUSTED_PROXIES: '10.0.0.1' }))).toEqual([]);
+  expect(warningsOf(parseSettings({}))).toEqual([]);
+});
+
+test('an outbox that nobody can be let into is told', () => {
+  const behind = { ...PUBLIC, FREEHOLD_TRUSTED_PROXIES: '127.0.0.0/8' };
+  expect(warningsOf(parseSettings(behind))).toEqual([
+    expect.stringMatching(/^FREEHOLD_TRUSTED_PROXIES names this machine, .+ the outbox is closed: .+\.$/),
+  ]);
+  const mail = { FREEHOLD_SMTP_URL: 'smtp://mail.test', FREEHOLD_MAIL_FROM: 'a@b.test' };
+  expect(warningsOf(parseSettings({ ...behind, ...mail }))).toEqual([]);
 });

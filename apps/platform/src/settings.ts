@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { MailError, parseSender, parseSmtpUrl } from '@freehold/mail';
 import { z } from 'zod';
 import { isRange, isSoundRange } from './address-list.ts';
+import { type ArchiveSettings, archiveEnvironment, archiveOf, findArchiveFault } from './archive-settings.ts';
 import type { GuardedFetchOptions } from './guarded-fetch.ts';
 
 const port = (fallback: number) =>
@@ -29,6 +30,22 @@ const signInMode = z.enum(['hosted', 'tokens', 'directory'], {
 /** How people sign in: at an issuer, with its access tokens, or with accounts kept here. */
 export type SignInMode = z.infer<typeof signInMode>;
 
+const HOUR_MS = 3_600_000;
+/** A longer history than this is an archive's business. */
+const HISTORY_MAX_MS = 366 * 24 * HOUR_MS;
+const HISTORY_WORDS = 'must be a number of hours or days such as 36h or 7d, up to 366d, or off';
+/** `7d`, `36h` or `off`, in milliseconds. */
+const historyWindow = z
+  .string()
+  .default('7d')
+  .transform((text, ctx): number => {
+    const [, count, unit] = /^(\d{1,4})(h|d)$/.exec(text) ?? [];
+    const ms = text === 'off' ? 0 : Number(count) * (unit === 'd' ? 24 : 1) * HOUR_MS;
+    if (text === 'off' || (ms > 0 && ms <= HISTORY_MAX_MS)) return ms;
+    ctx.addIssue({ code: 'custom', message: HISTORY_WORDS });
+    return z.NEVER;
+  });
+
 const environment = z.object({
   /** The port of the control plane and of every tenant's application. */
   PORT: port(8787),
@@ -40,6 +57,16 @@ const environment = z.object({
   FREEHOLD_HOST: z.string().min(1).default('127.0.0.1'),
   /** The secret of `/internal/*`; made and kept in the data directory unless NODE_ENV is production. */
   PLATFORM_SECRET: secret.optional(),
+  /** What personal data and stored secrets are sealed under: the first seals, all open. Unset: a file made by itself. */
+  SEAL_KEY: list
+    .refine(
+      (keys) => keys.every((key) => Buffer.byteLength(key) >= 32),
+      'must be texts of at least 32 characters, separated by commas',
+    )
+    .transform((keys) => (keys.length === 0 ? undefined : keys)),
+  /** How far back every scope can be taken. */
+  FREEHOLD_HISTORY: historyWindow,
+  ...archiveEnvironment,
   /** A file outside the data directory that keeps the head of the admin log, so that a cut-off tail is noticed. */
   FREEHOLD_ANCHOR_FILE: z.string().min(1).optional(),
   /** An issuer to sign in at. Unset: the development issuer runs beside the platform. */
@@ -101,6 +128,12 @@ export interface Settings {
   readonly dataDirectory: string;
   readonly host: string;
   readonly platformSecret: string | undefined;
+  /** Undefined: the keys are in a file of the data directory. */
+  readonly sealKeys: readonly string[] | undefined;
+  /** In milliseconds; 0 keeps no history. */
+  readonly historyMs: number;
+  /** Where everything is kept a second time; null for nowhere. */
+  readonly archive: ArchiveSettings | null;
   readonly anchorFile: string | undefined;
   /** The operator's own issuer; null for the development issuer, or for none in production. */
   readonly issuer: {
@@ -144,6 +177,9 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
     dataDirectory: resolve(values.FREEHOLD_DATA),
     host: values.FREEHOLD_HOST,
     platformSecret: values.PLATFORM_SECRET,
+    sealKeys: values.SEAL_KEY,
+    historyMs: values.FREEHOLD_HISTORY,
+    archive: archiveOf(values),
     anchorFile: values.FREEHOLD_ANCHOR_FILE,
     issuer:
       values.OIDC_ISSUER === undefined
@@ -175,6 +211,8 @@ function findFault(values: z.infer<typeof environment>): string | null {
   const { FREEHOLD_SMTP_URL: smtp, FREEHOLD_MAIL_FROM: from } = values;
   if (isProduction(values) && values.PLATFORM_SECRET === undefined)
     return 'PLATFORM_SECRET is missing: in production set it to a random text of at least 32 characters.';
+  if (isProduction(values) && values.FREEHOLD_PUBLIC_URL === undefined)
+    return 'FREEHOLD_PUBLIC_URL is missing: in production set it to the address that people reach the platform at, such as https://apps.example.org.';
   if (isProduction(values) && issuer === undefined && signIn !== 'directory')
     return 'OIDC_ISSUER is missing: in production set it, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET; the development issuer lets anybody in.';
   if (
@@ -190,5 +228,5 @@ function findFault(values: z.infer<typeof environment>): string | null {
     return 'FREEHOLD_MAIL_FROM is missing: set it to the address that mail through FREEHOLD_SMTP_URL is from.';
   if (smtp === undefined && from !== undefined)
     return 'FREEHOLD_SMTP_URL is missing: set it to the server that mail from FREEHOLD_MAIL_FROM leaves through.';
-  return null;
+  return findArchiveFault(values, resolve(values.FREEHOLD_DATA));
 }

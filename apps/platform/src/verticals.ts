@@ -2,24 +2,35 @@
 
 import { makeFieldwork } from '@freehold/fieldwork';
 import { readWebFiles } from '@freehold/fieldwork/web-files';
+import type { ScopeHost, Vault } from '@freehold/kernel';
 import type { Outbox } from '@freehold/mail';
-import type { Engine, IncidentSink } from '@freehold/store';
+import type { BlobStore, Engine, EngineTools, IncidentSink, Keyring } from '@freehold/store';
+import type { Fetch } from './guarded-fetch.ts';
 import type { NodeEnv } from './router.ts';
 
-/** A vertical in this process: its manifest's version, and its worker. */
+/** A vertical in this process: its worker, and its scopes. */
 export interface CoLocatedVertical {
+  /** Its manifest's. */
   readonly version: string;
   readonly fetch: (request: Request, env: NodeEnv) => Response | Promise<Response>;
+  readonly host: ScopeHost;
+  readonly units: ReturnType<typeof makeFieldwork>['units'];
 }
 
 export interface VerticalsOptions {
-  readonly engine: Engine;
+  readonly engine: Engine & EngineTools;
+  readonly vault: Vault;
+  /** What secrets of tenants are sealed under. */
+  readonly sealing: Keyring;
+  readonly blobs: (scopeId: string) => BlobStore;
   readonly platformSecret: string;
   readonly now: () => number;
   readonly random: (bytes: number) => Uint8Array;
   /** Fetches from the issuers that tenants choose. */
-  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+  readonly fetch: Fetch;
   readonly onIncident: IncidentSink;
+  /** Something was put in line in a scope of a vertical. */
+  readonly onWork: (slug: string, scopeId: string) => void;
   readonly mailer: Pick<Outbox, 'send'>;
   /** What every instance is bound to. Nothing here may be one tenant's alone. */
   readonly bindings: Readonly<Record<string, string>>;
@@ -28,15 +39,18 @@ export interface VerticalsOptions {
 /** Opens them, by slug. */
 export function openVerticals({
   bindings,
+  onWork,
   ...deps
 }: VerticalsOptions): ReadonlyMap<string, CoLocatedVertical> {
   const webFiles = readWebFiles();
   const fieldwork = makeFieldwork({
     ...deps,
+    onWork: (scopeId) => onWork(slug, scopeId),
     ...(webFiles === undefined ? {} : { webFiles }),
   });
-  const { slug, version } = fieldwork.manifest;
+  const { app, host, units, manifest } = fieldwork;
+  const { slug, version } = manifest;
   return new Map([
-    [slug, { version, fetch: (request, env) => fieldwork.app.fetch(request, { ...bindings, ...env }) }],
+    [slug, { version, host, units, fetch: (request, env) => app.fetch(request, { ...bindings, ...env }) }],
   ]);
 }

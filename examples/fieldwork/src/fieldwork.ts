@@ -1,5 +1,5 @@
 /** Puts fieldwork together: one web application over the engine that it is given. */
-import { type IdentityDirectory, identityDirectory } from '@freehold/auth';
+import { type IdentityDirectory, type IdentityDirectoryUnit, makeIdentityDirectory } from '@freehold/auth';
 import { mountInviteRoutes } from '@freehold/auth/invite-routes';
 import type { OperationTable, TenantId } from '@freehold/contracts';
 import { makeScopeHost, makeScopeUnit, type ScopeHost, type ScopeUnit } from '@freehold/kernel';
@@ -11,9 +11,11 @@ import {
   type ProblemOptions,
   problemResponse,
 } from '@freehold/vertical-host';
-import { Hono } from 'hono';
-import { manifest, type PermissionKey, type RoleKey } from './manifest.ts';
+import { Hono, type MiddlewareHandler } from 'hono';
+import { manifest, type RoleKey } from './manifest.ts';
 import { operations } from './operations.ts';
+import { ASSIGNMENT_GRANTS } from './orders/lifecycle.ts';
+import { mountAttachments } from './server/attachment-routes.ts';
 import { authenticatedPrincipal, requirePermission } from './server/caller.ts';
 import { mountDoor } from './server/door-routes.ts';
 import {
@@ -25,13 +27,15 @@ import {
   type Services,
   scopeOf,
 } from './server/env.ts';
+import { mountErasure } from './server/erasure-routes.ts';
 import { mountLogs } from './server/log-routes.ts';
 import { INVITABLE_ROLES, mountMembers } from './server/member-routes.ts';
 import { platformSurface } from './server/platform-hooks.ts';
+import { mountPublic } from './server/public-routes.ts';
 import { mountSessions } from './server/session-routes.ts';
 import { makeSignIns } from './server/sign-in.ts';
 import { mountWeb } from './server/web-routes.ts';
-import { fieldwork } from './vertical.ts';
+import { defineFieldwork } from './vertical.ts';
 
 /** Fieldwork, ready to be called. */
 export interface Fieldwork {
@@ -39,15 +43,29 @@ export interface Fieldwork {
   /** Call `app.fetch(request, env)`; `env.node` says whose request it is. */
   readonly app: Hono<FieldworkEnv>;
   /** The units that an engine has to be able to open. */
-  readonly units: { readonly scope: ScopeUnit; readonly identity: typeof identityDirectory };
+  readonly units: { readonly scope: ScopeUnit; readonly identity: IdentityDirectoryUnit };
   /** The scopes, for a platform in the same process. */
   readonly host: ScopeHost;
 }
 
 /** Builds the application. It holds no state of its own but caches of what its units know. */
 export function makeFieldwork(deps: FieldworkDeps): Fieldwork {
-  const units = { scope: makeScopeUnit(fieldwork), identity: identityDirectory };
-  const host = makeScopeHost({ engine: deps.engine, unit: units.scope });
+  const { engine, vault, blobs, now, random, onWork } = deps;
+  const vertical = defineFieldwork({
+    removeFile: (scope, by, id) => host.attachments.remove(scope, by, id),
+  });
+  const units = {
+    scope: makeScopeUnit(vertical, onWork === undefined ? {} : { onWork }),
+    identity: makeIdentityDirectory({ sealing: deps.sealing }),
+  };
+  const host: ScopeHost = makeScopeHost({
+    engine,
+    unit: units.scope,
+    vault,
+    now,
+    random,
+    ...(blobs === undefined ? {} : { blobs }),
+  });
   const directory = (tenant: TenantId, options?: { readonly create: boolean }): IdentityDirectory =>
     deps.engine.unit(units.identity, tenant, options);
   const problems: ProblemOptions = {
@@ -59,11 +77,14 @@ export function makeFieldwork(deps: FieldworkDeps): Fieldwork {
 
   const app = new Hono<FieldworkEnv>();
   app.onError((error, c) => problemResponse(c, error, problems));
+  app.use('*', noSniffing);
   mountProblemDocs(app, problems);
   mountDoor(app, services);
   mountSessions(app, services);
   mountMembers(app, services);
   mountLogs(app, services);
+  mountAttachments(app, services);
+  mountErasure(app, services);
   mountInvites(app, services);
   mountOperations(app, operations, (c) => operationsFor(services, c), {
     ...problems,
@@ -72,13 +93,17 @@ export function makeFieldwork(deps: FieldworkDeps): Fieldwork {
     // A stranger is told where tokens are made by the refusal itself, on every route alike: see `signInException`.
     mcp: { serverInfo: { name: manifest.slug, title: manifest.name, version: manifest.version } },
   });
+  mountPublic(app, services);
   mountPlatformSurface(app, platformSurface(services));
   mountWeb(app, deps.webFiles);
   return { manifest, app, units, host };
 }
 
-/** What an assignment gives for the one order: anybody on the team may come to hold it. */
-const GIVEN_BY_ASSIGNMENT: readonly PermissionKey[] = ['order.read', 'order.work', 'order.note'];
+/** What we say a thing is, it is: no browser looks into an answer and makes a page of it. */
+const noSniffing: MiddlewareHandler<FieldworkEnv> = async (c, next) => {
+  await next();
+  c.header('x-content-type-options', 'nosniff');
+};
 
 /** The scope as the caller sees it, with the tools that he may ever be let through to. */
 async function operationsFor(services: Services, c: FieldworkContext): Promise<ListingStub> {
@@ -88,7 +113,8 @@ async function operationsFor(services: Services, c: FieldworkContext): Promise<L
     ...services.host.operations(requireNode(c).scope, principal),
     listable: async (names) => {
       const { permissions } = await scopeOf(services, c).holdings({ principal });
-      const reachable = new Set<string | undefined>([...permissions, ...GIVEN_BY_ASSIGNMENT]);
+      // What an assignment gives for the one order, anybody on the team may come to hold.
+      const reachable = new Set<string | undefined>([...permissions, ...ASSIGNMENT_GRANTS]);
       return names.filter((name) => reachable.has(table[name]?.permission));
     },
   };

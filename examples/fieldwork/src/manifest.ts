@@ -8,6 +8,7 @@ export const manifest = {
   permissions: {
     'customer.read': 'See customers',
     'customer.write': 'Add and change customers',
+    'customer.erase': 'Erase what is known about a customer, for good',
     'site.read': 'See the places where work is done',
     'site.write': 'Add and change places',
     'order.list': 'List the work orders one may see',
@@ -15,10 +16,18 @@ export const manifest = {
     'order.create': 'Open work orders',
     'order.plan': 'Change, schedule and assign work orders',
     'order.work': 'Start and complete work orders',
-    'order.note': 'Write notes on a work order',
+    'order.note': 'Write notes on a work order, and attach files to it',
     'order.cancel': 'Cancel work orders',
     'order.invoice': 'Turn completed work into an invoice',
     'invoice.read': 'See invoices',
+    'reminder.read': 'See what waits to be done',
+    'reminder.settle': 'Dismiss reminders',
+    'reminder.raise': 'Raise reminders',
+    'request.read': 'See which appointments visitors ask for',
+    'request.settle': 'Accept and decline what visitors ask for',
+    'request.ask': 'Ask for an appointment',
+    'widget.read': 'See which web sites may ask for appointments',
+    'widget.write': 'Change which web sites may ask for appointments',
     'rates.read': 'See what work is charged at',
     'rates.write': 'Change what work is charged at',
     'team.read': 'See who is on the team',
@@ -31,6 +40,7 @@ export const manifest = {
       permissions: [
         'customer.read',
         'customer.write',
+        'customer.erase',
         'site.read',
         'site.write',
         'order.list',
@@ -42,6 +52,12 @@ export const manifest = {
         'order.cancel',
         'order.invoice',
         'invoice.read',
+        'reminder.read',
+        'reminder.settle',
+        'request.read',
+        'request.settle',
+        'widget.read',
+        'widget.write',
         'rates.read',
         'rates.write',
         'team.read',
@@ -65,6 +81,11 @@ export const manifest = {
         'order.cancel',
         'order.invoice',
         'invoice.read',
+        'reminder.read',
+        'reminder.settle',
+        'request.read',
+        'request.settle',
+        'widget.read',
         'rates.read',
         'team.read',
       ],
@@ -73,7 +94,23 @@ export const manifest = {
     technician: { name: 'Technician', permissions: ['order.list', 'team.read'] },
   },
   ownerRole: 'owner',
-  entities: { customer: {}, site: {}, order: {}, invoice: {}, rates: {} },
+  entities: {
+    customer: {},
+    site: {},
+    // Whoever sees an order sees its photos; whoever writes notes on it adds some.
+    order: { attachments: { read: 'order.read', write: 'order.note' } },
+    invoice: {},
+    rates: {},
+    reminder: {},
+    request: {},
+    widget: {},
+  },
+  services: {
+    // What happens by itself happens in this name: reminders, and putting away what an erased customer left.
+    office: { name: 'Fieldwork', permissions: ['reminder.raise', 'customer.erase', 'order.note'] },
+    // The appointment form on the trader's own web site: it can ask, and nothing else.
+    booking: { name: 'Appointment form', permissions: ['request.ask', 'widget.read'] },
+  },
   env: {
     AUTH_PROVIDER: {
       summary:
@@ -91,3 +128,7 @@ export const manifest = {
 
 export type PermissionKey = keyof typeof manifest.permissions;
 export type RoleKey = keyof typeof manifest.roles;
+/** Who acts when nobody does. */
+export const OFFICE = 'office' satisfies keyof typeof manifest.services;
+/** Who the appointment form acts as. */
+export const BOOKING = 'booking' satisfies keyof typeof manifest.services;

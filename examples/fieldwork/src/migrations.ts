@@ -108,4 +108,55 @@ CREATE TABLE rates (
 INSERT INTO rates (only_row, currency, hourly_cents, call_out_cents) VALUES (1, 'EUR', 6500, 4500);
 `,
   },
+  {
+    version: 4,
+    name: 'erasure and reminders',
+    sql: `
+-- Something that is sealed for the customer: see customers/person.ts.
+ALTER TABLE customers ADD COLUMN mark TEXT;
+ALTER TABLE customers ADD COLUMN erased_at INTEGER;
+ALTER TABLE customers ADD COLUMN erasure_noted_at INTEGER;
+CREATE INDEX customers_erased ON customers (id) WHERE erased_at IS NOT NULL AND erasure_noted_at IS NULL;
+-- The ids of customers to come.
+CREATE TABLE customer_ids (
+  slot INTEGER PRIMARY KEY,
+  id TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE reminders (
+  id TEXT PRIMARY KEY,
+  kind TEXT NOT NULL CHECK (kind IN ('overdue', 'to_invoice')),
+  order_id TEXT NOT NULL REFERENCES orders (id),
+  raised_at INTEGER NOT NULL,
+  settled_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX reminders_waiting_of_order ON reminders (order_id, kind) WHERE settled_at IS NULL;
+CREATE INDEX reminders_of_order ON reminders (order_id, kind, raised_at);
+CREATE INDEX reminders_waiting ON reminders (id) WHERE settled_at IS NULL;
+CREATE INDEX orders_by_end ON orders (scheduled_to, id) WHERE state IN ('scheduled', 'in_progress');
+`,
+  },
+  {
+    version: 5,
+    name: 'appointments that visitors ask for',
+    sql: `
+CREATE TABLE requests (
+  id TEXT PRIMARY KEY,
+  -- Nobody's yet: the customer that the visitor becomes.
+  customer_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  phone TEXT,
+  email TEXT,
+  what TEXT NOT NULL,
+  wished TEXT,
+  received_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX requests_by_customer ON requests (customer_id);
+
+CREATE TABLE widget_origins (
+  place INTEGER PRIMARY KEY,
+  origin TEXT NOT NULL UNIQUE
+) STRICT;
+`,
+  },
 ];

@@ -126,7 +126,9 @@ describe('the history of an order', () => {
     await jo.post(`/api/orders/${id}/start`);
     street.clock.nowMs += 3_600_000;
     await jo.post(`/api/orders/${id}/complete`, { minutes: 60, note: 'Done, the old one is in the van' });
+    await street.settled();
     await ada.post(`/api/orders/${id}/invoice`);
+    await street.settled();
 
     const history = historyResponse.parse(await ada.get(`/api/orders/${id}/history`));
     expect(
@@ -141,12 +143,12 @@ describe('the history of an order', () => {
       ['order.assigned', 'Ada', []],
       ['order.started', 'jo', []],
       ['order.noted', 'jo', []],
-      ['order.completed', 'jo', ['invoice.drafted']],
-      ['order.invoiced', 'Ada', ['invoice.issued']],
+      ['order.completed', 'jo', ['invoice.drafted', 'reminder.raised']],
+      ['order.invoiced', 'Ada', ['invoice.issued', 'reminder.settled']],
     ]);
     expect(history.items[5]).toMatchObject({
       at: '2026-03-03T08:00:00.000Z',
-      effects: [{ payload: { totalCents: 11_000, currency: 'EUR' } }],
+      effects: [{ payload: { totalCents: 11_000, currency: 'EUR' } }, { payload: { kind: 'to_invoice' } }],
     });
     expect(await ada.get('/api/invoices')).toMatchObject({
       items: [{ number: 1, state: 'issued', totalCents: 11_000, order: { number } }],

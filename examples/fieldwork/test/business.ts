@@ -3,11 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EntityRef, InvokeResult, PrincipalId, ScopeId, TenantId } from '@freehold/contracts';
-import { makeScopeHost, makeScopeUnit } from '@freehold/kernel';
+import { makeDeliveryRunner, makeScopeHost, makeScopeUnit, type ScopeHost } from '@freehold/kernel';
 import type { z } from 'zod';
-import { openNodeEngine } from '../../../packages/engine-node/src/index.ts';
+import { makeNodeBlobStore, openNodeEngine } from '../../../packages/engine-node/src/index.ts';
 import type { operations } from '../src/operations.ts';
-import { fieldwork } from '../src/vertical.ts';
+import { defineFieldwork } from '../src/vertical.ts';
+import { openVault } from './vault.ts';
 
 type Operations = typeof operations;
 type Name = keyof Operations;
@@ -38,9 +39,20 @@ export async function openBusiness() {
     now: () => clock.nowMs,
     onIncident: (error) => incidents.push(error),
   });
-  const unit = makeScopeUnit(fieldwork);
-  const host = makeScopeHost({ engine, unit });
-  const scope = engine.unit(unit, SCOPE, { create: true });
+  const now = () => clock.nowMs;
+  const unit = makeScopeUnit(
+    defineFieldwork({ removeFile: (scopeId, by, id) => host.attachments.remove(scopeId, by, id) }),
+  );
+  const host: ScopeHost = makeScopeHost({
+    engine,
+    unit,
+    vault: openVault(engine),
+    blobs: (scopeId) => makeNodeBlobStore({ dataDirectory, scopeId, now }),
+    now,
+  });
+  const onIncident = (error: unknown) => void incidents.push(error);
+  const runner = makeDeliveryRunner({ vertical: unit.vertical, scope: host.scope, now, onIncident });
+  const scope = host.scope(SCOPE);
   await host.provisionScopeLocal({ tenantId: TENANT, scopeId: SCOPE, name: 'Pipes & Sons' });
   const roles = [
     [people.owner, 'owner'],
@@ -60,7 +72,14 @@ export async function openBusiness() {
 
   return {
     engine,
+    host,
+    ref: { tenantId: TENANT, scopeId: SCOPE },
     scope,
+    /** Lets happen what happens by itself, up to now. */
+    work: async () => {
+      runner.wake(SCOPE);
+      await runner.idle();
+    },
     clock,
     incidents,
     call,
@@ -69,6 +88,7 @@ export async function openBusiness() {
       (await call(principal, operation, input)).output,
     history: async (entity: EntityRef) => (await scope.history({ entity, limit: 100 })).items,
     [Symbol.asyncDispose]: async () => {
+      await runner.stop();
       await engine.close();
       rmSync(dataDirectory, { recursive: true });
     },

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makeFieldwork } from '../src/fieldwork.ts';
 import { joinTeam, openStreet, type Street } from './street.ts';
+import { openVault } from './vault.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -180,6 +181,7 @@ describe('the platform’s own door', () => {
   test('D-04: is closed to everybody when no secret is configured', async () => {
     const open = makeFieldwork({
       engine: street.engine,
+      vault: openVault(street.engine),
       platformSecret: undefined,
       now: () => street.clock.nowMs,
       random: (bytes) => new Uint8Array(bytes),

@@ -3,11 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PLATFORM_SECRET_HEADER, type Problem, type ScopeId, type TenantId } from '@freehold/contracts';
+import { type DeliveryRunner, makeDeliveryRunner } from '@freehold/kernel';
 import { makeRelyingParty } from '@freehold/oidc-rp';
 import { expect } from 'vitest';
-import { openNodeEngine } from '../../../packages/engine-node/src/index.ts';
+import { makeNodeBlobStore, openNodeEngine } from '../../../packages/engine-node/src/index.ts';
 import { makeFieldwork } from '../src/fieldwork.ts';
 import type { Bindings, FieldworkDeps } from '../src/server/env.ts';
+import { openVault } from './vault.ts';
 
 const ISSUER = 'https://issuer.example';
 const SECRET = 'the platform secret of these tests';
@@ -54,14 +56,25 @@ export async function openStreet(more: Partial<FieldworkDeps> = {}, options: Str
   let streetAddress: string | null = null;
   const onIncident = (error: unknown) => void incidents.push(error);
   const engine = openNodeEngine({ dataDirectory, now: () => clock.nowMs, onIncident });
+  const now = () => clock.nowMs;
   const fieldwork = makeFieldwork({
     engine,
+    vault: openVault(engine),
+    blobs: (scopeId) => makeNodeBlobStore({ dataDirectory, scopeId, now }),
+    onWork: (scopeId) => runner?.wake(scopeId),
     platformSecret: SECRET,
-    now: () => clock.nowMs,
+    now,
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
     fetch: async () => new Response(null, { status: 503 }),
     onIncident,
     ...more,
+  });
+  const { host, units } = fieldwork;
+  const runner: DeliveryRunner = makeDeliveryRunner({
+    vertical: units.scope.vertical,
+    scope: host.scope,
+    now,
+    onIncident,
   });
 
   const call = (at: House | null, path: string, init: RequestInit = {}) => {
@@ -93,7 +106,7 @@ export async function openStreet(more: Partial<FieldworkDeps> = {}, options: Str
   const choice = { 'platform:auth': JSON.stringify({ mode: 'oidc', issuer: ISSUER, clientId: 'fieldwork' }) };
 
   /** The cookie that a completed sign-in at this house would have left. */
-  const cookieOf = async (at: House, sub: string, name: string): Promise<string> => {
+  const cookieOf = async (at: House, sub: string, name: string, emailVerified = true): Promise<string> => {
     const sessionSecret = await engine.unit(fieldwork.units.identity, at.tenant).sessionSecret();
     const relyingParty = makeRelyingParty({
       env: { issuer: ISSUER, clientId: 'fieldwork', sessionSecrets: [sessionSecret] },
@@ -105,7 +118,7 @@ export async function openStreet(more: Partial<FieldworkDeps> = {}, options: Str
       id: sub,
       name,
       email: `${sub}@example.org`,
-      emailVerified: true,
+      emailVerified,
     });
     return `sb_session=${session}`;
   };
@@ -172,8 +185,12 @@ export async function openStreet(more: Partial<FieldworkDeps> = {}, options: Str
       streetAddress = address;
     },
     cookieOf,
+    /** Resolves when nothing that happens by itself is under way. */
+    settled: () => runner.idle(),
+    wake: (at: House) => runner.wake(at.scope),
     signedIn: async (at: House, sub: string, name = sub) => visitor(at, await cookieOf(at, sub, name)),
     [Symbol.asyncDispose]: async () => {
+      await runner.stop();
       await engine.close();
       rmSync(dataDirectory, { recursive: true });
     },

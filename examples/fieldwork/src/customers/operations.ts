@@ -1,12 +1,13 @@
-/** What can be done with customers. Their names and numbers stay in the table: events carry ids only. */
+/** What can be done with customers. What events say about them is sealed for them, and goes with them. */
 import { pageOf, pageQuery } from '@freehold/contracts';
 import { operation } from '@freehold/kernel';
 import { z } from 'zod';
 import { ADDRESSES } from '../addresses.ts';
 import { definedOf } from '../change.ts';
 import { searchText } from '../text.ts';
-import { CUSTOMER_PREFIX, customerFields, customerId, customerOutput } from './schema.ts';
-import { insertCustomer, listCustomers, loadCustomer, saveCustomer } from './store.ts';
+import { bindTo, takeCustomerId } from './person.ts';
+import { customerFields, customerId, customerOutput } from './schema.ts';
+import { insertCustomer, listCustomers, loadCustomer, requireCustomer, saveCustomer } from './store.ts';
 
 const { name, phone, email, remarks } = customerFields;
 
@@ -23,9 +24,16 @@ export const customerOperations = {
     permission: 'customer.write',
     http: ADDRESSES['customer/create'],
     run: (ctx, input) => {
-      const id = ctx.newId(CUSTOMER_PREFIX);
+      const id = takeCustomerId(ctx, input);
       insertCustomer(ctx.sql, { id, ...input }, ctx.now);
-      ctx.emit({ type: 'customer.created', entity: { type: 'customer', id } });
+      ctx.emit({
+        type: 'customer.created',
+        entity: { type: 'customer', id },
+        piiClass: 'direct',
+        subject: id,
+        payload: contactOf(input),
+      });
+      bindTo(ctx, id);
       return loadCustomer(ctx.sql, id);
     },
   }),
@@ -64,14 +72,26 @@ export const customerOperations = {
     entity: (input) => ({ type: 'customer', id: input.customer }),
     http: ADDRESSES['customer/update'],
     run: (ctx, { customer, ...change }) => {
-      const before = loadCustomer(ctx.sql, customer);
+      const before = requireCustomer(ctx.sql, customer);
       saveCustomer(ctx.sql, { ...before, ...definedOf(change) }, ctx.now);
       ctx.emit({
         type: 'customer.updated',
         entity: { type: 'customer', id: customer },
-        payload: { fields: Object.keys(definedOf(change)).sort() },
+        piiClass: 'direct',
+        subject: customer,
+        payload: { fields: Object.keys(definedOf(change)).sort(), ...contactOf(change) },
       });
+      bindTo(ctx, customer);
       return loadCustomer(ctx.sql, customer);
     },
   }),
 };
+
+/** How a customer is reached, as far as it was said. Remarks are nobody's to keep in a history. */
+function contactOf(fields: {
+  readonly name?: string | undefined;
+  readonly phone?: string | null | undefined;
+  readonly email?: string | null | undefined;
+}) {
+  return definedOf({ name: fields.name, phone: fields.phone, email: fields.email });
+}

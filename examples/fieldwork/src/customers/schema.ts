@@ -24,6 +24,9 @@ export const customerOutput = z.object({
   remarks: z.string().nullable(),
   sites: z.int().describe('How many places are known'),
   openOrders: z.int().describe('How many orders are neither invoiced nor cancelled'),
+  erasedAt: timestamp
+    .nullable()
+    .describe('When everything about this customer was erased; null for all others'),
   createdAt: timestamp,
   updatedAt: timestamp,
 });

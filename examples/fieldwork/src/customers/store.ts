@@ -12,6 +12,7 @@ interface CustomerRow {
   readonly remarks: string | null;
   readonly sites: number;
   readonly openOrders: number;
+  readonly erasedAt: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -24,7 +25,7 @@ export interface CustomerRecord {
   readonly remarks: string | null;
 }
 
-const SELECT = `SELECT c.id, c.name, c.phone, c.email, c.remarks, c.created_at AS createdAt, c.updated_at AS updatedAt,
+const SELECT = `SELECT c.id, c.name, c.phone, c.email, c.remarks, c.erased_at AS erasedAt, c.created_at AS createdAt, c.updated_at AS updatedAt,
   (SELECT count(*) FROM sites s WHERE s.customer_id = c.id) AS sites,
   (SELECT count(*) FROM orders o WHERE o.customer_id = c.id AND o.state NOT IN ('invoiced', 'cancelled')) AS openOrders
   FROM customers c`;
@@ -65,12 +66,24 @@ export function loadCustomer(sql: SqlDatabase, id: string): Customer {
   return present(row);
 }
 
-/** Customers by name. */
+/**
+ * A customer about whom something may still be kept.
+ * @throws PlatformError `not_found`; `immutable`, reason `customer_erased`.
+ */
+export function requireCustomer(sql: SqlDatabase, id: string): Customer {
+  const customer = loadCustomer(sql, id);
+  if (customer.erasedAt === null) return customer;
+  throw new PlatformError('immutable', 'This customer was erased. Add them anew if they come back.', {
+    reason: 'customer_erased',
+  });
+}
+
+/** Customers by name, without those who were erased. */
 export function listCustomers(
   sql: SqlDatabase,
   filter: { readonly q?: string | undefined; readonly limit: number; readonly cursor?: string | undefined },
 ): Page<Customer> {
-  const where: string[] = [];
+  const where = ['c.erased_at IS NULL'];
   const params: (string | number)[] = [];
   if (filter.cursor !== undefined) {
     const [name, id] = parseKey(filter.cursor);
@@ -82,7 +95,7 @@ export function listCustomers(
     params.push(pattern);
   }
   const rows = sql.all<CustomerRow>(
-    `${SELECT} ${where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`} ORDER BY c.name COLLATE NOCASE, c.id LIMIT ?`,
+    `${SELECT} WHERE ${where.join(' AND ')} ORDER BY c.name COLLATE NOCASE, c.id LIMIT ?`,
     ...params,
     filter.limit + 1,
   );
@@ -109,5 +122,10 @@ function searchable(record: CustomerRecord): string {
 }
 
 function present(row: CustomerRow): Customer {
-  return { ...row, createdAt: toTimestamp(row.createdAt), updatedAt: toTimestamp(row.updatedAt) };
+  return {
+    ...row,
+    erasedAt: row.erasedAt === null ? null : toTimestamp(row.erasedAt),
+    createdAt: toTimestamp(row.createdAt),
+    updatedAt: toTimestamp(row.updatedAt),
+  };
 }

@@ -10,8 +10,9 @@ import {
 import { type OperationContext, operation } from '@freehold/kernel';
 import { z } from 'zod';
 import { ADDRESSES } from '../addresses.ts';
+import { requireCustomer } from '../customers/store.ts';
 import { optionalText } from '../text.ts';
-import { orderEntity, presentOrder, VERB_PERMISSIONS } from './present.ts';
+import { answerOrder, orderEntity, VERB_PERMISSIONS } from './present.ts';
 import { NOTE_PREFIX, orderId, orderOutput } from './schema.ts';
 import { nextState, type OrderState, type OrderVerb, transitionRefusal } from './states.ts';
 import {
@@ -27,7 +28,7 @@ import {
 } from './store.ts';
 
 /** What an assignment lets a technician do with that one order. */
-const ASSIGNMENT_GRANTS = ['order.read', 'order.work', 'order.note'] as const;
+export const ASSIGNMENT_GRANTS = ['order.read', 'order.work', 'order.note'] as const;
 
 /** A day's work and then some: what is longer is a slip of the hand. */
 const APPOINTMENT_MAX_MS = 14 * 24 * 3_600_000;
@@ -63,7 +64,7 @@ export const orderLifecycle = {
           previousFrom: before.scheduledFrom === null ? null : toTimestamp(before.scheduledFrom),
         },
       });
-      return presentOrder(ctx, input.order);
+      return answerOrder(ctx, input.order);
     },
   }),
 
@@ -91,7 +92,7 @@ export const orderLifecycle = {
         ctx.grant({ subject: assignee, permission, entity: orderEntity(order) });
       }
       ctx.emit({ type: 'order.assigned', entity: orderEntity(order), payload: { assignee } });
-      return presentOrder(ctx, order);
+      return answerOrder(ctx, order);
     },
   }),
 
@@ -111,7 +112,7 @@ export const orderLifecycle = {
         ctx.revoke({ subject: assignee, permission, entity: orderEntity(order) });
       }
       ctx.emit({ type: 'order.unassigned', entity: orderEntity(order), payload: { assignee } });
-      return presentOrder(ctx, order);
+      return answerOrder(ctx, order);
     },
   }),
 
@@ -125,7 +126,7 @@ export const orderLifecycle = {
     run: (ctx, { order }) => {
       step(ctx, order, 'start', {});
       ctx.emit({ type: 'order.started', entity: orderEntity(order) });
-      return presentOrder(ctx, order);
+      return answerOrder(ctx, order);
     },
   }),
 
@@ -143,15 +144,16 @@ export const orderLifecycle = {
     entity: (input) => orderEntity(input.order),
     http: ADDRESSES['order/complete'],
     run: (ctx, { order, minutes, materialsCents, note }) => {
-      step(ctx, order, 'complete', { minutes, materialsCents });
+      const { customerId } = step(ctx, order, 'complete', { minutes, materialsCents });
       if (note !== null) {
+        requireCustomer(ctx.sql, customerId);
         const id = ctx.newId(NOTE_PREFIX);
         insertNote(ctx.sql, order, { id, author: ctx.principal, text: note, at: ctx.now });
         ctx.emit({ type: 'order.noted', entity: orderEntity(order), payload: { note: id } });
       }
       ctx.emit({ type: 'order.completed', entity: orderEntity(order), payload: { minutes, materialsCents } });
       ctx.invoke('invoice/draft', { order });
-      return presentOrder(ctx, order);
+      return answerOrder(ctx, order);
     },
   }),
 
@@ -173,7 +175,7 @@ export const orderLifecycle = {
         entity: orderEntity(order),
         payload: { from: before.state, reason },
       });
-      return presentOrder(ctx, order);
+      return answerOrder(ctx, order);
     },
   }),
 
@@ -188,7 +190,7 @@ export const orderLifecycle = {
       step(ctx, order, 'invoice', {});
       ctx.emit({ type: 'order.invoiced', entity: orderEntity(order) });
       ctx.invoke('invoice/issue', { order });
-      return presentOrder(ctx, order);
+      return answerOrder(ctx, order);
     },
   }),
 };

@@ -5,13 +5,14 @@ import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
 import { ADDRESSES } from '../addresses.ts';
 import { definedOf } from '../change.ts';
+import { bindTo } from '../customers/person.ts';
 import { customerId } from '../customers/schema.ts';
-import { loadCustomer } from '../customers/store.ts';
+import { requireCustomer } from '../customers/store.ts';
 import { siteId } from '../sites/schema.ts';
 import { loadSite } from '../sites/store.ts';
 import { line, searchText } from '../text.ts';
 import { requireNextState } from './lifecycle.ts';
-import { orderEntity, presentOrder, VERB_PERMISSIONS } from './present.ts';
+import { answerOrder, orderEntity, presentOrder, VERB_PERMISSIONS } from './present.ts';
 import {
   NOTE_PREFIX,
   noteOutput,
@@ -43,7 +44,7 @@ export const orderOperations = {
     permission: 'order.create',
     http: ADDRESSES['order/create'],
     run: (ctx, input) => {
-      loadCustomer(ctx.sql, input.customer);
+      requireCustomer(ctx.sql, input.customer);
       requireSiteOf(ctx.sql, input.customer, input.site);
       const id = ctx.newId(ORDER_PREFIX);
       insertOrder(
@@ -63,7 +64,7 @@ export const orderOperations = {
         entity: orderEntity(id),
         payload: { customer: input.customer, site: input.site, priority: input.priority },
       });
-      return presentOrder(ctx, id);
+      return answerOrder(ctx, id);
     },
   }),
 
@@ -119,6 +120,7 @@ export const orderOperations = {
     run: (ctx, { order, ...sent }) => {
       const before = loadOrder(ctx.sql, order);
       requireNextState(before, 'update');
+      requireCustomer(ctx.sql, before.customerId);
       const { priority: urgency, site, ...change } = definedOf(sent);
       if (site !== undefined) requireSiteOf(ctx.sql, before.customerId, site);
       saveOrder(
@@ -136,7 +138,7 @@ export const orderOperations = {
         entity: orderEntity(order),
         payload: { fields: Object.keys(definedOf(sent)).sort() },
       });
-      return presentOrder(ctx, order);
+      return answerOrder(ctx, order);
     },
   }),
 
@@ -148,11 +150,14 @@ export const orderOperations = {
     entity: (input) => orderEntity(input.order),
     http: ADDRESSES['order/note-add'],
     run: (ctx, { order, text }) => {
-      requireNextState(loadOrder(ctx.sql, order), 'note');
+      const before = loadOrder(ctx.sql, order);
+      requireNextState(before, 'note');
+      requireCustomer(ctx.sql, before.customerId);
       const note = { id: ctx.newId(NOTE_PREFIX), author: ctx.principal, text, at: ctx.now };
       insertNote(ctx.sql, order, note);
       touchOrder(ctx.sql, order, ctx.now);
       ctx.emit({ type: 'order.noted', entity: orderEntity(order), payload: { note: note.id } });
+      bindTo(ctx, before.customerId);
       return { ...note, at: toTimestamp(note.at) };
     },
   }),

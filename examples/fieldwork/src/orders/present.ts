@@ -1,6 +1,7 @@
 /** An order as its reader may see it: joined with its customer and place, and with what this reader may do to it. */
 import { type EntityRef, toTimestamp } from '@freehold/contracts';
 import type { OperationContext } from '@freehold/kernel';
+import { bindTo } from '../customers/person.ts';
 import { loadCustomer } from '../customers/store.ts';
 import { findInvoiceOfOrder } from '../invoices/store.ts';
 import { loadSite } from '../sites/store.ts';
@@ -21,6 +22,9 @@ export const VERB_PERMISSIONS = {
   note: 'order.note',
 } as const satisfies Record<OrderVerb, string>;
 
+/** Verbs that write words about somebody: there is nobody any more once the customer is erased. */
+const ABOUT_THE_CUSTOMER: ReadonlySet<OrderVerb> = new Set(['update', 'note']);
+
 export const orderEntity = (order: string): EntityRef => ({ type: 'order', id: order });
 
 /** Loads an order for the caller of an operation, who has passed its permission. @throws PlatformError `not_found` */
@@ -28,12 +32,20 @@ export function presentOrder(ctx: OperationContext, id: string): Order {
   const { customerId, siteId, urgent, scheduledFrom, scheduledTo, minutes, materialsCents, ...order } =
     loadOrder(ctx.sql, id);
   const customer = loadCustomer(ctx.sql, customerId);
-  const site = siteId === null ? null : loadSite(ctx.sql, siteId);
+  const erased = customer.erasedAt !== null;
+  // Of an erased customer's place nothing is left to be shown.
+  const site = siteId === null || erased ? null : loadSite(ctx.sql, siteId);
   const invoice = ctx.can('invoice.read') ? findInvoiceOfOrder(ctx.sql, id) : undefined;
   return {
     ...order,
     priority: urgent === 1 ? 'urgent' : 'normal',
-    customer: { id: customer.id, name: customer.name, phone: customer.phone, email: customer.email },
+    customer: {
+      id: customer.id,
+      name: customer.name,
+      phone: customer.phone,
+      email: customer.email,
+      erased,
+    },
     site: site && {
       id: site.id,
       label: site.label,
@@ -56,9 +68,19 @@ export function presentOrder(ctx: OperationContext, id: string): Order {
         }
       : null,
     allowed: ORDER_VERBS.filter(
-      (verb) => nextState(verb, order.state) !== null && ctx.can(VERB_PERMISSIONS[verb], orderEntity(id)),
+      (verb) =>
+        nextState(verb, order.state) !== null &&
+        !(erased && ABOUT_THE_CUSTOMER.has(verb)) &&
+        ctx.can(VERB_PERMISSIONS[verb], orderEntity(id)),
     ),
     createdAt: toTimestamp(order.createdAt),
     updatedAt: toTimestamp(order.updatedAt),
   };
+}
+
+/** The same as the answer of an operation that changed it: kept for a repeat, and not longer than the customer. */
+export function answerOrder(ctx: OperationContext, id: string): Order {
+  const order = presentOrder(ctx, id);
+  bindTo(ctx, order.customer.id);
+  return order;
 }

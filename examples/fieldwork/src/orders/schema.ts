@@ -48,6 +48,7 @@ export const orderOutput = z.object({
     name: z.string(),
     phone: z.string().nullable(),
     email: z.string().nullable(),
+    erased: z.boolean().describe('Whether everything about the customer was erased'),
   }),
   site: z
     .object({

@@ -8,8 +8,8 @@ import type {
   VerifyingAuthProvider,
 } from '@freehold/auth';
 import { PlatformError, type PrincipalId, type ScopeId, type TenantId } from '@freehold/contracts';
-import type { ScopeHost, ScopeStub } from '@freehold/kernel';
-import type { Engine, IncidentSink } from '@freehold/store';
+import type { ScopeHost, ScopeStub, Vault } from '@freehold/kernel';
+import type { BlobStore, Engine, EngineTools, IncidentSink, Keyring } from '@freehold/store';
 import type { PlatformSecret, ProblemOptions } from '@freehold/vertical-host';
 import type { Context } from 'hono';
 
@@ -59,7 +59,16 @@ export interface WebFile {
 export type WebFiles = ReadonlyMap<string, WebFile>;
 
 export interface FieldworkDeps {
-  readonly engine: Engine;
+  /** With tools, an instance can be copied, restored and rewound; without, these routes are 501. */
+  readonly engine: Engine & Partial<EngineTools>;
+  /** Where the keys of customers are kept. What is said about them is sealed, so that there is no fieldwork without it. */
+  readonly vault: Vault;
+  /** Seals the secrets that identity directories keep. Without it they are in clear, which is for development. */
+  readonly sealing?: Keyring;
+  /** Where photos and documents lie. Without it, nothing can be attached (501). */
+  readonly blobs?: (scopeId: string) => BlobStore;
+  /** Told of a scope in which something waits to be done: wake a `DeliveryRunner` with it. Default: nobody is told. */
+  readonly onWork?: (scopeId: string) => void;
   /** The secret of `/internal/*`, or a list while one is replaced. Undefined closes it. */
   readonly platformSecret: PlatformSecret;
   /** Milliseconds since the epoch. */

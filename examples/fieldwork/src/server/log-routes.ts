@@ -1,6 +1,7 @@
-/** What happened: the story of one order for those who may see it; refused attempts and sign-ins for the owner. */
+/** What happened: the story of one order or customer for those who may see it; refused attempts and sign-ins for the owner. */
 import type { IdentityEvent } from '@freehold/auth';
 import {
+  type EntityRef,
   type EventId,
   type EventRecord,
   encodeCursor,
@@ -11,7 +12,7 @@ import {
 import { queryFields, textReader } from '@freehold/contracts/http';
 import type { Hono } from 'hono';
 import { manifest, type PermissionKey } from '../manifest.ts';
-import { authenticatedPrincipal, requirePermission } from './caller.ts';
+import { requirePermission } from './caller.ts';
 import {
   directoryOf,
   type FieldworkContext,
@@ -21,6 +22,7 @@ import {
   scopeOf,
 } from './env.ts';
 import { actorIn, loadMembers } from './people.ts';
+import { readCustomer, readOrder } from './records.ts';
 import { mountRoutes, readPage } from './routes.ts';
 import {
   type DenialEntry,
@@ -37,22 +39,33 @@ const PAGES_SCANNED_MAX = 5;
 export function mountLogs(app: Hono<FieldworkEnv>, services: Services): void {
   mountRoutes(app, [
     { method: 'GET', path: '/api/orders/:order/history', answer: (c) => orderHistory(services, c) },
+    { method: 'GET', path: '/api/customers/:customer/history', answer: (c) => customerHistory(services, c) },
     { method: 'GET', path: '/api/denials', answer: (c) => denials(services, c) },
     { method: 'GET', path: '/api/identity-events', answer: (c) => identityEvents(services, c) },
   ]);
 }
 
 async function orderHistory(services: Services, c: FieldworkContext): Promise<Response> {
-  const principal = await authenticatedPrincipal(services, c);
   const query = readPage(c);
-  const order = c.req.param('order') ?? '';
   // Whoever may read the order may read its story; a refusal is recorded like any other.
-  await services.host
-    .operations(requireNode(c).scope, principal)
-    .invoke({ operation: 'order/get', input: { order } });
+  const { id } = await readOrder(services, c);
+  return storyOf(services, c, { type: 'order', id, ...query });
+}
+
+async function customerHistory(services: Services, c: FieldworkContext): Promise<Response> {
+  const query = readPage(c);
+  const { id } = await readCustomer(services, c);
+  return storyOf(services, c, { type: 'customer', id, ...query });
+}
+
+async function storyOf(
+  services: Services,
+  c: FieldworkContext,
+  { type, id, ...query }: EntityRef & { readonly limit: number; readonly cursor?: string },
+): Promise<Response> {
   const scope = scopeOf(services, c);
   const [page, members] = await Promise.all([
-    scope.history({ entity: { type: 'order', id: order }, ...query }),
+    scope.history({ entity: { type, id }, ...query }),
     loadMembers(services, c),
   ]);
   const items = await Promise.all(

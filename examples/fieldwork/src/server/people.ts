@@ -1,5 +1,6 @@
 /** The names behind principals, as the tenant's identity directory knows them now. */
 import type { Member } from '@freehold/auth';
+import { manifest } from '../manifest.ts';
 import { directoryOf, type FieldworkContext, requireNode, type Services } from './env.ts';
 
 const PAGE = 200;
@@ -25,11 +26,17 @@ export async function loadMembers(
   return members;
 }
 
-/** An actor as a log shows it. Who has left has no name any more. */
+/** An actor as a log shows it. Who has left has no name any more; what acts by itself has that of its service. */
 export function actorIn(
   members: ReadonlyMap<string, Member>,
   principal: string,
 ): { principal: string; name: string | null } {
+  const service = /^service:(.+)$/.exec(principal)?.[1];
+  if (service !== undefined)
+    return {
+      principal,
+      name: Object.entries(manifest.services).find(([key]) => key === service)?.[1].name ?? null,
+    };
   const member = members.get(principal);
   return { principal, name: member?.name ?? member?.email ?? null };
 }

@@ -1,6 +1,7 @@
 /** What the platform asks of this vertical beyond the scopes themselves: owner seats and delivered settings. */
 import { IDENTITY_CHOICE_KEY } from '@freehold/auth';
-import { toTimestamp } from '@freehold/contracts';
+import { type EnvSpec, PlatformError, type ScopeRef, toTimestamp } from '@freehold/contracts';
+import { RETENTION_SETTING, type ScopeHost } from '@freehold/kernel';
 import type { PlatformSurfaceDeps } from '@freehold/vertical-host';
 import { manifest } from '../manifest.ts';
 import type { Bindings, Services } from './env.ts';
@@ -29,8 +30,14 @@ export function platformSurface({
       return { ownerSeat: state };
     },
 
-    onConfigure: ({ request: { tenantId, scopeId, config } }) =>
-      directory(tenantId, { create: true }).putConfig({ scopeId, config }),
+    onConfigure: async ({ request: { tenantId, scopeId, config } }) => {
+      const tenant = directory(tenantId, { create: true });
+      const delivered = { ...(await tenant.getConfig({ scopeId })), ...config };
+      await requireOwner(host, { tenantId, scopeId });
+      // The scope first: it judges what it is told, and what it refuses is not kept.
+      await host.scope(scopeId).projectSettings({ settings: projected(delivered) });
+      return tenant.putConfig({ scopeId, config });
+    },
 
     ownerSeat: ({ request: { tenantId, scopeId } }) => directory(tenantId).ownerSeat({ scopeId }),
 
@@ -40,6 +47,8 @@ export function platformSurface({
     },
 
     onProvision: async ({ request: { tenantId, scopeId } }) => {
+      // A new instance has schedules, and nobody has looked at them yet.
+      deps.onWork?.(scopeId);
       const { defaultIdentity } = deps;
       if (!defaultIdentity) return;
       const tenant = directory(tenantId);
@@ -49,4 +58,23 @@ export function platformSurface({
       await tenant.putConfig({ scopeId, config: { [IDENTITY_CHOICE_KEY]: choice } });
     },
   };
+}
+
+/** @throws PlatformError `not_found`, for another tenant's scope as for one that is not there. */
+async function requireOwner(host: ScopeHost, { tenantId, scopeId }: ScopeRef): Promise<void> {
+  const { tenantId: owner } = await host.scope(scopeId).identify({});
+  if (owner !== tenantId)
+    throw new PlatformError('not_found', 'There is no such scope.', { reason: 'unknown_scope' });
+}
+
+/** What the scope itself is told: settings that are declared and no secret, and how long it keeps what happened. */
+function projected(config: Readonly<Record<string, string | null>>): Record<string, string> {
+  const declared: EnvSpec = manifest.env;
+  return Object.fromEntries(
+    Object.entries(config).flatMap(([key, value]) => {
+      const isTold =
+        key === RETENTION_SETTING || (Object.hasOwn(declared, key) && declared[key]?.secret !== true);
+      return isTold && value !== null ? [[key, value]] : [];
+    }),
+  );
 }

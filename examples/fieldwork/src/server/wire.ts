@@ -1,6 +1,7 @@
 /** The answers of fieldwork's own routes, the ones around the operations: who is there, and who did what. */
 import type { IdentityEventType } from '@freehold/auth';
 import {
+  attachmentRecord,
   denialRecord,
   entityRef,
   eventId,
@@ -9,6 +10,7 @@ import {
   principalId,
   roleKey,
   seatReason,
+  shredReceipt,
   timestamp,
 } from '@freehold/contracts';
 import { z } from 'zod';
@@ -73,10 +75,32 @@ const happening = z.object({
   at: timestamp,
 });
 
-/** `GET /api/orders/:order/history`: what happened, who did it, and what it set off. */
+/**
+ * `GET /api/orders/:order/history` and `GET /api/customers/:customer/history`: what happened, who did it, and what it
+ * set off. What was said about somebody who was erased is `{ $shredded }`.
+ */
 export const historyEntry = happening.extend({ actor: actorRecord, effects: z.array(happening) });
 export type HistoryEntry = z.infer<typeof historyEntry>;
 export const historyResponse = pageOf(historyEntry);
+
+/** One file of an order. */
+export const attachmentEntry = attachmentRecord.omit({ entity: true, digest: true, by: true }).extend({
+  by: actorRecord,
+  /** Whether it can be shown in the page rather than kept as a file. */
+  image: z.boolean(),
+});
+export type AttachmentEntry = z.infer<typeof attachmentEntry>;
+
+/** `GET /api/orders/:order/attachments`: all of them, in the order in which they came. */
+export const attachmentsResponse = z.object({
+  items: z.array(attachmentEntry),
+  /** How large the next one may be. */
+  bytesMax: z.int(),
+});
+export type AttachmentList = z.infer<typeof attachmentsResponse>;
+
+/** `POST /api/customers/:customer/erase`: proof that it was done. */
+export const erasedResponse = shredReceipt;
 
 /** `GET /api/denials`: attempts that were refused, newest first. */
 export const denialEntry = denialRecord.omit({ actor: true }).extend({
@@ -93,6 +117,8 @@ const IDENTITY_EVENT_KINDS_BY_TYPE = {
   seat_claimed: 'team',
   claim_minted: 'team',
   claim_refused: 'team',
+  owner_stranded: 'team',
+  owner_recovery_made: 'team',
   invite_created: 'team',
   invite_accepted: 'team',
   invite_refused: 'team',

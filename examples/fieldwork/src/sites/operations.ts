@@ -1,11 +1,12 @@
-/** What can be done with sites. */
+/** What can be done with sites. Where somebody lives is sealed for that customer wherever events say it. */
 import { pageOf, pageQuery } from '@freehold/contracts';
 import { operation } from '@freehold/kernel';
 import { z } from 'zod';
 import { ADDRESSES } from '../addresses.ts';
 import { definedOf } from '../change.ts';
+import { bindTo } from '../customers/person.ts';
 import { customerId } from '../customers/schema.ts';
-import { loadCustomer } from '../customers/store.ts';
+import { requireCustomer } from '../customers/store.ts';
 import { searchText } from '../text.ts';
 import { SITE_PREFIX, siteFields, siteId, siteOutput } from './schema.ts';
 import { insertSite, listSites, loadSite, saveSite } from './store.ts';
@@ -27,14 +28,17 @@ export const siteOperations = {
     permission: 'site.write',
     http: ADDRESSES['site/create'],
     run: (ctx, input) => {
-      loadCustomer(ctx.sql, input.customer);
+      requireCustomer(ctx.sql, input.customer);
       const id = ctx.newId(SITE_PREFIX);
       insertSite(ctx.sql, { id, ...input }, ctx.now);
       ctx.emit({
         type: 'site.created',
         entity: { type: 'site', id },
-        payload: { customer: input.customer },
+        piiClass: 'direct',
+        subject: input.customer,
+        payload: { customer: input.customer, ...placeOf(input) },
       });
+      bindTo(ctx, input.customer);
       return loadSite(ctx.sql, id);
     },
   }),
@@ -75,13 +79,32 @@ export const siteOperations = {
     http: ADDRESSES['site/update'],
     run: (ctx, { site, ...change }) => {
       const before = loadSite(ctx.sql, site);
+      requireCustomer(ctx.sql, before.customer);
       saveSite(ctx.sql, { ...before, ...definedOf(change) }, ctx.now);
       ctx.emit({
         type: 'site.updated',
         entity: { type: 'site', id: site },
-        payload: { fields: Object.keys(definedOf(change)).sort() },
+        piiClass: 'direct',
+        subject: before.customer,
+        payload: { fields: Object.keys(definedOf(change)).sort(), ...placeOf(change) },
       });
+      bindTo(ctx, before.customer);
       return loadSite(ctx.sql, site);
     },
   }),
 };
+
+/** Where a site is, as far as it was said. How to get in is nobody's to keep in a history. */
+function placeOf(fields: {
+  readonly label?: string | undefined;
+  readonly street?: string | undefined;
+  readonly postcode?: string | null | undefined;
+  readonly city?: string | undefined;
+}) {
+  return definedOf({
+    label: fields.label,
+    street: fields.street,
+    postcode: fields.postcode,
+    city: fields.city,
+  });
+}

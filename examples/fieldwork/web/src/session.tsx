@@ -16,6 +16,9 @@ interface Session {
   readonly nameOf: (principal: string) => string;
 }
 
+/** Who did what nobody did. */
+const APPLICATION = 'Fieldwork';
+
 const SessionContext = createContext<Session | null>(null);
 
 /** Loads who is here. Until that is known, and when it cannot be known, `children` say what to show. */
@@ -58,6 +61,7 @@ export function SessionProvider({
   const nameOf = useCallback(
     (principal: string) => {
       if (principal === me.principal) return 'You';
+      if (principal.startsWith('service:')) return APPLICATION;
       const member = team.data?.find((each) => each.principal === principal);
       if (member) return member.name ?? member.email ?? 'A teammate';
       return team.data ? 'A former teammate' : '…';

@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
 import { z } from 'zod';
 
+/** Of the names of our own packages. */
+const SCOPE = '@freehold/';
+
 const packageJson = z.object({
   name: z.string(),
   devDependencies: z.record(z.string(), z.string()).default({}),
@@ -18,7 +21,7 @@ export interface Checkout {
    * @throws PlatformError when the checkout has none.
    */
   readonly dependency: (name: string) => string;
-  /** The same for a tool, which is only run: the version that the checkout uses. */
+  /** The same for a tool, which is only run: the version that the checkout uses, and our own tools from the checkout. */
   readonly tool: (name: string) => string;
 }
 
@@ -33,13 +36,19 @@ export function readCheckout(path: string): Checkout {
     if (readManifest(found)?.name === name) return `file:${found}`;
     throw unusable(path, `has no ${name}, run npm ci there first`);
   };
+  /** Ours are in `packages`, and the development issuer, which is a program as well, in `apps`. */
+  const own = (name: string): string => {
+    const directory = name.slice(SCOPE.length);
+    const isApp = readManifest(join(root, 'apps', directory)) !== null;
+    return at(`${isApp ? 'apps' : 'packages'}/${directory}`, name);
+  };
+  const dependency = (name: string): string =>
+    name.startsWith(SCOPE) ? own(name) : at(`node_modules/${name}`, name);
   return {
     root,
-    dependency: (name) =>
-      name.startsWith('@freehold/')
-        ? at(`packages/${name.slice('@freehold/'.length)}`, name)
-        : at(`node_modules/${name}`, name),
+    dependency,
     tool: (name) => {
+      if (name.startsWith(SCOPE)) return dependency(name);
       const version = manifest.devDependencies[name];
       if (version === undefined) throw unusable(path, `does not say which version of ${name} it uses`);
       return version;

@@ -29,7 +29,7 @@ test('the template asks for the versions that this checkout has', () => {
     expect([name, asked]).toEqual([name, name.startsWith('@freehold/') ? version : installed(name)]);
   }
   for (const [name, asked] of Object.entries(devDependencies)) {
-    expect([name, asked]).toEqual([name, tools[name]]);
+    expect([name, asked]).toEqual([name, name.startsWith('@freehold/') ? version : tools[name]]);
   }
 });
 
@@ -41,7 +41,7 @@ test('nothing of a project still has the name or the title of the template', () 
 
 test('what git must not keep is ignored', () => {
   expect(textOf(plan('paper', 'Paper'), '.gitignore').split('\n')).toEqual(
-    expect.arrayContaining(['node_modules/', '.data/']),
+    expect.arrayContaining(['node_modules/', '.data/', '.env']),
   );
 });
 
@@ -83,6 +83,8 @@ describe('linked to a checkout', () => {
     expect(dependencies.hono).toBe(`file:${at}/node_modules/hono`);
     const { devDependencies: tools } = readJson(join(root, 'package.json'));
     expect(devDependencies.typescript).toBe(tools.typescript);
+    expect(devDependencies['@freehold/cli']).toBe(`file:${at}/packages/cli`);
+    expect(devDependencies['@freehold/issuer']).toBe(`file:${at}/apps/issuer`);
     const plain = JSON.parse(textOf(plan('paper', 'Paper'), 'package.json'));
     expect(Object.keys(dependencies)).toEqual(Object.keys(plain.dependencies));
   });
@@ -100,7 +102,7 @@ describe('linked to a checkout', () => {
     expect(() => plan('paper', 'Paper', readCheckout(scratch))).toThrow(
       /has no @freehold\/.*, run npm ci there/,
     );
-    for (const name of ['auth', 'contracts', 'engine-node', 'kernel', 'store', 'vertical-host']) {
+    for (const name of ['api-docs', 'auth', 'contracts', 'engine-node', 'kernel', 'store', 'vertical-host']) {
       mkdirSync(join(scratch, 'packages', name), { recursive: true });
       writeFileSync(
         join(scratch, 'packages', name, 'package.json'),

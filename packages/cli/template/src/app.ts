@@ -29,8 +29,8 @@ export interface App {
 
 /** Builds the application. It keeps nothing of its own but what it may forget. */
 export function makeApp(deps: AppDeps): App {
-  const { engine, env, now, random, fetch } = deps;
-  const units = { scope: makeScopeUnit(vertical), identity: identityDirectory };
+  const { engine, env, now, random, fetch, onWork, docs } = deps;
+  const units = { scope: makeScopeUnit(vertical, { onWork }), identity: identityDirectory };
   const host = makeScopeHost({ engine, unit: units.scope });
   const directory = (tenant: TenantId, options?: { readonly create: boolean }): IdentityDirectory =>
     engine.unit(units.identity, tenant, options);
@@ -49,7 +49,7 @@ export function makeApp(deps: AppDeps): App {
   app.onError((error, c) => problemResponse(c, error, problems));
   app.notFound((c) => problemResponse(c, new PlatformError('not_found', 'There is nothing here.'), problems));
   mountProblemDocs(app, problems);
-  app.get('/', (c) => c.text(`${manifest.name}: sign in at /api/auth/login, then look at /api/notes.\n`));
+  app.get('/', (c) => c.text(`${manifest.name}: sign in at /api/auth/login, then look at /api/docs.\n`));
 
   app.all('/api/auth/*', (c) => signIn(services, c));
   // Before any other route below /api, so that a stranger cannot even tell which of them exist.
@@ -61,6 +61,7 @@ export function makeApp(deps: AppDeps): App {
     ...problems,
     openapi: { title: manifest.name, version: manifest.version },
     ownOrigin: (c) => instanceOf(c).origin,
+    ...(docs === undefined ? {} : { docs }),
   });
   mountPlatformSurface(app, platformSurface(deps, services, problems));
   return { manifest, app, units, host };

@@ -1,4 +1,5 @@
 /** What a request brings along, and what the application is built from. */
+import type { ApiDocs } from '@freehold/api-docs';
 import type { AuthRuntime, IdentityDirectory, InstanceAuthCache } from '@freehold/auth';
 import { PlatformError, type PrincipalId, type ScopeId, type TenantId } from '@freehold/contracts';
 import type { ScopeHost } from '@freehold/kernel';
@@ -44,6 +45,10 @@ export interface AppDeps {
   readonly fetch: NonNullable<AuthRuntime['fetch']>;
   /** Receives errors that nobody expected. */
   readonly onIncident: IncidentSink;
+  /** Told of a scope in which something waits to be done: wake a `DeliveryRunner` with it, or no subscription runs. */
+  readonly onWork: (scopeId: string) => void;
+  /** Shows the operations to people, at `/api/docs`. Default: not shown. */
+  readonly docs?: ApiDocs;
 }
 
 /** The parts that the routes share. */

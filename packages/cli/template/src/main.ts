@@ -1,10 +1,13 @@
 /** `npm start`: a development server on this machine, with one instance of the application. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { apiDocs } from '@freehold/api-docs/node';
 import { PlatformError } from '@freehold/contracts';
 import { openNodeEngine } from '@freehold/engine-node';
+import { type DeliveryRunner, makeDeliveryRunner } from '@freehold/kernel';
 import { getRequestListener } from '@hono/node-server';
 import { makeApp } from './app.ts';
 import { type Identity, INSTANCE, provisionInstance } from './development.ts';
@@ -48,6 +51,8 @@ function onIncident(error: unknown, where: { readonly kind: string; readonly met
 }
 
 async function start(): Promise<void> {
+  // What the process was given counts more than what is in the file.
+  if (existsSync('.env')) process.loadEnvFile('.env');
   const { port, dataDirectory, platformSecret, identity } = readSettings(process.env);
   const engine = openNodeEngine({ dataDirectory, onIncident });
   const app = makeApp({
@@ -57,6 +62,15 @@ async function start(): Promise<void> {
     now: Date.now,
     random: (bytes) => randomBytes(bytes),
     fetch: (url, init) => fetch(url, init),
+    onIncident,
+    onWork: (scopeId) => deliveries.wake(scopeId),
+    docs: apiDocs,
+  });
+  // What happens by itself: subscriptions, executors and schedules.
+  const deliveries: DeliveryRunner = makeDeliveryRunner({
+    vertical: app.units.scope.vertical,
+    scope: app.host.scope,
+    now: Date.now,
     onIncident,
   });
 
@@ -72,6 +86,7 @@ async function start(): Promise<void> {
   if (identity) {
     const seat = await provisionInstance(app, { identity, platformSecret });
     node = { tenant: INSTANCE.tenantId, scope: INSTANCE.scopeId, origin };
+    await deliveries.resume([INSTANCE.scopeId]);
     if (seat.reason === 'window_open')
       console.log(`The first person who signs in at ${origin}/api/auth/login becomes the owner.`);
     else if (seat.state === 'pending')
@@ -83,6 +98,7 @@ async function start(): Promise<void> {
   const stop = async (): Promise<void> => {
     server.close();
     server.closeAllConnections();
+    await deliveries.stop();
     await engine.close();
     process.exit(0);
   };

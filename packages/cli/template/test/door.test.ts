@@ -8,6 +8,8 @@ test.each([
   ['POST', '/api/notes'],
   ['DELETE', '/api/notes'],
   ['GET', '/api/openapi.json'],
+  ['GET', '/api/docs'],
+  ['POST', '/api/mcp'],
   ['GET', '/api/nothing/here'],
 ])('%s %s is 401 for a stranger, and says where to sign in', async (method, path) => {
   await using house = await openHouse();

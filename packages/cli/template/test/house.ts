@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PLATFORM_SECRET_HEADER, type PrincipalId, type ScopeId, type TenantId } from '@freehold/contracts';
 import { openNodeEngine } from '@freehold/engine-node';
+import { type DeliveryRunner, makeDeliveryRunner } from '@freehold/kernel';
 import type { z } from 'zod';
 import { makeApp } from '../src/app.ts';
 import type { manifest } from '../src/manifest.ts';
@@ -16,20 +17,28 @@ export const SCOPE = 'scp_01j00000000000000000000001' as ScopeId;
 export const ORIGIN = 'https://acme.example';
 const SECRET = 'the platform secret of these tests';
 
-export async function openHouse() {
+/** @param env the settings that the instance is bound to. */
+export async function openHouse(env: Readonly<Record<string, string>> = {}) {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'acme-notes-'));
   const clock = { nowMs: Date.parse('2026-03-03T07:00:00.000Z') };
   const incidents: unknown[] = [];
   const onIncident = (error: unknown) => void incidents.push(error);
   const now = () => clock.nowMs;
   const engine = openNodeEngine({ dataDirectory, now, onIncident });
-  const { app, host } = makeApp({
+  const { app, host, units } = makeApp({
     engine,
     platformSecret: SECRET,
-    env: {},
+    env,
     now,
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
     fetch: async () => new Response(null, { status: 503 }),
+    onIncident,
+    onWork: (scopeId) => deliveries.wake(scopeId),
+  });
+  const deliveries: DeliveryRunner = makeDeliveryRunner({
+    vertical: units.scope.vertical,
+    scope: host.scope,
+    now,
     onIncident,
   });
   const node = { tenant: TENANT, scope: SCOPE, origin: ORIGIN };
@@ -69,9 +78,10 @@ export async function openHouse() {
   /** Somebody new who holds a role. */
   const hire = async (role: keyof typeof manifest.roles) => {
     people += 1;
-    const principal = `prn_01j0000000000000000000000${people}` as PrincipalId;
+    const principal = `prn_${String(people).padStart(26, '0')}` as PrincipalId;
     await host.scope(SCOPE).assignRole({ principal, role, by: 'platform' });
     return {
+      principal,
       run: async <N extends keyof Operations>(
         operation: N,
         input: z.input<Operations[N]['input']>,
@@ -86,7 +96,10 @@ export async function openHouse() {
     host,
     incidents,
     hire,
+    /** Resolves when everything that was set off by what happened so far has happened too. */
+    settle: () => deliveries.idle(),
     [Symbol.asyncDispose]: async () => {
+      await deliveries.stop();
       await engine.close();
       rmSync(dataDirectory, { recursive: true });
     },

@@ -76,6 +76,11 @@ const TELLERS: Readonly<Record<IdentityEventEntry['type'], (facts: Facts) => Tol
   }),
   claim_minted: () => ({ who: PLATFORM, text: 'made a link to claim the seat of the owner.' }),
   claim_refused: own(({ word }) => `tried to become the owner${REFUSALS[word('reason')] ?? ''}.`),
+  owner_stranded: own(({ was }) => `${was} left outside by new sign-in settings.`),
+  owner_recovery_made: ({ actor, word }) => ({
+    who: actor,
+    text: `made a link by which somebody takes over${asRole(word('role'))}.`,
+  }),
 
   invite_created: ({ actor, name, word }) => ({
     who: actor,

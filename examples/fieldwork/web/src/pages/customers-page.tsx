@@ -16,12 +16,14 @@ import { Icon } from '../components/icon.tsx';
 import { Link } from '../components/link.tsx';
 import { Pages } from '../components/pages.tsx';
 import { CustomerForm, SiteForm } from '../dialogs/customer-forms.tsx';
+import { EraseCustomer } from '../dialogs/erase-customer.tsx';
 import { NewOrder } from '../dialogs/new-order.tsx';
-import { formatSpan } from '../lib/format.ts';
+import { formatMoment, formatSpan } from '../lib/format.ts';
 import { goTo, useAddress, withQuery } from '../lib/router.ts';
 import { useLoad } from '../lib/use-load.ts';
 import { useShortcut } from '../lib/use-shortcut.ts';
 import { useSession } from '../session.tsx';
+import { CustomerHistory } from './customer-history.tsx';
 
 const PAGE_SIZE = 50;
 
@@ -130,6 +132,7 @@ export function CustomerPage({ id }: { id: string }) {
   );
   const [editing, setEditing] = useState(false);
   const [ordering, setOrdering] = useState(false);
+  const [erasing, setErasing] = useState(false);
   const [site, setSite] = useState<Answer<Site> | 'new' | null>(null);
   const customer = loaded.data?.value;
   const name = customer?.name;
@@ -154,63 +157,76 @@ export function CustomerPage({ id }: { id: string }) {
       </div>
     );
   }
+  const isErased = customer.erasedAt !== null;
   return (
     <div className="page">
       {back}
-      <PageHead title={customer.name}>
-        {can('order.create') && (
+      <PageHead
+        title={customer.name}
+        {...(customer.erasedAt !== null && {
+          lead: `${formatMoment(customer.erasedAt)}: what was known about this customer was erased.`,
+        })}
+      >
+        {can('order.create') && !isErased && (
           <Button icon="plus" onClick={() => setOrdering(true)}>
             Open an order
           </Button>
         )}
-        {can('customer.write') && (
+        {can('customer.write') && !isErased && (
           <Button icon="pencil" onClick={() => setEditing(true)}>
             Edit
+          </Button>
+        )}
+        {can('customer.erase') && !isErased && (
+          <Button look="quiet" icon="cross" onClick={() => setErasing(true)}>
+            Erase
           </Button>
         )}
       </PageHead>
       <div className="order-columns">
         <div className="order-main">
-          <Card
-            title="Sites"
-            action={
-              can('site.write') && (
-                <Button icon="plus" onClick={() => setSite('new')}>
-                  Add a site
-                </Button>
-              )
-            }
-          >
-            {sites.error && <LoadError error={sites.error} retry={sites.reload} />}
-            {sites.data?.length === 0 && (
-              <p className="quiet">No site is known. Add where the work is done.</p>
-            )}
-            <ul className="sites">
-              {sites.data?.map((each) => (
-                <li key={each.id}>
-                  <Icon name="pin" />
-                  <div>
-                    <strong>{each.label}</strong>
-                    <address>
-                      {each.street}, {each.postcode} {each.city}
-                    </address>
-                    {each.access && <p className="access">{each.access}</p>}
-                  </div>
-                  {can('site.write') && (
-                    <button
-                      type="button"
-                      className="icon-button"
-                      aria-label={`Edit ${each.label}`}
-                      // The newest version, so that its tag comes along.
-                      onClick={() => void call('site/get', { site: each.id }).then(setSite, sites.reload)}
-                    >
-                      <Icon name="pencil" />
-                    </button>
-                  )}
-                </li>
-              ))}
-            </ul>
-          </Card>
+          {!isErased && (
+            <Card
+              title="Sites"
+              action={
+                can('site.write') && (
+                  <Button icon="plus" onClick={() => setSite('new')}>
+                    Add a site
+                  </Button>
+                )
+              }
+            >
+              {sites.error && <LoadError error={sites.error} retry={sites.reload} />}
+              {sites.data?.length === 0 && (
+                <p className="quiet">No site is known. Add where the work is done.</p>
+              )}
+              <ul className="sites">
+                {sites.data?.map((each) => (
+                  <li key={each.id}>
+                    <Icon name="pin" />
+                    <div>
+                      <strong>{each.label}</strong>
+                      <address>
+                        {each.street}, {each.postcode} {each.city}
+                      </address>
+                      {each.access && <p className="access">{each.access}</p>}
+                    </div>
+                    {can('site.write') && (
+                      <button
+                        type="button"
+                        className="icon-button"
+                        aria-label={`Edit ${each.label}`}
+                        // The newest version, so that its tag comes along.
+                        onClick={() => void call('site/get', { site: each.id }).then(setSite, sites.reload)}
+                      >
+                        <Icon name="pencil" />
+                      </button>
+                    )}
+                  </li>
+                ))}
+              </ul>
+            </Card>
+          )}
           <Card title="Orders">
             {orders.error && <LoadError error={orders.error} retry={orders.reload} />}
             {orders.data?.items.length === 0 && <p className="quiet">No orders yet.</p>}
@@ -244,25 +260,28 @@ export function CustomerPage({ id }: { id: string }) {
               </Pages>
             )}
           </Card>
+          <CustomerHistory customer={id} version={loaded.data?.version ?? null} />
         </div>
-        <aside className="order-side" aria-label="Contact">
-          <Card title="Contact">
-            {customer.phone && (
-              <a className="contact" href={`tel:${customer.phone.replaceAll(/[^\d+]/g, '')}`}>
-                <Icon name="phone" /> {customer.phone}
-              </a>
-            )}
-            {customer.email && (
-              <a className="contact" href={`mailto:${customer.email}`}>
-                <Icon name="mail" /> {customer.email}
-              </a>
-            )}
-            {!customer.phone && !customer.email && (
-              <p className="quiet">No phone number and no e-mail address.</p>
-            )}
-            {customer.remarks && <p className="prose access">{customer.remarks}</p>}
-          </Card>
-        </aside>
+        {!isErased && (
+          <aside className="order-side" aria-label="Contact">
+            <Card title="Contact">
+              {customer.phone && (
+                <a className="contact" href={`tel:${customer.phone.replaceAll(/[^\d+]/g, '')}`}>
+                  <Icon name="phone" /> {customer.phone}
+                </a>
+              )}
+              {customer.email && (
+                <a className="contact" href={`mailto:${customer.email}`}>
+                  <Icon name="mail" /> {customer.email}
+                </a>
+              )}
+              {!customer.phone && !customer.email && (
+                <p className="quiet">No phone number and no e-mail address.</p>
+              )}
+              {customer.remarks && <p className="prose access">{customer.remarks}</p>}
+            </Card>
+          </aside>
+        )}
       </div>
       {editing && (
         <CustomerForm
@@ -273,6 +292,17 @@ export function CustomerPage({ id }: { id: string }) {
           onDone={(answer) => {
             setEditing(false);
             loaded.put(answer);
+          }}
+        />
+      )}
+      {erasing && (
+        <EraseCustomer
+          customer={customer}
+          onClose={() => setErasing(false)}
+          onDone={() => {
+            setErasing(false);
+            loaded.reload();
+            orders.reload();
           }}
         />
       )}

@@ -1,86 +1,18 @@
-/** The story of an order: who did what and when, and what that set off. */
-import { useEffect, useState } from 'react';
-import type { HistoryEntry } from '../../../src/server/wire.ts';
-import { get } from '../api.ts';
-import { Card, LoadError, Skeleton } from '../components/basics.tsx';
-import { Icon, type IconName } from '../components/icon.tsx';
-import { Pages } from '../components/pages.tsx';
-import { formatDuration, formatMoment, formatMoney, formatSpan } from '../lib/format.ts';
-import { useLoad } from '../lib/use-load.ts';
+/** The story of an order, in words. */
+import { type Effect, facts, inWords, Story, type Told } from '../components/story.tsx';
+import { formatDuration, formatMoney, formatSpan } from '../lib/format.ts';
 import { useSession } from '../session.tsx';
 
-interface HistoryPage {
-  readonly items: readonly HistoryEntry[];
-  readonly nextCursor: string | null;
-}
-
 export function OrderHistory({ order, version }: { order: string; version: string | null }) {
-  const path = `/api/orders/${order}/history?limit=50`;
-  const history = useLoad<HistoryPage>(`history ${order}`, (signal) => get(path, { signal }));
-  const { reload } = history;
-  const [shown, setShown] = useState(version);
-  useEffect(() => {
-    if (version === shown) return;
-    setShown(version);
-    reload();
-  }, [version, shown, reload]);
-
+  const { nameOf } = useSession();
   return (
-    <Card title="History">
-      {history.error ? (
-        <LoadError error={history.error} retry={reload} />
-      ) : history.data ? (
-        <Pages
-          key={version}
-          first={history.data}
-          more={(cursor) => get<HistoryPage>(`${path}&cursor=${encodeURIComponent(cursor)}`)}
-        >
-          {(entries) => (
-            <ol className="timeline">
-              {entries.map((entry) => (
-                <Entry key={entry.id} entry={entry} />
-              ))}
-            </ol>
-          )}
-        </Pages>
-      ) : (
-        <Skeleton label="Loading the history" />
-      )}
-    </Card>
+    <Story
+      path={`/api/orders/${order}/history`}
+      version={version}
+      tell={(entry) => tell(entry, nameOf)}
+      tellEffect={tellEffect}
+    />
   );
-}
-
-function Entry({ entry }: { entry: HistoryEntry }) {
-  const { me, nameOf } = useSession();
-  const who = entry.actor.principal === me.principal ? 'You' : (entry.actor.name ?? 'A former teammate');
-  const { icon, text } = tell(entry, nameOf);
-  return (
-    <li>
-      <span className={`timeline-icon event-${entry.type.replace('.', '-')}`}>
-        <Icon name={icon} />
-      </span>
-      <div>
-        <p>
-          <strong>{who}</strong> {text}
-        </p>
-        <time dateTime={entry.at}>{formatMoment(entry.at)}</time>
-        {entry.effects.length > 0 && (
-          <ul className="effects" aria-label="What it set off">
-            {entry.effects.map((effect) => (
-              <li key={effect.id}>
-                <Icon name="arrow" /> {tellEffect(effect)}
-              </li>
-            ))}
-          </ul>
-        )}
-      </div>
-    </li>
-  );
-}
-
-/** The facts of an event, as far as it has them. */
-function facts(payload: unknown): Readonly<Record<string, unknown>> {
-  return typeof payload === 'object' && payload !== null ? (payload as Record<string, unknown>) : {};
 }
 
 const FIELD_NAMES: Readonly<Record<string, string>> = {
@@ -97,7 +29,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** An event in words, after the name of who did it. */
-function tell(entry: HistoryEntry, nameOf: (principal: string) => string): { icon: IconName; text: string } {
+function tell(entry: Effect, nameOf: (principal: string) => string): Told {
   const { from, to, assignee, fields, minutes, reason } = facts(entry.payload);
   const whom = typeof assignee === 'string' ? lowerYou(nameOf(assignee)) : 'somebody';
   switch (entry.type) {
@@ -107,10 +39,7 @@ function tell(entry: HistoryEntry, nameOf: (principal: string) => string): { ico
       const names = Array.isArray(fields)
         ? fields.map((field) => FIELD_NAMES[String(field)] ?? String(field))
         : [];
-      return {
-        icon: 'pencil',
-        text: `changed ${names.join(', ').replace(/, ([^,]*)$/, ' and $1') || 'something'}.`,
-      };
+      return { icon: 'pencil', text: `changed ${inWords(names) || 'something'}.` };
     }
     case 'order.scheduled':
       return { icon: 'calendar', text: `scheduled it for ${span(from, to)}.` };
@@ -135,19 +64,25 @@ function tell(entry: HistoryEntry, nameOf: (principal: string) => string): { ico
       return { icon: 'receipt', text: 'invoiced it.' };
     case 'order.noted':
       return { icon: 'note', text: 'wrote a note.' };
+    case 'attachment.added':
+      return { icon: 'clip', text: 'attached a file.' };
+    case 'attachment.removed':
+      return { icon: 'cross', text: 'removed a file.' };
     default:
       return { icon: 'flag', text: `did something (${entry.type}).` };
   }
 }
 
-function tellEffect({ type, payload }: HistoryEntry['effects'][number]): string {
-  const { totalCents, currency, number } = facts(payload);
+function tellEffect({ type, payload }: Effect): string {
+  const { totalCents, currency, number, kind } = facts(payload);
   const amount =
     typeof totalCents === 'number' && typeof currency === 'string'
       ? ` over ${formatMoney(totalCents, currency)}`
       : '';
   if (type === 'invoice.drafted') return `An invoice${amount} was drafted.`;
   if (type === 'invoice.issued') return `Invoice no. ${String(number)}${amount} was issued.`;
+  if (type === 'reminder.raised' && kind === 'to_invoice') return 'A reminder to invoice it was raised.';
+  if (type === 'reminder.settled') return 'Its reminder was settled.';
   return `Something happened (${type}).`;
 }
 

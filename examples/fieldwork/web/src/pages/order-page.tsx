@@ -27,6 +27,7 @@ import { formatDuration, formatMoment, formatMoney, formatSpan } from '../lib/fo
 import { useAction } from '../lib/use-action.ts';
 import { useLoad } from '../lib/use-load.ts';
 import { useSession } from '../session.tsx';
+import { OrderFiles } from './order-files.tsx';
 import { OrderHistory } from './order-history.tsx';
 
 type OpenDialog = 'schedule' | 'assign' | 'complete' | 'cancel' | 'update';
@@ -152,6 +153,7 @@ export function OrderPage({ id }: { id: string }) {
             )}
           </Card>
           <Notes order={order} version={version} mayWrite={may('note')} onWritten={loaded.reload} />
+          <OrderFiles order={order} version={version} mayAdd={may('note')} onChanged={loaded.reload} />
           <OrderHistory order={order.id} version={version} />
         </div>
         <aside className="order-side" aria-label="Facts">

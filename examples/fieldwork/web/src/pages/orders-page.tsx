@@ -20,6 +20,7 @@ import { BOARD_STATES, ORDER_STATES, type OrderState, STATE_NAMES } from '../lib
 import { useLoad } from '../lib/use-load.ts';
 import { useShortcut } from '../lib/use-shortcut.ts';
 import { useSession } from '../session.tsx';
+import { Reminders } from './reminders.tsx';
 
 const COLUMN_SIZE = 20;
 const PAGE_SIZE = 50;
@@ -57,6 +58,7 @@ export function OrdersPage() {
       <Filters narrowing={narrowing} />
       <StateTabs state={state} counts={isNarrowed ? undefined : counts} />
       {summary.error && <LoadError error={summary.error} retry={summary.reload} />}
+      {!state && !isNarrowed && can('reminder.read') && <Reminders />}
       {!state && !isNarrowed && summary.data && summary.data.today.length > 0 && (
         <Today orders={summary.data.today} />
       )}

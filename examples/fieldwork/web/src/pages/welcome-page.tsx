@@ -49,14 +49,8 @@ export function WelcomePage({ me, link, onEntered }: WelcomeProps) {
           <>
             <h1>Good to see you</h1>
             <SignInFailure />
-            {me.signIn?.mode === 'tokens' ? (
-              <p>Programs come here with access tokens. There is nowhere to sign in with a browser.</p>
-            ) : (
-              <>
-                <p>Sign in to see your work orders.</p>
-                <SignIn />
-              </>
-            )}
+            {!isForPrograms(me) && <p>Sign in to see your work orders.</p>}
+            <SignIn me={me} />
           </>
         )}
       </div>
@@ -65,7 +59,14 @@ export function WelcomePage({ me, link, onEntered }: WelcomeProps) {
   );
 }
 
-function SignIn({ words = 'Sign in' }: { words?: string }) {
+/** Whether nobody comes here with a browser: then no link may say so. */
+function isForPrograms(me: Me): boolean {
+  return me.signIn?.mode === 'tokens';
+}
+
+function SignIn({ me, words = 'Sign in' }: { me: Me; words?: string }) {
+  if (isForPrograms(me))
+    return <p>Programs come here with access tokens. There is nowhere to sign in with a browser.</p>;
   // A failure that was told once is not told again after the next attempt.
   const here = withQuery({ error: '' });
   return (
@@ -75,6 +76,16 @@ function SignIn({ words = 'Sign in' }: { words?: string }) {
     >
       <span>{words}</span>
     </a>
+  );
+}
+
+/** What the holder of a link does where there is nowhere to sign in. */
+function ByProgram({ does, path }: { does: string; path: string }) {
+  return (
+    <p>
+      To {does}, have a program send the token of this link to <code>POST {path}</code>, with an access token
+      of yours.
+    </p>
   );
 }
 
@@ -166,7 +177,7 @@ function InviteDoor({ me, link, onEntered }: WelcomeProps & { link: DoorLink }) 
       <>
         <h1>This link does not work</h1>
         <ErrorNote error={preview.error} />
-        {me.status === 'signed_out' ? <SignIn /> : <Ignore>Continue without it</Ignore>}
+        {me.status === 'signed_out' ? <SignIn me={me} /> : <Ignore>Continue without it</Ignore>}
       </>
     );
   }
@@ -177,7 +188,7 @@ function InviteDoor({ me, link, onEntered }: WelcomeProps & { link: DoorLink }) 
       <>
         <h1>This invite is closed</h1>
         <p>{SPENT[invite.state]}</p>
-        {me.status === 'signed_out' ? <SignIn /> : <Ignore>Continue without it</Ignore>}
+        {me.status === 'signed_out' ? <SignIn me={me} /> : <Ignore>Continue without it</Ignore>}
       </>
     );
   }
@@ -194,7 +205,8 @@ function InviteDoor({ me, link, onEntered }: WelcomeProps & { link: DoorLink }) 
         </p>
       )}
       <p className="quiet">It is good until {formatMoment(invite.expiresAt)}.</p>
-      {me.status === 'signed_out' && <SignIn words="Sign in to accept" />}
+      {me.status === 'signed_out' && <SignIn me={me} words="Sign in to accept" />}
+      {isForPrograms(me) && <ByProgram does="accept the invite" path="/api/accept-invite" />}
       {me.status === 'member' && (
         <>
           <SignedInAs me={me} />
@@ -241,7 +253,8 @@ function ClaimDoor({ me, link, onEntered }: WelcomeProps & { link: DoorLink }) {
     <>
       <h1>Claim {me.business}</h1>
       <p>With this link you become its owner: you can invite your team and decide who may do what.</p>
-      {me.status === 'signed_out' && <SignIn words="Sign in to claim" />}
+      {me.status === 'signed_out' && <SignIn me={me} words="Sign in to claim" />}
+      {isForPrograms(me) && <ByProgram does="become the owner" path="/api/claim" />}
       {me.status === 'member' && (
         <>
           <SignedInAs me={me} />

@@ -1,0 +1,32 @@
+import { PlatformError } from '@freehold/contracts';
+import { expect, test } from 'vitest';
+import { checkArchive } from './archive-check.ts';
+
+type State = 'current' | 'failing' | 'refused' | 'shipping';
+
+const engine = (state: State, flush: () => Promise<void>, lastError: string | null = null) => ({
+  flushArchive: flush,
+  archiveStatus: () => ({ state, units: 0, lagMs: 0, shippedAtMs: null, failures: 0, lastError }),
+});
+const never = () => new Promise<void>(() => undefined);
+
+test('an archive that answers has nothing to be said of it', async () => {
+  expect(await checkArchive(engine('current', async () => undefined))).toBeNull();
+});
+
+test('one that takes its time keeps nobody waiting', async () => {
+  expect(await checkArchive(engine('shipping', never), 1)).toBeNull();
+});
+
+test('one that fails is told, with what it said', async () => {
+  const failing = engine('failing', () => Promise.reject(new Error('x')), 'The store cannot be reached.');
+  expect(await checkArchive(failing)).toBe('nothing is archived at the moment: The store cannot be reached.');
+});
+
+test("somebody else's ends the start, in the archive's own words", async () => {
+  const refused = new PlatformError('conflict', 'It belongs to another.', { reason: 'archive_not_ours' });
+  await expect(checkArchive(engine('refused', () => Promise.reject(refused)))).rejects.toBe(refused);
+  await expect(checkArchive(engine('refused', never), 1)).rejects.toMatchObject({
+    reason: 'archive_not_ours',
+  });
+});

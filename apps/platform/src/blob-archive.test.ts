@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Archive, makeDirectoryArchive, makeNodeBlobStore } from '@freehold/engine-node';
+import type { BlobStore } from '@freehold/store';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { makeBlobArchive, restoreBlobs } from './blob-archive.ts';
+
+let home: string;
+let isOurs: boolean;
+let incidents: unknown[];
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'freehold-blobs-'));
+  isOurs = true;
+  incidents = [];
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+const storeIn = (name: string) => (scopeId: string) =>
+  makeNodeBlobStore({ dataDirectory: join(home, name), scopeId, now: () => 0 });
+
+/** An archive that a test can break. */
+function open() {
+  const directory = makeDirectoryArchive(join(home, 'archive'));
+  const state = { fails: false };
+  const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (state.fails) throw new Error('the store is away');
+    return work();
+  };
+  const archive: Archive = {
+    ...directory,
+    put: (key, bytes) => guarded(() => directory.put(key, bytes)),
+    delete: (key) => guarded(() => directory.delete(key)),
+  };
+  const blobArchive = makeBlobArchive({
+    archive,
+    storeOf: storeIn('data'),
+    isOurs: () => isOurs,
+    onIncident: (error) => incidents.push(error),
+  });
+  return { archive, state, blobArchive };
+}
+
+const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');
+const put = (store: BlobStore, text: string) => store.put(new Blob([text]).stream(), { bytesMax: 100 });
+async function keysOf(archive: Archive): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const key of archive.list('')) keys.push(key);
+  return keys.sort();
+}
+async function* ids(...scopes: string[]): AsyncIterable<string> {
+  yield* scopes;
+}
+
+test('bytes are in the archive a moment after they came in, and come back from it', async () => {
+  const { archive, blobArchive } = open();
+  await put(blobArchive.blobs('scp_a'), 'a photo');
+  await put(blobArchive.blobs('scp_b'), 'a plan');
+  await blobArchive.flush();
+  expect(await keysOf(archive)).toEqual([
+    `blobs/scp_a/${digestOf('a photo')}`,
+    `blobs/scp_b/${digestOf('a plan')}`,
+  ]);
+  expect(await restoreBlobs(archive, storeIn('new'))).toEqual({ restored: 2, damaged: 0 });
+  const body = await storeIn('new')('scp_a').open(digestOf('a photo'));
+  expect(await new Response(body).text()).toBe('a photo');
+});
+
+test('what is damaged in the archive is left out, and counted', async () => {
+  const { archive } = open();
+  await archive.put(`blobs/scp_a/${digestOf('a photo')}`, new TextEncoder().encode('another photo'));
+  await archive.put('blobs/scp_a/odd', new Uint8Array(1));
+  expect(await restoreBlobs(archive, storeIn('new'))).toEqual({ restored: 0, damaged: 1 });
+  expect(await storeIn('new')('scp_a').open(digestOf('a photo'))).toBeNull();
+});
+
+test('an upload does not wait for the archive, and what did not arrive is sent later', async () => {
+  const { archive, state, blobArchive } = open();
+  state.fails = true;
+  await put(blobArchive.blobs('scp_a'), 'a photo');
+  await blobArchive.flush();
+  expect([await keysOf(archive), incidents.length]).toEqual([[], 1]);
+  state.fails = false;
+  await blobArchive.reconcile(ids('scp_a'));
+  expect(await keysOf(archive)).toEqual([`blobs/scp_a/${digestOf('a photo')}`]);
+});
+
+test('what is deleted is gone from the archive first: nothing is forgotten there', async () => {
+  const { archive, state, blobArchive } = open();
+  const store = blobArchive.blobs('scp_a');
+  const { digest } = await put(store, 'a photo');
+  await blobArchive.flush();
+  state.fails = true;
+  await expect(store.delete(digest)).rejects.toThrow('the store is away');
+  expect(await store.open(digest)).not.toBeNull();
+  state.fails = false;
+  await store.delete(digest);
+  expect([await keysOf(archive), await store.open(digest)]).toEqual([[], null]);
+});
+
+test('a scope that is cleared leaves nothing, at the latest when everything is compared', async () => {
+  const { archive, state, blobArchive } = open();
+  await put(blobArchive.blobs('scp_a'), 'a photo');
+  await put(blobArchive.blobs('scp_b'), 'a plan');
+  await blobArchive.flush();
+  state.fails = true;
+  await blobArchive.blobs('scp_a').clear();
+  state.fails = false;
+  expect(await keysOf(archive)).toHaveLength(2);
+  await blobArchive.reconcile(ids('scp_b'));
+  expect(await keysOf(archive)).toEqual([`blobs/scp_b/${digestOf('a plan')}`]);
+});
+
+test('bytes that are missing here are not taken for deleted ones', async () => {
+  const { archive, blobArchive } = open();
+  await put(blobArchive.blobs('scp_a'), 'a photo');
+  await blobArchive.flush();
+  rmSync(join(home, 'data'), { recursive: true });
+  await blobArchive.reconcile(ids('scp_a'));
+  expect(await keysOf(archive)).toHaveLength(1);
+});
+
+test("somebody else's archive is neither written to nor deleted from", async () => {
+  const { archive, blobArchive } = open();
+  await archive.put(`blobs/scp_x/${digestOf('theirs')}`, new TextEncoder().encode('theirs'));
+  isOurs = false;
+  const store = blobArchive.blobs('scp_a');
+  const { digest } = await put(store, 'a photo');
+  await blobArchive.flush();
+  await store.delete(digest);
+  await store.clear();
+  await blobArchive.reconcile(ids('scp_a'));
+  expect(await keysOf(archive)).toEqual([`blobs/scp_x/${digestOf('theirs')}`]);
+});

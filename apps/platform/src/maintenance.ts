@@ -1,0 +1,76 @@
+/**
+ * What is done about once a day so that nothing is kept for longer than was said: history beyond its window, keys that
+ * are still wrapped by a former sealing key, and what the archive has of attachments. What a scope keeps in itself, and its attachments, it tidies up itself.
+ */
+import { PlatformError } from '@freehold/contracts';
+import { DIRECTORY_KEY, directoryUnit } from '@freehold/directory';
+import type { NodeEngine } from '@freehold/engine-node';
+import type { VaultUnit } from '@freehold/kernel';
+import type { IncidentSink } from '@freehold/store';
+import type { BlobArchive } from './blob-archive.ts';
+import type { Fleet } from './fleet.ts';
+import { PLATFORM_KEY, platformUnit } from './platform-unit.ts';
+import type { CoLocatedVertical } from './verticals.ts';
+
+export interface MaintenanceOptions {
+  readonly engine: Pick<NodeEngine, 'unit' | 'sweepHistory'>;
+  readonly vaultUnit: VaultUnit;
+  /** Null without an archive. */
+  readonly blobArchive: Pick<BlobArchive, 'reconcile'> | null;
+  /** By slug. */
+  readonly verticals: ReadonlyMap<string, Pick<CoLocatedVertical, 'units'>>;
+  readonly fleet: Fleet;
+  readonly onIncident: IncidentSink;
+}
+
+/** How many keys or secrets of a tenant are sealed anew in one transaction. */
+const RESEAL_BATCH = 200;
+
+/** Goes through everything once, one unit after the other. A failure is an incident, and costs nobody else theirs. */
+export async function tidyUp(options: MaintenanceOptions, signal: AbortSignal): Promise<void> {
+  const { engine, vaultUnit, blobArchive, verticals, fleet, onIncident } = options;
+  const attempt = async (key: string, method: string, work: () => Promise<unknown>): Promise<void> => {
+    if (signal.aborted) return;
+    try {
+      await work();
+    } catch (error) {
+      // Not everybody has everything: a tenant of whom nobody was ever asked has no directory, for example.
+      const isAbsent = error instanceof PlatformError && error.code === 'not_found';
+      if (!isAbsent && !signal.aborted) onIncident(error, { kind: 'platform', key, method });
+    }
+  };
+
+  await attempt(DIRECTORY_KEY, 'sweepHistory', () => engine.sweepHistory(directoryUnit, DIRECTORY_KEY));
+  await attempt(PLATFORM_KEY, 'sweepHistory', () => engine.sweepHistory(platformUnit, PLATFORM_KEY));
+  const identities = new Set([...verticals.values()].map(({ units }) => units.identity));
+  for await (const tenant of fleet.tenants()) {
+    for (const identity of identities) {
+      await attempt(tenant, 'sweepHistory', () => engine.sweepHistory(identity, tenant));
+      await attempt(tenant, 'resealSecrets', () =>
+        untilNoneIsLeft(() => engine.unit(identity, tenant).resealSecrets({ limit: RESEAL_BATCH }), signal),
+      );
+    }
+    await attempt(tenant, 'reseal', () =>
+      untilNoneIsLeft(() => engine.unit(vaultUnit, tenant).reseal({ limit: RESEAL_BATCH }), signal),
+    );
+  }
+  for await (const { scope, vertical } of fleet.scopes()) {
+    const known = verticals.get(vertical);
+    if (!known) continue;
+    await attempt(scope, 'sweepHistory', () => engine.sweepHistory(known.units.scope, scope));
+  }
+  await attempt('attachments', 'archive', async () => blobArchive?.reconcile(idsOf(fleet)));
+}
+
+/** Repeats a batch. What does not open is left as it is: when a batch got nowhere, there is nothing but that. */
+async function untilNoneIsLeft(batch: () => Promise<{ left: number }>, signal: AbortSignal): Promise<void> {
+  for (let before = Number.POSITIVE_INFINITY; !signal.aborted; ) {
+    const { left } = await batch();
+    if (left === 0 || left >= before) return;
+    before = left;
+  }
+}
+
+async function* idsOf(fleet: Fleet): AsyncIterable<string> {
+  for await (const { scope } of fleet.scopes()) yield scope;
+}

@@ -1,0 +1,105 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
+import { restore } from './restore.ts';
+import { sealKeyFile } from './seal-keys.ts';
+import { parseSettings, type Settings } from './settings.ts';
+import { openStorage, type Storage } from './storage.ts';
+
+const SCOPE = { tenantId: 'tnt_01j00000000000000000000001', scopeId: 'scp_01j00000000000000000000001' };
+
+const EMPTY = mkdtempSync(join(tmpdir(), 'freehold-empty-'));
+afterAll(() => rmSync(EMPTY, { recursive: true }));
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'freehold-restore-'));
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+const settingsFor = (name: string, more: Record<string, string> = {}): Settings =>
+  parseSettings({
+    FREEHOLD_DATA: join(home, name),
+    FREEHOLD_ARCHIVE_DIRECTORY: join(home, 'archive'),
+    ...more,
+  });
+
+async function withStorage<T>(settings: Settings, work: (storage: Storage) => Promise<T>): Promise<T> {
+  const storage = await openStorage(settings, { now: Date.now, onIncident: () => undefined });
+  try {
+    const done = await work(storage);
+    await storage.engine.flushArchive();
+    return done;
+  } finally {
+    await storage.close();
+  }
+}
+
+const keyOf = async ({ vault }: Storage) => (await vault.keys(SCOPE as never, ['cus_a'])).cus_a;
+const sentence = (work: Promise<unknown>) =>
+  work.then(
+    () => 'restored',
+    (error: Error) => error.message,
+  );
+
+test('a lost data directory comes back with the keys of persons, once the sealing key is brought along', async () => {
+  const before = await withStorage(settingsFor('data'), keyOf);
+  const archived = readFileSync(join(home, 'archive', 'owner'), 'utf8');
+  expect(archived).not.toBe('');
+  const lines = await restore([], settingsFor('new'));
+  expect(lines[0]).toMatch(/^Restored \d+ databases and 0 attachments from .+archive into .+new\.$/);
+  expect(lines[1]).toMatch(/^Before the start, put the sealing key into .+seal-key, or set SEAL_KEY/);
+
+  const open = (more?: Record<string, string>) =>
+    sentence(withStorage(settingsFor('new', more), async () => undefined));
+  expect(await open()).toMatch(/^The sealing key is missing/);
+  expect(await open({ SEAL_KEY: 'x'.repeat(32) })).toMatch(/^The sealing key is another/);
+  const key = readFileSync(sealKeyFile(join(home, 'data')));
+  writeFileSync(sealKeyFile(join(home, 'new')), key);
+  expect(await withStorage(settingsFor('new'), keyOf)).toEqual(before);
+});
+
+test('the sealing key can be brought along in the same step, and another source be named', async () => {
+  const before = await withStorage(settingsFor('data'), keyOf);
+  const lines = await restore(
+    ['--from', join(home, 'archive'), '--seal-key', sealKeyFile(join(home, 'data'))],
+    parseSettings({ FREEHOLD_DATA: join(home, 'new') }),
+  );
+  expect(lines).toHaveLength(1);
+  expect(await withStorage(settingsFor('new'), keyOf)).toEqual(before);
+});
+
+test('no secret and no key is in an archive', async () => {
+  await withStorage(settingsFor('data'), keyOf);
+  await restore([], settingsFor('new'));
+  const [old, fresh] = ['data', 'new'].map((name) => readFileSync(join(home, name, 'secrets.json'), 'utf8'));
+  expect(fresh).not.toBe(old);
+  expect(existsSync(sealKeyFile(join(home, 'new')))).toBe(false);
+});
+
+test.each<[string, readonly string[], RegExp]>([
+  ['no archive at all', [], /^There is nothing to restore from: say --from DIRECTORY, or set .+\.$/],
+  [
+    'a directory that is not there',
+    ['--from', '/nowhere/at/all'],
+    /^There is nothing to restore from: no directory \/nowhere\/at\/all\.$/,
+  ],
+  ['an empty archive', ['--from', EMPTY], /^There is nothing to restore: no data was ever archived in .+\.$/],
+  [
+    'a key file that is not there',
+    ['--from', EMPTY, '--seal-key', '/nowhere'],
+    /^The sealing key cannot be read: there is no file \/nowhere\.$/,
+  ],
+  ['an unknown option', ['--form', 'x'], /Usage: npm start -- restore/],
+])('%s is one sentence, and nothing is written', async (_what, args, words) => {
+  expect(await sentence(restore(args, parseSettings({ FREEHOLD_DATA: join(home, 'new') })))).toMatch(words);
+  expect(existsSync(join(home, 'new'))).toBe(false);
+});
+
+test('a directory that holds data is not restored over', async () => {
+  await withStorage(settingsFor('data'), keyOf);
+  expect(await sentence(restore([], settingsFor('data')))).toMatch(
+    /is not empty\. Restore into a new one\.$/,
+  );
+});

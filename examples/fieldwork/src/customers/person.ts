@@ -1,0 +1,120 @@
+/**
+ * A customer as a person: whatever is sealed, is sealed for one of them, and one of them can be erased.
+ *
+ * Rows keep names and numbers in clear, because they are searched and sorted; events and kept answers do not.
+ */
+import type { OperationContext } from '@freehold/kernel';
+import type { SqlDatabase } from '@freehold/store';
+import { removeRequestsOf } from '../requests/store.ts';
+import { CUSTOMER_PREFIX } from './schema.ts';
+
+/** What stands where something about an erased customer stood. */
+export const ERASED_NAME = 'Erased customer';
+const ERASED_TITLE = 'Details erased';
+const ERASED_TEXT = 'Erased';
+
+/**
+ * The id of a new customer. It is decided one customer ahead: a call that needs a person's key is made again once the
+ * key is there, and must be about the same person then. Calls that come at once take different ids by what they say, so
+ * that each waits for its own key alone.
+ * @param about what the call was given; the same when it is made again.
+ */
+export function takeCustomerId(ctx: OperationContext, about: unknown): string {
+  const slot = slotOf(JSON.stringify(about));
+  const row = ctx.sql.get<{ id: string }>('SELECT id FROM customer_ids WHERE slot = ?', slot);
+  ctx.sql.run(
+    'INSERT INTO customer_ids (slot, id) VALUES (?, ?) ON CONFLICT (slot) DO UPDATE SET id = excluded.id',
+    slot,
+    ctx.newId(CUSTOMER_PREFIX),
+  );
+  return row?.id ?? firstIdOf(ctx.scope, slot);
+}
+
+/** How many customers can be added at once before they wait for one another. */
+const SLOTS = 64;
+/** What ids are written with (Crockford's base 32). */
+const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
+
+function slotOf(text: string): number {
+  let hash = 7;
+  for (let index = 0; index < text.length; index++) hash = (hash * 31 + text.charCodeAt(index)) % 1_000_003;
+  return hash % SLOTS;
+}
+
+/** Nothing was decided ahead yet: the scope's own id, ended by the slot, is nobody else's here. */
+function firstIdOf(scope: string, slot: number): string {
+  const [, ulid = ''] = scope.split('_');
+  return `${CUSTOMER_PREFIX}_${ulid.slice(0, -2)}${DIGITS[slot >> 5]}${DIGITS[slot & 31]}`;
+}
+
+/**
+ * Binds what a call answers to a customer: the answer that is kept for a repeat is sealed for him, and is closed once
+ * he is erased. The kernel seals it for everybody whose sealed data the call has touched; the mark is some.
+ */
+export function bindTo(ctx: OperationContext, customer: string): void {
+  const row = ctx.sql.get<{ mark: string | null; erasedAt: number | null }>(
+    'SELECT mark, erased_at AS erasedAt FROM customers WHERE id = ?',
+    customer,
+  );
+  if (!row || row.erasedAt !== null) return;
+  const place = `customers.mark/${customer}`;
+  if (row.mark !== null) ctx.unseal(customer, place, row.mark);
+  else ctx.sql.run('UPDATE customers SET mark = ? WHERE id = ?', ctx.seal(customer, place, true), customer);
+}
+
+/**
+ * Takes everything out of the tables that says who a customer was: names, numbers, addresses, and what people wrote
+ * about them. Numbers of orders, states, times and amounts stay: the books have to add up.
+ */
+export function eraseCustomer(sql: SqlDatabase, customer: string, nowMs: number): void {
+  sql.run(
+    `UPDATE customers SET name = ?, phone = NULL, email = NULL, remarks = NULL, search = '', mark = NULL,
+       erased_at = coalesce(erased_at, ?) WHERE id = ?`,
+    ERASED_NAME,
+    nowMs,
+    customer,
+  );
+  sql.run(
+    `UPDATE sites SET label = ?, street = '', postcode = NULL, city = '', access = NULL, search = ''
+     WHERE customer_id = ?`,
+    ERASED_TEXT,
+    customer,
+  );
+  removeRequestsOf(sql, customer);
+  sql.run(
+    'UPDATE order_notes SET text = ? WHERE order_id IN (SELECT id FROM orders WHERE customer_id = ?)',
+    ERASED_TEXT,
+    customer,
+  );
+  sql.run(
+    `UPDATE orders SET title = ?, description = NULL, search = '' WHERE customer_id = ?`,
+    ERASED_TITLE,
+    customer,
+  );
+}
+
+/** Erased customers whose history does not say so yet. */
+export function listUnnotedErasures(sql: SqlDatabase, limit: number): string[] {
+  return sql
+    .all<{ id: string }>(
+      'SELECT id FROM customers WHERE erased_at IS NOT NULL AND erasure_noted_at IS NULL ORDER BY id LIMIT ?',
+      limit,
+    )
+    .map(({ id }) => id);
+}
+
+export function markErasureNoted(sql: SqlDatabase, customer: string, nowMs: number): void {
+  sql.run('UPDATE customers SET erasure_noted_at = ? WHERE id = ?', nowMs, customer);
+}
+
+/** The files that are attached to a customer's orders. Read from the spine, which is open to read. */
+export function listFilesOf(sql: SqlDatabase, customer: string, limit: number): string[] {
+  return sql
+    .all<{ id: string }>(
+      `SELECT a.id FROM orders o JOIN _spine_attachments a ON a.entity_type = 'order' AND a.entity_id = o.id
+       WHERE o.customer_id = ? AND a.removed_at IS NULL ORDER BY a.id LIMIT ?`,
+      customer,
+      limit,
+    )
+    .map(({ id }) => id);
+}

@@ -1,0 +1,147 @@
+/** Photos and documents of an order: taken in as they are sent, listed, handed out, removed. */
+import { type EntityRef, PlatformError, type PrincipalId, type ScopeId } from '@freehold/contracts';
+import { queryFields, textReader } from '@freehold/contracts/http';
+import { ATTACHMENT_BYTES_MAX } from '@freehold/kernel';
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import { authenticatedPrincipal } from './caller.ts';
+import { type FieldworkContext, type FieldworkEnv, requireNode, type Services } from './env.ts';
+import { actorIn, loadMembers } from './people.ts';
+import { readOrder } from './records.ts';
+import { mountRoutes, readBody } from './routes.ts';
+import { type AttachmentEntry, type AttachmentList, noBody } from './wire.ts';
+
+/** What a browser may show within the page. Nothing that could carry a script: no SVG, no PDF, no page. */
+const SHOWN_TYPES: ReadonlySet<string> = new Set([
+  'image/jpeg',
+  'image/png',
+  'image/webp',
+  'image/gif',
+  'image/avif',
+]);
+/** What a file is that nobody said anything about. */
+const ANY_TYPE = 'application/octet-stream';
+
+export function mountAttachments(app: Hono<FieldworkEnv>, services: Services): void {
+  const path = '/api/orders/:order/attachments';
+  mountRoutes(app, [
+    { method: 'GET', path, answer: (c) => list(services, c) },
+    { method: 'POST', path, answer: (c) => add(services, c) },
+    { method: 'GET', path: `${path}/:attachment`, answer: (c) => download(services, c) },
+    { method: 'POST', path: `${path}/:attachment/remove`, answer: (c) => remove(services, c) },
+  ]);
+}
+
+async function list(services: Services, c: FieldworkContext): Promise<Response> {
+  const { scope, principal, entity } = await attachTo(services, c);
+  const [records, members] = await Promise.all([
+    services.host.attachments.list(scope, principal, entity),
+    loadMembers(services, c),
+  ]);
+  const items = records.map(
+    ({ entity: _entity, digest: _digest, by, ...record }): AttachmentEntry => ({
+      ...record,
+      by: actorIn(members, by),
+      image: SHOWN_TYPES.has(record.mediaType),
+    }),
+  );
+  return c.json({ items, bytesMax: ATTACHMENT_BYTES_MAX } satisfies AttachmentList);
+}
+
+const readUpload = textReader('The query', z.strictObject({ filename: z.string() }));
+
+/** The body is the file, its type is the content type, and its name is in the query. */
+async function add(services: Services, c: FieldworkContext): Promise<Response> {
+  const { filename } = readUpload(queryFields(new URL(c.req.url)));
+  const { scope, principal, entity } = await attachTo(services, c);
+  if (c.req.header('content-encoding') !== undefined)
+    throw new PlatformError('unsupported_media_type', 'The file must not be compressed on the way.');
+  const bytes = c.req.header('content-length');
+  const record = await services.host.attachments.add(
+    scope,
+    principal,
+    {
+      entity,
+      filename,
+      mediaType: mediaTypeOf(c.req.header('content-type')),
+      ...(bytes === undefined ? {} : { bytes: Number(bytes) }),
+    },
+    c.req.raw.body ?? new Blob().stream(),
+  );
+  return c.json({ id: record.id }, 201);
+}
+
+const readShow = textReader('The query', z.strictObject({ show: z.literal('inline').optional() }));
+
+async function download(services: Services, c: FieldworkContext): Promise<Response> {
+  const { show } = readShow(queryFields(new URL(c.req.url)));
+  const { scope, principal, id } = await attachmentOf(services, c);
+  const { record, body } = await services.host.attachments.open(scope, principal, id);
+  const isShown = show === 'inline' && SHOWN_TYPES.has(record.mediaType);
+  return new Response(body, {
+    headers: {
+      'content-type': isShown ? record.mediaType : ANY_TYPE,
+      'content-length': String(record.bytes),
+      'content-disposition': `${isShown ? 'inline' : 'attachment'}; ${nameParameters(record.filename)}`,
+      // Somebody else's file: whatever is in it, it runs nothing and asks for nothing.
+      'content-security-policy': "default-src 'none'; sandbox",
+      'cross-origin-resource-policy': 'same-origin',
+    },
+  });
+}
+
+async function remove(services: Services, c: FieldworkContext): Promise<Response> {
+  await readBody(c, noBody);
+  const { scope, principal, id } = await attachmentOf(services, c);
+  await services.host.attachments.remove(scope, principal, id);
+  return c.json({ id });
+}
+
+interface Place {
+  readonly scope: ScopeId;
+  readonly principal: PrincipalId;
+  readonly entity: EntityRef;
+}
+
+/**
+ * The order that an address names, for whoever may see it.
+ * @throws PlatformError as `readOrder` does; `immutable`, reason `customer_erased`: the photos go with the customer, and
+ * until their bytes are gone they are nobody's to see.
+ */
+async function attachTo(services: Services, c: FieldworkContext): Promise<Place> {
+  const { id, customer } = await readOrder(services, c);
+  if (customer.erased)
+    throw new PlatformError('immutable', 'The customer was erased, and what was attached with them.', {
+      reason: 'customer_erased',
+    });
+  const principal = await authenticatedPrincipal(services, c);
+  return { scope: requireNode(c).scope, principal, entity: { type: 'order', id } };
+}
+
+/** The attachment that an address names. One of another order is as unknown as none. */
+async function attachmentOf(
+  services: Services,
+  c: FieldworkContext,
+): Promise<Place & { readonly id: string }> {
+  const place = await attachTo(services, c);
+  const id = c.req.param('attachment') ?? '';
+  const records = await services.host.attachments.list(place.scope, place.principal, place.entity);
+  if (records.some((each) => each.id === id)) return { ...place, id };
+  throw new PlatformError('not_found', 'There is no such attachment.', { reason: 'unknown_attachment' });
+}
+
+/** The type without its parameters; anything that is none is just bytes. */
+function mediaTypeOf(header: string | undefined): string {
+  const type = (header ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  return /^[\w.+-]+\/[\w.+-]+$/.test(type) && type.length <= 127 ? type : ANY_TYPE;
+}
+
+/** RFC 6266: the true name in UTF-8, and one in ASCII that cannot break out of its quotes. */
+function nameParameters(filename: string): string {
+  const ascii = filename.replaceAll(/[^\w. -]/g, '_');
+  const encoded = encodeURIComponent(filename.toWellFormed()).replaceAll(
+    /['()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return `filename="${ascii}"; filename*=UTF-8''${encoded}`;
+}

@@ -1,0 +1,38 @@
+/**
+ * Erasing a customer for good. It is a route and no operation because the key lies outside of the scope, where an
+ * operation does not reach: the key first, then the rows, then the note of it in the history.
+ */
+import { PlatformError } from '@freehold/contracts';
+import type { Hono } from 'hono';
+import type { z } from 'zod';
+import { requirePermission } from './caller.ts';
+import { type FieldworkContext, type FieldworkEnv, requireNode, type Services } from './env.ts';
+import { invokeAsCaller, readCustomer } from './records.ts';
+import { mountRoutes, readBody } from './routes.ts';
+import { type erasedResponse, noBody } from './wire.ts';
+
+export function mountErasure(app: Hono<FieldworkEnv>, services: Services): void {
+  mountRoutes(app, [
+    { method: 'POST', path: '/api/customers/:customer/erase', answer: (c) => eraseOne(services, c) },
+  ]);
+}
+
+async function eraseOne(services: Services, c: FieldworkContext): Promise<Response> {
+  await requirePermission(services, c, 'customer.erase');
+  await readBody(c, noBody);
+  const { id, openOrders, erasedAt } = await readCustomer(services, c);
+  if (erasedAt === null && openOrders > 0)
+    throw new PlatformError(
+      'conflict',
+      'This customer has open orders. Invoice or cancel them first: nobody would know whose they are.',
+      { reason: 'open_orders' },
+    );
+  const { tenant: tenantId, scope: scopeId } = requireNode(c);
+  const receipt: z.input<typeof erasedResponse> = await services.host.shredSubjectLocal({
+    tenantId,
+    scopeId,
+    subject: id,
+  });
+  await invokeAsCaller(services, c, 'customer/note-erasures', {});
+  return c.json(receipt);
+}

@@ -1,0 +1,49 @@
+/** What the trader's own web site reaches: the script of the appointment form, and what the form asks (spec 4.6). */
+import { makePublicActor, mountPublicSurface, mountWidgetScript } from '@freehold/vertical-host';
+import type { Hono } from 'hono';
+import { BOOKING } from '../manifest.ts';
+import { widgetOutput } from '../widget/schema.ts';
+import { type FieldworkContext, type FieldworkEnv, requireNode, type Services, scopeOf } from './env.ts';
+
+/** Where the script is, among the built pages and on the web. */
+const SCRIPT_PATH = '/embed/appointments.js';
+/** A form of five fields. */
+const BODY_BYTES_MAX = 16 * 1_024;
+
+export function mountPublic(app: Hono<FieldworkEnv>, services: Services): void {
+  const script = services.deps.webFiles?.get(SCRIPT_PATH);
+  if (script)
+    mountWidgetScript(app, {
+      ...services.problems,
+      path: SCRIPT_PATH,
+      source: new TextDecoder().decode(script.body),
+    });
+  mountPublicSurface(app, {
+    ...services.problems,
+    service: BOOKING,
+    basePath: '/public',
+    bodyLimitBytes: BODY_BYTES_MAX,
+    resolveActor: (c, { service }) => actorOf(services, c, service),
+    routes: (route) => {
+      route.get('/appointments', async (c) => {
+        const { name } = await scopeOf(services, c).identify({});
+        return c.json({ business: name });
+      });
+      route.post('/appointments', async (c, { actor, body }) => {
+        await actor.invoke('request/ask', body);
+        // The id of a request is nothing to a visitor, and nothing that he could be shown anything for.
+        return c.json({ status: 'received' }, 201);
+      });
+    },
+  });
+}
+
+/** The service in the instance that the page asked, with the sites that its owner listed at this moment. */
+async function actorOf(services: Services, c: FieldworkContext, service: string) {
+  const { tenant, scope } = requireNode(c);
+  const { tenantId } = await scopeOf(services, c).identify({});
+  if (tenantId !== tenant) return null;
+  const stub = services.host.operations(scope, `service:${service}`);
+  const { output } = await stub.invoke({ operation: 'widget/get', input: {} });
+  return makePublicActor(stub, widgetOutput.parse(output).origins);
+}

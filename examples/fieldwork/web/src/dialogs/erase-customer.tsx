@@ -1,0 +1,49 @@
+/** Erasing a customer: what goes and what stays, said before it is too late. */
+import { useState } from 'react';
+import { type Customer, post } from '../api.ts';
+import { useAnnounce } from '../components/announce.tsx';
+import { Dialog } from '../components/dialog.tsx';
+import { CheckField } from '../components/fields.tsx';
+import { useAction } from '../lib/use-action.ts';
+
+export function EraseCustomer({
+  customer,
+  onClose,
+  onDone,
+}: {
+  customer: Customer;
+  onClose: () => void;
+  onDone: () => void;
+}) {
+  const announce = useAnnounce();
+  const action = useAction();
+  const [isSure, setSure] = useState(false);
+  const submit = () =>
+    action.run(async () => {
+      await post(`/api/customers/${customer.id}/erase`);
+      onDone();
+      announce('The customer is erased.');
+    });
+  return (
+    <Dialog
+      title={`Erase ${customer.name}?`}
+      submit="Erase for good"
+      danger
+      busy={action.busy}
+      error={action.error}
+      onClose={onClose}
+      onSubmit={() => void submit()}
+    >
+      <p>
+        Name, phone number, e-mail address, sites, photos, notes and what orders say are erased, here and in
+        the history. The numbers, dates and amounts of orders and invoices stay.
+      </p>
+      <CheckField
+        label="Nobody can bring this back, and that is what I want"
+        required
+        checked={isSure}
+        onChange={(event) => setSure(event.target.checked)}
+      />
+    </Dialog>
+  );
+}

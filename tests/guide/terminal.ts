@@ -1,0 +1,109 @@
+/** A command in a terminal: what it has printed so far, and whether it goes on. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+/** How long a reader waits before giving up: generous, for a busy machine. */
+const PATIENCE_MS = 90_000;
+
+export interface Command {
+  /** As it is typed into a shell. */
+  readonly line: string;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface Terminal {
+  readonly line: string;
+  readonly stdout: () => string;
+  /** Both streams, as they came. */
+  readonly output: () => string;
+  /** Waits for its end: the exit code, or null when a signal ended it. It is ended when it takes too long. */
+  end(): Promise<number | null>;
+  /** Waits until something is printed. @throws Error with the output when it ends, or time does, before that. */
+  waitFor(text: RegExp): Promise<string>;
+  /** Ctrl-C, and what happens after it. */
+  stop(): Promise<void>;
+}
+
+export function openTerminal({ line, cwd, env }: Command): Terminal {
+  const child = spawn('sh', ['-c', line], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // A group of its own, so that what it starts (npm starts a shell, which starts node) ends with it.
+    detached: true,
+    env: {
+      PATH: `${join(cwd, 'node_modules/.bin')}:${process.env.PATH}`,
+      HOME: cwd,
+      NO_COLOR: '1',
+      npm_config_update_notifier: 'false',
+      // What is not here is not looked for elsewhere.
+      npm_config_offline: 'true',
+      ...env,
+    },
+  });
+  let stdout = '';
+  let output = '';
+  let isOver = false;
+  let changed = () => {};
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+    output += text;
+    changed();
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+    changed();
+  });
+  // Not its exit: then there may be output on its way.
+  const closed = once(child, 'close').then(() => {
+    isOver = true;
+    changed();
+    return child.exitCode;
+  });
+  const signal = (name: 'SIGINT' | 'SIGKILL'): void => {
+    if (child.pid === undefined || isOver) return;
+    try {
+      process.kill(-child.pid, name);
+    } catch (error) {
+      // It ended by itself just now.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  };
+
+  const end = () => withTimer(closed, () => signal('SIGKILL'));
+
+  return {
+    line,
+    end,
+    stdout: () => stdout,
+    output: () => output,
+    waitFor: (text) =>
+      new Promise((resolve, reject) => {
+        const fail = (why: string) => reject(new Error(`${line} ${why}:\n${output}`));
+        const timer = setTimeout(() => fail('has not said what it should'), PATIENCE_MS);
+        changed = () => {
+          const found = text.exec(output);
+          if (!found && !isOver) return;
+          clearTimeout(timer);
+          if (found) resolve(found[0]);
+          else fail('has ended');
+        };
+        changed();
+      }),
+    stop: async () => {
+      signal('SIGINT');
+      await end();
+    },
+  };
+}
+
+/** Does something when a promise takes too long, and waits for it all the same. */
+async function withTimer<T>(promise: Promise<T>, tooLong: () => void): Promise<T> {
+  const timer = setTimeout(tooLong, PATIENCE_MS);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * The builder's guide (docs/guide), followed by somebody who does what it says and nothing else: every block is pasted,
+ * every command is run, every page is opened, and what they see is what the guide says.
+ */
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { filledIn, requireJson, requireLines } from '../guide/expectations.ts';
+import { type ModelServer, startModelServer } from '../guide/model-server.ts';
+import { readGuide } from '../guide/read-guide.ts';
+import { makeReader, type Reader } from '../guide/reader.ts';
+import { launchBrowser } from '../support/browser.ts';
+
+const root = join(import.meta.dirname, '../..');
+const guide = join(root, 'docs/guide');
+const CHAPTERS = globSync('[0-9]*.md', { cwd: guide }).sort();
+
+let home: string;
+let project: string;
+let browser: Browser;
+let model: ModelServer;
+let reader: Reader;
+/** The ports in the guide, and those that are free here. */
+let ports: ReadonlyMap<string, number>;
+
+beforeAll(async () => {
+  home = mkdtempSync(join(tmpdir(), 'freehold-guide-'));
+  project = join(home, 'lost-and-found');
+  model = await startModelServer();
+  const [application, issuer, website] = await freePorts(3);
+  ports = new Map([
+    ['8790', application as number],
+    ['8788', issuer as number],
+    ['8080', website as number],
+    ['11434', model.port],
+  ]);
+  browser = await launchBrowser();
+  const env = { PORT: String(application), ISSUER_PORT: String(issuer) };
+  reader = makeReader({ checkout: root, project, browser, env });
+});
+afterAll(async () => {
+  await reader?.[Symbol.asyncDispose]();
+  await browser?.close();
+  await model?.[Symbol.asyncDispose]();
+  rmSync(home, { recursive: true, force: true });
+});
+
+const read = (file: string): string => readFileSync(join(guide, file), 'utf8');
+/** With other ports, because those of the guide may be somebody's. */
+const here = (markdown: string): string =>
+  markdown.replaceAll(/\b(?:8790|8788|8080|11434)\b/g, (port) => String(ports.get(port)));
+
+// spec A-25, A-33, D-09, D-11, D-12, D-14, D-18
+describe('whoever follows the guide sees what it says', () => {
+  let isLost = false;
+  test.each(CHAPTERS)('%s', async (chapter) => {
+    if (isLost) throw new Error('an earlier chapter did not work');
+    isLost = true;
+    await reader.follow(readGuide(`docs/guide/${chapter}`, here(read(chapter))));
+    isLost = false;
+  });
+
+  test('and no page had an error that nobody mentioned', () => {
+    expect(reader.faults()).toEqual([]);
+  });
+
+  // spec D-18, D-21
+  test('the model was told what is lost and what is there, and nothing else', () => {
+    expect(model.asked).toHaveLength(1);
+    const { path, headers, body } = model.asked[0] ?? expect.fail('nobody asked');
+    expect([path, headers.authorization]).toEqual(['/v1/chat/completions', undefined]);
+    expect(body).toMatchObject({ model: 'llama3.2', max_tokens: 10 });
+    expect(body.messages.map(({ role }) => role)).toEqual(['system', 'user']);
+    expect(body.messages[1]?.content).toBe(
+      [
+        'Lost: my navy brolly',
+        '3: One red glove, for the left hand',
+        '2: A green woollen scarf',
+        '1: A blue umbrella with a wooden handle',
+      ].join('\n'),
+    );
+  });
+
+  test('what they have written has the form of our own code', () => {
+    const { formatter, javascript, assist, linter } = JSON.parse(
+      readFileSync(join(root, 'biome.json'), 'utf8'),
+    );
+    // Programs of the guide talk to whoever runs them.
+    linter.rules.suspicious.noConsole = 'off';
+    // This rule looks for package.json beside the configuration; `npm run check` finds what is not there.
+    linter.rules.correctness.noUndeclaredDependencies = 'off';
+    // Beside the project, so that it is not looked at itself.
+    const form = mkdtempSync(join(home, 'form-'));
+    writeFileSync(join(form, 'biome.json'), JSON.stringify({ formatter, javascript, assist, linter }));
+    const { status, stdout, stderr } = spawnSync(
+      join(root, 'node_modules/.bin/biome'),
+      ['check', '--error-on-warnings', `--config-path=${form}`, 'src', 'test', 'website'],
+      { cwd: project, encoding: 'utf8' },
+    );
+    expect({ status, said: status === 0 ? '' : stdout + stderr }).toEqual({ status: 0, said: '' });
+  });
+});
+
+describe('the pages', () => {
+  test('follow one another, and are all in the contents', () => {
+    expect(CHAPTERS.length).toBeGreaterThan(7);
+    for (const [index, chapter] of CHAPTERS.entries()) {
+      expect(read('README.md')).toContain(`(${chapter})`);
+      const next = CHAPTERS[index + 1];
+      if (next) expect(read(chapter)).toContain(`](${next})`);
+    }
+  });
+
+  test.each(['README.md', ...CHAPTERS])('%s has no link that leads nowhere', (page) => {
+    const links = [...read(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
+    expect(links.length).toBeGreaterThan(0);
+    expect(links.filter((link) => !/^https?:/.test(link) && !leadsSomewhere(page, link))).toEqual([]);
+  });
+});
+
+describe('what is not as the guide says is found out', () => {
+  test('another line, a line too few, another value, a key too many', () => {
+    expect(() => requireLines('a … c\n', 'x\n  a b c\n', 'somewhere')).not.toThrow();
+    expect(() => requireLines('a … c\n', 'x\na b d\n', 'somewhere')).toThrow('the guide says');
+    expect(() => requireLines('a\nb\n', 'a\nx\nb\n', 'somewhere')).toThrow('the guide says');
+    expect(() => requireLines('a … c\nd\n', 'a b c\n\n d\n', 'exactly')).not.toThrow();
+    expect(() => requireLines('a … c\n', 'x\na b c\n', 'exactly')).toThrow('the guide says');
+    expect(() => requireJson('{"a":["…",1]}', '{"a":["x",1]}')).not.toThrow();
+    for (const other of ['{"a":["x",2]}', '{"a":["x"]}', '{"a":["x",1],"b":2}', '{"a":[null,1]}', 'sorry'])
+      expect(() => requireJson('{"a":["…",1]}', other), other).toThrow('the guide says');
+    expect(filledIn('http://localhost/?invite=…', 'see http://localhost/?invite=abc\n')).toBe(
+      'http://localhost/?invite=abc',
+    );
+  });
+
+  test.each([
+    ['a block without a file', '```ts\nconst x = 1;\n```\n'],
+    ['a block without a language', '```\nx\n```\n'],
+    ['a change that is no diff', '`a.ts`, changed:\n\n```ts\nx\n```\n'],
+  ])('%s', (_, markdown) => {
+    expect(() => readGuide('page.md', markdown)).toThrow();
+  });
+});
+
+/** Whether a link of a page leads to a file that exists, and to a heading in it. */
+function leadsSomewhere(page: string, link: string): boolean {
+  const [path = '', anchor] = link.split('#');
+  const target = join(dirname(join(guide, page)), path);
+  if (!existsSync(target)) return false;
+  if (anchor === undefined) return true;
+  const headings = [...readFileSync(target, 'utf8').matchAll(/^#+ (.+)$/gm)].map(
+    ([, heading = '']) => heading,
+  );
+  return headings.some(
+    (heading) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-') === anchor,
+  );
+}
+
+/** Nobody else is given them while these are held, and all are let go together. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer().listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      return server;
+    }),
+  );
+  const found = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => once(server.close(), 'close')));
+  return found;
+}
