@@ -10,11 +10,7 @@ const DEVELOPMENT_PROGRAM_ID = 'freehold-cli';
 /** The development issuer sends people back only to addresses it was told: those of every bound host name. */
 export async function registerClients(
   issuer: Issuer,
-  {
-    origins,
-    told,
-    clientSecret,
-  }: { readonly origins: readonly string[]; readonly told: string; readonly clientSecret: string },
+  { origins, clientSecret }: { readonly origins: readonly string[]; readonly clientSecret: string },
 ): Promise<void> {
   // A client that nobody can be sent back to is none.
   if (origins.length === 0) return;
@@ -24,7 +20,7 @@ export async function registerClients(
     name: 'Freehold',
     redirectUris: origins.map((origin) => `${origin}/api/auth/callback`),
     postLogoutRedirectUris: origins.map((origin) => `${origin}/`),
-    backchannelLogoutUri: `${told}/api/auth/backchannel-logout`,
+    backchannelLogoutUri: origins.map((origin) => `${origin}/api/auth/backchannel-logout`),
   });
   await issuer.putClient({
     clientId: DEVELOPMENT_PROGRAM_ID,

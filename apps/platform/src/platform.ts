@@ -192,8 +192,6 @@ async function wire(
     const hostnames = (await routes()).map((route) => route.hostname);
     await registerClients(development, {
       origins: hostnames.map(originOf),
-      // A client has one address to be told at. The other applications notice when their sessions end.
-      told: originOf(hostnames.find((each) => each === demoHostname) ?? hostnames[0] ?? demoHostname),
       clientSecret: secrets.issuerClientSecret,
     });
   };

@@ -1,5 +1,6 @@
 /** The verticals that run in this process. */
 
+import { apiDocs } from '@freehold/api-docs/node';
 import { makeFieldwork } from '@freehold/fieldwork';
 import { readWebFiles } from '@freehold/fieldwork/web-files';
 import type { ScopeHost, Vault } from '@freehold/kernel';
@@ -46,6 +47,7 @@ export function openVerticals({
   const fieldwork = makeFieldwork({
     ...deps,
     onWork: (scopeId) => onWork(slug, scopeId),
+    docs: apiDocs,
     ...(webFiles === undefined ? {} : { webFiles }),
   });
   const { app, host, units, manifest } = fieldwork;

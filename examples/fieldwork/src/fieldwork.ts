@@ -89,6 +89,7 @@ export function makeFieldwork(deps: FieldworkDeps): Fieldwork {
   mountOperations(app, operations, (c) => operationsFor(services, c), {
     ...problems,
     openapi: { title: manifest.name, version: manifest.version },
+    ...(deps.docs === undefined ? {} : { docs: deps.docs }),
     ownOrigin: (c) => requireNode(c).origin,
     // A stranger is told where tokens are made by the refusal itself, on every route alike: see `signInException`.
     mcp: { serverInfo: { name: manifest.slug, title: manifest.name, version: manifest.version } },

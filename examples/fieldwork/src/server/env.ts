@@ -1,5 +1,6 @@
 /** What a request brings along, and what fieldwork is built from. */
 
+import type { ApiDocs } from '@freehold/api-docs';
 import type {
   AuthRuntime,
   IdentityDirectory,
@@ -79,6 +80,8 @@ export interface FieldworkDeps {
   readonly fetch: NonNullable<AuthRuntime['fetch']>;
   /** Receives errors that nobody expected. */
   readonly onIncident: IncidentSink;
+  /** Shows the API to people at `/api/docs`. Default: its document alone. */
+  readonly docs?: ApiDocs;
   /** The built pages. Without them the application answers its API alone. */
   readonly webFiles?: WebFiles;
   /** Writes to people. Without one, an instance cannot keep accounts of its own (AUTH_PROVIDER `directory`). */

@@ -13,6 +13,7 @@ import { CustomerPage, CustomersPage } from './pages/customers-page.tsx';
 import { InvoicesPage } from './pages/invoices-page.tsx';
 import { OrderPage } from './pages/order-page.tsx';
 import { OrdersPage } from './pages/orders-page.tsx';
+import { RequestsPage } from './pages/requests-page.tsx';
 import { TeamPage } from './pages/team-page.tsx';
 import { WelcomePage } from './pages/welcome-page.tsx';
 import { SessionProvider, useMe } from './session.tsx';
@@ -85,6 +86,7 @@ function pageAt(path: string): ReactNode {
   if (customer) return <CustomerPage key={customer} id={customer} />;
   if (path === '/' || path === '/orders') return <OrdersPage />;
   if (path === '/customers') return <CustomersPage />;
+  if (path === '/requests') return <RequestsPage />;
   if (path === '/invoices') return <InvoicesPage />;
   if (path === '/team') return <TeamPage />;
   if (path === '/account') return <AccountPage />;

@@ -33,13 +33,12 @@ export class ApiError extends Error {
   }
 }
 
-/** The error of a response that is none of success. */
-export async function apiErrorOf(response: Response): Promise<ApiError> {
-  const body: unknown = await response.json().catch(() => null);
-  if (isProblem(body)) return new ApiError(response.status, body);
+/** The error of an answer that is none of success: its status, and its body as JSON or null. */
+export function apiErrorOf(status: number, body: unknown): ApiError {
+  if (isProblem(body)) return new ApiError(status, body);
   // Whoever answered is not the application: a proxy, or a server that is being replaced.
-  const isBusy = [502, 503, 504].includes(response.status);
-  return new ApiError(response.status, {
+  const isBusy = [502, 503, 504].includes(status);
+  return new ApiError(status, {
     code: isBusy ? 'unavailable' : 'internal',
     detail: isBusy
       ? 'The application cannot be reached right now. Try again in a moment.'
@@ -47,6 +46,7 @@ export async function apiErrorOf(response: Response): Promise<ApiError> {
   });
 }
 
+/** Nobody answered. */
 export function unreachable(): ApiError {
   return new ApiError(0, {
     code: 'unreachable',

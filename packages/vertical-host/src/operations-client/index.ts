@@ -2,7 +2,7 @@
  * The client of a vertical's own front end: every operation by its name, with the types of its own declaration. It brings
  * no code but its own to the browser. Start with `operations-client.ts`.
  */
-export { ApiError, type ApiErrorCode } from './api-error.ts';
+export { ApiError, type ApiErrorCode, apiErrorOf, unreachable } from './api-error.ts';
 export {
   type Answer,
   type CallOptions,

@@ -92,7 +92,7 @@ export function makeOperationsClient<T extends OperationTable>(
       throw unreachable();
     });
     if (response.status === 401) onUnauthenticated();
-    if (!response.ok) throw await apiErrorOf(response);
+    if (!response.ok) throw apiErrorOf(response.status, await response.json().catch(() => null));
     return {
       value: (response.status === 204 ? null : await response.json()) as V,
       version: response.headers.get('etag'),

@@ -33,6 +33,7 @@ export function Shell({ children }: { children: ReactNode }) {
   }[] = [
     { href: '/', name: 'Orders', icon: 'clipboard', shown: true },
     { href: '/customers', name: 'Customers', icon: 'people', shown: can('customer.read') },
+    { href: '/requests', name: 'Requests', icon: 'mail', shown: can('request.read') },
     { href: '/invoices', name: 'Invoices', icon: 'receipt', shown: can('invoice.read') },
     { href: '/team', name: 'Team', icon: 'person', shown: true },
   ];
