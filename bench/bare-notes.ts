@@ -1,6 +1,6 @@
 /**
  * What the benchmarks' operations do to a database, without us: the same statements, prepared once, on tables and
- * indexes of the same shape, at the same durability.
+ * indexes of the same shape, at the same durability. Roles are not read: a scope remembers them too.
  */
 import { randomBytes } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
@@ -26,7 +26,7 @@ const SCHEMA = `
     idempotency_key TEXT, started_at INTEGER NOT NULL, duration_ms INTEGER NOT NULL, outcome TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE events (id TEXT PRIMARY KEY, type TEXT NOT NULL, version INTEGER NOT NULL, entity_type TEXT NOT NULL,
     entity_id TEXT NOT NULL, actor TEXT NOT NULL, operation TEXT NOT NULL, invocation TEXT NOT NULL, cause TEXT,
-    proof TEXT NOT NULL, pii_class TEXT NOT NULL, subject TEXT, payload TEXT, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    proof TEXT NOT NULL, pii_class TEXT NOT NULL, subject TEXT, payload TEXT, at INTEGER NOT NULL, hops INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
   CREATE INDEX events_entity ON events (entity_type, entity_id, id);
   CREATE INDEX events_invocation ON events (invocation, id);
   CREATE INDEX events_cause ON events (cause, id) WHERE cause IS NOT NULL;
@@ -34,9 +34,7 @@ const SCHEMA = `
   CREATE INDEX events_subject ON events (subject, id) WHERE subject IS NOT NULL;
   CREATE TABLE deliveries (subscriber TEXT NOT NULL, type TEXT NOT NULL, event TEXT NOT NULL, attempts INTEGER NOT NULL,
     claim INTEGER NOT NULL, next_at INTEGER NOT NULL, first_at INTEGER, last_at INTEGER,
-    PRIMARY KEY (subscriber, type, event)) STRICT, WITHOUT ROWID;
-  CREATE TABLE assignments (principal TEXT NOT NULL, role TEXT NOT NULL, PRIMARY KEY (principal, role)) STRICT, WITHOUT ROWID;
-  INSERT INTO assignments VALUES ('${principal}', 'writer');`;
+    PRIMARY KEY (subscriber, type, event)) STRICT, WITHOUT ROWID;`;
 
 export function openBareNotes(path: string): BareNotes {
   const db = new DatabaseSync(path);
@@ -49,13 +47,12 @@ export function openBareNotes(path: string): BareNotes {
     open: db.prepare(`SAVEPOINT level_${level}`),
     release: db.prepare(`RELEASE level_${level}`),
   }));
-  const role = db.prepare('SELECT role FROM assignments WHERE principal = ?');
   const note = db.prepare('INSERT INTO notes (id, text) VALUES (?, ?)');
-  const event = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+  const event = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
   const invocation = db.prepare('INSERT INTO invocations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)');
   const delivery = db.prepare('INSERT INTO deliveries VALUES (?, ?, ?, 0, 0, ?, NULL, NULL)');
-  const head = db.prepare(
-    'SELECT event, attempts, claim, next_at, first_at FROM deliveries WHERE subscriber = ? AND type = ? ORDER BY event LIMIT 1',
+  const heads = db.prepare(
+    'SELECT event, attempts, claim, next_at, first_at FROM deliveries WHERE subscriber = ? AND type = ? ORDER BY event LIMIT ? + 0',
   );
   const oneEvent = db.prepare('SELECT * FROM events WHERE id = ?');
   const indexed = db.prepare('INSERT INTO indexed (note) VALUES (?)');
@@ -93,11 +90,11 @@ export function openBareNotes(path: string): BareNotes {
       null,
       '{"length":12}',
       Date.now(),
+      0,
     );
   const writeOne = (level: number, parent: string | null): void =>
     inSavepoint(level, () => {
       const id = newId();
-      role.get(principal);
       note.run(`not_${id}`, 'a short note');
       saveEvent(`evt_${id}`, `not_${id}`, 'note/write', `inv_${id}`);
       saveInvocation(`inv_${id}`, 'note/write', principal, parent);
@@ -113,7 +110,6 @@ export function openBareNotes(path: string): BareNotes {
         for (let i = 0; i < calls; i++) {
           inSavepoint(0, () => {
             const id = `inv_${newId()}`;
-            role.get(principal);
             for (let at = 0; at < nested; at++) writeOne(1, id);
             saveInvocation(id, 'note/write-each', principal);
           });
@@ -130,9 +126,8 @@ export function openBareNotes(path: string): BareNotes {
     deliver: (most) => {
       let brought = 0;
       inTransaction(() => {
-        for (; brought < most; brought++) {
-          const waiting = head.get('index', 'note.written') as { event: string } | undefined;
-          if (!waiting) break;
+        for (const waiting of heads.all('index', 'note.written', most) as { event: string }[]) {
+          brought += 1;
           const { entity_id: id } = oneEvent.get(waiting.event) as { entity_id: string };
           inSavepoint(0, () => {
             indexed.run(id);

@@ -39,10 +39,14 @@ export interface Row {
 }
 
 const ROUNDS = 5;
+/** How long each side runs before it is measured: code that runs for the first time is read, and not yet compiled. */
+const WARM_UP_MS = 1_500;
 
-/** Compares two pieces of work. The ratio must be at least `atLeast`. */
+/** Compares two pieces of work, after both have run for a while. The ratio must be at least `atLeast`. */
 export async function compare(comparison: Comparison, atLeast: number): Promise<Row> {
   const { name, against, batch = 1 } = comparison;
+  await warmUp(comparison.ours);
+  await warmUp(comparison.peer);
   return compareRounds(
     {
       name,
@@ -52,6 +56,11 @@ export async function compare(comparison: Comparison, atLeast: number): Promise<
     },
     atLeast,
   );
+}
+
+async function warmUp(work: () => unknown): Promise<void> {
+  const untilMs = performance.now() + WARM_UP_MS;
+  while (performance.now() < untilMs) await work();
 }
 
 /** Compares what both sides measure by themselves, in turns. The ratio must be at least `atLeast`. */

@@ -89,6 +89,8 @@ export interface IdFactory {
 export function makeIdFactory(sources: IdSources): IdFactory {
   let lastMs = Number.NEGATIVE_INFINITY;
   let timePart = '';
+  /** All of an id but its prefix and its last two digits, which are what changes from one to the next. */
+  let stem = '';
   const digits = new Uint8Array(RANDOM_CHARS);
 
   const next = (prefix: string): string => {
@@ -101,15 +103,28 @@ export function makeIdFactory(sources: IdSources): IdFactory {
       for (let i = 0; i < RANDOM_CHARS; i++) digits[i] = (random[i] as number) & 31;
       // The top digit starts low, so that incrementing within one millisecond cannot run out.
       digits[0] = (digits[0] as number) & 15;
+      stem = stemOf();
     } else {
       increment();
     }
-    let tail = '';
-    for (const digit of digits) tail += ALPHABET[digit];
-    return `${prefix}_${timePart}${tail}`;
+    return `${prefix}_${stem}${ALPHABET[digits[14] as number]}${ALPHABET[digits[15] as number]}`;
+  };
+
+  const stemOf = (): string => {
+    let text = timePart;
+    for (let i = 0; i < RANDOM_CHARS - 2; i++) text += ALPHABET[digits[i] as number];
+    return text;
   };
 
   const increment = (): void => {
+    if ((digits[15] as number) < 31) {
+      digits[15] = (digits[15] as number) + 1;
+      return;
+    }
+    carry();
+    stem = stemOf();
+  };
+  const carry = (): void => {
     for (let i = RANDOM_CHARS - 1; i >= 0; i--) {
       if ((digits[i] as number) < 31) {
         digits[i] = (digits[i] as number) + 1;
@@ -131,6 +146,7 @@ export function makeIdFactory(sources: IdSources): IdFactory {
     lastMs = ms;
     timePart = ulid.slice(0, TIME_CHARS);
     digits.set(tail);
+    stem = stemOf();
   };
 
   return Object.assign(next, { observe });

@@ -16,6 +16,8 @@ import {
 const DIGEST = /^[0-9a-f]{64}$/;
 /** Names of files that are still coming in. */
 const COMING = /^\.coming-/;
+/** What came in for longer than a day is not coming any more: its process ended in the middle. */
+const COMING_MS = 24 * 60 * 60 * 1_000;
 
 export interface NodeBlobStoreOptions {
   /** The data directory; the bytes of a scope lie under `blobs/<scope id>`. */
@@ -27,7 +29,13 @@ export interface NodeBlobStoreOptions {
   readonly newName?: () => string;
 }
 
-/** Makes the store of one scope. It makes its directory with the first bytes. */
+/** What this process is taking in at this moment, by its path. */
+const comingIn = new Set<string>();
+
+/**
+ * Makes the store of one scope. It makes its directory with the first bytes. Listing it, which is what the daily sweep
+ * does, removes what an earlier process left half written.
+ */
 export function makeNodeBlobStore(options: NodeBlobStoreOptions): BlobStore {
   const { dataDirectory, scopeId, now, newName = () => crypto.randomUUID() } = options;
   assertUnitKey(scopeId);
@@ -38,9 +46,10 @@ export function makeNodeBlobStore(options: NodeBlobStoreOptions): BlobStore {
 
   return {
     put: async (body, limits) => {
-      await mkdir(root, { recursive: true, mode: 0o700 });
       const coming = join(root, `.coming-${newName()}`);
+      comingIn.add(coming);
       try {
+        await mkdir(root, { recursive: true, mode: 0o700 });
         const stored = await takeIn(coming, body, limits);
         await mkdir(folderOf(stored.digest), { recursive: true, mode: 0o700 });
         await rename(coming, pathOf(stored.digest));
@@ -49,8 +58,10 @@ export function makeNodeBlobStore(options: NodeBlobStoreOptions): BlobStore {
         await utimes(pathOf(stored.digest), at, at);
         return stored;
       } catch (error) {
-        await rm(coming, { force: true });
+        await rm(coming, { force: true }).catch(() => undefined);
         throw error instanceof PlatformError ? error : unavailable(error);
+      } finally {
+        comingIn.delete(coming);
       }
     },
 
@@ -67,7 +78,10 @@ export function makeNodeBlobStore(options: NodeBlobStoreOptions): BlobStore {
     list: async function* list(): AsyncIterable<BlobEntry> {
       const folders = (await readdir(root).catch(orMissing)) ?? [];
       for (const folder of folders) {
-        if (COMING.test(folder)) continue;
+        if (COMING.test(folder)) {
+          await removeLeftover(join(root, folder), now());
+          continue;
+        }
         for (const digest of (await readdir(join(root, folder)).catch(orMissing)) ?? []) {
           const found = await stat(join(root, folder, digest)).catch(orMissing);
           if (found && DIGEST.test(digest)) yield { digest, bytes: found.size, atMs: found.mtimeMs };
@@ -108,6 +122,12 @@ async function takeIn(
   if (limits.digest !== undefined && limits.digest !== digest)
     throw mismatch('digest_mismatch', 'What arrived is not what was announced: its SHA-256 is another.');
   return { digest, bytes };
+}
+
+async function removeLeftover(path: string, nowMs: number): Promise<void> {
+  if (comingIn.has(path)) return;
+  const found = await stat(path).catch(orMissing);
+  if (found && found.mtimeMs < nowMs - COMING_MS) await rm(path, { force: true }).catch(rethrowUnavailable);
 }
 
 /** A file as a stream that fails at its end when its bytes are not those of the digest. */

@@ -24,6 +24,7 @@ import { makeTimesKeeper } from './history/times-keeper.ts';
 import { makeInspectors } from './inspect/inspect-unit.ts';
 import { lockDirectory } from './lock.ts';
 import { makeOpenUnits, type OpenUnits } from './open-units.ts';
+import { makeRandomBytes } from './random-bytes.ts';
 import { shuttingDown } from './shutting-down.ts';
 import { makeUnitAccess } from './unit-access.ts';
 import { type UnitFiles, unitFiles } from './unit-files.ts';
@@ -103,7 +104,7 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
   const unlock = lockDirectory(dataDirectory);
   const inspectors = makeInspectors();
   const times = makeTimesKeeper((files) => units.peek(files)?.history);
-  const random = options.random ?? randomBytes;
+  const random = options.random ?? makeRandomBytes();
   const parts: EngineParts = {
     dataDirectory,
     now: options.now ?? Date.now,

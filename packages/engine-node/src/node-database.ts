@@ -35,6 +35,12 @@ export interface NodeDatabase {
   emptyLog(mode: 'restart' | 'truncate'): boolean;
   /** Whether SQLite empties the log by itself, at its default of 1,000 frames. It does unless the log is ours. */
   emptyLogByItself(does: boolean): void;
+  /**
+   * Keeps in memory what SQLite sets aside: the pages that a savepoint could need again, which are every call's, become
+   * a file beyond 64 KB otherwise, and that takes as long as the rest of a small call. Not before the migrations are
+   * through, because what an index of a large table sorts may need more than there is.
+   */
+  keepTempInMemory(): void;
   close(): void;
   /** Closes without moving the log into the file: what only the log holds stays there for the next opening. */
   closeWithLog(): void;
@@ -48,8 +54,6 @@ export interface LogState {
 export interface NodeDatabaseOptions {
   /** True leaves it to the caller when the log is emptied. Default false. */
   readonly ownLog?: boolean;
-  /** True overwrites deleted bytes in the file. Default false. */
-  readonly secureDelete?: boolean;
 }
 
 const LOG_FRAMES_DEFAULT = 1_000;
@@ -71,7 +75,8 @@ export function openNodeDatabase(path: string, options: NodeDatabaseOptions = {}
       // What an earlier process left in the log is known from the first reading on.
       connection.prepare('SELECT count(*) FROM sqlite_master').get();
     }
-    if (options.secureDelete) connection.exec('PRAGMA secure_delete = ON');
+    // What was deleted would lie on in free pages, and go along with every copy of the file.
+    connection.exec('PRAGMA secure_delete = ON');
     connection.enableDefensive(true);
   } catch (error) {
     connection.close();
@@ -99,48 +104,44 @@ export function openNodeDatabase(path: string, options: NodeDatabaseOptions = {}
    */
   let lost: TransactionLost | null = null;
 
-  const framed = <T>(work: () => T): T => {
-    depth += 1;
-    try {
-      const value = work();
-      if (lost) throw lost;
-      return value;
-    } finally {
-      depth -= 1;
-      if (depth === 0) lost = null;
-    }
+  const leave = (): void => {
+    depth -= 1;
+    if (depth === 0) lost = null;
   };
 
   const savepoint = <T>(work: () => T): T => {
     if (lost) throw lost;
     const marks = savepointStatements(depth);
     marks.open.get();
-    return framed(() => {
-      try {
-        const value = work();
-        if (!lost) marks.release.get();
-        return value;
-      } catch (error) {
-        if (lost !== null || !connection.isTransaction) throw lose(error);
-        marks.rollback.get();
-        marks.release.get();
-        throw error;
-      }
-    });
+    depth += 1;
+    try {
+      const value = work();
+      if (lost) throw lost;
+      marks.release.get();
+      return value;
+    } catch (error) {
+      if (lost !== null || !connection.isTransaction) throw lose(error);
+      marks.rollback.get();
+      marks.release.get();
+      throw error;
+    } finally {
+      leave();
+    }
   };
 
   const transact = (work: () => void): void => {
     begin.get();
-    framed(() => {
-      try {
-        work();
-        if (lost) throw lost;
-        commit.get();
-      } catch (error) {
-        if (connection.isTransaction) connection.exec('ROLLBACK');
-        throw error;
-      }
-    });
+    depth += 1;
+    try {
+      work();
+      if (lost) throw lost;
+      commit.get();
+    } catch (error) {
+      if (connection.isTransaction) connection.exec('ROLLBACK');
+      throw error;
+    } finally {
+      leave();
+    }
   };
 
   const lose = (cause: unknown): TransactionLost => {
@@ -160,11 +161,11 @@ export function openNodeDatabase(path: string, options: NodeDatabaseOptions = {}
 
   const view = (options: GuardOptions | null): SqlDatabase => {
     const statements = makeStatementCache(connection, options);
-    const under = <T>(work: () => T): T => {
+    const under = <I, T>(work: (sql: string, input: I) => T, sql: string, input: I): T => {
       if (lost) throw lost;
       guard = options;
       try {
-        return work();
+        return work(sql, input);
       } catch (error) {
         throw judge(error);
       } finally {
@@ -176,17 +177,17 @@ export function openNodeDatabase(path: string, options: NodeDatabaseOptions = {}
       assertBindable(cached.checked, params);
       return cached.statement;
     };
+    const first = (sql: string, params: readonly SqlValue[]): unknown => bound(sql, params).get(...params);
+    const all = (sql: string, params: readonly SqlValue[]): unknown => bound(sql, params).all(...params);
+    const script = (text: string): void => {
+      if (options) checkScript(text, options);
+      connection.exec(text);
+    };
     return {
-      run: (sql, ...params) => under(() => void bound(sql, params).get(...params)),
-      get: <Row>(sql: string, ...params: readonly SqlValue[]) =>
-        under(() => bound(sql, params).get(...params) as Row | undefined),
-      all: <Row>(sql: string, ...params: readonly SqlValue[]) =>
-        under(() => bound(sql, params).all(...params) as Row[]),
-      exec: (script) =>
-        under(() => {
-          if (options) checkScript(script, options);
-          connection.exec(script);
-        }),
+      run: (sql, ...params) => void under(first, sql, params),
+      get: <Row>(sql: string, ...params: readonly SqlValue[]) => under(first, sql, params) as Row | undefined,
+      all: <Row>(sql: string, ...params: readonly SqlValue[]) => under(all, sql, params) as Row[],
+      exec: (text) => under(script, text, undefined),
       savepoint,
     };
   };
@@ -223,6 +224,7 @@ export function openNodeDatabase(path: string, options: NodeDatabaseOptions = {}
     },
     emptyLogByItself: (does) =>
       connection.exec(`PRAGMA wal_autocheckpoint = ${does ? LOG_FRAMES_DEFAULT : 0}`),
+    keepTempInMemory: () => connection.exec('PRAGMA temp_store = MEMORY'),
     close: () => connection.close(),
     closeWithLog: () => {
       // A file that somebody removed has no log to keep.

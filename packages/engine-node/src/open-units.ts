@@ -27,6 +27,8 @@ export interface OpenUnits {
 export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
   /** By the path of the database. In order of use: the first is the least recently used. */
   const open = new Map<string, OpenedUnit>();
+  /** The last one in that order. Most calls are for the unit of the call before, and move nothing. */
+  let newest: OpenedUnit | null = null;
   const holds = new Map<string, Holds>();
   let isClosed = false;
 
@@ -39,8 +41,10 @@ export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
   const find = (files: UnitFiles, definition: AnyUnit, options: UnitOptions): OpenedUnit => {
     const found = open.get(files.database);
     if (found) {
+      if (found === newest) return found;
       open.delete(files.database);
       open.set(files.database, found);
+      newest = found;
       return found;
     }
     // Somebody who was at work when the engine closed must not open anything again.
@@ -50,6 +54,7 @@ export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
     const opened = openUnitFiles(parts, { files, definition, holds: holdsOf(files) }, options);
     makeRoom();
     open.set(files.database, opened);
+    newest = opened;
     return opened;
   };
 
@@ -67,6 +72,7 @@ export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
     const opened = open.get(database);
     if (!opened) return;
     open.delete(database);
+    if (opened === newest) newest = null;
     opened.close();
     if (holds.get(database)?.unused) holds.delete(database);
   };

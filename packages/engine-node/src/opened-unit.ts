@@ -44,10 +44,7 @@ export function openUnitFiles(
   const limits = parts.historyOf(definition);
   if (options.create) prepareDirectory(files);
   const loaded = limits && loadHistory(files);
-  const database = openOrRefuse(files, {
-    ownLog: limits !== null,
-    secureDelete: isWithoutCopies(definition),
-  });
+  const database = openOrRefuse(files, { ownLog: limits !== null });
   const report = (error: unknown, method: string): void =>
     onIncident(error, { kind: files.kind, key: files.key, method });
 
@@ -99,6 +96,7 @@ export function openUnitFiles(
       },
       options,
     );
+    database.keepTempInMemory();
     return {
       files,
       definition,

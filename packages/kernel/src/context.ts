@@ -24,12 +24,17 @@ import { assertJson } from './lib/json.ts';
 import { refusalReason, refusalWords } from './permissions/check-method.ts';
 import { endOf, type Permissions, type Proof } from './permissions/permissions.ts';
 import type { makeRequests } from './platform-requests/requests.ts';
+import type { Mint } from './sealing/minted.ts';
 import { isKeysNeeded, requireSubjectName, type SubjectKeys } from './sealing/subject-keys.ts';
 import type { Settings } from './settings/settings.ts';
 import type { OperationContext, Vertical } from './vertical.ts';
 
 /** How long an event's payload may be, in characters of JSON: it is kept for good. */
 const PAYLOAD_LENGTH_MAX = 65_536;
+
+/** How many types of events are remembered as well formed: a vertical has a few dozen. */
+const TYPES_KNOWN_MAX = 1_000;
+const wellFormedTypes = new Set<unknown>();
 
 /** The prefix of a vertical's own ids. */
 const ID_PREFIX = /^[a-z][a-z0-9]{1,15}$/;
@@ -46,12 +51,14 @@ export interface Invocation {
   readonly nowMs: number;
   /** How many deliveries led to this: those of the event that set it off, and its own. 0 for what nothing set off. */
   hops: number;
+  /** Makes the vertical's own ids: the same in each try of one call. */
+  readonly mint: Mint;
   /** Set by the first refused check. */
   refusal: Refusal | null;
   /** Set by the first use of a person's key that is not here: the call is made again once it is. */
   keysNeeded: PlatformError | null;
   /** The persons whose sealed data this invocation wrote or read: its stored answer may hold some of it. */
-  readonly subjects: Set<string>;
+  subjects: Set<string> | null;
 }
 
 /** One frame of an invocation: the operation that was called, or one that it invoked. */
@@ -136,6 +143,7 @@ export function makeContextFactory(parts: ContextParts): ContextFactory {
     };
     /** Works with a person's key. A missing one ends the whole call, whatever `run` makes of the error. */
     const forSubject = <T>(subject: string, work: () => T): T => {
+      invocation.subjects ??= new Set();
       invocation.subjects.add(subject);
       try {
         return work();
@@ -174,7 +182,7 @@ export function makeContextFactory(parts: ContextParts): ContextFactory {
           throw new TypeError(
             `operation ${name}: an id's prefix is 2 to 16 lower-case letters and digits, beginning with a letter`,
           );
-        return unit.newId(prefix);
+        return invocation.mint(prefix);
       },
       emit: ({ type, entity, payload, piiClass = 'none', subject }) => {
         requireWritable('emit an event');
@@ -347,10 +355,10 @@ function subjectOf(
   type: string,
   { piiClass, subject }: { readonly piiClass: string; readonly subject: string | undefined },
 ): string | null {
+  if (piiClass === 'none' && subject === undefined) return null;
   const where = `operation ${operation}, event ${type}`;
   if (!piiClassSchema.safeParse(piiClass).success) throw new TypeError(`${where}: there is no such piiClass`);
   if (subject === undefined) {
-    if (piiClass === 'none') return null;
     throw new TypeError(`${where}: a payload that is ${piiClass} needs a subject`);
   }
   if (piiClass === 'none') throw new TypeError(`${where}: a subject needs a piiClass`);
@@ -359,7 +367,12 @@ function subjectOf(
 
 /** The form of an event's type is that of a permission key: `order.completed`. */
 function requireEventType(operation: string, type: unknown): void {
-  if (permissionKey.safeParse(type).success) return;
+  if (wellFormedTypes.has(type)) return;
+  if (permissionKey.safeParse(type).success) {
+    if (wellFormedTypes.size >= TYPES_KNOWN_MAX) wellFormedTypes.clear();
+    wellFormedTypes.add(type);
+    return;
+  }
   throw new TypeError(
     `operation ${operation}: ${JSON.stringify(type)?.slice(0, 80)} is not an event type; it is noun.verb in lower case, at most 128 characters`,
   );

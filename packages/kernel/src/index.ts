@@ -17,11 +17,6 @@ export {
   type DeliveryRunnerOptions,
   makeDeliveryRunner,
 } from './deliveries/runner.ts';
-export {
-  type PermissionChange,
-  type PermissionDiff,
-  permissionDiff,
-} from './permissions/permission-diff.ts';
 export type { Proof } from './permissions/permissions.ts';
 export type { RetentionState } from './retention/housekeeping.ts';
 export { RETENTION_SETTING, type RetentionPolicy } from './retention/policy.ts';

@@ -23,6 +23,7 @@ import { keyedCall, type makeIdempotency } from './idempotency/idempotency.ts';
 import { assertJson, jsonCopy, NotJson } from './lib/json.ts';
 import { soundError } from './lib/thrown.ts';
 import type { Proof } from './permissions/permissions.ts';
+import type { Mint } from './sealing/minted.ts';
 import type { OperationContext } from './vertical.ts';
 
 type Operation = OperationDeclaration<OperationContext>;
@@ -50,8 +51,18 @@ interface Call {
   readonly idempotencyKey: string | null;
 }
 
+/** What the scope itself knows of a call beyond what its caller says. */
+export interface InvokeOptions {
+  /** Makes the ids that the operation asks for. Default: fresh ones. */
+  readonly mint?: Mint;
+  /** How long the chain is that set off the call's cause, where that was just read. */
+  readonly causeHops?: number;
+}
+
+export type Invoke = (input: InvokeInput, options?: InvokeOptions) => InvokeResult;
+
 /** Builds the scope's `invoke`. */
-export function makeInvoke(parts: InvokeParts): (input: InvokeInput) => InvokeResult {
+export function makeInvoke(parts: InvokeParts): Invoke {
   const { unit, vertical, events, denials, idempotency, requireEntity } = parts;
   const { demand, contextOf } = makeContextFactory(parts);
   const operations = new Map<string, Operation>(Object.entries(vertical.operations));
@@ -152,13 +163,13 @@ export function makeInvoke(parts: InvokeParts): (input: InvokeInput) => InvokeRe
     return isReadOnly(operation) ? work() : unit.db.savepoint(work);
   };
 
-  const perform = (request: InvokeInput, invocation: Invocation): InvokeResult => {
+  const perform = (request: InvokeInput, invocation: Invocation, causeHops?: number): InvokeResult => {
     const { operation: name, principal, idempotencyKey, ifMatch, cause = null } = request;
     const operation = operations.get(name);
     if (!operation)
       throw new PlatformError('not_found', 'There is no such operation.', { reason: 'unknown_operation' });
     if (cause !== null) {
-      const hops = events.hops(cause);
+      const hops = causeHops ?? events.hops(cause);
       if (hops === undefined)
         throw new PlatformError('not_found', 'There is no such event in this scope.', {
           reason: 'unknown_cause',
@@ -203,21 +214,22 @@ export function makeInvoke(parts: InvokeParts): (input: InvokeInput) => InvokeRe
       version: entity ? events.version(entity) : null,
       replayed: false,
     };
-    if (keyed) idempotency.store(keyed, result, [...invocation.subjects].sort());
+    if (keyed) idempotency.store(keyed, result, [...(invocation.subjects ?? [])].sort());
     return result;
   };
 
-  return (request) => {
+  return (request, { mint = unit.newId, causeHops } = {}) => {
     const invocation: Invocation = {
       principal: request.principal,
       nowMs: unit.now(),
       hops: 0,
+      mint,
       refusal: null,
       keysNeeded: null,
-      subjects: new Set(),
+      subjects: null,
     };
     try {
-      return perform(request, invocation);
+      return perform(request, invocation, causeHops);
     } catch (error) {
       const { refusal, keysNeeded } = invocation;
       // The call is made again with the keys: only then is it settled what it was.

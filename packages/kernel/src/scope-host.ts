@@ -4,10 +4,12 @@
  */
 import {
   type ActorId,
+  fromTimestamp,
   ID_PREFIXES,
   makeIdFactory,
   type OperationStub,
   PlatformError,
+  type ScopeEntitlements,
   type ScopeErasure,
   type ScopeId,
   type ScopeRef,
@@ -27,7 +29,12 @@ import { withSubjectKeys } from './sealing/with-subject-keys.ts';
 export type ScopeStub = UnitStub<ScopeMethods>;
 
 /** The host of a vertical's scopes. */
-export interface ScopeHost extends VerticalScopeHost, ScopeSnapshots, ScopeRetries, ScopeErasure {
+export interface ScopeHost
+  extends VerticalScopeHost,
+    ScopeSnapshots,
+    ScopeRetries,
+    ScopeErasure,
+    ScopeEntitlements {
   /** The scope itself, for the vertical's own code, which knows whose it is. */
   scope(scopeId: string): ScopeStub;
   /** Files that belong to records. Every member rejects with `unsupported`, reason `no_blob_store`, without `blobs`. */
@@ -58,9 +65,10 @@ export interface ScopeHostOptions {
 export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
   const { engine, unit, vault, blobs, attachmentBytesMax, now = Date.now, random = defaultRandom } = options;
   const newId = makeIdFactory({ now, random });
+  const newCall = (): string => newId('call');
   const scope = (scopeId: string): ScopeStub => {
     const stub = engine.unit(unit, scopeId);
-    return vault ? withSubjectKeys(stub, scopeId as ScopeId, vault) : stub;
+    return vault ? withSubjectKeys(stub, { scopeId: scopeId as ScopeId, vault, newCall }) : stub;
   };
 
   /** The scope of a management call, or `not_found` when it is another tenant's: the two must look alike. */
@@ -115,19 +123,34 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
       const stub = scope(scopeId);
       return {
         // Member by member: a request cannot bring a principal or a cause of its own along.
-        invoke: ({ operation, input, idempotencyKey, ifMatch }) =>
-          stub.invoke({
+        invoke: ({ operation, input, idempotencyKey, ifMatch }) => {
+          if (idempotencyKey === undefined && ifMatch === undefined)
+            return stub.invoke({ operation, input, principal });
+          return stub.invoke({
             operation,
             input,
             principal,
             ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
             ...(ifMatch === undefined ? {} : { ifMatch }),
-          }),
+          });
+        },
       };
     },
     provisionScopeLocal: ({ scopeId, tenantId, name }) =>
       engine.unit(unit, scopeId, { create: true }).provision({ tenantId, name }),
     projectRolesLocal: async (ref, roles) => void (await (await owned(ref)).projectRoles({ roles })),
+    projectEntitlementsLocal: async (ref, { revision, items }) => {
+      const entitlements = Object.fromEntries(
+        Object.entries(items).map(([key, { plan, quota, expiresAt }]) => [
+          key,
+          {
+            value: { plan, quota },
+            ...(expiresAt === null ? {} : { expiresAtMs: fromTimestamp(expiresAt) }),
+          },
+        ]),
+      );
+      await (await owned(ref)).projectEntitlements({ entitlements, revision });
+    },
     appliedMigrationsLocal: async (ref) => (await owned(ref)).appliedMigrations({}),
     entityHistoryLocal: async ({ entityType, entityId, limit, cursor, ...ref }) =>
       (await owned(ref)).history({

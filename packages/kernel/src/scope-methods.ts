@@ -34,7 +34,7 @@ import type { Proof } from './permissions/permissions.ts';
 import type { RetentionState } from './retention/housekeeping.ts';
 import type { PrunedBefore, PrunedPage } from './retention/pruned.ts';
 import type { SubjectKey } from './sealing/vault.ts';
-import type { Entitlement } from './settings/settings.ts';
+import type { EntitlementsInput } from './settings/settings.ts';
 
 /** What a walk through the log answers: at most 500 events. */
 export interface EventWalkResult {
@@ -77,6 +77,12 @@ export interface RoleChange {
  * The methods of a scope's unit (design: kernel). Each takes one JSON value and rejects with a `PlatformError`:
  * `not_found` for what is not there, `validation_failed` for an input of another shape.
  */
+/** A call that is made again when it lacked a person's key. */
+export interface Tried {
+  /** Names all tries of one call, and no other call: `newId` makes the same ids in each of them. Default: no other try. */
+  readonly call?: string;
+}
+
 export type ScopeMethods = {
   /** Called through a stub with `create`. Provisioning twice is provisioning once; another tenant's scope is `not_found`. */
   provision(input: { readonly tenantId: TenantId; readonly name: string }): 'provisioned' | 'unchanged';
@@ -87,7 +93,9 @@ export type ScopeMethods = {
    * `run` throws. A replay is answered before the precondition, and only to somebody whom the permission still lets
    * through.
    */
-  invoke(input: InvokeRequest & { readonly principal: ActorId; readonly cause?: EventId }): InvokeResult;
+  invoke(
+    input: InvokeRequest & { readonly principal: ActorId; readonly cause?: EventId } & Tried,
+  ): InvokeResult;
   /** Replaces the roles that the platform adds to the manifest's own, and cannot change those. */
   projectRoles(input: { readonly roles: Readonly<Record<string, readonly string[]>> }): null;
   /** Giving a role twice is giving it once. */
@@ -147,9 +155,15 @@ export type ScopeMethods = {
     readonly cursor?: string;
     readonly sealed?: boolean;
   }): PrunedPage<EventRecord>;
-  /** From an event back to its origin, nearest cause first. */
+  /**
+   * The way from an event back to its origin: the event itself first, then what caused it, and so on (spec 4.3.3). One
+   * that nothing caused is its own origin, and the only item.
+   */
   cause(input: { readonly event: EventId; readonly sealed?: boolean }): EventWalkResult;
-  /** What an event set off, directly and further on, in the order of their happening. */
+  /**
+   * What an event set off, directly and further on, in the order of their happening (spec 4.3.3). The event itself is
+   * not among it: one that set nothing off has no items.
+   */
   effects(input: { readonly event: EventId; readonly sealed?: boolean }): EventWalkResult;
   /**
    * Every event that one invocation recorded; what it invoked has invocations of its own. Here and in the walks, what is
@@ -162,7 +176,7 @@ export type ScopeMethods = {
    * One round of what the scope does by itself: brings events to subscriptions, lends them to executors, runs due
    * schedules, and keeps house. Called by a `DeliveryRunner`.
    */
-  work(input: WorkRequest): WorkDone;
+  work(input: WorkRequest & Tried): WorkDone;
   /** What became of a delivery that was lent to an executor. */
   settle(input: DeliveryResult): { readonly settled: boolean };
   /** Deliveries that gave up, newest event first; `limit` is 1 to 200. */
@@ -211,7 +225,7 @@ export type ScopeMethods = {
    */
   projectSettings(input: { readonly settings: Readonly<Record<string, string>> }): null;
   /** Replaces what the tenant is entitled to. */
-  projectEntitlements(input: { readonly entitlements: Readonly<Record<string, Entitlement>> }): null;
+  projectEntitlements(input: EntitlementsInput): null;
   /** Demands the permission to add attachments to a record, before any byte is taken in. */
   checkAttach(input: { readonly principal: ActorId; readonly entity: EntityRef }): Proof;
   /** Records an attachment whose bytes are there. See `makeAttachments`, which brings both together. */

@@ -51,6 +51,7 @@ import { makeSteps } from './retention/steps.ts';
 import { makeRetentionStore } from './retention/store.ts';
 import type { ScopeMethods } from './scope-methods.ts';
 import { closedWhileMarked, makeRedactLatecomers, type ScopeRow } from './sealing/latecomers.ts';
+import { makeMinted } from './sealing/minted.ts';
 import { makeRedact } from './sealing/redact.ts';
 import { makeSubjectKeys } from './sealing/subject-keys.ts';
 import { makeSettings } from './settings/settings.ts';
@@ -136,6 +137,7 @@ function openScope(
   const { db } = unit;
   const permissions = makePermissions(db, vertical.manifest);
   const subjectKeys = makeSubjectKeys(unit);
+  const minted = makeMinted(unit.newId);
   const pruned = makePruned(db);
   const events = makeEventStore(db, subjectKeys, pruned);
   const denials = makeDenialStore(db, pruned);
@@ -235,8 +237,8 @@ function openScope(
     },
     identify,
     invoke: (input) => {
-      identify();
-      return invoke(input);
+      requireRow();
+      return minted.during(input.call, (mintOf) => invoke(input, { mint: mintOf('') }));
     },
     ...makeRoleMethods(vertical, unit, permissions, denials),
     grantConnection: makeGrantConnection(vertical, unit, permissions, requireEntity),
@@ -255,8 +257,8 @@ function openScope(
     invocation: ({ invocation, sealed }) => events.invocation(invocation, sealed),
     facets: (input) => facets(parseInput('The query', facetsInput, input), unit.now()),
     work: (input) => {
-      identify();
-      return work.work(input);
+      requireRow();
+      return minted.during(input.call, (mintOf) => work.work(input, mintOf));
     },
     retention: () => housekeeping.state(),
     settle: (input) => work.settle(input),

@@ -69,7 +69,11 @@ export interface OperationContext {
   readonly scope: ScopeId;
   /** When the invocation began, in milliseconds since the epoch. */
   readonly now: number;
-  /** A fresh id that sorts after every one before it. The prefix is 2 to 16 lower-case letters and digits. */
+  /**
+   * A fresh id that sorts after every one before it. The prefix is 2 to 16 lower-case letters and digits. When `run` is
+   * called again because a person's key was missing, the first id of each prefix is what it was before, and so on: a
+   * person who is made up here is the same at every try.
+   */
   newId(prefix: string): string;
   /** Appends an event to the scope's history; it becomes the cause of whatever is invoked after it. */
   emit(event: NewEvent): EventId;

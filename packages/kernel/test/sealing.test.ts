@@ -112,6 +112,33 @@ test('without a vault, nothing about a person is kept', async () => {
   });
 });
 
+test('C-20: what a vertical had not sealed and removes at a shred is not in the file any more', async () => {
+  const dataDirectory = scratch();
+  const file = () => readFileSync(join(dataDirectory, 'scope-shop', `${scopeId}.sqlite`)).toString('latin1');
+  {
+    await using opened = await openSealed({ dataDirectory });
+    const what = onScenario('plain', (ctx) => {
+      // Long enough for pages of their own, short enough for a place among others.
+      for (const [i, label] of ['cus_grace', subject, subject, 'cus_grace'].entries())
+        ctx.sql.run(
+          'INSERT INTO boxes (id, label, state) VALUES (?, ?, ?)',
+          `plain-${i}`,
+          label,
+          `${label === subject ? SECRET : 'Grace Hopper'} ${'.'.repeat(i % 2 === 0 ? 20 : 20_000)}`,
+        );
+      return null;
+    });
+    await opened.run(owner, 'test/run', { what });
+  }
+  expect(file()).toContain('Saint James');
+  {
+    await using opened = await openSealed({ dataDirectory });
+    await opened.host.shredSubjectLocal({ ...ref, subject });
+  }
+  expect(file()).not.toContain('Saint James');
+  expect(file()).toContain('Grace Hopper');
+});
+
 test('C-20: after a shred nothing gives the data back, and the receipt stays the same', async () => {
   const dataDirectory = scratch();
   await using opened = await openSealed({ dataDirectory });
@@ -300,6 +327,44 @@ test('a subscriber is given what is sealed, and fetches the keys for it', async 
   await using opened = await openSealed({ dataDirectory, vertical: listening });
   expect(await opened.scope.work({})).toMatchObject({ settled: 1 });
   expect(seen).toEqual([{ text: SECRET }]);
+});
+
+test('somebody whom a delivery makes up is the same in every try of the round', async () => {
+  const made: string[][] = [];
+  const inviting = defineVertical({
+    ...vertical,
+    operations: {
+      ...vertical.operations,
+      'note/invite': operation({
+        summary: 'Invite somebody new because of a box',
+        input: z.strictObject({ box: z.string() }),
+        output: z.null(),
+        permission: 'box.pack',
+        run: (ctx, { box }) => {
+          const person = ctx.newId('cus');
+          made.push([box, person]);
+          ctx.seal(person, 'name', SECRET);
+          return null;
+        },
+      }),
+    },
+    subscriptions: {
+      inviting: {
+        on: ['box.packed'],
+        operation: 'note/invite',
+        as: 'clerk',
+        input: ({ entity }) => ({ box: entity?.id ?? '' }),
+      },
+    },
+  });
+  await using opened = await openSealed({ vertical: inviting });
+  for (const label of ['a', 'b', 'c']) await opened.run(owner, 'box/pack', { label });
+  expect(await opened.scope.work({})).toMatchObject({ settled: 3 });
+  // Each lacked its person's key once, and those before it were made again with it: 1 + 2 + 3, and then all 3.
+  expect(made).toHaveLength(9);
+  expect(new Set(made.map(([box]) => box)).size).toBe(3);
+  expect(new Set(made.map(([, person]) => person)).size).toBe(3);
+  expect(new Set(made.map((each) => each.join())).size).toBe(3);
 });
 
 test('the vault opens with an older sealing key, and not with a foreign one', async () => {

@@ -54,6 +54,29 @@ export function erasureContract(setup: ScopeHostSetup): void {
     });
   });
 
+  describe('somebody whom a call makes up', () => {
+    const join = ({ ask }: Library, ...names: string[]) => ask<string[]>(librarian, 'reader/join', { names });
+
+    test('is the same at every try for their key', async () => {
+      const opened = await openLibrary(setup);
+      const family = await join(opened, 'Ada', 'Byron', 'Annabella');
+      expect(new Set(family).size).toBe(3);
+      expect(await Promise.all(family.map((each) => notes(opened, each)))).toEqual([
+        ['Ada'],
+        ['Byron'],
+        ['Annabella'],
+      ]);
+    });
+
+    test('is nobody whom another call made up, be it the same words at the same time', async () => {
+      const opened = await openLibrary(setup);
+      const [one, other] = await Promise.all([join(opened, 'Ada'), join(opened, 'Ada')]);
+      const [third] = await join(opened, 'Ada');
+      expect(new Set([...one, ...other, third]).size).toBe(3);
+      expect(await opened.count('notes')).toEqual([3]);
+    });
+  });
+
   describe('somebody who is erased', () => {
     test('is gone, and nobody else is', async () => {
       const opened = await openLibrary(setup);

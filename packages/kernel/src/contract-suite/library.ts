@@ -130,6 +130,19 @@ const readers = defineOperations({
       return { noted: text };
     },
   }),
+  'reader/join': operation({
+    summary: 'Take somebody in whom nobody knew before, and their family',
+    input: z.strictObject({ names: z.array(z.string()).max(10) }),
+    output: z.array(z.string()),
+    permission: 'loan.write',
+    run: (ctx, { names }) =>
+      names.map((name) => {
+        const reader = ctx.newId('rdr');
+        ctx.newId('card');
+        ctx.invoke('reader/note', { reader, text: name });
+        return reader;
+      }),
+  }),
   'reader/notes': operation({
     summary: 'What is noted about a reader',
     input: z.strictObject({ reader: z.string() }),

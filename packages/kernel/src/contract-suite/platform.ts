@@ -113,6 +113,21 @@ export function platformContract(setup: ScopeHostSetup): void {
       expect((await told(opened)).plan).toBeNull();
     });
 
+    // spec C-03
+    test('of what a tenant is entitled to: what was overtaken changes nothing', async () => {
+      const opened = await openLibrary(setup);
+      const tell = (revision: number, quota: number) =>
+        opened.scope.projectEntitlements({ revision, entitlements: { plan: { value: quota } } });
+      await tell(7, 70);
+      await tell(6, 60);
+      expect((await told(opened)).plan).toBe(70);
+      await opened.reopen();
+      await opened.scope.projectEntitlements({ revision: 3, entitlements: {} });
+      expect((await told(opened)).plan).toBe(70);
+      await opened.scope.projectEntitlements({ revision: 8, entitlements: {} });
+      expect((await told(opened)).plan).toBeNull();
+    });
+
     test('and is too large changes nothing', async () => {
       const opened = await openLibrary(setup);
       await opened.scope.projectSettings({ settings: { COLOUR: 'green' } });

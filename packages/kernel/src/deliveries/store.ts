@@ -35,7 +35,7 @@ const DELIVERY_COLUMNS = 'event, attempts, claim, next_at AS nextAtMs, first_at 
 const NEWEST = '~';
 
 export const DELIVERY_SQL = {
-  head: `SELECT ${DELIVERY_COLUMNS} FROM _spine_deliveries WHERE subscriber = ? AND type = ? ORDER BY event LIMIT 1`,
+  heads: `SELECT ${DELIVERY_COLUMNS} FROM _spine_deliveries WHERE subscriber = ? AND type = ? ORDER BY event LIMIT ? + 0`,
   first: 'SELECT event FROM _spine_deliveries WHERE subscriber = ? AND type = ? ORDER BY event LIMIT ? + 0',
   one: `SELECT ${DELIVERY_COLUMNS} FROM _spine_deliveries WHERE subscriber = ? AND type = ? AND event = ?`,
   deadLetters: `SELECT ${DEAD_COLUMNS} FROM _spine_dead_letters
@@ -68,8 +68,9 @@ export function makeDeliveryStore(db: SqlDatabase) {
   return {
     insert,
     remove,
-    head: (subscriber: string, type: string): DeliveryRow | undefined =>
-      db.get<DeliveryRow>(DELIVERY_SQL.head, subscriber, type),
+    /** The next few deliveries of a lane. */
+    heads: (subscriber: string, type: string, limit: number): DeliveryRow[] =>
+      db.all<DeliveryRow>(DELIVERY_SQL.heads, subscriber, type, limit),
     /** The next few events of a lane. */
     first: (subscriber: string, type: string, limit: number): string[] =>
       db.all<{ event: string }>(DELIVERY_SQL.first, subscriber, type, limit).map(({ event }) => event),

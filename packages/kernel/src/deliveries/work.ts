@@ -5,9 +5,10 @@
 import { type ActorId, type EventRecord, PlatformError } from '@freehold/contracts';
 import { RollbackThen, TransactionLost, type UnitContext } from '@freehold/store';
 import type { EventStore } from '../events/store.ts';
-import type { InvokeInput } from '../invoke.ts';
+import type { Invoke, InvokeInput, InvokeOptions } from '../invoke.ts';
 import { soundError } from '../lib/thrown.ts';
 import type { makeHousekeeping } from '../retention/housekeeping.ts';
+import type { Mint } from '../sealing/minted.ts';
 import { isKeysNeeded, keysNeeded } from '../sealing/subject-keys.ts';
 import type { Vertical } from '../vertical.ts';
 import {
@@ -37,7 +38,7 @@ export interface WorkParts {
   readonly vertical: Vertical;
   readonly lanes: Lanes;
   readonly events: EventStore;
-  readonly invoke: (input: InvokeInput) => unknown;
+  readonly invoke: Invoke;
   readonly store: ReturnType<typeof makeDeliveryStore>;
   readonly housekeeping: ReturnType<typeof makeHousekeeping>;
 }
@@ -50,16 +51,18 @@ export function makeWork({ unit, vertical, lanes, store, events, invoke, houseke
   let firstLane = 0;
   /** Whether this round goes without the keys that are not here. */
   let withoutKeys = false;
+  /** Makes the ids of one delivery or schedule in this round. */
+  let mintOf: (step: string) => Mint = () => unit.newId;
 
   /** An error that ends the whole round, whatever it was thrown by. */
   const endsRound = (thrown: unknown): boolean =>
     thrown instanceof TransactionLost || (!withoutKeys && isKeysNeeded(thrown));
 
   /** Runs an operation as a service in a savepoint. Answers what it failed with, or null. */
-  const attempt = (input: InvokeInput, done: () => void): Error | null => {
+  const attempt = (input: InvokeInput, options: InvokeOptions, done: () => void): Error | null => {
     try {
       unit.db.savepoint(() => {
-        invoke(input);
+        invoke(input, options);
         done();
       });
       return null;
@@ -118,15 +121,17 @@ export function makeWork({ unit, vertical, lanes, store, events, invoke, houseke
     const key = { subscriber: lane.subscriber, type: lane.type, event: row.event };
     let failure: Error | null;
     try {
-      const event = events.record(row.event);
+      const found = events.delivered(row.event);
       // It was lost with a damaged log: there is nothing to tell.
-      if (!event) {
+      if (!found) {
         store.remove(key);
         return true;
       }
+      const { event, hops } = found;
       const value = input ? input(event) : { event: event.id };
       const call = { operation, input: value, principal: `service:${as}` as ActorId, cause: event.id };
-      failure = attempt(call, () => store.remove(key));
+      const mint = mintOf(`${lane.subscriber}/${event.id}`);
+      failure = attempt(call, { mint, causeHops: hops }, () => store.remove(key));
     } catch (thrown) {
       if (endsRound(thrown)) throw thrown;
       failure = soundError(operation, thrown);
@@ -180,6 +185,7 @@ export function makeWork({ unit, vertical, lanes, store, events, invoke, houseke
         input: schedule.input ?? {},
         principal: `service:${schedule.as}` as ActorId,
       },
+      { mint: mintOf(`schedule/${key}`) },
       () => undefined,
     );
     store.saveSchedule({
@@ -208,8 +214,11 @@ export function makeWork({ unit, vertical, lanes, store, events, invoke, houseke
     for (let i = 0; i < lanes.all.length; i++) {
       const at = (firstLane + i) % lanes.all.length;
       const lane = lanes.all[at] as Lane;
+      let heads: DeliveryRow[] = [];
       for (;;) {
-        const head = store.head(lane.subscriber, lane.type);
+        // One more than can be brought, which says when the lane goes on.
+        if (heads.length === 0) heads = store.heads(lane.subscriber, lane.type, budget + 1);
+        const head = heads.shift();
         if (!head) break;
         if (head.nextAtMs > unit.now() || budget === 0) {
           wait(head.nextAtMs);
@@ -222,6 +231,8 @@ export function makeWork({ unit, vertical, lanes, store, events, invoke, houseke
           listener.kind === 'executor' ? claim(lane, head, listener.timeoutMs) : deliver(lane, head);
         if (typeof done === 'object') claimed.push(done);
         else if (done) settled += 1;
+        // The head is where it was, with another time: nothing behind it comes first.
+        if (done !== true) heads = [];
       }
     }
     firstLane = next % Math.max(1, lanes.all.length);
@@ -257,7 +268,8 @@ export function makeWork({ unit, vertical, lanes, store, events, invoke, houseke
     },
 
     /** One round: at most 50 deliveries, lane by lane, each lane as far as it goes; and a part of the housekeeping. */
-    work: (request: WorkRequest): WorkDone => {
+    work: (request: WorkRequest, mint: (step: string) => Mint): WorkDone => {
+      mintOf = mint;
       withoutKeys = request.withoutKeys === true;
       try {
         return round();

@@ -189,7 +189,7 @@ export function makeEventStore(db: SqlDatabase, subjectKeys: SubjectKeys, pruned
     },
 
     /**
-     * Backwards: an event, what caused it, what caused that. Stops at a cycle, which only a damaged log could have, and
+     * Backwards: the event itself, what caused it, what caused that. Stops at a cycle, which only a damaged log could have, and
      * where a cause is not kept any more.
      */
     cause: (event: string, sealed = false): EventWalkResult => {
@@ -207,7 +207,7 @@ export function makeEventStore(db: SqlDatabase, subjectKeys: SubjectKeys, pruned
     },
 
     /**
-     * Forwards, breadth first: what an event set off, then what that set off. Of one that is older than what is kept, some
+     * Forwards, breadth first: what an event set off, then what that set off; not the event itself. Of one that is older than what is kept, some
      * may be missing.
      */
     effects: (event: string, sealed = false): EventWalkResult => {
@@ -256,6 +256,13 @@ export function makeEventStore(db: SqlDatabase, subjectKeys: SubjectKeys, pruned
     record: (id: string, sealed = false): EventRecord | null => {
       const row = one(id);
       return row ? (recordsOf([row], sealed)[0] ?? null) : null;
+    },
+
+    /** The same in clear, with how long the chain is that set it off. */
+    delivered: (id: string): { readonly event: EventRecord; readonly hops: number } | null => {
+      const row = one(id);
+      const [event] = row ? recordsOf([row], false) : [];
+      return row && event ? { event, hops: row.hops } : null;
     },
 
     /** @throws PlatformError `not_found`; reason `history_pruned` for one that may have been there. */

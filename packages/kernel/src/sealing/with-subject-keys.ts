@@ -8,11 +8,21 @@ import type { Vault } from './vault.ts';
 /** A call can find out one by one which persons it is about; a page of history asks for all of its own at once. */
 const TRIES_MAX = 50;
 
+/** The methods that run handlers, whose ids must be the same in each try. */
+const TRIED: readonly unknown[] = ['invoke', 'work'] satisfies (keyof ScopeStub)[];
+
+export interface KeyedScope {
+  readonly scopeId: ScopeId;
+  readonly vault: Vault;
+  /** A name for the tries of one call, which no other call has. */
+  readonly newCall: () => string;
+}
+
 /**
  * Wraps a scope's stub. A call that needs persons' keys is rolled back, the keys are fetched, and it runs again: what
  * its caller sees is one call. The same goes for one that finds an older state: the vault is asked who was erased since.
  */
-export function withSubjectKeys(stub: ScopeStub, scopeId: ScopeId, vault: Vault): ScopeStub {
+export function withSubjectKeys(stub: ScopeStub, { scopeId, vault, newCall }: KeyedScope): ScopeStub {
   let tenantId: TenantId | undefined;
 
   const provide = async (error: PlatformError): Promise<void> => {
@@ -34,7 +44,8 @@ export function withSubjectKeys(stub: ScopeStub, scopeId: ScopeId, vault: Vault)
       if (known) return known;
       const method: unknown = Reflect.get(target, name);
       if (typeof method !== 'function') return method;
-      const again = async (input: unknown): Promise<unknown> => {
+      const again = async (given: object): Promise<unknown> => {
+        const input = TRIED.includes(name) ? { ...given, call: newCall() } : given;
         for (let tries = 1; ; tries++) {
           try {
             return await method(input);

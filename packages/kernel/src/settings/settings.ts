@@ -10,12 +10,20 @@ import { assertJson } from '../lib/json.ts';
 const KEYS_MAX = 200;
 const KEY_LENGTH_MAX = 128;
 const VALUE_LENGTH_MAX = 16_384;
+/** Under this key, which nobody can give, stands the revision of the entitlements. */
+const REVISION = '';
 
 /** What a tenant has bought or been given: a flag, a number, a plan. */
 export interface Entitlement {
   readonly value: JsonValue;
   /** Milliseconds since the epoch; absent: it does not expire. */
   readonly expiresAtMs?: number;
+}
+
+export interface EntitlementsInput {
+  readonly entitlements: Readonly<Record<string, Entitlement>>;
+  /** Grows with every change of the tenant's entitlements. Absent: the newest there is. */
+  readonly revision?: number;
 }
 
 interface Row {
@@ -72,12 +80,20 @@ export function makeSettings(unit: UnitContext) {
     return null;
   };
 
+  const keepRevision = (revision: number): void => {
+    db.run(
+      `INSERT INTO _spine_settings (kind, key, value) VALUES ('entitlement', ?, ?)`,
+      REVISION,
+      String(revision),
+    );
+  };
+
   return {
     /** Every setting that was projected. */
     all: (): Readonly<Record<string, string>> => load().settings,
     /** The value of an entitlement that has not expired, or null. */
     entitlement: (key: string, nowMs: number): JsonValue => {
-      const row = load().entitlements.get(key);
+      const row = key === REVISION ? undefined : load().entitlements.get(key);
       const isOver = row !== undefined && row.expiresAtMs !== null && row.expiresAtMs <= nowMs;
       return row === undefined || isOver ? null : JSON.parse(row.value);
     },
@@ -86,11 +102,10 @@ export function makeSettings(unit: UnitContext) {
         'setting',
         Object.entries(settings).map(([key, value]) => ({ key, value, expiresAtMs: null })),
       ),
-    projectEntitlements: ({
-      entitlements,
-    }: {
-      readonly entitlements: Readonly<Record<string, Entitlement>>;
-    }): null =>
+    /** Replaces them all. With a `revision` below the one that came last, nothing changes: it overtook that one. */
+    projectEntitlements: ({ entitlements, revision }: EntitlementsInput): null => {
+      const last = Number(load().entitlements.get(REVISION)?.value ?? -1);
+      if (revision !== undefined && revision < last) return null;
       replace(
         'entitlement',
         Object.entries(entitlements).map(([key, { value, expiresAtMs = null }]) => ({
@@ -98,7 +113,10 @@ export function makeSettings(unit: UnitContext) {
           value: JSON.stringify(assertJson(`the entitlement ${key}`, value)),
           expiresAtMs,
         })),
-      ),
+      );
+      if (revision !== undefined) keepRevision(revision);
+      return null;
+    },
   };
 }
 

@@ -1,10 +1,22 @@
 /** What an operator is told before a new version is promoted. */
-import type { VerticalManifest } from '@freehold/contracts';
 import { expect, test } from 'vitest';
-import { permissionDiff } from '../src/index.ts';
-import { shop } from './shop.ts';
+import type { VerticalManifest } from './manifest.ts';
+import { permissionDiff } from './permission-diff.ts';
 
-const before = shop.manifest;
+const before: VerticalManifest = {
+  slug: 'shop',
+  name: 'Shop',
+  version: '1.0.0',
+  permissions: { 'box.pack': '', 'box.ship': '', 'box.read': '', 'box.list': '', 'bill.write': '' },
+  roles: {
+    owner: { name: 'Owner', permissions: ['box.pack', 'box.ship', 'box.read', 'box.list', 'bill.write'] },
+    packer: { name: 'Packer', permissions: ['box.pack', 'box.list', 'box.ship'] },
+    guest: { name: 'Guest', permissions: ['box.list'] },
+  },
+  ownerRole: 'owner',
+  entities: { box: {}, bill: {} },
+  env: {},
+};
 const none = { gained: [], lost: [] };
 
 test('a manifest and itself differ in nothing', () => {

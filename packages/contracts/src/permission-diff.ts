@@ -1,5 +1,5 @@
 /** What a new version of a vertical changes about who may do what: what an operator is shown before it is promoted. */
-import type { VerticalManifest } from '@freehold/contracts';
+import type { VerticalManifest } from './manifest.ts';
 
 /** What a role, a service or the whole manifest gains and loses, sorted. */
 export interface PermissionChange {
