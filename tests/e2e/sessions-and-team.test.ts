@@ -233,7 +233,7 @@ test('a member who is removed is out on the next request, and still manages thei
   expect(await statusOf(grace.page, '/api/orders')).toBe(200);
   await page.getByRole('button', { name: 'Remove Grace Hopper' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Remove from the team' }).click();
-  await see(page, 'You took a teammate off the team.');
+  await see(page, 'You took Grace Hopper off the team.');
   expect(await statusOf(grace.page, '/api/orders')).toBe(403);
   await grace.page.goto(app);
   await see(grace.page, 'You are not a member here');

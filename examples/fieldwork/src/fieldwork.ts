@@ -34,6 +34,7 @@ import { platformSurface } from './server/platform-hooks.ts';
 import { mountPublic } from './server/public-routes.ts';
 import { mountSessions } from './server/session-routes.ts';
 import { makeSignIns } from './server/sign-in.ts';
+import { mountSummaries } from './server/summary-routes.ts';
 import { mountWeb } from './server/web-routes.ts';
 import { defineFieldwork } from './vertical.ts';
 
@@ -85,6 +86,7 @@ export function makeFieldwork(deps: FieldworkDeps): Fieldwork {
   mountLogs(app, services);
   mountAttachments(app, services);
   mountErasure(app, services);
+  mountSummaries(app, services);
   mountInvites(app, services);
   mountOperations(app, operations, (c) => operationsFor(services, c), {
     ...problems,

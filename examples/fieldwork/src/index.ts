@@ -3,4 +3,5 @@ export { type Fieldwork, makeFieldwork } from './fieldwork.ts';
 export { manifest } from './manifest.ts';
 export { operations } from './operations.ts';
 export type { Bindings, FieldworkDeps, Node, WebFile, WebFiles } from './server/env.ts';
+export { findModelFault } from './server/model-settings.ts';
 export { defineFieldwork, type FieldworkHands } from './vertical.ts';

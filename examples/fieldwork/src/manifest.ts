@@ -19,6 +19,7 @@ export const manifest = {
     'order.note': 'Write notes on a work order, and attach files to it',
     'order.cancel': 'Cancel work orders',
     'order.invoice': 'Turn completed work into an invoice',
+    'order.summarise': 'Have a language model write summaries of work orders for customers',
     'invoice.read': 'See invoices',
     'reminder.read': 'See what waits to be done',
     'reminder.settle': 'Dismiss reminders',
@@ -33,6 +34,7 @@ export const manifest = {
     'team.read': 'See who is on the team',
     'member.manage': 'Invite and remove teammates, and change their roles',
     'audit.read': 'See which attempts were refused',
+    'model.account': 'Keep the books of what language models take',
   },
   roles: {
     owner: {
@@ -51,6 +53,7 @@ export const manifest = {
         'order.note',
         'order.cancel',
         'order.invoice',
+        'order.summarise',
         'invoice.read',
         'reminder.read',
         'reminder.settle',
@@ -80,6 +83,7 @@ export const manifest = {
         'order.note',
         'order.cancel',
         'order.invoice',
+        'order.summarise',
         'invoice.read',
         'reminder.read',
         'reminder.settle',
@@ -110,6 +114,8 @@ export const manifest = {
     office: { name: 'Fieldwork', permissions: ['reminder.raise', 'customer.erase', 'order.note'] },
     // The appointment form on the trader's own web site: it can ask, and nothing else.
     booking: { name: 'Appointment form', permissions: ['request.ask', 'widget.read'] },
+    // What stands between people and language models: it asks whether a call may be made, and writes down what it took.
+    assistant: { name: 'Assistant', permissions: ['model.account'] },
   },
   env: {
     AUTH_PROVIDER: {
@@ -123,6 +129,20 @@ export const manifest = {
     BASE_URL: {
       summary: 'The address people reach this application at, when it cannot be told from the request',
     },
+    // Which model; what it takes to reach one (addresses, keys) is the platform's own and never delivered.
+    FREEHOLD_MODEL: {
+      summary: 'The language model that writes summaries, such as "openai-compatible:llama3.2:3b"',
+    },
+    FREEHOLD_MODEL_ACCESS: {
+      summary:
+        'Who may have summaries written: "all", or "entitled" for those with the entitlement "assistant"',
+      default: 'all',
+    },
+    FREEHOLD_MODEL_TOKENS_MONTHLY: {
+      summary:
+        'How many tokens the summaries of an instance may take in a calendar month (UTC), where no entitlement says it; "none" for no limit',
+      default: '1000000',
+    },
   },
 } as const satisfies VerticalManifest;
 
@@ -132,3 +152,5 @@ export type RoleKey = keyof typeof manifest.roles;
 export const OFFICE = 'office' satisfies keyof typeof manifest.services;
 /** Who the appointment form acts as. */
 export const BOOKING = 'booking' satisfies keyof typeof manifest.services;
+/** Who keeps the books of the language models. */
+export const ASSISTANT = 'assistant' satisfies keyof typeof manifest.services;

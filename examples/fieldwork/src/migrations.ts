@@ -159,4 +159,27 @@ CREATE TABLE widget_origins (
 ) STRICT;
 `,
   },
+  {
+    version: 6,
+    name: 'languages of customers, and what language models took',
+    sql: `
+ALTER TABLE customers ADD COLUMN language TEXT;
+-- Calls of models that are under way.
+CREATE TABLE model_calls (
+  id TEXT PRIMARY KEY,
+  month TEXT NOT NULL,
+  reserved INTEGER NOT NULL,
+  at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE model_months (
+  month TEXT PRIMARY KEY,
+  tokens INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+`,
+  },
+  {
+    version: 7,
+    name: 'ids of customers are no longer decided ahead',
+    sql: 'DROP TABLE customer_ids;',
+  },
 ];

@@ -4,12 +4,14 @@ import { erasureOperations } from './customers/erasure.ts';
 import { customerOperations } from './customers/operations.ts';
 import { dashboardOperations } from './dashboard/operations.ts';
 import { invoiceOperations } from './invoices/operations.ts';
+import { modelOperations } from './models/operations.ts';
 import { orderLifecycle } from './orders/lifecycle.ts';
 import { orderOperations } from './orders/operations.ts';
 import { ratesOperations } from './rates/operations.ts';
 import { reminderOperations } from './reminders/operations.ts';
 import { requestOperations } from './requests/operations.ts';
 import { siteOperations } from './sites/operations.ts';
+import { summaryOperations } from './summaries/operations.ts';
 import { widgetOperations } from './widget/operations.ts';
 
 export const operations = defineOperations({
@@ -19,6 +21,8 @@ export const operations = defineOperations({
   ...orderOperations,
   ...orderLifecycle,
   ...invoiceOperations,
+  ...summaryOperations,
+  ...modelOperations,
   ...reminderOperations,
   ...requestOperations,
   ...widgetOperations,

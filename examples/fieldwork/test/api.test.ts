@@ -155,7 +155,7 @@ describe('the history of an order', () => {
     });
   });
 
-  test('comes in pages, and forgets the name of who left', async () => {
+  test('comes in pages, and whoever has left keeps the name they had', async () => {
     const { id } = await openOrder();
     const { member: jo, principal } = await joinTeam(street, ada, street.pipes, 'jo', 'dispatcher');
     await jo.post(`/api/orders/${id}/schedule`, SPAN);
@@ -165,7 +165,7 @@ describe('the history of an order', () => {
       await ada.get(`/api/orders/${id}/history?limit=1&cursor=${first.nextCursor}`),
     );
     expect(first.items[0]?.actor.name).toBe('Ada');
-    expect(second.items[0]).toMatchObject({ type: 'order.scheduled', actor: { principal, name: null } });
+    expect(second.items[0]).toMatchObject({ type: 'order.scheduled', actor: { principal, name: 'jo' } });
     expect(second.nextCursor).toBeNull();
   });
 });

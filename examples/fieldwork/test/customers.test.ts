@@ -23,7 +23,7 @@ async function befriend() {
   });
   const change = (operation: string, input: object, idempotencyKey: string) =>
     business.call(people.owner, operation as never, input as never, { idempotencyKey });
-  await change('customer/update', { customer: customerId, email: 'secret@example.org' }, 'a');
+  await change('customer/update', { customer: customerId, email: 'secret@example.org', language: 'de' }, 'a');
   await change('site/update', { site: siteId, access: 'secret code', label: 'Secret place' }, 'b');
   await change('order/note-add', { order: order.id, text: 'secret words' }, 'c');
   await change('order/update', { order: order.id, description: 'secret plan' }, 'd');
@@ -52,13 +52,23 @@ describe('what is known about a customer', () => {
     }
     expect(await storyOf('customer', customer)).toEqual([
       ['customer.created', { name: 'Secret name', phone: '+49 30 1234', email: null }],
-      ['customer.updated', { fields: ['email'], email: 'secret@example.org' }],
+      ['customer.updated', { fields: ['email', 'language'], email: 'secret@example.org' }],
     ]);
     expect(await storyOf('site', site)).toEqual([
       ['site.created', { customer, label: 'Home', street: 'Lindenstraße 1', postcode: null, city: 'Berlin' }],
       // How to get in is in no history.
       ['site.updated', { fields: ['access', 'label'], label: 'Secret place' }],
     ]);
+  });
+
+  test('holds the language they are written to in, which a form clears with nothing', async () => {
+    const { run } = business;
+    const { id: customer } = await run(people.owner, 'customer/create', { name: 'Erika', language: 'de' });
+    expect(await run(people.owner, 'customer/get', { customer })).toMatchObject({ language: 'de' });
+    await run(people.owner, 'customer/update', { customer, name: 'Erika M.' });
+    expect(await run(people.owner, 'customer/get', { customer })).toMatchObject({ language: 'de' });
+    await run(people.owner, 'customer/update', { customer, language: '' });
+    expect(await run(people.owner, 'customer/get', { customer })).toMatchObject({ language: null });
   });
 
   test('is answered again to whoever repeats a call', async () => {
@@ -84,6 +94,7 @@ describe('a customer who is erased', () => {
       name: 'Erased customer',
       phone: null,
       email: null,
+      language: null,
       remarks: null,
       erasedAt: expect.any(String),
     });

@@ -64,7 +64,7 @@ describe('the list', () => {
     ]);
   });
 
-  test('names somebody’s sign-ins from before they were a member, and nobody who has left', async () => {
+  test('names somebody’s sign-ins from before they were a member, and whoever has left by the name they had', async () => {
     await recordSignIn('jo');
     expect((await eventsOf(ada))[0]).toMatchObject({ type: 'signed_in', person: null });
     const { principal } = await joinTeam(street, ada, street.pipes, 'jo', 'technician');
@@ -75,8 +75,8 @@ describe('the list', () => {
     await ada.post(`/api/members/${principal}/remove`);
     const [removed, accepted] = await told(ada);
     expect([removed, accepted]).toEqual([
-      'You took a teammate off the team.',
-      'A former teammate accepted an invite as Technician.',
+      'You took jo off the team.',
+      'jo accepted an invite as Technician.',
     ]);
   });
 

@@ -8,7 +8,7 @@ const config :Workerd.Config = (
     (name = "objects", disk = (writable = true)),
     # A tenant chooses its issuer, so that what the worker fetches is hostile until proven public.
     (name = "internet", network = (allow = ["public"], tlsOptions = (trustBrowserCas = true))),
-    # The operator's own issuer and bucket may be anywhere.
+    # The operator's own issuer, bucket and language model may be anywhere.
     (name = "own-network", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
   ],
   # For the router and the platform alone: nobody else needs to get here.
@@ -41,6 +41,19 @@ const fieldwork :Workerd.Worker = (
     (name = "OIDC_CLIENT_SECRET", fromEnvironment = "OIDC_CLIENT_SECRET"),
     (name = "OIDC_AUDIENCE", fromEnvironment = "OIDC_AUDIENCE"),
     (name = "BASE_URL", fromEnvironment = "BASE_URL"),
+    (name = "FREEHOLD_MODEL", fromEnvironment = "FREEHOLD_MODEL"),
+    (name = "FREEHOLD_MODEL_ACCESS", fromEnvironment = "FREEHOLD_MODEL_ACCESS"),
+    (name = "FREEHOLD_MODEL_TOKENS_MONTHLY", fromEnvironment = "FREEHOLD_MODEL_TOKENS_MONTHLY"),
+    # What it takes to reach a language model: never delivered to an instance.
+    (name = "FREEHOLD_MODEL_RATE_CARD", fromEnvironment = "FREEHOLD_MODEL_RATE_CARD"),
+    (name = "FREEHOLD_MODEL_OPENAI_COMPATIBLE_BASE_URL", fromEnvironment = "FREEHOLD_MODEL_OPENAI_COMPATIBLE_BASE_URL"),
+    (name = "FREEHOLD_MODEL_OPENAI_COMPATIBLE_API_KEY", fromEnvironment = "FREEHOLD_MODEL_OPENAI_COMPATIBLE_API_KEY"),
+    (name = "FREEHOLD_MODEL_OPENAI_API_KEY", fromEnvironment = "FREEHOLD_MODEL_OPENAI_API_KEY"),
+    (name = "FREEHOLD_MODEL_OPENAI_BASE_URL", fromEnvironment = "FREEHOLD_MODEL_OPENAI_BASE_URL"),
+    (name = "FREEHOLD_MODEL_ANTHROPIC_API_KEY", fromEnvironment = "FREEHOLD_MODEL_ANTHROPIC_API_KEY"),
+    (name = "FREEHOLD_MODEL_ANTHROPIC_BASE_URL", fromEnvironment = "FREEHOLD_MODEL_ANTHROPIC_BASE_URL"),
+    (name = "FREEHOLD_MODEL_GOOGLE_API_KEY", fromEnvironment = "FREEHOLD_MODEL_GOOGLE_API_KEY"),
+    (name = "FREEHOLD_MODEL_GOOGLE_BASE_URL", fromEnvironment = "FREEHOLD_MODEL_GOOGLE_BASE_URL"),
   ],
   # The unique keys are the names of directories: another one is another, empty, set of objects.
   durableObjectNamespaces = [

@@ -75,6 +75,7 @@ const { app, host, units } = makeFieldwork({
     purpose !== undefined && purpose.issuer === env.OWN_ISSUER
       ? env.OWN_NETWORK.fetch(url, init)
       : fetch(url, init),
+  modelFetch: (url, init) => env.OWN_NETWORK.fetch(url, init),
   onIncident,
   ...(webFiles ? { webFiles } : {}),
 });
@@ -104,9 +105,12 @@ const nodeOf = makeNodeVerifier({
   vertical: manifest.slug,
   now,
 });
-/** What instances are configured with where nothing was delivered to them. */
+/** What instances are configured with where nothing was delivered to them, and how language models are reached. */
 const settings = Object.fromEntries(
-  Object.entries(env).filter(([name, value]) => Object.hasOwn(manifest.env, name) && value !== null),
+  Object.entries(env).filter(
+    ([name, value]) =>
+      (Object.hasOwn(manifest.env, name) || name.startsWith('FREEHOLD_MODEL_')) && value !== null,
+  ),
 );
 
 // biome-ignore lint/style/noDefaultExport: it is what workerd hands requests to.

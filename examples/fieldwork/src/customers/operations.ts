@@ -5,11 +5,11 @@ import { z } from 'zod';
 import { ADDRESSES } from '../addresses.ts';
 import { definedOf } from '../change.ts';
 import { searchText } from '../text.ts';
-import { bindTo, takeCustomerId } from './person.ts';
-import { customerFields, customerId, customerOutput } from './schema.ts';
+import { bindTo } from './person.ts';
+import { CUSTOMER_PREFIX, customerFields, customerId, customerOutput } from './schema.ts';
 import { insertCustomer, listCustomers, loadCustomer, requireCustomer, saveCustomer } from './store.ts';
 
-const { name, phone, email, remarks } = customerFields;
+const { name, phone, email, language, remarks } = customerFields;
 
 export const customerOperations = {
   'customer/create': operation({
@@ -18,13 +18,14 @@ export const customerOperations = {
       name,
       phone: phone.default(null),
       email: email.default(null),
+      language: language.default(null),
       remarks: remarks.default(null),
     }),
     output: customerOutput,
     permission: 'customer.write',
     http: ADDRESSES['customer/create'],
     run: (ctx, input) => {
-      const id = takeCustomerId(ctx, input);
+      const id = ctx.newId(CUSTOMER_PREFIX);
       insertCustomer(ctx.sql, { id, ...input }, ctx.now);
       ctx.emit({
         type: 'customer.created',
@@ -65,6 +66,7 @@ export const customerOperations = {
       name: name.optional(),
       phone: phone.optional(),
       email: email.optional(),
+      language: language.optional(),
       remarks: remarks.optional(),
     }),
     output: customerOutput,

@@ -6,46 +6,11 @@
 import type { OperationContext } from '@freehold/kernel';
 import type { SqlDatabase } from '@freehold/store';
 import { removeRequestsOf } from '../requests/store.ts';
-import { CUSTOMER_PREFIX } from './schema.ts';
 
 /** What stands where something about an erased customer stood. */
 export const ERASED_NAME = 'Erased customer';
 const ERASED_TITLE = 'Details erased';
 const ERASED_TEXT = 'Erased';
-
-/**
- * The id of a new customer. It is decided one customer ahead: a call that needs a person's key is made again once the
- * key is there, and must be about the same person then. Calls that come at once take different ids by what they say, so
- * that each waits for its own key alone.
- * @param about what the call was given; the same when it is made again.
- */
-export function takeCustomerId(ctx: OperationContext, about: unknown): string {
-  const slot = slotOf(JSON.stringify(about));
-  const row = ctx.sql.get<{ id: string }>('SELECT id FROM customer_ids WHERE slot = ?', slot);
-  ctx.sql.run(
-    'INSERT INTO customer_ids (slot, id) VALUES (?, ?) ON CONFLICT (slot) DO UPDATE SET id = excluded.id',
-    slot,
-    ctx.newId(CUSTOMER_PREFIX),
-  );
-  return row?.id ?? firstIdOf(ctx.scope, slot);
-}
-
-/** How many customers can be added at once before they wait for one another. */
-const SLOTS = 64;
-/** What ids are written with (Crockford's base 32). */
-const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
-
-function slotOf(text: string): number {
-  let hash = 7;
-  for (let index = 0; index < text.length; index++) hash = (hash * 31 + text.charCodeAt(index)) % 1_000_003;
-  return hash % SLOTS;
-}
-
-/** Nothing was decided ahead yet: the scope's own id, ended by the slot, is nobody else's here. */
-function firstIdOf(scope: string, slot: number): string {
-  const [, ulid = ''] = scope.split('_');
-  return `${CUSTOMER_PREFIX}_${ulid.slice(0, -2)}${DIGITS[slot >> 5]}${DIGITS[slot & 31]}`;
-}
 
 /**
  * Binds what a call answers to a customer: the answer that is kept for a repeat is sealed for him, and is closed once
@@ -68,7 +33,7 @@ export function bindTo(ctx: OperationContext, customer: string): void {
  */
 export function eraseCustomer(sql: SqlDatabase, customer: string, nowMs: number): void {
   sql.run(
-    `UPDATE customers SET name = ?, phone = NULL, email = NULL, remarks = NULL, search = '', mark = NULL,
+    `UPDATE customers SET name = ?, phone = NULL, email = NULL, language = NULL, remarks = NULL, search = '', mark = NULL,
        erased_at = coalesce(erased_at, ?) WHERE id = ?`,
     ERASED_NAME,
     nowMs,

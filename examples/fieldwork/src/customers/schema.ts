@@ -1,6 +1,7 @@
 /** A customer on the wire. */
 import { idSchema, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
+import { LANGUAGE_TAGS } from '../summaries/languages.ts';
 import { line, optionalText } from '../text.ts';
 
 export const CUSTOMER_PREFIX = 'cus';
@@ -13,6 +14,11 @@ export const customerFields = {
     .union([z.email('must be an e-mail address'), z.literal('')])
     .nullable()
     .transform((text) => (text === '' ? null : text)),
+  language: z
+    .union([z.enum(LANGUAGE_TAGS), z.literal('')])
+    .nullable()
+    .transform((tag) => (tag === '' ? null : tag))
+    .describe('What they are written to in'),
   remarks: optionalText(2_000),
 };
 
@@ -21,6 +27,10 @@ export const customerOutput = z.object({
   name: z.string(),
   phone: z.string().nullable(),
   email: z.string().nullable(),
+  language: z
+    .enum(LANGUAGE_TAGS)
+    .nullable()
+    .describe('What they are written to in; null when it is not known'),
   remarks: z.string().nullable(),
   sites: z.int().describe('How many places are known'),
   openOrders: z.int().describe('How many orders are neither invoiced nor cancelled'),

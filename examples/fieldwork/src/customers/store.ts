@@ -1,6 +1,7 @@
 /** The SQL of customers, typed in and out. */
 import { cutPage, decodeCursor, type Page, PlatformError, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
+import type { LanguageTag } from '../summaries/languages.ts';
 import { fold, searchPatterns } from '../text.ts';
 import type { Customer } from './schema.ts';
 
@@ -9,6 +10,7 @@ interface CustomerRow {
   readonly name: string;
   readonly phone: string | null;
   readonly email: string | null;
+  readonly language: LanguageTag | null;
   readonly remarks: string | null;
   readonly sites: number;
   readonly openOrders: number;
@@ -22,22 +24,24 @@ export interface CustomerRecord {
   readonly name: string;
   readonly phone: string | null;
   readonly email: string | null;
+  readonly language: LanguageTag | null;
   readonly remarks: string | null;
 }
 
-const SELECT = `SELECT c.id, c.name, c.phone, c.email, c.remarks, c.erased_at AS erasedAt, c.created_at AS createdAt, c.updated_at AS updatedAt,
+const SELECT = `SELECT c.id, c.name, c.phone, c.email, c.language, c.remarks, c.erased_at AS erasedAt, c.created_at AS createdAt, c.updated_at AS updatedAt,
   (SELECT count(*) FROM sites s WHERE s.customer_id = c.id) AS sites,
   (SELECT count(*) FROM orders o WHERE o.customer_id = c.id AND o.state NOT IN ('invoiced', 'cancelled')) AS openOrders
   FROM customers c`;
 
 export function insertCustomer(sql: SqlDatabase, record: CustomerRecord, nowMs: number): void {
   sql.run(
-    `INSERT INTO customers (id, name, phone, email, remarks, search, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO customers (id, name, phone, email, language, remarks, search, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     record.id,
     record.name,
     record.phone,
     record.email,
+    record.language,
     record.remarks,
     searchable(record),
     nowMs,
@@ -47,10 +51,11 @@ export function insertCustomer(sql: SqlDatabase, record: CustomerRecord, nowMs: 
 
 export function saveCustomer(sql: SqlDatabase, record: CustomerRecord, nowMs: number): void {
   sql.run(
-    'UPDATE customers SET name = ?, phone = ?, email = ?, remarks = ?, search = ?, updated_at = ? WHERE id = ?',
+    'UPDATE customers SET name = ?, phone = ?, email = ?, language = ?, remarks = ?, search = ?, updated_at = ? WHERE id = ?',
     record.name,
     record.phone,
     record.email,
+    record.language,
     record.remarks,
     searchable(record),
     nowMs,

@@ -6,8 +6,8 @@ import { PlatformError, pageOf, pageQuery } from '@freehold/contracts';
 import { operation } from '@freehold/kernel';
 import { z } from 'zod';
 import { ADDRESSES } from '../addresses.ts';
-import { bindTo, takeCustomerId } from '../customers/person.ts';
-import { customerId } from '../customers/schema.ts';
+import { bindTo } from '../customers/person.ts';
+import { CUSTOMER_PREFIX, customerId } from '../customers/schema.ts';
 import { insertCustomer } from '../customers/store.ts';
 import { orderId } from '../orders/schema.ts';
 import { REQUEST_PREFIX, requestFields, requestId, requestOutput } from './schema.ts';
@@ -35,7 +35,7 @@ export const requestOperations = {
           reason: 'requests_waiting',
         });
       const id = ctx.newId(REQUEST_PREFIX);
-      const customer = takeCustomerId(ctx, input);
+      const customer = ctx.newId(CUSTOMER_PREFIX);
       insertRequest(ctx.sql, { id, customerId: customer, ...input }, ctx.now);
       ctx.emit({
         type: 'request.received',
@@ -66,7 +66,7 @@ export const requestOperations = {
     http: ADDRESSES['request/accept'],
     run: (ctx, { request }) => {
       const { customerId: customer, name, phone, email, what, when } = loadRequest(ctx.sql, request);
-      insertCustomer(ctx.sql, { id: customer, name, phone, email, remarks: null }, ctx.now);
+      insertCustomer(ctx.sql, { id: customer, name, phone, email, language: null, remarks: null }, ctx.now);
       ctx.emit({
         type: 'customer.created',
         entity: { type: 'customer', id: customer },

@@ -6,7 +6,7 @@ import type { Hono } from 'hono';
 import { z } from 'zod';
 import { authenticatedPrincipal } from './caller.ts';
 import { type FieldworkContext, type FieldworkEnv, requireNode, type Services } from './env.ts';
-import { actorIn, loadMembers } from './people.ts';
+import { nameActors } from './people.ts';
 import { readOrder } from './records.ts';
 import { mountRoutes, readBody } from './routes.ts';
 import { type AttachmentEntry, type AttachmentList, noBody } from './wire.ts';
@@ -34,14 +34,16 @@ export function mountAttachments(app: Hono<FieldworkEnv>, services: Services): v
 
 async function list(services: Services, c: FieldworkContext): Promise<Response> {
   const { scope, principal, entity } = await attachTo(services, c);
-  const [records, members] = await Promise.all([
-    services.host.attachments.list(scope, principal, entity),
-    loadMembers(services, c),
-  ]);
+  const records = await services.host.attachments.list(scope, principal, entity);
+  const actorOf = await nameActors(
+    services,
+    c,
+    records.map(({ by }) => by),
+  );
   const items = records.map(
     ({ entity: _entity, digest: _digest, by, ...record }): AttachmentEntry => ({
       ...record,
-      by: actorIn(members, by),
+      by: actorOf(by),
       image: SHOWN_TYPES.has(record.mediaType),
     }),
   );

@@ -12,6 +12,7 @@ import { PlatformError, type PrincipalId, type ScopeId, type TenantId } from '@f
 import type { ScopeHost, ScopeStub, Vault } from '@freehold/kernel';
 import type { BlobStore, Engine, EngineTools, IncidentSink, Keyring } from '@freehold/store';
 import type { PlatformSecret, ProblemOptions } from '@freehold/vertical-host';
+import type { ModelHostOptions } from '@freehold/vertical-host/model';
 import type { Context } from 'hono';
 
 /**
@@ -86,6 +87,8 @@ export interface FieldworkDeps {
   readonly webFiles?: WebFiles;
   /** Writes to people. Without one, an instance cannot keep accounts of its own (AUTH_PROVIDER `directory`). */
   readonly mailer?: Mailer;
+  /** Reaches providers of language models, which the operator chose. Default: the global one. */
+  readonly modelFetch?: ModelHostOptions['fetch'];
   /** How people sign in where the platform delivered no choice at provision. Default: not at all, until it does. */
   readonly defaultIdentity?: { readonly issuer: string; readonly clientId: string };
   /** What else the relying party may be told; its clock, network and randomness are those above. */
@@ -117,6 +120,8 @@ export interface SignIn {
   /** Where one's own password, passkeys and second factor are changed, if that is here. */
   readonly securityUrl?: string;
   readonly provider: VerifyingAuthProvider;
+  /** The settings of the manifest that have a value here: delivered, then bound, then the default. */
+  readonly settings: Readonly<Record<string, string>>;
   /** Serves `/api/auth/*`. */
   handle(request: Request, client: { readonly clientAddress: string | null }): Promise<Response>;
 }

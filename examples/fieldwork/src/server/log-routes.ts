@@ -21,7 +21,7 @@ import {
   type Services,
   scopeOf,
 } from './env.ts';
-import { actorIn, loadMembers } from './people.ts';
+import { nameActors } from './people.ts';
 import { readCustomer, readOrder } from './records.ts';
 import { mountRoutes, readPage } from './routes.ts';
 import {
@@ -64,16 +64,18 @@ async function storyOf(
   { type, id, ...query }: EntityRef & { readonly limit: number; readonly cursor?: string },
 ): Promise<Response> {
   const scope = scopeOf(services, c);
-  const [page, members] = await Promise.all([
-    scope.history({ entity: { type, id }, ...query }),
-    loadMembers(services, c),
-  ]);
+  const page = await scope.history({ entity: { type, id }, ...query });
+  const actorOf = await nameActors(
+    services,
+    c,
+    page.items.map(({ actor }) => actor),
+  );
   const items = await Promise.all(
     page.items.map(async (event): Promise<HistoryEntry> => {
       const effects = await scope.effects({ event: event.id });
       return {
         ...happening(event),
-        actor: actorIn(members, event.actor),
+        actor: actorOf(event.actor),
         effects: effects.items.map(happening),
       };
     }),
@@ -84,14 +86,16 @@ async function storyOf(
 async function denials(services: Services, c: FieldworkContext): Promise<Response> {
   await requirePermission(services, c, 'audit.read');
   const query = readPage(c);
-  const [page, members] = await Promise.all([
-    scopeOf(services, c).listDenials(query),
-    loadMembers(services, c),
-  ]);
+  const page = await scopeOf(services, c).listDenials(query);
+  const actorOf = await nameActors(
+    services,
+    c,
+    page.items.map(({ actor }) => actor),
+  );
   const items = page.items.map(
     ({ actor, ...denial }): DenialEntry => ({
       ...denial,
-      actor: actorIn(members, actor),
+      actor: actorOf(actor),
       wanted: manifest.permissions[denial.permission as PermissionKey] ?? denial.permission,
     }),
   );
@@ -113,19 +117,24 @@ async function identityEvents(services: Services, c: FieldworkContext): Promise<
       limit: count,
       ...(at === undefined ? {} : { cursor: at }),
     });
-  const [page, members] = await Promise.all([
-    kind === undefined ? list(cursor, limit) : listOfKind(list, { kind, limit, cursor }),
-    loadMembers(services, c),
-  ]);
+  const page = await (kind === undefined ? list(cursor, limit) : listOfKind(list, { kind, limit, cursor }));
   const principals = await principalsNow(services, c, page.items);
-  const items = page.items.map((event): IdentityEventEntry => {
-    const person = personOf(event) ?? principals.get(keyOf(event.subject)) ?? null;
+  const concerned = page.items.map((event) => ({
+    event,
+    person: personOf(event) ?? principals.get(keyOf(event.subject)) ?? null,
+  }));
+  const actorOf = await nameActors(
+    services,
+    c,
+    concerned.flatMap(({ event, person }) => [person, event.actor].filter((each) => each !== null)),
+  );
+  const items = concerned.map(({ event, person }): IdentityEventEntry => {
     return {
       id: event.id as EventId,
       type: event.type,
       at: toTimestamp(event.atMs),
-      person: person === null ? null : actorIn(members, person),
-      actor: event.actor === null ? null : actorIn(members, event.actor),
+      person: person === null ? null : actorOf(person),
+      actor: event.actor === null ? null : actorOf(event.actor),
       detail: showable(event.detail),
     };
   });

@@ -26,17 +26,44 @@ export async function loadMembers(
   return members;
 }
 
-/** An actor as a log shows it. Who has left has no name any more; what acts by itself has that of its service. */
-export function actorIn(
-  members: ReadonlyMap<string, Member>,
-  principal: string,
-): { principal: string; name: string | null } {
-  const service = /^service:(.+)$/.exec(principal)?.[1];
-  if (service !== undefined)
-    return {
-      principal,
-      name: Object.entries(manifest.services).find(([key]) => key === service)?.[1].name ?? null,
-    };
-  const member = members.get(principal);
-  return { principal, name: member?.name ?? member?.email ?? null };
+/** How many the directory names at a time. */
+const NAMES_MAX = 200;
+
+/** Somebody in a log: a name where one is known. */
+export interface Actor {
+  readonly principal: string;
+  readonly name: string | null;
+}
+
+/**
+ * The actors of a log, by principal. Who has left keeps the name they had: logs outlive memberships. What acts by itself
+ * has that of its service.
+ */
+export async function nameActors(
+  services: Services,
+  c: FieldworkContext,
+  principals: Iterable<string>,
+): Promise<(principal: string) => Actor> {
+  const scopeId = requireNode(c).scope;
+  const people = [...new Set(principals)].filter((each) => serviceOf(each) === null);
+  const names = new Map<string, string | null>();
+  for (let at = 0; at < people.length; at += NAMES_MAX) {
+    const { items } = await directoryOf(services, c).namePrincipals({
+      scopeId,
+      principals: people.slice(at, at + NAMES_MAX),
+    });
+    // The address of an invite is nobody's name yet: whoever accepts it may be somebody else.
+    for (const { principal, name, email, state } of items)
+      names.set(principal, name ?? (state === 'invited' ? null : email));
+  }
+  return (principal) => ({ principal, name: serviceNameOf(principal) ?? names.get(principal) ?? null });
+}
+
+function serviceOf(principal: string): string | null {
+  return /^service:(.+)$/.exec(principal)?.[1] ?? null;
+}
+
+function serviceNameOf(principal: string): string | null {
+  const service = serviceOf(principal);
+  return Object.entries(manifest.services).find(([key]) => key === service)?.[1].name ?? null;
 }

@@ -46,6 +46,25 @@ export function platformSurface({
       return { url, expiresAt: toTimestamp(expiresAtMs) };
     },
 
+    mintOwnerRecovery: async ({ request: { tenantId, scopeId, ...asked } }) => {
+      const tenant = directory(tenantId);
+      const scope = host.scope(scopeId);
+      const grant = {
+        principal: await tenant.newPrincipal(),
+        role: manifest.ownerRole,
+        by: 'platform',
+      } as const;
+      await scope.assignRole(grant);
+      try {
+        const { url, invite } = await tenant.mintOwnerRecovery({ scopeId, ...grant, ...asked });
+        return { url, expiresAt: toTimestamp(invite.expiresAtMs) };
+      } catch (error) {
+        // An owner's role without anybody who could accept it is nobody's, and still should not stay.
+        await scope.revokeRole(grant);
+        throw error;
+      }
+    },
+
     onProvision: async ({ request: { tenantId, scopeId } }) => {
       // A new instance has schedules, and nobody has looked at them yet.
       deps.onWork?.(scopeId);

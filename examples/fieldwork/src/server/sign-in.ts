@@ -79,9 +79,9 @@ export function makeSignIns(
     const isChosen = Object.hasOwn(auth.config, IDENTITY_CHOICE_KEY);
     if (!isChosen && auth.settings.AUTH_PROVIDER === 'directory') {
       const { name } = await host.scope(node.scope).identify({});
-      return directorySignIn(makeDirectoryProvider(name, auth, node));
+      return directorySignIn(makeDirectoryProvider(name, auth, node), auth.settings);
     }
-    return issuerSignIn(auth.provider(), auth.identity === null ? 'tokens' : 'hosted');
+    return issuerSignIn(auth.provider(), auth.identity === null ? 'tokens' : 'hosted', auth.settings);
   };
 
   const makeDirectoryProvider = (
@@ -126,15 +126,20 @@ export function makeSignIns(
   };
 }
 
-function issuerSignIn(provider: VerifyingAuthProvider, mode: 'hosted' | 'tokens'): SignIn {
-  return { mode, provider, handle: (request) => provider.handle(request) };
+function issuerSignIn(
+  provider: VerifyingAuthProvider,
+  mode: 'hosted' | 'tokens',
+  settings: InstanceAuth['settings'],
+): SignIn {
+  return { mode, provider, settings, handle: (request) => provider.handle(request) };
 }
 
-function directorySignIn(provider: DirectoryAuthProvider): SignIn {
+function directorySignIn(provider: DirectoryAuthProvider, settings: InstanceAuth['settings']): SignIn {
   return {
     mode: 'directory',
     securityUrl: SECURITY_PATH,
     provider,
+    settings,
     handle: (request, { clientAddress }) =>
       provider.handle(request, clientAddress === null ? {} : { clientAddress }),
   };

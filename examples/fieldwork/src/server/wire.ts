@@ -64,7 +64,7 @@ export const changeRoleBody = z.strictObject({ role: roleKey });
 export const claimBody = z.strictObject({ token: z.string().min(1).max(128) });
 export const noBody = z.strictObject({});
 
-/** Somebody in a log: a name where one is known, for people who left are forgotten. */
+/** Somebody in a log: the name of now, or the last one of somebody who left; null where none is known. */
 export const actorRecord = z.object({ principal: z.string(), name: z.string().nullable() });
 
 const happening = z.object({

@@ -30,7 +30,7 @@ export type Reminder = Output<'reminder/list'>['items'][number];
 export type WidgetSites = Output<'widget/get'>;
 export type AppointmentRequest = Output<'request/list'>['items'][number];
 
-export { type Answer, ApiError, type CallOptions };
+export { type Answer, ApiError, apiErrorOf, type CallOptions };
 
 /** Told of every 401, so that a session that ended elsewhere is noticed on the next click. */
 let onSignedOut: () => void = () => undefined;
@@ -88,6 +88,42 @@ export function upload(address: string, file: File, { onProgress, signal }: Uplo
   signal.addEventListener('abort', () => request.abort(), { once: true });
   request.send(file);
   return promise;
+}
+
+export interface EventOptions<T> {
+  /** Told of each message when it comes. */
+  readonly onMessage: (message: T) => void;
+  /** Calls it off; the promise then rejects with the signal's reason. */
+  readonly signal: AbortSignal;
+}
+
+/** Posts, and takes the answer as server-sent events, each of them one line of JSON. @throws ApiError */
+export async function postForEvents<T>(
+  path: string,
+  body: object,
+  { onMessage, signal }: EventOptions<T>,
+): Promise<void> {
+  try {
+    const response = await fetch(path, {
+      method: 'POST',
+      headers: { accept: 'text/event-stream', 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal,
+    });
+    if (!response.ok || !response.body)
+      throw refused(response.status, await response.json().catch(() => null));
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = '';
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const parts = (rest + value).split('\n\n');
+      rest = parts.pop() ?? '';
+      for (const part of parts) onMessage(JSON.parse(part.replace(/^data: /, '')) as T);
+    }
+  } catch (failure) {
+    throw signal.aborted || failure instanceof ApiError ? failure : unreachable();
+  }
 }
 
 /** A fresh idempotency key: one for each press of a button. */

@@ -1,6 +1,6 @@
 /** A form in front of the page: the browser's own dialog, which keeps the focus inside and closes on Escape. */
 import { type FormEvent, type ReactNode, useEffect, useId, useRef } from 'react';
-import type { ApiError } from '../api.ts';
+import type { Action } from '../lib/use-action.ts';
 import { Button, ErrorNote } from './basics.tsx';
 
 interface DialogProps {
@@ -9,16 +9,19 @@ interface DialogProps {
   readonly onSubmit: () => void;
   /** What the button that does it says. */
   readonly submit: string;
-  readonly busy: boolean;
-  readonly error: ApiError | null;
+  /** What the form does, with its busyness and its last error. Default: something that is done at once. */
+  readonly action?: Pick<Action, 'busy' | 'error' | 'clear'>;
   readonly danger?: boolean;
   /** Offered when somebody else changed the record meanwhile: takes the newest version, keeps what was typed. */
   readonly onTakeNewest?: () => void;
   readonly children: ReactNode;
 }
 
+const IDLE = { busy: false, error: null, clear: () => undefined };
+
 export function Dialog(props: DialogProps) {
-  const { title, onClose, onSubmit, submit, busy, error, danger = false, onTakeNewest, children } = props;
+  const { title, onClose, onSubmit, submit, action = IDLE, danger = false, onTakeNewest, children } = props;
+  const { busy, error } = action;
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
   const close = useRef(onClose);
@@ -55,6 +58,10 @@ export function Dialog(props: DialogProps) {
     onSubmit();
   };
   const stale = error?.code === 'precondition_failed' && onTakeNewest;
+  const takeNewest = () => {
+    action.clear();
+    onTakeNewest?.();
+  };
 
   return (
     <dialog ref={dialog} aria-labelledby={heading} className="dialog">
@@ -67,7 +74,7 @@ export function Dialog(props: DialogProps) {
           {stale && (
             <p>
               What you typed is still here.{' '}
-              <button type="button" className="text-button" onClick={onTakeNewest}>
+              <button type="button" className="text-button" onClick={takeNewest}>
                 Take the newest version
               </button>{' '}
               and save again.

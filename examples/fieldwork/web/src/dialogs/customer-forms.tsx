@@ -1,9 +1,10 @@
 /** The forms of customers and their sites: one for each, to add and to change. */
 import { useState } from 'react';
-import { type Answer, type Customer, call, type Site } from '../api.ts';
+import { LANGUAGE_TAGS, LANGUAGES } from '../../../src/summaries/languages.ts';
+import { type Answer, type Customer, call, type Input, type Site } from '../api.ts';
 import { useAnnounce } from '../components/announce.tsx';
 import { Dialog } from '../components/dialog.tsx';
-import { TextArea, TextField } from '../components/fields.tsx';
+import { SelectField, TextArea, TextField } from '../components/fields.tsx';
 import { useAction } from '../lib/use-action.ts';
 
 interface FormProps<T> {
@@ -22,17 +23,19 @@ export function CustomerForm({ present, version, onClose, onDone, onTakeNewest }
     name: present?.name ?? '',
     phone: present?.phone ?? '',
     email: present?.email ?? '',
+    language: present?.language ?? '',
     remarks: present?.remarks ?? '',
   });
   const submit = () =>
     action.run(async (idempotencyKey) => {
+      const sent = { ...fields, language: fields.language as Input<'customer/create'>['language'] };
       const answer = present
         ? await call(
             'customer/update',
-            { customer: present.id, ...fields },
+            { customer: present.id, ...sent },
             { idempotencyKey, ifMatch: version },
           )
-        : await call('customer/create', fields, { idempotencyKey });
+        : await call('customer/create', sent, { idempotencyKey });
       onDone(answer);
       announce(`${answer.value.name} is saved.`);
     });
@@ -46,16 +49,10 @@ export function CustomerForm({ present, version, onClose, onDone, onTakeNewest }
     <Dialog
       title={present ? `Edit ${present.name}` : 'New customer'}
       submit={present ? 'Save' : 'Add customer'}
-      busy={action.busy}
-      error={action.error}
+      action={action}
       onClose={onClose}
       onSubmit={() => void submit()}
-      {...(onTakeNewest && {
-        onTakeNewest: () => {
-          action.clear();
-          onTakeNewest();
-        },
-      })}
+      {...(onTakeNewest && { onTakeNewest })}
     >
       <TextField
         label="Name"
@@ -68,6 +65,14 @@ export function CustomerForm({ present, version, onClose, onDone, onTakeNewest }
         <TextField label="Phone" type="tel" maxLength={50} {...bind('phone')} />
         <TextField label="E-mail" type="email" {...bind('email')} />
       </div>
+      <SelectField label="Language" hint="What they are written to in" {...bind('language')}>
+        <option value="">Not known</option>
+        {LANGUAGE_TAGS.map((tag) => (
+          <option key={tag} value={tag} lang={tag}>
+            {LANGUAGES[tag][1]}
+          </option>
+        ))}
+      </SelectField>
       <TextArea label="Remarks" maxLength={2_000} rows={3} {...bind('remarks')} />
     </Dialog>
   );
@@ -107,8 +112,7 @@ export function SiteForm({
     <Dialog
       title={present ? `Edit ${present.label}` : `New site of ${customer.name}`}
       submit={present ? 'Save' : 'Add site'}
-      busy={action.busy}
-      error={action.error}
+      action={action}
       onClose={onClose}
       onSubmit={() => void submit()}
     >

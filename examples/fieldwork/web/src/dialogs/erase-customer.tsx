@@ -29,8 +29,7 @@ export function EraseCustomer({
       title={`Erase ${customer.name}?`}
       submit="Erase for good"
       danger
-      busy={action.busy}
-      error={action.error}
+      action={action}
       onClose={onClose}
       onSubmit={() => void submit()}
     >

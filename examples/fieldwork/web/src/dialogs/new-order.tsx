@@ -97,8 +97,7 @@ export function NewOrder({ onClose, customer }: { onClose: () => void; customer?
     <Dialog
       title="New order"
       submit="Open order"
-      busy={action.busy}
-      error={action.error}
+      action={action}
       onClose={onClose}
       onSubmit={() => void submit()}
     >

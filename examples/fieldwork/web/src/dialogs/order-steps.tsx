@@ -43,14 +43,10 @@ export function ScheduleOrder({ order, version, onClose, onDone, onTakeNewest }:
     <Dialog
       title={order.state === 'scheduled' ? 'Move the appointment' : 'Schedule'}
       submit={order.state === 'scheduled' ? 'Move' : 'Schedule'}
-      busy={action.busy}
-      error={action.error}
+      action={action}
       onClose={onClose}
       onSubmit={() => void submit()}
-      onTakeNewest={() => {
-        action.clear();
-        onTakeNewest();
-      }}
+      onTakeNewest={onTakeNewest}
     >
       <TextField
         label="Date"
@@ -102,14 +98,7 @@ export function AssignOrder({ order, onClose, onDone }: StepProps) {
       announce(`${name} is on order #${order.number}.`);
     });
   return (
-    <Dialog
-      title="Assign"
-      submit="Assign"
-      busy={action.busy}
-      error={action.error}
-      onClose={onClose}
-      onSubmit={() => void submit()}
-    >
+    <Dialog title="Assign" submit="Assign" action={action} onClose={onClose} onSubmit={() => void submit()}>
       <SelectField
         label="Teammate"
         required
@@ -152,8 +141,7 @@ export function CompleteOrder({ order, onClose, onDone }: StepProps) {
     <Dialog
       title="Complete"
       submit="Complete order"
-      busy={action.busy}
-      error={action.error}
+      action={action}
       onClose={onClose}
       onSubmit={() => void submit()}
     >
@@ -223,8 +211,7 @@ export function CancelOrder({ order, onClose, onDone }: StepProps) {
       title={`Cancel order #${order.number}?`}
       submit="Cancel this order"
       danger
-      busy={action.busy}
-      error={action.error}
+      action={action}
       onClose={onClose}
       onSubmit={() => void submit()}
     >
@@ -270,14 +257,10 @@ export function EditOrder({ order, version, onClose, onDone, onTakeNewest }: Ste
     <Dialog
       title={`Edit order #${order.number}`}
       submit="Save"
-      busy={action.busy}
-      error={action.error}
+      action={action}
       onClose={onClose}
       onSubmit={() => void submit()}
-      onTakeNewest={() => {
-        action.clear();
-        onTakeNewest();
-      }}
+      onTakeNewest={onTakeNewest}
     >
       <TextField
         label="Title"

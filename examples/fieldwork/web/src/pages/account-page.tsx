@@ -194,8 +194,7 @@ function EndOne({ session, onClose, onEnded }: EndProps & { session: SessionReco
       title={`Sign out ${name}?`}
       submit="Sign it out"
       danger
-      busy={action.busy}
-      error={action.error}
+      action={action}
       onClose={onClose}
       onSubmit={() => void end()}
     >
@@ -222,8 +221,7 @@ function EndOthers({ onClose, onEnded }: EndProps) {
       title="Sign out all others?"
       submit="Sign out all others"
       danger
-      busy={action.busy}
-      error={action.error}
+      action={action}
       onClose={onClose}
       onSubmit={() => void end()}
     >
@@ -243,8 +241,7 @@ function EndEverything({ me, onClose }: { me: Me; onClose: () => void }) {
       title="Sign out everywhere?"
       submit="Sign out everywhere"
       danger
-      busy={action.busy || leaving}
-      error={action.error}
+      action={{ ...action, busy: action.busy || leaving }}
       onClose={onClose}
       onSubmit={() => void end()}
     >

@@ -9,6 +9,7 @@ const FIELD_NAMES: Readonly<Record<string, string>> = {
   name: 'the name',
   phone: 'the phone number',
   email: 'the e-mail address',
+  language: 'the language',
   remarks: 'the remarks',
 };
 

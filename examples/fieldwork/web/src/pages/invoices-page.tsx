@@ -175,14 +175,10 @@ function RatesForm({
     <Dialog
       title="Edit rates"
       submit="Save"
-      busy={action.busy}
-      error={action.error}
+      action={action}
       onClose={onClose}
       onSubmit={() => void submit()}
-      onTakeNewest={() => {
-        action.clear();
-        onTakeNewest();
-      }}
+      onTakeNewest={onTakeNewest}
     >
       <TextField
         label="An hour of work"

@@ -212,8 +212,7 @@ function RemoveFile({
       title={`Remove ${file.filename}?`}
       submit="Remove"
       danger
-      busy={action.busy}
-      error={action.error}
+      action={action}
       onClose={onClose}
       onSubmit={() => void submit()}
     >

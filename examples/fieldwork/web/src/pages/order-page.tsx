@@ -29,6 +29,7 @@ import { useLoad } from '../lib/use-load.ts';
 import { useSession } from '../session.tsx';
 import { OrderFiles } from './order-files.tsx';
 import { OrderHistory } from './order-history.tsx';
+import { OrderSummary } from './order-summary.tsx';
 
 type OpenDialog = 'schedule' | 'assign' | 'complete' | 'cancel' | 'update';
 
@@ -39,6 +40,7 @@ export function OrderPage({ id }: { id: string }) {
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const action = useAction();
   const announce = useAnnounce();
+  const { can } = useSession();
   const order = loaded.data?.value;
   const number = order?.number;
   const title = order?.title;
@@ -154,6 +156,9 @@ export function OrderPage({ id }: { id: string }) {
           </Card>
           <Notes order={order} version={version} mayWrite={may('note')} onWritten={loaded.reload} />
           <OrderFiles order={order} version={version} mayAdd={may('note')} onChanged={loaded.reload} />
+          {can('order.summarise') && !order.customer.erased && (
+            <OrderSummary key={order.id} order={order.id} />
+          )}
           <OrderHistory order={order.id} version={version} />
         </div>
         <aside className="order-side" aria-label="Facts">

@@ -218,14 +218,10 @@ function SitesForm({
     <Dialog
       title="Edit sites"
       submit="Save"
-      busy={action.busy}
-      error={action.error}
+      action={action}
       onClose={onClose}
       onSubmit={() => void submit()}
-      onTakeNewest={() => {
-        action.clear();
-        onTakeNewest();
-      }}
+      onTakeNewest={onTakeNewest}
     >
       <TextArea
         label="Sites that may show the form"

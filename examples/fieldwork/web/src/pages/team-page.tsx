@@ -164,8 +164,7 @@ function MemberRow({
           title={`Remove ${name}?`}
           submit="Remove from the team"
           danger
-          busy={action.busy}
-          error={action.error}
+          action={action}
           onClose={() => setRemoving(false)}
           onSubmit={() => void remove()}
         >
@@ -249,14 +248,7 @@ function InviteDialog({ onClose, onInvited }: { onClose: () => void; onInvited: 
   };
   if (link !== null) {
     return (
-      <Dialog
-        title="The invite is ready"
-        submit="Copy link"
-        busy={false}
-        error={null}
-        onClose={onClose}
-        onSubmit={() => void copy()}
-      >
+      <Dialog title="The invite is ready" submit="Copy link" onClose={onClose} onSubmit={() => void copy()}>
         <p>Send this link to your teammate. It is shown only now, works once, and is good for seven days.</p>
         <div className="field">
           <label htmlFor="invite-link">Invite link</label>
@@ -275,8 +267,7 @@ function InviteDialog({ onClose, onInvited }: { onClose: () => void; onInvited: 
     <Dialog
       title={`Invite somebody to ${me.business}`}
       submit="Make the link"
-      busy={action.busy}
-      error={action.error}
+      action={action}
       onClose={onClose}
       onSubmit={() => void create()}
     >

@@ -13,6 +13,8 @@ import { goTo, useAddress, withQuery } from '../lib/router.ts';
 import { useAction } from '../lib/use-action.ts';
 import { useLoad } from '../lib/use-load.ts';
 
+/** Asks who one wants to be, even where the issuer knows somebody already. */
+const SWITCH_ACCOUNT = '/api/auth/login?switch&returnTo=%2F';
 /** What the holder of the owner seat is. */
 const OWNER_ROLE: RoleKey = 'owner';
 
@@ -301,6 +303,11 @@ function StrangerDoor({ me }: { me: Me }) {
         <strong>{me.business}</strong>.
       </p>
       <p>{why}</p>
+      {!isForPrograms(me) && (
+        <a className="button button-primary button-wide" href={SWITCH_ACCOUNT}>
+          <span>Use another account</span>
+        </a>
+      )}
       <a className="button button-plain button-wide" href={SIGN_OUT_HERE}>
         <span>Sign out</span>
       </a>

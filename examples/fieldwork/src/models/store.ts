@@ -1,0 +1,47 @@
+/** The SQL of what models took: a sum for each month, and the calls that are under way. */
+import type { SqlDatabase } from '@freehold/store';
+
+export interface OpenCall {
+  readonly month: string;
+  /** In tokens. */
+  readonly reserved: number;
+}
+
+/** What the calls of a month took, those under way with all that they can take. */
+export function tokensOf(sql: SqlDatabase, month: string): number {
+  return sql.get<{ tokens: number }>('SELECT tokens FROM model_months WHERE month = ?', month)?.tokens ?? 0;
+}
+
+export function addTokens(sql: SqlDatabase, month: string, tokens: number): void {
+  sql.run(
+    'INSERT INTO model_months (month, tokens) VALUES (?, ?) ON CONFLICT (month) DO UPDATE SET tokens = tokens + excluded.tokens',
+    month,
+    tokens,
+  );
+}
+
+export function insertCall(sql: SqlDatabase, id: string, { month, reserved }: OpenCall, nowMs: number): void {
+  sql.run(
+    'INSERT INTO model_calls (id, month, reserved, at) VALUES (?, ?, ?, ?)',
+    id,
+    month,
+    reserved,
+    nowMs,
+  );
+}
+
+/** Takes a call that is under way out; undefined when it is over already. */
+export function takeCall(sql: SqlDatabase, id: string): OpenCall | undefined {
+  const call = sql.get<OpenCall>('SELECT month, reserved FROM model_calls WHERE id = ?', id);
+  if (call) sql.run('DELETE FROM model_calls WHERE id = ?', id);
+  return call;
+}
+
+/** How many requests wait for the platform, up to a limit. Read from the spine, which is open to read. */
+export function countWaiting(sql: SqlDatabase, limit: number): number {
+  const row = sql.get<{ count: number }>(
+    `SELECT count(*) AS count FROM (SELECT 1 FROM _spine_platform_requests WHERE status = 'pending' LIMIT ?)`,
+    limit,
+  );
+  return row?.count ?? 0;
+}

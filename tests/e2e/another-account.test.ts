@@ -1,0 +1,34 @@
+/** Somebody who is signed in as the wrong person gets to choose again, without signing out at the issuer first. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type EmbeddedPlatform, openEmbeddedPlatform } from '../http/embedded-platform.ts';
+import { barriers, continueAs, launchBrowser, PHONE, see, visit } from '../support/browser.ts';
+
+let opened: EmbeddedPlatform;
+let browser: Browser;
+beforeAll(async () => {
+  [opened, browser] = await Promise.all([openEmbeddedPlatform(), launchBrowser()]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await opened?.[Symbol.asyncDispose]();
+});
+
+test('a stranger who uses another account is asked who to be, and is let in as a member', async () => {
+  const owner = await visit(browser, PHONE);
+  await owner.page.goto(opened.app);
+  await owner.page.getByRole('link', { name: 'Sign in' }).click();
+  await continueAs(owner.page, 'Ada Lovelace');
+  await see(owner.page, 'Open your first order');
+
+  const { page, faults } = await visit(browser, PHONE);
+  await page.goto(opened.app);
+  await page.getByRole('link', { name: 'Sign in' }).click();
+  await continueAs(page, 'Grace Hopper');
+  await see(page, 'You are not a member here');
+  expect(await barriers(page)).toEqual([]);
+  await page.getByRole('link', { name: 'Use another account' }).click();
+  await continueAs(page, 'Ada Lovelace');
+  await see(page, 'Open your first order');
+  expect(faults).toEqual([]);
+});
