@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { eventId, invocationId, principalId, scopeId, tenantId } from './ids.ts';
+import { entitlementProjection } from './management/entitlements.ts';
 import { permissionKey, roleKey } from './manifest.ts';
 import { entityRef } from './operations.ts';
 import { pageOf, pageQuery } from './pages.ts';
@@ -44,15 +45,24 @@ export const provisionResponse = z.object({
 export const projectedRoles = z.record(roleKey, z.array(permissionKey));
 
 /**
- * Puts a scope's projected roles into line. `roles` are those that the platform adds to the manifest's own, all of
- * them: what is not named is taken away. Left out, they are the vertical's own `roles` of the mount.
+ * Puts into line what a scope is told. `roles` are those that the platform adds to the manifest's own, all of them:
+ * what is not named is taken away. Left out, they are the vertical's own `roles` of the mount. `entitlements` are all
+ * that the tenant has; a request that brings them and no `roles` is about them alone and leaves the roles as they are.
+ * `platformRoles` are those of the platform, all of them, beside the vertical's own of the mount, which stay; where both
+ * have a key, it is the vertical's.
  */
 export const reconcileRequest = z.strictObject({
   ...scopeRef.shape,
   roles: projectedRoles.optional(),
+  platformRoles: projectedRoles.optional(),
+  entitlements: entitlementProjection.optional(),
 });
-/** The keys of the roles that are projected now, sorted. */
-export const reconcileResponse = z.object({ scopeId, roles: z.array(roleKey) });
+/** The keys of what was projected, sorted; what was not asked for is left out. */
+export const reconcileResponse = z.object({
+  scopeId,
+  roles: z.array(roleKey).optional(),
+  entitlements: z.array(z.string()).optional(),
+});
 
 /** Says that the scope is gone. Deleting it again is `not_found`, reason `unknown_scope`. */
 export const deleteScopeResponse = z.object({ scopeId });
@@ -89,6 +99,20 @@ export const ownerClaimRequest = z.strictObject({
 });
 export const ownerClaimResponse = z.object({ url: z.url(), expiresAt: timestamp }).meta({ id: 'OwnerClaim' });
 
+/**
+ * A way back for an instance whose owner can no longer sign in (spec 3.1): an invite with the owner's role, asked for by
+ * name. `by` is the operator who does it and `why` the reason; the tenant's admin can read both.
+ */
+export const ownerRecoveryRequest = z.strictObject({
+  ...ownerClaimRequest.shape,
+  by: z.string().min(1).max(200),
+  why: z.string().trim().min(1).max(500),
+  recover: z.literal(true),
+});
+export const ownerRecoveryResponse = z
+  .object({ url: z.url(), expiresAt: timestamp })
+  .meta({ id: 'OwnerRecovery' });
+
 /** How much a payload says about a person. All but `none` are sealed under a key per subject. */
 export const piiClass = z.enum(['none', 'pseudonymous', 'direct']);
 
@@ -112,11 +136,15 @@ export type EventRecord = z.infer<typeof eventRecord>;
 
 export const historyQuery = z.strictObject({
   ...scopeRef.shape,
-  entityType: entityRef.shape.type,
-  entityId: entityRef.shape.id,
+  entityType: entityRef.shape.type.describe('What kind of record'),
+  entityId: entityRef.shape.id.describe('Which record'),
   ...pageQuery,
 });
-export const historyResponse = pageOf(eventRecord);
+/** What is older was removed, as the scope's retention says. Left out as long as nothing was. */
+export const prunedBefore = timestamp
+  .optional()
+  .describe('What is older was removed, as the retention of the scope says; left out while nothing was');
+export const historyResponse = pageOf(eventRecord).extend({ prunedBefore });
 
 export const denialRecord = z
   .object({
@@ -133,15 +161,15 @@ export type DenialRecord = z.infer<typeof denialRecord>;
 
 export const denialsQuery = z.strictObject({
   ...scopeRef.shape,
-  actor: z.string().max(128).optional(),
-  permission: permissionKey.optional(),
+  actor: z.string().max(128).optional().describe('Only of this actor'),
+  permission: permissionKey.optional().describe('Only for want of this permission'),
   ...pageQuery,
 });
-export const denialsResponse = pageOf(denialRecord);
+export const denialsResponse = pageOf(denialRecord).extend({ prunedBefore });
 
 export const denialsSummaryQuery = z.strictObject({
   ...scopeRef.shape,
-  groupBy: z.enum(['actor', 'operation']).default('actor'),
+  groupBy: z.enum(['actor', 'operation']).default('actor').describe('What to count by'),
 });
 export const denialBucket = z.object({
   actor: z.string().optional(),
@@ -152,7 +180,12 @@ export const denialBucket = z.object({
 });
 /** Buckets by (actor, permission), or by operation; `groupBy` echoes which (spec 4.3.7). */
 export const denialsSummaryResponse = z
-  .object({ groupBy: z.enum(['actor', 'operation']), total: z.int(), buckets: z.array(denialBucket) })
+  .object({
+    groupBy: z.enum(['actor', 'operation']),
+    total: z.int(),
+    buckets: z.array(denialBucket),
+    prunedBefore,
+  })
   .meta({ id: 'DenialsSummary' });
 
 export const migrationRecord = z.object({
@@ -178,6 +211,8 @@ export type DeleteScopeResponse = z.infer<typeof deleteScopeResponse>;
 export type ConfigureRequest = z.infer<typeof configureRequest>;
 export type OwnerSeat = z.infer<typeof ownerSeatResponse>;
 export type OwnerClaim = z.infer<typeof ownerClaimResponse>;
+export type OwnerRecoveryRequest = z.infer<typeof ownerRecoveryRequest>;
+export type OwnerRecovery = z.infer<typeof ownerRecoveryResponse>;
 export type HistoryQuery = z.infer<typeof historyQuery>;
 export type DenialsQuery = z.infer<typeof denialsQuery>;
 export type DenialsSummaryQuery = z.infer<typeof denialsSummaryQuery>;

@@ -15,40 +15,49 @@ export const permissionKey = z
   .regex(/^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)+$/)
   .max(128);
 
+/** Of one role or service. */
+const PERMISSIONS_MAX = 500;
+
 export const roleKey = z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/);
 
 /** One setting that a vertical reads. Precedence: delivered, then binding, then default (spec 2.3). */
 export const envEntry = z.strictObject({
-  summary: z.string(),
-  default: z.string().optional(),
+  summary: z.string().max(1000),
+  default: z.string().max(16_384).optional(),
   secret: z.boolean().optional(),
 });
 
-export const envSpec = z.record(z.string().regex(/^[A-Z][A-Z0-9_]*$/), envEntry);
+export const envSpec = z.record(z.string().max(128).regex(/^[A-Z][A-Z0-9_]*$/), envEntry);
 export type EnvSpec = z.infer<typeof envSpec>;
 
 export const manifestSchema = z
   .strictObject({
     slug,
     name: z.string().min(1).max(100),
-    version: z.string().regex(/^\d+\.\d+\.\d+(?:[-+].+)?$/),
+    version: z.string().max(64).regex(/^\d+\.\d+\.\d+(?:[-+].+)?$/),
     /** Permission key → what it allows, in words. */
-    permissions: z.record(permissionKey, z.string()),
-    roles: z.record(roleKey, z.strictObject({ name: z.string(), permissions: z.array(permissionKey) })),
+    permissions: z.record(permissionKey, z.string().max(1000)),
+    roles: z.record(
+      roleKey,
+      z.strictObject({ name: z.string().max(200), permissions: z.array(permissionKey).max(PERMISSIONS_MAX) }),
+    ),
     /** The role that the owner seat is granted. */
     ownerRole: roleKey,
     /** Entity type → its declaration. A grant on a parent covers its children, four levels deep at most. */
     entities: z.record(
-      z.string(),
+      z.string().max(64),
       z.strictObject({
-        parent: z.string().optional(),
+        parent: z.string().max(64).optional(),
         /** The permissions that reading and adding a record's attachments take; without it, it has none. */
         attachments: z.strictObject({ read: permissionKey, write: permissionKey }).optional(),
       }),
     ),
     /** What the vertical does by itself (subscriptions, schedules, its public surface), and may do. */
     services: z
-      .record(serviceKey, z.strictObject({ name: z.string(), permissions: z.array(permissionKey) }))
+      .record(
+        serviceKey,
+        z.strictObject({ name: z.string().max(200), permissions: z.array(permissionKey).max(PERMISSIONS_MAX) }),
+      )
       .optional(),
     env: envSpec,
   })

@@ -6,9 +6,15 @@ export const LIMIT_DEFAULT = 20;
 export const LIMIT_MAX = 200;
 
 /** The two query fields of every list. */
+/** No list has a longer sort key. Opaque, and plain enough to stand in an address. */
+const CURSOR = z
+  .string()
+  .max(512)
+  .regex(/^[!-~]*$/, 'is not one that this list gave out');
+
 export const pageQuery = {
   limit: z.int().min(1).max(LIMIT_MAX).default(LIMIT_DEFAULT).describe('How many items at most'),
-  cursor: z.string().max(512).optional().describe('nextCursor of the page before'),
+  cursor: CURSOR.optional().describe('nextCursor of the page before'),
 };
 
 /** One page of a list; `nextCursor` is null on the last. */

@@ -71,9 +71,76 @@ function hostOf(act: () => never | Promise<never>): VerticalScopeHost {
   return Object.fromEntries(members.map((member) => [member, act])) as unknown as VerticalScopeHost;
 }
 
-test('D-01 every route of the specification is there, and no other', () => {
+test('D-01 every route of the specification is there, and three beyond it', () => {
   const named = `export, restore, bookmarks, migrations, rewind, snapshot, delete-scope, tables, tables/:table, query, history, facets, cause, effects, invocation, dead-letters, denials, denials/summary, platform-requests, platform-requests/history, platform-requests/settle, connector-invoke, connector-attachment, connector-attachment/:attachment, connector-grant, provision, reconcile, configure, owner-seat, owner-claim`;
-  expect(ROUTE_NAMES.map((name) => MANAGEMENT_ROUTES[name].path)).toEqual(named.split(', '));
+  expect(ROUTE_NAMES.map((name) => MANAGEMENT_ROUTES[name].path)).toEqual([
+    ...named.split(', '),
+    'owner-recovery',
+    'dead-letters/retry',
+    'shred-subject',
+  ]);
+});
+
+test('C-22 the platform’s roles are projected beside the vertical’s own, which win', async () => {
+  const calls: Call[] = [];
+  const roles = { owner: ['order.read'], staff: ['order.read'] };
+  const { ask } = surface({ hostFor: () => notingHost(calls), roles });
+  const platformRoles = { staff: ['order.delete'], support: ['order.read'] };
+  const response = await ask('reconcile', { ...SCOPE, platformRoles });
+  expect(await response.json()).toEqual({ scopeId: SCOPE.scopeId, roles: ['owner', 'staff', 'support'] });
+  expect(calls).toEqual([['projectRolesLocal', SCOPE, { ...roles, support: ['order.read'] }]]);
+});
+
+describe('C-10, C-20 what a host may be able to do beyond the specification', () => {
+  const RECEIPT = { subject: 'customer-17', keyDigest: null, shreddedAt: '2026-11-21T08:30:00.000Z' };
+
+  test('is asked of it, with the request as it came', async () => {
+    const calls: unknown[] = [];
+    const able = {
+      retryDeadLetterLocal: async (ref: unknown) => void calls.push(ref),
+      shredSubjectLocal: async (ref: unknown) => {
+        calls.push(ref);
+        return RECEIPT;
+      },
+    };
+    const { ask } = surface({ hostFor: () => ({ ...notingHost([]), ...able }) as never });
+    const answers = [await ask('retryDeadLetter'), await ask('shredSubject')];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(await Promise.all(answers.map((answer) => answer.json()))).toEqual([
+      FIELDS.retryDeadLetter,
+      RECEIPT,
+    ]);
+    expect(calls).toEqual([
+      { ...SCOPE, ...FIELDS.retryDeadLetter },
+      { ...SCOPE, ...FIELDS.shredSubject },
+    ]);
+  });
+
+  test('is asked of a hook, for the way back of an owner', async () => {
+    const calls: unknown[] = [];
+    const minted = { url: 'https://acme.example/?invite=x', expiresAt: '2026-11-22T08:30:00.000Z' };
+    const { ask } = surface({
+      mintOwnerRecovery: async ({ request, ownerRoleKey }) => {
+        calls.push([request, ownerRoleKey]);
+        return minted;
+      },
+    });
+    const response = await ask('ownerRecovery');
+    expect([response.status, await response.json()]).toEqual([201, minted]);
+    expect(calls).toEqual([[{ ...SCOPE, ...FIELDS.ownerRecovery }, 'owner']]);
+    expect((await ask('ownerRecovery', { ...SCOPE, ...FIELDS.ownerRecovery, recover: false })).status).toBe(
+      400,
+    );
+    expect((await surface().ask('ownerRecovery')).status).toBe(501);
+  });
+
+  test.each(['retryDeadLetter', 'shredSubject'] as const)(
+    'is 501 where it is not able to: %s',
+    async (name) => {
+      const response = await surface().ask(name);
+      expect([response.status, (await problemOf(response)).reason]).toEqual([501, 'host_cannot']);
+    },
+  );
 });
 
 describe('D-01, D-02, D-22 a delegation', () => {

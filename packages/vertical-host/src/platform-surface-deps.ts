@@ -3,6 +3,8 @@ import type {
   ConfigureRequest,
   DeliveryWarning,
   OwnerClaim,
+  OwnerRecovery,
+  OwnerRecoveryRequest,
   OwnerSeat,
   ownerClaimRequest,
   ProvisionRequest,
@@ -66,6 +68,11 @@ export interface PlatformSurfaceDeps<Bindings> extends ProblemOptions {
   readonly ownerSeat?: PlatformHook<Bindings, ScopeRef, OwnerSeat>;
   /** Makes a claim link to `request.origin`; it retires the earlier one. Omitted: owner-claim is 501. */
   readonly mintOwnerClaim?: PlatformHook<Bindings, OwnerClaimRequest, OwnerClaim>;
+  /**
+   * Makes an invite with `ownerRoleKey`, for an instance whose owner can no longer sign in: a new principal, the role,
+   * and `mintOwnerRecovery` of the tenant's identity directory. Omitted: owner-recovery is 501.
+   */
+  readonly mintOwnerRecovery?: PlatformHook<Bindings, OwnerRecoveryRequest, OwnerRecovery>;
   /** Called at the end of every provision, the repeated ones too: seeds what the vertical needs. */
   readonly onProvision?: PlatformHook<
     Bindings,
@@ -86,4 +93,9 @@ export interface PlatformSurfaceDeps<Bindings> extends ProblemOptions {
 }
 
 /** The hooks whose omission makes their route answer 501 (spec 7.2). */
-export type RequiredHook = 'resolveOwner' | 'onConfigure' | 'ownerSeat' | 'mintOwnerClaim';
+export type RequiredHook =
+  | 'resolveOwner'
+  | 'onConfigure'
+  | 'ownerSeat'
+  | 'mintOwnerClaim'
+  | 'mintOwnerRecovery';

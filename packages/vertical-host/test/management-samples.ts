@@ -53,6 +53,8 @@ export const FIELDS: Readonly<Record<RouteName, Readonly<Record<string, unknown>
   effects: { event: EVENT_ID },
   invocation: { invocation: INVOCATION_ID },
   deadLetters: { subscriber: 'invoices' },
+  retryDeadLetter: { event: EVENT_ID, subscriber: 'invoices' },
+  shredSubject: { subject: 'customer-17' },
   denials: { permission: 'order.create' },
   denialsSummary: { groupBy: 'operation' },
   platformRequests: { kind: 'mail.send' },
@@ -72,6 +74,7 @@ export const FIELDS: Readonly<Record<RouteName, Readonly<Record<string, unknown>
   configure: { config: { 'platform:auth': '{}', OLD: null } },
   ownerSeat: {},
   ownerClaim: { origin: 'https://acme.example' },
+  ownerRecovery: { origin: 'https://acme.example', by: 'ada', why: 'Ticket 17.', recover: true },
 };
 
 /** What the host is asked with, where it is not the scope and the fields with these defaults. */

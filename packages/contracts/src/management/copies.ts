@@ -15,7 +15,10 @@ export const EXPORT_MEDIA_TYPES = {
   ndjson: 'application/x-ndjson',
 } as const satisfies Record<ExportFormat, string>;
 
-export const exportQuery = z.strictObject({ ...scopeRef.shape, format: exportFormat.optional() });
+export const exportQuery = z.strictObject({
+  ...scopeRef.shape,
+  format: exportFormat.optional().describe('Default: the engine’s own'),
+});
 
 /** What the headers of an export say. */
 export const EXPORT_FORMAT_HEADER = 'x-export-format';
@@ -108,6 +111,9 @@ export type BookmarksQuery = z.infer<typeof bookmarksQuery>;
 export type Bookmarks = z.infer<typeof bookmarksResponse>;
 export type RewindRequest = z.infer<typeof rewindRequest>;
 export type Rewound = z.infer<typeof rewindResponse>;
+
+/** Whom to erase: the subject that the events about them name, an opaque id. */
+export const shredRequest = z.strictObject({ ...scopeRef.shape, subject: z.string().min(1).max(128) });
 
 /** What a person's erasure left behind: proof that it was done, and nothing of what was erased. */
 export const shredReceipt = z

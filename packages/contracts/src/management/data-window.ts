@@ -72,9 +72,9 @@ export const tableQuery = z.strictObject({
   table: z.string().min(1).max(128),
   filters: tableFilters.default([]),
   /** Newest last by default; `desc` turns it round. */
-  order: z.enum(['asc', 'desc']).default('asc'),
-  limit: z.int().min(1).max(LIMIT_MAX).default(LIMIT_DEFAULT),
-  cursor: z.string().max(4_096).optional(),
+  order: z.enum(['asc', 'desc']).default('asc').describe('By the primary key, or by rowid'),
+  limit: z.int().min(1).max(LIMIT_MAX).default(LIMIT_DEFAULT).describe('How many rows at most'),
+  cursor: z.string().max(4_096).optional().describe('nextCursor of the page before'),
 });
 /** The same as an address says it: `filters` is a JSON array in one field. */
 export const tableRequest = z.strictObject({

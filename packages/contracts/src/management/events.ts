@@ -14,11 +14,11 @@ export const FACET_BUCKETS_MAX = 200;
 /** The outbox narrowed, grouped and counted. Without `since` the last 30 days. */
 export const facetsQuery = z.strictObject({
   ...scopeRef.shape,
-  groupBy: facetKey.default('type'),
-  type: z.string().max(128).optional(),
-  entityType: z.string().max(64).optional(),
-  actor: z.string().max(128).optional(),
-  operation: z.string().max(128).optional(),
+  groupBy: facetKey.default('type').describe('What to count by'),
+  type: z.string().max(128).optional().describe('Only of this type'),
+  entityType: z.string().max(64).optional().describe('Only about records of this type'),
+  actor: z.string().max(128).optional().describe('Only by this actor'),
+  operation: z.string().max(128).optional().describe('Only of this operation'),
   since: timestamp.optional(),
   until: timestamp.optional(),
 });
@@ -80,11 +80,20 @@ export const deadLetter = z
   .meta({ id: 'DeadLetter' });
 export const deadLettersQuery = z.strictObject({
   ...scopeRef.shape,
-  subscriber: z.string().max(128).optional(),
+  subscriber: z.string().max(128).optional().describe('Only of this subscriber'),
   ...pageQuery,
 });
 /** Newest event first (spec 4.3.3). */
 export const deadLettersResponse = pageOf(deadLetter);
+
+/** Which dead letter is to be delivered once more. */
+export const retryDeadLetterRequest = z.strictObject({
+  ...scopeRef.shape,
+  event: eventId,
+  subscriber: z.string().min(1).max(128),
+});
+/** It is in line again, and no dead letter any more. */
+export const retryDeadLetterResponse = z.object({ event: eventId, subscriber: z.string() });
 
 export type FacetsQuery = z.infer<typeof facetsQuery>;
 export type EventFacets = z.infer<typeof facetsResponse>;

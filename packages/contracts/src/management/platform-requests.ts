@@ -1,7 +1,7 @@
 /** What a scope asks of the platform (spec 4.4, D-22): queued in an operation's own transaction, settled from outside. */
 import { z } from 'zod';
 import { eventId, idSchema, invocationId } from '../ids.ts';
-import { scopeRef } from '../management.ts';
+import { prunedBefore, scopeRef } from '../management.ts';
 import { pageOf, pageQuery } from '../pages.ts';
 import { timestamp } from '../time.ts';
 
@@ -43,6 +43,9 @@ export const platformRequestHistoryQuery = z.strictObject({
   ...pageQuery,
 });
 export const platformRequestsResponse = pageOf(platformRequest);
+/** The same for all of them, and what is no longer kept. */
+export const platformRequestHistoryResponse = platformRequestsResponse.extend({ prunedBefore });
+export type PlatformRequestHistory = z.infer<typeof platformRequestHistoryResponse>;
 
 /** Compare and set: another revision than the present one is `precondition_failed`. */
 export const settleRequest = z.strictObject({

@@ -18,6 +18,8 @@ import {
   migrationsResponse,
   ownerClaimRequest,
   ownerClaimResponse,
+  ownerRecoveryRequest,
+  ownerRecoveryResponse,
   ownerSeatResponse,
   provisionRequest,
   provisionResponse,
@@ -44,6 +46,8 @@ import {
   restoreResponse,
   rewindRequest,
   rewindResponse,
+  shredReceipt,
+  shredRequest,
   snapshotRecord,
   snapshotRequest,
 } from './copies.ts';
@@ -55,10 +59,13 @@ import {
   facetsResponse,
   invocationRef,
   invocationResponse,
+  retryDeadLetterRequest,
+  retryDeadLetterResponse,
 } from './events.ts';
 import {
   platformRequest,
   platformRequestHistoryQuery,
+  platformRequestHistoryResponse,
   platformRequestsQuery,
   platformRequestsResponse,
   settleRequest,
@@ -88,7 +95,7 @@ export interface ManagementRoute<
   readonly status: 200 | 201;
 }
 
-/** In the order of the specification. */
+/** In the order of the specification; what it does not have comes last. */
 export const MANAGEMENT_ROUTES = {
   export: {
     ...read('export', 'A copy of the scope as it is at one moment', exportQuery, exportHead),
@@ -139,7 +146,7 @@ export const MANAGEMENT_ROUTES = {
     'platform-requests/history',
     'All that the scope ever asked of the platform',
     platformRequestHistoryQuery,
-    platformRequestsResponse,
+    platformRequestHistoryResponse,
   ),
   settlePlatformRequest: write(
     'platform-requests/settle',
@@ -181,7 +188,12 @@ export const MANAGEMENT_ROUTES = {
   ),
 
   provision: write('provision', 'Makes the scope, once', provisionRequest, provisionResponse),
-  reconcile: write('reconcile', 'Puts the projected roles into line', reconcileRequest, reconcileResponse),
+  reconcile: write(
+    'reconcile',
+    'Puts projected roles and entitlements into line',
+    reconcileRequest,
+    reconcileResponse,
+  ),
   configure: write('configure', 'Delivers settings', configureRequest, configureResponse),
   ownerSeat: read('owner-seat', 'The state of the owner seat', scopeRequest, ownerSeatResponse),
   ownerClaim: write(
@@ -190,6 +202,26 @@ export const MANAGEMENT_ROUTES = {
     ownerClaimRequest,
     ownerClaimResponse,
     201,
+  ),
+  // Beyond the specification: what a host in this process can do, for a vertical that runs elsewhere.
+  ownerRecovery: write(
+    'owner-recovery',
+    'Makes an invite with the owner’s role, where the owner cannot sign in any more',
+    ownerRecoveryRequest,
+    ownerRecoveryResponse,
+    201,
+  ),
+  retryDeadLetter: write(
+    'dead-letters/retry',
+    'Puts a delivery that gave up back in line',
+    retryDeadLetterRequest,
+    retryDeadLetterResponse,
+  ),
+  shredSubject: write(
+    'shred-subject',
+    'Erases a person: destroys their key, and redacts what is said about them',
+    shredRequest,
+    shredReceipt,
   ),
 } as const satisfies Readonly<Record<string, ManagementRoute>>;
 

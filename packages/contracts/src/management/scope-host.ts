@@ -51,6 +51,7 @@ import type {
 } from './events.ts';
 import type {
   PlatformRequest,
+  PlatformRequestHistory,
   PlatformRequestHistoryQuery,
   PlatformRequestsQuery,
   SettleRequest,
@@ -127,7 +128,7 @@ export interface ScopeRequests {
   /** Those that wait, oldest first. */
   listPlatformRequests(query: PlatformRequestsQuery): Promise<Page<PlatformRequest>>;
   /** All of them, newest first. */
-  listPlatformRequestHistory(query: PlatformRequestHistoryQuery): Promise<Page<PlatformRequest>>;
+  listPlatformRequestHistory(query: PlatformRequestHistoryQuery): Promise<PlatformRequestHistory>;
   /** Rejects with `precondition_failed` for another revision, `invalid_transition` for another answer. */
   settlePlatformRequest(request: SettleRequest): Promise<PlatformRequest>;
 }

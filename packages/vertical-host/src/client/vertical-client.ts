@@ -8,6 +8,8 @@ import {
   exportHead,
   type ManagementRoute,
   MANAGEMENT_ROUTES as ROUTES,
+  type ScopeErasure,
+  type ScopeRetries,
   type VerticalScopeHost,
 } from '@freehold/contracts';
 import type { z } from 'zod';
@@ -18,7 +20,7 @@ import { writeUploadForm } from './upload-form.ts';
 import { type SetTimer, systemTimer } from './watchdog.ts';
 
 /** The remote implementation of the management contract. */
-export type VerticalClient = VerticalScopeHost;
+export type VerticalClient = VerticalScopeHost & ScopeRetries & ScopeErasure;
 
 export interface VerticalClientOptions {
   /** Where the vertical is; `/internal/…` is put behind it. Default: `http://vertical.internal`, for `fetch` to know. */
@@ -97,6 +99,9 @@ export function makeVerticalClient(options: VerticalClientOptions): VerticalClie
     eventEffectsLocal: (ref) => ask(ROUTES.effects, ref),
     invocationEventsLocal: (ref) => ask(ROUTES.invocation, ref),
     deadLettersLocal: (query) => ask(ROUTES.deadLetters, query),
+    retryDeadLetterLocal: async (ref) => void (await ask(ROUTES.retryDeadLetter, ref)),
+    shredSubjectLocal: ({ tenantId, scopeId, subject }) =>
+      ask(ROUTES.shredSubject, { tenantId, scopeId, subject }),
     listDenialsLocal: (query) => ask(ROUTES.denials, query),
     summarizeDenialsLocal: (query) => ask(ROUTES.denialsSummary, query),
 

@@ -1,7 +1,10 @@
 /** The generic routes of the management contract: each hands its request to the scope host and answers what it said. */
 import {
   type ManagementRoute,
+  PlatformError,
   MANAGEMENT_ROUTES as ROUTES,
+  type ScopeErasure,
+  type ScopeRetries,
   type VerticalScopeHost,
 } from '@freehold/contracts';
 import type { Env } from 'hono';
@@ -31,6 +34,11 @@ export function delegationRoutes<E extends Env>({
     delegate(ROUTES.effects, (host, ref) => host.eventEffectsLocal(ref)),
     delegate(ROUTES.invocation, (host, ref) => host.invocationEventsLocal(ref)),
     delegate(ROUTES.deadLetters, (host, query) => host.deadLettersLocal(query)),
+    delegate(ROUTES.retryDeadLetter, async (host, ref) => {
+      await beyond(host, 'retryDeadLetterLocal')(ref);
+      return { event: ref.event, subscriber: ref.subscriber };
+    }),
+    delegate(ROUTES.shredSubject, (host, ref) => beyond(host, 'shredSubjectLocal')(ref)),
     delegate(ROUTES.denials, (host, query) => host.listDenialsLocal(query)),
     delegate(ROUTES.denialsSummary, (host, query) => host.summarizeDenialsLocal(query)),
     delegate(ROUTES.platformRequests, (host, query) => host.listPlatformRequests(query)),
@@ -39,4 +47,18 @@ export function delegationRoutes<E extends Env>({
     delegate(ROUTES.connectorInvoke, (host, request) => host.connectorInvokeLocal(request)),
     delegate(ROUTES.connectorGrant, (host, grant) => host.connectorGrantLocal(grant)),
   ];
+}
+
+type Beyond = ScopeRetries & ScopeErasure;
+
+/** A member that the specification does not ask of a host, and this one may not have. */
+function beyond<Name extends keyof Beyond>(
+  host: VerticalScopeHost & Partial<Beyond>,
+  name: Name,
+): Beyond[Name] {
+  const member = host[name];
+  if (member) return member.bind(host) as Beyond[Name];
+  throw new PlatformError('unsupported', `The scopes of this vertical have no ${name}.`, {
+    reason: 'host_cannot',
+  });
 }

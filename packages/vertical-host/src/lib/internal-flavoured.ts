@@ -8,7 +8,9 @@ import {
   type ReconcileRequest,
   type ReconcileResponse,
   MANAGEMENT_ROUTES as ROUTES,
+  type ScopeEntitlements,
   type ScopeRef,
+  type VerticalScopeHost,
 } from '@freehold/contracts';
 import type { Env } from 'hono';
 import type { PlatformSurfaceDeps, RequiredHook } from '../platform-surface-deps.ts';
@@ -30,6 +32,11 @@ export function flavouredRoutes<E extends Env>(deps: PlatformSurfaceDeps<E['Bind
     ),
     jsonRoute(ROUTES.ownerClaim, async (request, env) => {
       const mint = requireHook(deps, 'mintOwnerClaim');
+      assertWebOrigin(request.origin);
+      return mint({ env, request, ownerRoleKey });
+    }),
+    jsonRoute(ROUTES.ownerRecovery, async (request, env) => {
+      const mint = requireHook(deps, 'mintOwnerRecovery');
       assertWebOrigin(request.origin);
       return mint({ env, request, ownerRoleKey });
     }),
@@ -69,11 +76,25 @@ async function reconcile<Bindings>(
   request: ReconcileRequest,
   env: Bindings,
 ): Promise<ReconcileResponse> {
-  const { tenantId, scopeId, roles = deps.roles } = request;
+  const { tenantId, scopeId, entitlements, platformRoles } = request;
   const host = await deps.hostFor(env);
+  if (entitlements)
+    await requireEntitlements(host).projectEntitlementsLocal({ tenantId, scopeId }, entitlements);
+  const told = entitlements ? { entitlements: Object.keys(entitlements.items).sort() } : {};
+  if (entitlements && !request.roles && !platformRoles) return { scopeId, ...told };
+  // What the platform adds never changes what a role of the vertical's own means.
+  const roles = { ...platformRoles, ...(request.roles ?? deps.roles) };
   await host.projectRolesLocal({ tenantId, scopeId }, roles);
   await deps.onReconcile?.({ env, request: { tenantId, scopeId, roles }, ownerRoleKey: deps.ownerRoleKey });
-  return { scopeId, roles: Object.keys(roles).sort() };
+  return { scopeId, roles: Object.keys(roles).sort(), ...told };
+}
+
+/** A host that was written before there were entitlements has nowhere to keep them, and nobody may think it had. */
+function requireEntitlements(host: VerticalScopeHost & Partial<ScopeEntitlements>): ScopeEntitlements {
+  if (host.projectEntitlementsLocal) return host as ScopeEntitlements;
+  throw new PlatformError('unsupported', 'The scopes of this vertical take no entitlements.', {
+    reason: 'no_entitlements',
+  });
 }
 
 /**
