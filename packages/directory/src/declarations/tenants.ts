@@ -1,8 +1,9 @@
 /** The tenants' operations (spec 4.3; design: control-plane-routes, "Tenants"). */
-import { pageOf, pageQuery, slug, tenantId } from '@freehold/contracts';
+import { pageOf, pageQuery, scopeId, slug, tenantId } from '@freehold/contracts';
 import { z } from 'zod';
 import { adminOperation } from './admin-operation.ts';
-import { tenantRecord, tenantStatus } from './records.ts';
+import { operationRecord } from './long-work.ts';
+import { scopeStatus, tenantRecord, tenantStatus } from './records.ts';
 
 const tag = 'Tenants';
 const params = z.strictObject({ tenant: tenantId });
@@ -59,6 +60,22 @@ export const tenantsGet = adminOperation({
   problems: ['not_found'],
 });
 
+export const tenantsUpdate = adminOperation({
+  name: 'tenants.update',
+  summary: 'Rename a tenant',
+  description: 'A slug stays what it is: addresses are made of it.',
+  tag,
+  method: 'PATCH',
+  path: '/tenants/:tenant',
+  input: { params, body: z.strictObject({ name: z.string().min(1).max(200) }) },
+  output: tenantRecord,
+  success: 200,
+  builder: 'none',
+  audit: 'audit',
+  etag: true,
+  problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
+});
+
 export const tenantsSetStatus = adminOperation({
   name: 'tenants.set-status',
   summary: 'Suspend, resume or begin to delete a tenant',
@@ -77,4 +94,80 @@ export const tenantsSetStatus = adminOperation({
   audit: 'audit',
   etag: true,
   problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
+});
+
+const count = z.int().min(0);
+
+/** How much of what belongs to a tenant. */
+export const tenantErasure = z.object({
+  scopes: count,
+  snapshots: count,
+  hostnames: count,
+  connections: count,
+  connectionGrants: count,
+  pushTokens: count.describe('Those that still work'),
+  identities: count,
+  entitlements: count,
+  backups: count.describe('Copies that were kept before. They stay when backup is asked for'),
+});
+export type TenantErasure = z.infer<typeof tenantErasure>;
+
+/** How many of each a plan names; the rest is counted. */
+export const REAP_PLAN_NAMES_MAX = 200;
+
+export const tenantReapPlan = z
+  .object({
+    dryRun: z.literal(true),
+    tenant: tenantId,
+    slug,
+    counts: tenantErasure,
+    scopes: z.array(z.object({ id: scopeId, slug, vertical: slug, status: scopeStatus })),
+    hostnames: z.array(z.string()),
+    connections: z.array(z.object({ id: z.string(), provider: z.string(), state: z.string() })),
+    pushTokens: z.array(z.object({ id: z.string(), name: z.string() })),
+    truncated: z.boolean().describe(`True when there are more than ${REAP_PLAN_NAMES_MAX} of something`),
+  })
+  .meta({ id: 'TenantReapPlan' });
+export type TenantReapPlan = z.infer<typeof tenantReapPlan>;
+
+/** What is left to be shown of a tenant that was erased: the `result` of the operation. */
+export const tenantReaped = z.object({
+  tenant: tenantId,
+  erased: tenantErasure,
+  backups: z.array(z.object({ scope: scopeId, address: z.string(), bytes: count })),
+});
+export type TenantReaped = z.infer<typeof tenantReaped>;
+
+export const tenantsReap = adminOperation({
+  name: 'tenants.reap',
+  summary: 'Erase a tenant that is being deleted, for good',
+  description:
+    'Only from deleting. Every scope is erased in its application, host names come free, connections are revoked at their providers and removed with their credentials, push tokens, identities and entitlements end, and the keys of its persons are destroyed. A tombstone stays, so that its slug is never used again, and so do the logs. Backups of its scopes are deleted too; with backup they stay, every scope is copied once more, and nothing is erased unless all of them were. Work that failed on the way is taken up by calling this again.',
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/reap',
+  input: {
+    params,
+    query: z.strictObject({
+      dryRun: z.boolean().default(false).describe('Answers what would be erased, and erases nothing'),
+    }),
+    body: z.strictObject({
+      backup: z.boolean().default(false).describe('Whether a copy is kept. An erasure leaves none behind.'),
+    }),
+  },
+  output: operationRecord,
+  success: 202,
+  plan: tenantReapPlan,
+  builder: 'none',
+  staff: 'administer',
+  audit: 'audit',
+  problems: [
+    'not_found',
+    'conflict',
+    'invalid_transition',
+    'precondition_failed',
+    'unsupported',
+    'runtime_fault',
+    'unavailable',
+  ],
 });

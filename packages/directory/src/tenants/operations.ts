@@ -1,13 +1,22 @@
 /** What can be done with tenants. */
 import { ID_PREFIXES, PlatformError, type TenantId } from '@freehold/contracts';
 import type { TenantRecord } from '../declarations/records.ts';
-import { tenantsCreate, tenantsGet, tenantsList, tenantsSetStatus } from '../declarations/tenants.ts';
+import {
+  tenantsCreate,
+  tenantsGet,
+  tenantsList,
+  tenantsSetStatus,
+  tenantsUpdate,
+} from '../declarations/tenants.ts';
 import { type AuditEntry, type Change, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
+import { loadUnfinished } from '../long-work/store.ts';
+import { reapSubject } from './reap.ts';
 import {
   insertTenant,
   listTenants,
   loadTenantBySlug,
+  renameTenant,
   requireTenant,
   type TenantRow,
   tenantOfRow,
@@ -61,6 +70,26 @@ export const createTenant = change(tenantsCreate, (context, { body, ifMatch }) =
   return answer(201, row, { target: targetOf(row), before: null, after: auditFields(row) });
 });
 
+export const updateTenant = change(tenantsUpdate, (context, { params, body, ifMatch }) => {
+  const before = requireTenant(context.db, params.tenant);
+  requireMatch(ifMatch, String(before.revision));
+  if (before.status === 'reaped')
+    throw new PlatformError(
+      'invalid_transition',
+      'A tenant that is reaped is a tombstone and stays as it is.',
+    );
+  if (before.name === body.name) return answer(200, before, null);
+  const after: TenantRow = {
+    ...before,
+    name: body.name,
+    revision: context.revision,
+    updatedAtMs: context.now(),
+  };
+  renameTenant(context.db, after);
+  const audit = { target: targetOf(after), before: auditFields(before), after: auditFields(after) };
+  return answer(200, after, audit);
+});
+
 export const setTenantStatus = change(tenantsSetStatus, (context, { params, body, ifMatch }) => {
   const before = requireTenant(context.db, params.tenant);
   requireMatch(ifMatch, String(before.revision));
@@ -69,6 +98,9 @@ export const setTenantStatus = change(tenantsSetStatus, (context, { params, body
       'invalid_transition',
       `A tenant that is ${before.status} cannot become ${body.status}.`,
     );
+  // What was erased does not come back, so that a tenant does not come back while it is being erased.
+  if (loadUnfinished(context.db, reapSubject(before.id)))
+    throw new PlatformError('invalid_transition', 'This tenant is being erased.', { reason: 'being_reaped' });
   const after: TenantRow = {
     ...before,
     status: body.status,

@@ -69,6 +69,13 @@ export function updateTenantStatus(db: SqlDatabase, row: TenantRow): void {
   );
 }
 
+export function renameTenant(db: SqlDatabase, row: TenantRow): void {
+  db.run(
+    'UPDATE tenants SET name = ?, folded_name = ?, revision = ?, updated_at = ? WHERE id = ?',
+    ...[row.name, foldName(row.name), row.revision, row.updatedAtMs, row.id],
+  );
+}
+
 export interface TenantFilter extends PageRequest {
   /** Only this one: what a builder may see. */
   readonly only?: string | undefined;
@@ -118,6 +125,16 @@ export function requireActiveTenant(db: SqlDatabase, id: string): TenantRow {
   const row = requireTenant(db, id);
   if (row.status !== 'active')
     throw new PlatformError('invalid_transition', `This tenant is ${row.status} and takes nothing new.`, {
+      reason: 'tenant_not_active',
+    });
+  return row;
+}
+
+/** @throws PlatformError `not_found`, or `invalid_transition` for a tenant that is on its way out, or gone. */
+export function requireOpenTenant(db: SqlDatabase, id: string): TenantRow {
+  const row = requireTenant(db, id);
+  if (row.status === 'deleting' || row.status === 'reaped')
+    throw new PlatformError('invalid_transition', `This tenant is ${row.status} and is given nothing more.`, {
       reason: 'tenant_not_active',
     });
   return row;

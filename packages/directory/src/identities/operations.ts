@@ -1,0 +1,98 @@
+/** What can be done with the identities of a tenant. */
+import { PlatformError } from '@freehold/contracts';
+import type { SqlDatabase } from '@freehold/store';
+import type { Actor } from '../actors.ts';
+import {
+  type IdentityRecord,
+  identitiesAdd,
+  identitiesList,
+  identitiesRemove,
+} from '../declarations/identities.ts';
+import { type AuditEntry, type CallOf, type Change, change, read } from '../lib/handlers.ts';
+import { requireMatch } from '../lib/preconditions.ts';
+import { loadTenant, requireOpenTenant, requireTenant } from '../tenants/store.ts';
+import { parseIssuer } from './issuer.ts';
+import {
+  deleteIdentity,
+  type IdentityRow,
+  identityOfRow,
+  insertIdentity,
+  listIdentities,
+  loadForeign,
+  loadIdentity,
+  requireIdentity,
+} from './store.ts';
+
+const ID_PREFIX = 'tid';
+
+export const readIdentities = read(identitiesList, ({ db }, { params, query }) => {
+  requireTenant(db, params.tenant);
+  return { value: listIdentities(db, { ...query, tenant: params.tenant }) };
+});
+
+export const addIdentity = change(identitiesAdd, (context, { params, body, ifMatch, actor }) => {
+  const { db } = context;
+  const tenant = requireOpenTenant(db, params.tenant);
+  const issuer = parseIssuer(body.issuer);
+  const place = { ...issuer, tenant: tenant.id, kind: body.kind, value: requireValue(body) };
+  const found = loadIdentity(db, place);
+  const foreign = found && found.tenant !== tenant.id ? found : loadForeign(db, place);
+  if (foreign) throw taken(db, foreign, actor);
+  requireMatch(ifMatch, found ? String(found.revision) : null);
+  if (found) {
+    if (found.label !== (body.label ?? null) || found.issuer !== body.issuer)
+      throw new PlatformError('conflict', 'This tenant has it already, with another label or spelling.', {
+        reason: 'identity_exists',
+      });
+    return answer(200, found, null);
+  }
+  const row: IdentityRow = {
+    id: context.newId(ID_PREFIX),
+    ...place,
+    label: body.label ?? null,
+    revision: context.revision,
+    createdAtMs: context.now(),
+  };
+  insertIdentity(db, row);
+  return answer(201, row, { target: targetOf(row), before: null, after: auditFields(row) });
+});
+
+export const removeIdentity = change(identitiesRemove, ({ db }, { params, ifMatch }) => {
+  const before = requireIdentity(db, params);
+  requireMatch(ifMatch, String(before.revision));
+  deleteIdentity(db, before.id);
+  const audit = { target: targetOf(before), before: auditFields(before), after: null };
+  return { status: 204, value: null, audit };
+});
+
+/** @throws PlatformError `validation_failed` for a value where there is none, and none where there must be one. */
+function requireValue({ kind, value }: CallOf<typeof identitiesAdd>['body']): string {
+  if ((kind === 'issuer') === (value === undefined)) return value ?? '';
+  const message = kind === 'issuer' ? 'is not part of a whole issuer' : `must say which ${kind}`;
+  throw new PlatformError('validation_failed', `The body is not valid. value: ${message}.`, {
+    errors: [{ path: 'value', message }],
+  });
+}
+
+/** Whose it is, is for staff to know: they have to sort it out. A token may have been lent to somebody's script. */
+function taken(db: SqlDatabase, { tenant }: IdentityRow, actor: Actor): PlatformError {
+  const whose =
+    actor.kind === 'staff' ? `the tenant ${loadTenant(db, tenant)?.slug ?? tenant}` : 'another tenant';
+  return new PlatformError('conflict', `This, or what it is part of, belongs to ${whose}.`, {
+    reason: 'identity_taken',
+  });
+}
+
+function answer(status: 200 | 201, row: IdentityRow, audit: AuditEntry | null): Change<IdentityRecord> {
+  const value = identityOfRow(row);
+  return { status, value, etag: value.etag, audit };
+}
+
+function targetOf(row: IdentityRow): AuditEntry['target'] {
+  return { tenant: row.tenant, scope: null, vertical: null, other: row.id };
+}
+
+function auditFields(row: IdentityRow): NonNullable<AuditEntry['after']> {
+  const { kind, issuer, value, label } = identityOfRow(row);
+  return { kind, issuer, value, label };
+}

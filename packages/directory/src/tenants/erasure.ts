@@ -1,0 +1,109 @@
+/**
+ * What goes when a tenant goes, in SQL: counted for a plan, and erased piece by piece. Each piece is one transaction,
+ * and erasing what is gone already is done, so that a reap that was cut short is simply repeated.
+ *
+ * What stays: the row of the tenant with its slug, the rows of its scopes, its tokens as revoked, and the logs, which
+ * name them.
+ */
+import type { SqlDatabase, SqlValue } from '@freehold/store';
+import { REAP_PLAN_NAMES_MAX, type TenantErasure, type TenantReapPlan } from '../declarations/tenants.ts';
+import type { TenantRow } from './store.ts';
+
+/** Where each kind of thing is counted, and named for a plan. `?` is the tenant. */
+const PUSH_TOKENS = "tokens WHERE tenant = ? AND kind = 'push' AND revoked_at IS NULL";
+export const ERASED: Readonly<Record<keyof TenantErasure, string>> = {
+  scopes: "scopes WHERE tenant = ? AND status <> 'reaped'",
+  snapshots: 'snapshots WHERE scope IN (SELECT id FROM scopes WHERE tenant = ?)',
+  hostnames: 'hostnames WHERE tenant = ?',
+  connections: 'connections WHERE tenant = ?',
+  connectionGrants: 'connection_grants WHERE connection IN (SELECT id FROM connections WHERE tenant = ?)',
+  pushTokens: PUSH_TOKENS,
+  identities: 'tenant_identities WHERE tenant = ?',
+  entitlements: 'entitlements WHERE tenant = ?',
+  backups: 'backups WHERE scope IN (SELECT id FROM scopes WHERE tenant = ?)',
+};
+
+export function countErasure(db: SqlDatabase, tenant: string): TenantErasure {
+  const counts = Object.entries(ERASED).map(([name, from]) => {
+    const row = db.get<{ count: number }>(`SELECT COUNT(*) AS count FROM ${from}`, tenant);
+    return [name, row?.count ?? 0] as const;
+  });
+  return Object.fromEntries(counts) as TenantErasure;
+}
+
+export function planErasure(db: SqlDatabase, { id, slug }: TenantRow): TenantReapPlan {
+  const counts = countErasure(db, id);
+  const named = <T extends Readonly<Record<string, SqlValue>>>(
+    columns: string,
+    from: string,
+    order: string,
+  ): T[] => db.all<T>(`SELECT ${columns} FROM ${from} ORDER BY ${order} LIMIT ?`, id, REAP_PLAN_NAMES_MAX);
+  const hostnames = named<{ hostname: string }>('hostname', ERASED.hostnames, 'hostname');
+  return {
+    dryRun: true,
+    tenant: id,
+    slug,
+    counts,
+    scopes: named('id, slug, vertical, status', ERASED.scopes, 'id'),
+    hostnames: hostnames.map(({ hostname }) => hostname),
+    connections: named('id, provider, state', ERASED.connections, 'id'),
+    pushTokens: named('id, name', PUSH_TOKENS, 'id'),
+    truncated: [counts.scopes, counts.hostnames, counts.connections, counts.pushTokens].some(
+      (each) => each > REAP_PLAN_NAMES_MAX,
+    ),
+  };
+}
+
+/** The scope is gone from its vertical: what the directory kept of it goes too, but for a row that says so. */
+export function eraseScope(
+  db: SqlDatabase,
+  { scope, revision, nowMs }: { readonly scope: string; readonly revision: number; readonly nowMs: number },
+): void {
+  db.run('DELETE FROM hostnames WHERE scope = ?', scope);
+  db.run('DELETE FROM snapshots WHERE scope = ?', scope);
+  db.run('DELETE FROM entitlement_outbox WHERE scope = ?', scope);
+  db.run(
+    "UPDATE scopes SET status = 'reaped', revision = ?, updated_at = ? WHERE id = ? AND status <> 'reaped'",
+    ...[revision, nowMs, scope],
+  );
+}
+
+/** The connection with its sealed credential, its grants and its story. */
+export function eraseConnection(db: SqlDatabase, connection: string): void {
+  db.run('DELETE FROM connection_credentials WHERE connection = ?', connection);
+  db.run('DELETE FROM connection_grants WHERE connection = ?', connection);
+  db.run('DELETE FROM connection_activity WHERE connection = ?', connection);
+  db.run('DELETE FROM connections WHERE id = ?', connection);
+}
+
+/** All of a tenant that was reaped before, of which a restored directory remembers what it had. */
+export function eraseAgain(db: SqlDatabase, { tenant, revision, nowMs }: Erasing): void {
+  for (const { id } of db.all<{ id: string }>('SELECT id FROM connections WHERE tenant = ?', tenant))
+    eraseConnection(db, id);
+  for (const { id } of db.all<{ id: string }>('SELECT id FROM scopes WHERE tenant = ?', tenant))
+    eraseScope(db, { scope: id, revision, nowMs });
+  eraseRest(db, { tenant, revision, nowMs });
+}
+
+interface Erasing {
+  readonly tenant: string;
+  readonly revision: number;
+  readonly nowMs: number;
+}
+
+/** All that is left beside scopes and connections. */
+export function eraseRest(db: SqlDatabase, { tenant, revision, nowMs }: Erasing): void {
+  for (const table of [
+    'hostnames',
+    'tenant_identities',
+    'entitlement_outbox',
+    'entitlement_sets',
+    'entitlements',
+    'connect_rounds',
+  ])
+    db.run(`DELETE FROM ${table} WHERE tenant = ?`, tenant);
+  db.run(
+    `UPDATE tokens SET revoked_at = ?, revision = ? WHERE tenant = ? AND kind = 'push' AND revoked_at IS NULL`,
+    ...[nowMs, revision, tenant],
+  );
+}

@@ -1,0 +1,176 @@
+/**
+ * What reaping a tenant does elsewhere: copies first if somebody wants them, then, from the point of no return on, its
+ * connections at their providers, its scopes in their applications, and at last its keys. Every step finds out by itself
+ * what is left to do, so that the work is taken up after a crash, and a second call goes on where a first one failed.
+ */
+import { deleteScopeResponse, ID_PREFIXES, PlatformError } from '@freehold/contracts';
+import type { AdminCall } from '../actors.ts';
+import { requireStore, writeBackup } from '../backups/write-backup.ts';
+import type { Disconnecting } from '../connections/delegated-operations.ts';
+import type { ScopeRecord } from '../declarations/records.ts';
+import type { TenantReaped, tenantsReap } from '../declarations/tenants.ts';
+import type { Effect } from '../lib/effects.ts';
+import type { CallOf } from '../lib/handlers.ts';
+import type { LongDeps, LongEffect, LongRun } from '../long-work/handlers.ts';
+import { askScope } from '../verticals/ask-scope.ts';
+import { openScopeCopy } from '../verticals/open-copy.ts';
+import { requireKnownVertical } from '../verticals/reach.ts';
+import type { ReapFacts, ReapWork } from './reap.ts';
+
+/** How long a vertical may take to erase one scope. */
+const ERASE_TIMEOUT_MS = 110_000;
+
+type Kept = TenantReaped['backups'][number];
+
+export interface ReapDeps {
+  /** Revokes a connection at its provider, as well as that can be done: a provider that refuses holds nothing up. */
+  readonly disconnect: Effect | undefined;
+  /** Destroys the keys of a tenant. Called once all its scopes are gone, and again after a crash. */
+  readonly destroyTenantKeys: (tenant: string) => Promise<void>;
+  readonly newId: (prefix: string) => string;
+}
+
+export function makeReapEffect(reap: ReapDeps): LongEffect<ReapWork, ReapFacts> {
+  return {
+    check: async (deps, call) => {
+      const { params, body } = call as unknown as CallOf<typeof tenantsReap>;
+      if (body.backup) requireStore(deps.backups);
+      for await (const scope of scopesLeft(deps, params.tenant)) await requireErasable(deps, scope, body);
+    },
+    run: async (deps, { tenant, backup }, run) => {
+      // Journaled as a whole too: of what is erased there is nothing left to list.
+      const backups = backup ? await run.step('backups', () => backUpAll(deps, reap, tenant, run)) : [];
+      await run.commit();
+      await eraseConnections(deps, reap, tenant, run);
+      await eraseScopes(deps, { tenant, backup }, run);
+      await run.step('keys', () => reap.destroyTenantKeys(tenant));
+      return { backups };
+    },
+  };
+}
+
+/** An application that cannot be asked would keep what is in its scopes, and so would a store what lies in it. */
+async function requireErasable(
+  { gateway, directory, backups }: LongDeps,
+  scope: ScopeRecord,
+  { backup }: { readonly backup: boolean },
+): Promise<void> {
+  requireKnownVertical(gateway, scope.vertical);
+  if (backup || backups) return;
+  if ((await directory.backupsToErase({ scope: scope.id })).length > 0) requireStore(backups);
+}
+
+async function backUpAll(deps: LongDeps, reap: ReapDeps, tenant: string, run: LongRun): Promise<Kept[]> {
+  const kept: Kept[] = [];
+  for await (const scope of scopesLeft(deps, tenant)) {
+    // Decided before it is made, so that a second attempt makes the same one.
+    const id = await run.step(`order:${scope.id}`, async () => reap.newId(ID_PREFIXES.backup));
+    kept.push(await run.step(`backup:${scope.id}`, () => backUp(deps, scope, id, run)));
+  }
+  return kept;
+}
+
+async function backUp(deps: LongDeps, scope: ScopeRecord, id: string, run: LongRun): Promise<Kept> {
+  const copy = await openScopeCopy(deps, scope, undefined);
+  const order = { id, address: `scopes/${scope.id}/${id}.${copy.format}` };
+  const written = await writeBackup(requireStore(deps.backups), order, copy, {
+    // Scopes are what is counted; it only has to hear that it is to stop.
+    progress: () => run.signal.throwIfAborted(),
+  });
+  await deps.directory.keepBackup({ scope, written });
+  return { scope: scope.id, address: written.address, bytes: written.bytes };
+}
+
+async function eraseConnections(
+  deps: LongDeps,
+  { disconnect }: ReapDeps,
+  tenant: string,
+  run: LongRun,
+): Promise<void> {
+  const { directory } = deps;
+  for (;;) {
+    const connections = await directory.connectionsToErase({ tenant });
+    if (connections.length === 0) return;
+    for (const connection of connections) {
+      run.signal.throwIfAborted();
+      if (connection.sealed !== null) await disconnect?.run(deps, callOf(run, connection), connection);
+      await directory.connectionErased({ connection: connection.connection });
+    }
+  }
+}
+
+/** One that cannot be erased now keeps no other from being erased; the work fails with the first of such failures. */
+async function eraseScopes(
+  deps: LongDeps,
+  { tenant, backup }: Omit<ReapWork, 'counts'>,
+  run: LongRun,
+): Promise<void> {
+  const failures: unknown[] = [];
+  let done = 0;
+  for await (const scope of scopesLeft(deps, tenant)) {
+    run.signal.throwIfAborted();
+    try {
+      await eraseInVertical(deps, scope);
+      if (!backup) await eraseBackups(deps, scope);
+    } catch (error) {
+      failures.push(error);
+      continue;
+    }
+    await deps.directory.scopeErased({ run: run.id, tenant, scope: scope.id });
+    done += 1;
+    run.progress({ done });
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+/** A scope that is not there any more, or never came to be, is erased. */
+async function eraseInVertical(deps: LongDeps, scope: ScopeRecord): Promise<void> {
+  try {
+    await askScope(deps, scope, {
+      path: 'delete-scope',
+      body: {},
+      answer: deleteScopeResponse.refine(({ scopeId }) => scopeId === scope.id),
+      timeoutMs: ERASE_TIMEOUT_MS,
+      local: async (host, ref) => {
+        await host.deleteScopeLocal(ref);
+        return { scopeId: ref.scopeId };
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof PlatformError && error.reason === 'unknown_scope')) throw error;
+  }
+}
+
+async function eraseBackups({ directory, backups }: LongDeps, { id: scope }: ScopeRecord): Promise<void> {
+  for (;;) {
+    const copies = await directory.backupsToErase({ scope });
+    if (copies.length === 0) return;
+    for (const { id, address } of copies) {
+      await requireStore(backups).delete(address);
+      await directory.forgetBackup({ id });
+    }
+  }
+}
+
+/** Scopes that are still there, page by page. */
+async function* scopesLeft({ directory }: LongDeps, tenant: string): AsyncGenerator<ScopeRecord, void> {
+  for (let after = ''; ; ) {
+    const page = await directory.scopesToErase({ tenant, after });
+    yield* page;
+    const last = page.at(-1);
+    if (!last) return;
+    after = last.id;
+  }
+}
+
+/** The call that would have disconnected this one alone. */
+function callOf(run: LongRun, { tenant, connection }: Disconnecting): AdminCall {
+  return {
+    operation: 'connections.disconnect',
+    params: { tenant, connection },
+    query: {},
+    body: {},
+    actor: { kind: 'service', id: run.id, name: 'tenants.reap' },
+    requestId: run.id,
+  };
+}

@@ -1,0 +1,172 @@
+/** Reaping a tenant, as far as the directory is concerned. What is done elsewhere: `host-admin-reap.ts`. */
+import { PlatformError, type ScopeId } from '@freehold/contracts';
+import type { UnitContext } from '@freehold/store';
+import type { Disconnecting } from '../connections/delegated-operations.ts';
+import type { ScopeRecord } from '../declarations/records.ts';
+import { type TenantErasure, type TenantReaped, tenantsReap } from '../declarations/tenants.ts';
+import { logEnd } from '../lib/changes.ts';
+import type { AuditEntry } from '../lib/handlers.ts';
+import { requireMatch } from '../lib/preconditions.ts';
+import { type LongEndContext, longWork } from '../long-work/handlers.ts';
+import { requireNoWork } from '../long-work/operations.ts';
+import { auditedOperation, loadOperation, loadUnfinished } from '../long-work/store.ts';
+import { requireScope, type ScopeRow, scopeOfRow } from '../scopes/store.ts';
+import { countErasure, eraseConnection, eraseRest, eraseScope, planErasure } from './erasure.ts';
+import { requireTenant, type TenantRow, updateTenantStatus } from './store.ts';
+
+/** Everything that a reap needs to know, also after a restart. */
+export interface ReapWork {
+  readonly tenant: string;
+  /** How it began: what there was to be erased. */
+  readonly counts: TenantErasure;
+  /** Whether every scope is copied first. */
+  readonly backup: boolean;
+}
+
+/** What it came to, elsewhere. */
+export interface ReapFacts {
+  readonly backups: TenantReaped['backups'];
+}
+
+/** Where the bytes of a backup lie. */
+export interface StoredCopy {
+  readonly id: string;
+  readonly address: string;
+}
+
+/** The subject of a reap: while it is not finished, the tenant neither comes back nor is reaped a second time. */
+export function reapSubject(tenant: string): string {
+  return `tenant:${tenant}`;
+}
+
+export const reapTenant = longWork<typeof tenantsReap, ReapWork, ReapFacts>(tenantsReap, {
+  plan: (context, { params }) => planErasure(context.db, requireDeleting(context, params.tenant)),
+  begin: (context, { params, body, ifMatch }) => {
+    const { db } = context;
+    const row = requireDeleting(context, params.tenant);
+    requireMatch(ifMatch, String(row.revision));
+    requireNoWork(context, { tenant: row.id });
+    const counts = countErasure(db, row.id);
+    return {
+      intent: {
+        target: targetOf(row),
+        before: statusOf(row),
+        after: { status: 'reaped', backup: body.backup, ...counts },
+      },
+      work: { tenant: row.id, counts, backup: body.backup },
+      subject: reapSubject(row.id),
+      unit: 'scopes',
+      total: counts.scopes,
+    };
+  },
+  settle: (context, { tenant, counts }, { backups }) => {
+    const { db } = context;
+    const before = requireTenant(db, tenant);
+    // The rows of earlier attempts are written first, and the row of this end behind them.
+    const revision = context.revision + supersedeEarlier(context, tenant);
+    const nowMs = context.now();
+    eraseRest(db, { tenant, revision, nowMs });
+    const after: TenantRow = { ...before, status: 'reaped', revision, updatedAtMs: nowMs };
+    updateTenantStatus(db, after);
+    const result: TenantReaped = { tenant: before.id, erased: counts, backups };
+    return {
+      result,
+      audit: {
+        target: targetOf(after),
+        before: statusOf(before),
+        after: { ...statusOf(after), ...counts, kept: backups.map(({ address }) => address) },
+      },
+      rerouted: true,
+    };
+  },
+});
+
+/** Attempts whose outcome nobody learned: what they may have left undone is done now. Answers how many there were. */
+function supersedeEarlier(context: LongEndContext, tenant: string): number {
+  const operation = loadUnfinished(context.db, reapSubject(tenant));
+  if (!operation) throw new TypeError('a reap ends that is not there');
+  const earlier = context.db.all<{ sequence: number }>(EARLIER_ATTEMPTS, tenant, context.intent);
+  for (const { sequence } of earlier)
+    logEnd(context, auditedOperation(operation), sequence, { outcome: 'superseded' });
+  return earlier.length;
+}
+
+export const EARLIER_ATTEMPTS = `SELECT o.sequence FROM open_intents o CROSS JOIN admin_log l ON l.sequence = o.sequence
+   WHERE l.action = 'tenants.reap' AND l.tenant = ? AND o.sequence < ? ORDER BY o.sequence`;
+
+/** How many are handed out at a time. */
+const PAGE = 50;
+
+/** What the work asks of the directory on its way. */
+export const reapMethods = (context: UnitContext) => ({
+  /** Scopes of a tenant that were not erased yet, by id. A query. */
+  scopesToErase: ({
+    tenant,
+    after,
+  }: {
+    readonly tenant: string;
+    readonly after: string;
+  }): readonly ScopeRecord[] =>
+    context.db
+      .all<{ id: ScopeId }>(SCOPES_TO_ERASE, tenant, after, PAGE)
+      .map(({ id }) => scopeOfRow(requireScope(context.db, { tenant, scope: id }) satisfies ScopeRow)),
+
+  /** Connections of a tenant with what revoking them takes. A query. */
+  connectionsToErase: ({ tenant }: { readonly tenant: string }): readonly Disconnecting[] =>
+    context.db.all<Disconnecting & Record<string, never>>(CONNECTIONS_TO_ERASE, tenant, PAGE),
+
+  /** The scope is gone from its vertical. */
+  scopeErased: ({
+    run,
+    tenant,
+    scope,
+  }: {
+    readonly run: string;
+    readonly tenant: string;
+    readonly scope: string;
+  }): null => {
+    const intent = loadOperation(context.db, run)?.intent;
+    if (intent === undefined) throw new TypeError('a scope is erased by nothing but a reap');
+    requireScope(context.db, { tenant, scope });
+    eraseScope(context.db, { scope, revision: intent, nowMs: context.now() });
+    return null;
+  },
+
+  /** Backups of a scope. A query. */
+  backupsToErase: ({ scope }: { readonly scope: string }): readonly StoredCopy[] =>
+    context.db.all<StoredCopy & Record<string, never>>(BACKUPS_TO_ERASE, scope, PAGE),
+
+  connectionErased: ({ connection }: { readonly connection: string }): null => {
+    eraseConnection(context.db, connection);
+    return null;
+  },
+});
+
+/** The methods of these that only read. */
+export const REAP_QUERIES = ['scopesToErase', 'connectionsToErase', 'backupsToErase'] as const;
+
+export const SCOPES_TO_ERASE =
+  "SELECT id FROM scopes WHERE tenant = ? AND id > ? AND status <> 'reaped' ORDER BY id LIMIT ?";
+export const BACKUPS_TO_ERASE = 'SELECT id, address FROM backups WHERE scope = ? ORDER BY id LIMIT ?';
+export const CONNECTIONS_TO_ERASE = `SELECT c.tenant, c.id AS connection, c.provider, k.sealed, c.revision
+   FROM connections c LEFT JOIN connection_credentials k ON k.connection = c.id
+   WHERE c.tenant = ? ORDER BY c.id LIMIT ?`;
+
+function requireDeleting({ db }: UnitContext, tenant: string): TenantRow {
+  const row = requireTenant(db, tenant);
+  if (row.status === 'deleting') return row;
+  throw new PlatformError(
+    'invalid_transition',
+    row.status === 'reaped'
+      ? 'This tenant was reaped already.'
+      : `This tenant is ${row.status}. Only one that is being deleted is reaped.`,
+  );
+}
+
+function targetOf(row: TenantRow): AuditEntry['target'] {
+  return { tenant: row.id, scope: null, vertical: null, other: null };
+}
+
+function statusOf({ slug, status }: TenantRow): NonNullable<AuditEntry['after']> {
+  return { slug, status };
+}

@@ -1,0 +1,192 @@
+/** What can be done with a tenant in each of its states, verb by verb, and what suspending one does at once (C-03). */
+import { describe, expect, test } from 'vitest';
+import { makeKeyProvider } from '../../test/key-provider.ts';
+import { type CallParts, openPlatform, type Platform, refusal } from '../../test/platform.ts';
+import type { AdminOperationName, OperationRecord, TenantRecord } from '../declarations/index.ts';
+
+type Status = TenantRecord['status'];
+const STATES: readonly Status[] = ['active', 'suspended', 'deleting', 'reaped'];
+
+interface Verb {
+  readonly operation: AdminOperationName;
+  readonly parts: (tenant: TenantRecord) => CallParts;
+  /** In which states it is done. In every other it is an `invalid_transition`. */
+  readonly done: readonly Status[];
+}
+
+const on = ({ id }: TenantRecord, more: Record<string, unknown> = {}) => ({
+  params: { tenant: id, ...more },
+});
+const setTo = (status: string, done: readonly Status[]): Verb => ({
+  operation: 'tenants.set-status',
+  parts: (tenant) => ({ ...on(tenant), body: { status } }),
+  done,
+});
+
+const VERBS: Readonly<Record<string, Verb>> = {
+  resume: setTo('active', ['suspended', 'deleting']),
+  suspend: setTo('suspended', ['active']),
+  'begin to delete': setTo('deleting', ['active', 'suspended']),
+  reap: {
+    operation: 'tenants.reap',
+    parts: (tenant) => ({ ...on(tenant), body: {} }),
+    done: ['deleting'],
+  },
+  'plan to reap': {
+    operation: 'tenants.reap',
+    parts: (tenant) => ({ ...on(tenant), query: { dryRun: true }, body: {} }),
+    done: ['deleting'],
+  },
+  rename: {
+    operation: 'tenants.update',
+    parts: (tenant) => ({ ...on(tenant), body: { name: 'Another' } }),
+    done: ['active', 'suspended', 'deleting'],
+  },
+  'add an identity': {
+    operation: 'identities.add',
+    parts: (tenant) => ({ ...on(tenant), body: { kind: 'issuer', issuer: 'https://login.example.com' } }),
+    done: ['active', 'suspended'],
+  },
+  'give an entitlement': {
+    operation: 'entitlements.put',
+    parts: (tenant) => ({ ...on(tenant, { key: 'seats' }), body: { quota: 6 } }),
+    done: ['active', 'suspended'],
+  },
+  'provision a scope': {
+    operation: 'scopes.provision',
+    parts: (tenant) => ({ ...on(tenant), body: { slug: 'next', name: 'Next', vertical: 'fieldwork' } }),
+    done: ['active'],
+  },
+  'make a push token': {
+    operation: 'push-tokens.create',
+    parts: ({ id }) => ({ body: { name: 'next', tenant: id } }),
+    done: ['active'],
+  },
+};
+
+/** A tenant in a state, reached as anybody reaches it. */
+async function tenantThatIs(platform: Platform, status: Status): Promise<TenantRecord> {
+  const tenant = await platform.tenant('acme');
+  await platform.scope(tenant.id);
+  if (status === 'active') return tenant;
+  const body = { status: status === 'suspended' ? 'suspended' : 'deleting' };
+  await platform.call('tenants.set-status', { ...on(tenant), body });
+  if (status === 'reaped')
+    await endOf(platform, await platform.call('tenants.reap', { ...on(tenant), body: {} }));
+  return platform.value<TenantRecord>('tenants.get', on(tenant));
+}
+
+async function endOf(platform: Platform, { value }: { value: unknown }): Promise<void> {
+  const params = { operation: (value as OperationRecord).id };
+  const look = () => platform.value<OperationRecord>('operations.get', { params });
+  await expect.poll(async () => (await look()).state).toBe('done');
+}
+
+describe.each(STATES)('C-03, C-30: a tenant that is %s', (status) => {
+  for (const [name, { operation, parts, done }] of Object.entries(VERBS)) {
+    const isDone = done.includes(status);
+    test(`${name}: ${isDone ? 'is done' : 'is refused, and nothing is written'}`, async () => {
+      const platform = await openPlatform();
+      const tenant = await tenantThatIs(platform, status);
+      expect(tenant.status).toBe(status);
+      const before = await platform.adminLog();
+      const call = platform.call(operation, parts(tenant));
+      if (isDone) return expect((await call).status).toBeLessThan(300);
+      expect(await refusal(call)).toMatchObject({ status: 409, code: 'invalid_transition' });
+      expect(await platform.adminLog()).toEqual(before);
+      expect(await platform.value('tenants.get', on(tenant))).toEqual(tenant);
+    });
+  }
+});
+
+describe('C-03: renaming', () => {
+  test('changes the name, is found by it, and writes one row', async () => {
+    const platform = await openPlatform();
+    const tenant = await platform.tenant('acme');
+    const { value, etag } = await platform.call('tenants.update', {
+      ...on(tenant),
+      body: { name: 'Blue Whale Ltd' },
+      ifMatch: `"${tenant.etag}"`,
+    });
+    expect(value).toEqual({ ...tenant, name: 'Blue Whale Ltd', updatedAt: expect.any(String), etag });
+    const found = await platform.value<{ items: unknown[] }>('tenants.list', { query: { q: 'blue wh' } });
+    expect(found.items).toEqual([value]);
+    const row = (await platform.adminLog()).at(-1);
+    expect(row).toMatchObject({
+      action: 'tenants.update',
+      before: { slug: 'acme', name: 'Tenant acme', status: 'active' },
+      after: { slug: 'acme', name: 'Blue Whale Ltd', status: 'active' },
+    });
+    expect(etag).toBe(String(row?.sequence));
+  });
+
+  test('the same name again changes nothing; a stale tag is refused', async () => {
+    const platform = await openPlatform();
+    const tenant = await platform.tenant('acme');
+    const rename = (name: string, ifMatch?: string) =>
+      platform.call('tenants.update', { ...on(tenant), body: { name }, ...(ifMatch ? { ifMatch } : {}) });
+    expect((await rename(tenant.name)).value).toEqual(tenant);
+    await rename('Another');
+    const before = await platform.adminLog();
+    expect(await refusal(rename('A third', `"${tenant.etag}"`))).toMatchObject({ status: 412 });
+    expect(await refusal(rename(''))).toMatchObject({ status: 400 });
+    expect(await platform.adminLog()).toEqual(before);
+  });
+});
+
+describe.each(['suspended', 'deleting'] as const)('C-03: a tenant that becomes %s', (status) => {
+  test('serves nobody from the next request on, and serves again when it is back', async () => {
+    const platform = await openPlatform({ connections: makeKeyProvider().options });
+    const tenant = await platform.tenant('acme');
+    const other = await platform.tenant('globex');
+    const scope = await platform.scope(tenant.id);
+    await platform.hostname(scope, 'acme.localhost');
+    await platform.hostname(await platform.scope(other.id), 'globex.localhost');
+    const { secret } = await platform.value<{ secret: string }>('push-tokens.create', {
+      body: { name: 'ci', tenant: tenant.id },
+    });
+    const { id: connection } = await platform.value<{ id: string }>('connections.create', {
+      ...on(tenant),
+      body: { provider: 'ledger', scope: scope.id, subjectRef: 'books', apiKey: 'key-of-acme-1' },
+    });
+    await platform.call('connection-grants.put', {
+      ...on(tenant, { connection }),
+      body: { scope: scope.id, permission: 'order.read' },
+    });
+    let rerouted = 0;
+    platform.admin.onRoutesChanged(() => rerouted++);
+    const serving = async () =>
+      Object.fromEntries((await platform.admin.routes()).map((route) => [route.hostname, route.serving]));
+    const ref = { tenant: tenant.id, connection };
+    const invoke = () =>
+      platform.admin.connections.invoke({
+        tenantId: tenant.id,
+        scopeId: scope.id,
+        connection,
+        operation: 'order/read',
+        input: {},
+      });
+    expect(await serving()).toEqual({ 'acme.localhost': true, 'globex.localhost': true });
+
+    await platform.call('tenants.set-status', { ...on(tenant), body: { status } });
+    // The router is told and draws its map anew: no request, and so no session, gets further than there.
+    expect(rerouted).toBe(1);
+    expect(await serving()).toEqual({ 'acme.localhost': false, 'globex.localhost': true });
+    // Its builder, by the token and by a session that goes on.
+    expect(await platform.admin.authenticate(secret)).toBeNull();
+    const as = platform.builder(tenant.id);
+    expect(await refusal(platform.call('tenants.get', { ...on(tenant), as }))).toMatchObject({
+      status: 403,
+      reason: 'tenant_not_active',
+    });
+    // What is delivered from outside, and what is sent there in its name.
+    expect(await refusal(invoke())).toMatchObject({ status: 403, reason: 'not_granted' });
+    expect(await refusal(platform.admin.connections.use(ref))).toMatchObject({ status: 409 });
+
+    await platform.call('tenants.set-status', { ...on(tenant), body: { status: 'active' } });
+    expect(rerouted).toBe(2);
+    expect(await serving()).toEqual({ 'acme.localhost': true, 'globex.localhost': true });
+    expect(await platform.admin.authenticate(secret)).toMatchObject({ kind: 'builder' });
+    await expect(invoke()).resolves.toBeDefined();
+  });
+});
