@@ -5,12 +5,15 @@
 import type { HttpMethod, ProblemCode } from '@freehold/contracts';
 import type { z } from 'zod';
 
-/** Who may call, beside staff sessions and service tokens, which may call everything. */
+/** Who may call, beside staff (see {@link StaffAccess}) and service tokens, which may call everything. */
 export type BuilderAccess =
   /** Nobody else. */
   | 'none'
   /** A builder, for its own tenant; every other tenant reads as `not_found`, and an omitted one is filled in. */
   | 'own-tenant';
+
+/** What a member of the staff must be allowed: an auditor reads, an operator also operates, an admin does all three. */
+export type StaffAccess = 'read' | 'operate' | 'administer';
 
 /** What is written down about a call. */
 export type AuditRule =
@@ -36,6 +39,12 @@ export interface BytesAnswer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** A body of bytes: which field of the query says what they are, and how many may come. */
+export interface UploadedBytes {
+  readonly mediaTypes: readonly string[];
+  readonly bytesMax: number;
+}
+
 export interface AdminOperation<I extends AdminInput = AdminInput, O extends z.ZodType = z.ZodType> {
   /** `family.verb`: the client's method and the CLI's command. */
   readonly name: string;
@@ -52,9 +61,25 @@ export interface AdminOperation<I extends AdminInput = AdminInput, O extends z.Z
   readonly output: O;
   /** Present: the answer is a stream of bytes, and `output` travels in its headers. */
   readonly bytes?: BytesAnswer;
-  /** The status of success; an idempotent create answers 200 instead of 201 when the thing was there already. */
-  readonly success: 200 | 201 | 204;
+  /**
+   * The status of success; an idempotent create answers 200 instead of 201 when the thing was there already. 202 is long
+   * work: `output` is then the record by which it is followed (see `long-work.ts`).
+   */
+  readonly success: 200 | 201 | 202 | 204;
+  /**
+   * What `?dryRun=true` answers, with status 200, where the operation has such a query field: what would be touched. Its
+   * `dryRun` is true, by which it is told from `output`.
+   */
+  readonly plan?: z.ZodObject;
+  /** Present: whoever accepts `text/event-stream` is answered events instead of one record. */
+  readonly events?: boolean;
+  /** Present: the body is bytes, whose media type is one of these. */
+  readonly upload?: UploadedBytes;
+  /** A second address, which leaves `:tenant` out: the tenant is then that of the scope. */
+  readonly shortPath?: string;
   readonly builder: BuilderAccess;
+  /** Default: `read` for a GET and for a read that is logged, `operate` for everything else. */
+  readonly staff?: StaffAccess;
   readonly audit: AuditRule;
   /** Whether the answer carries an ETag, and `If-Match` is honoured. */
   readonly etag?: boolean;

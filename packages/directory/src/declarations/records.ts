@@ -1,6 +1,7 @@
 /** What the directory's records look like on the wire. Data only, so that a client can import it. */
 import { permissionKey, roleKey, scopeId, slug, tenantId, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
+import { hostnameStatus, hostnameVerification } from './hostname-records.ts';
 
 const name = z.string().min(1).max(200);
 
@@ -45,7 +46,7 @@ export const scopeRecord = z
   .meta({ id: 'Scope' });
 export type ScopeRecord = z.infer<typeof scopeRecord>;
 
-export const hostnameStatus = z.enum(['pending', 'active', 'disabled']);
+export { hostnameStatus } from './hostname-records.ts';
 
 /** Which of a scope's faces a host name shows: `app`, or one that the vertical names. */
 export const surface = z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, 'must be a lower-case word');
@@ -57,6 +58,7 @@ export const hostnameRecord = z
     scope: scopeId,
     surface,
     status: hostnameStatus,
+    verification: hostnameVerification,
     createdAt: timestamp,
     updatedAt: timestamp,
     etag,
@@ -149,6 +151,7 @@ export const adminLogVerification = z
       .enum(['ok', 'unanchored', 'broken'])
       .describe('unanchored: the chain holds, but nothing outside could show that its end was cut off'),
     rows: z.int().describe('How many rows were found good'),
+    epochs: z.int().describe('How often the directory was restored: the log goes through all of them'),
     head: logHead.nullable(),
     anchor: logHead.nullable().describe('The newest head that is kept outside'),
     firstBad: z
@@ -161,6 +164,7 @@ export const adminLogVerification = z
           'hash_mismatch',
           'previous_hash_mismatch',
           'anchor_mismatch',
+          'epoch_mismatch',
           'tail_missing',
         ]),
       })

@@ -4,10 +4,10 @@ import {
   bookmarksResponse,
   CONFIG_KEYS_MAX,
   configPatch,
+  deliveryWarning,
   migrationsResponse,
   pageOf,
   pageQuery,
-  restoreResponse,
   rewindRequest,
   rewindResponse,
   scopeId,
@@ -19,10 +19,21 @@ import {
 } from '@freehold/contracts';
 import { z } from 'zod';
 import { adminOperation } from './admin-operation.ts';
+import { backupId } from './backups.ts';
+import { operationRecord } from './long-work.ts';
 import { scopeKind, scopeRecord, scopeStatus } from './records.ts';
 
 const tag = 'Scopes';
 const params = z.strictObject({ tenant: tenantId, scope: scopeId });
+
+const effectProblems = [
+  'not_found',
+  'conflict',
+  'invalid_transition',
+  'unsupported',
+  'runtime_fault',
+  'unavailable',
+] as const;
 
 /** Bounded, because the names of all settings go into a row of the admin log, which is never swept. */
 const config = configPatch.meta({ maxProperties: CONFIG_KEYS_MAX });
@@ -72,7 +83,7 @@ export const scopesProvision = adminOperation({
   name: 'scopes.provision',
   summary: 'Provision a scope',
   description:
-    'Idempotent by slug within the tenant: the same name, vertical and kind answer the scope that is there (200), anything else is a conflict. owner and config count only until the scope is active: the directory does not keep them, a scope that is there is answered as it is, and settings are changed with scopes.configure. A provisioning that was interrupted, or whose outcome is unknown (reason outcome_unknown), is taken up again by the same call. The vertical must be known to this platform (reason unknown_vertical).',
+    'Idempotent by slug within the tenant: the same name, vertical and kind answer the scope that is there (200), anything else is a conflict. owner and config count only until the scope is active: the directory does not keep them, a scope that is there is answered as it is, and settings are changed with scopes.configure. A provisioning that the vertical refused leaves nothing, and its slug is free. One that was interrupted, or whose outcome is unknown (reason outcome_unknown), is taken up again by the same call. The vertical must be known to this platform (reason unknown_vertical).',
   tag,
   method: 'POST',
   path: '/tenants/:tenant/scopes',
@@ -83,7 +94,7 @@ export const scopesProvision = adminOperation({
       name: z.string().min(1).max(200),
       vertical: slug,
       owner: z
-        .strictObject({ email: z.email().optional(), name: z.string().max(200).optional() })
+        .strictObject({ email: z.email().max(254).optional(), name: z.string().max(200).optional() })
         .optional()
         .describe('Whom the owner seat is meant for. It counts only while the scope is being made'),
       config: config
@@ -123,6 +134,59 @@ export const scopesGet = adminOperation({
   problems: ['not_found'],
 });
 
+export const scopesSetStatus = adminOperation({
+  name: 'scopes.set-status',
+  summary: 'Suspend, resume, archive or unarchive a scope',
+  description:
+    'active ⇄ suspended; active or suspended → archived → active. Every other step is an invalid_transition. A scope that is not active serves nobody; an archived one takes no settings and is not copied back, and can be reaped.',
+  tag,
+  method: 'PUT',
+  path: '/tenants/:tenant/scopes/:scope/status',
+  input: { params, body: z.strictObject({ status: z.enum(['active', 'suspended', 'archived']) }) },
+  output: scopeRecord,
+  success: 200,
+  builder: 'none',
+  audit: 'audit',
+  etag: true,
+  problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
+});
+
+export const reapPlan = z
+  .object({
+    dryRun: z.literal(true),
+    scope: scopeRecord,
+    hostnames: z.array(z.string()).describe('They are unbound'),
+    snapshots: z.int().describe('How many are deleted with the scope'),
+    backups: z.int().describe('How many there are; they stay'),
+    backup: z.boolean().describe('Whether a full backup is taken first'),
+  })
+  .meta({ id: 'ScopeReapPlan' });
+
+export const scopesReap = adminOperation({
+  name: 'scopes.reap',
+  summary: 'Delete a scope for good',
+  description:
+    'Only from archived. Takes a full backup first, unless backup is false, and names its address in the log; a backup that fails leaves the scope as it is (runtime_fault, reason backup_failed). Then the vertical deletes everything, the host names are unbound, and the record stays as a tombstone, whose slug is not used again. With dryRun, answers what would be touched.',
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/scopes/:scope/reap',
+  input: {
+    params,
+    query: z.strictObject({
+      dryRun: z.boolean().optional().describe('True answers the plan, and changes nothing'),
+    }),
+    body: z.strictObject({
+      backup: z.boolean().default(true).describe('False deletes without a backup'),
+    }),
+  },
+  output: operationRecord,
+  plan: reapPlan,
+  success: 202,
+  builder: 'none',
+  audit: 'audit',
+  problems: effectProblems,
+});
+
 export const scopesConfigure = adminOperation({
   name: 'scopes.configure',
   summary: "Deliver settings to a scope's vertical",
@@ -133,7 +197,10 @@ export const scopesConfigure = adminOperation({
   path: '/tenants/:tenant/scopes/:scope/configure',
   input: { params, body: z.strictObject({ config }) },
   output: z
-    .object({ keys: z.array(z.string()).describe('Every key that is now delivered') })
+    .object({
+      keys: z.array(z.string()).describe('Every key that is now delivered'),
+      warnings: z.array(deliveryWarning).describe('What the vertical did and wants somebody to look at'),
+    })
     .meta({ id: 'DeliveredConfig' }),
   success: 200,
   builder: 'own-tenant',
@@ -165,15 +232,6 @@ export const migrationsGet = adminOperation({
 });
 
 /** What an effect on a scope that is there can fail with. */
-const effectProblems = [
-  'not_found',
-  'conflict',
-  'invalid_transition',
-  'unsupported',
-  'runtime_fault',
-  'unavailable',
-] as const;
-
 const repeat = 'When nobody knows whether it was done (reason outcome_unknown), make the same call again.';
 
 export const bookmarksList = adminOperation({
@@ -219,18 +277,26 @@ export const scopesRewind = adminOperation({
 export const scopesRestore = adminOperation({
   name: 'scopes.restore',
   summary: 'Replace what a scope holds by a copy',
-  description: `Whole or not at all: a restore that fails leaves the scope as it was. Whoever was erased since the copy was taken stays erased. undo leads back, where the engine can rewind. ${repeat}`,
+  description:
+    'From a snapshot, a backup of this scope, or an export that was brought in with imports.create: exactly one of them. Whole or not at all: a restore that fails leaves the scope as it was. Whoever was erased since the copy was taken stays erased. Its result is a Restored, whose undo leads back where the engine can rewind. When nobody knows whether it was done (reason outcome_unknown), restore again.',
   tag,
   method: 'POST',
   path: '/tenants/:tenant/scopes/:scope/restore',
   input: {
     params,
     body: z.strictObject({
-      from: z.strictObject({ snapshot: snapshotId.describe('A snapshot of this scope') }),
+      from: z
+        .strictObject({
+          snapshot: snapshotId.optional().describe('A snapshot of this scope'),
+          backup: backupId.optional().describe('A backup of this scope'),
+          export: backupId.optional().describe('What imports.create answered for this scope'),
+        })
+        .refine((from) => Object.values(from).filter(Boolean).length === 1, 'names exactly one copy')
+        .meta({ minProperties: 1, maxProperties: 1 }),
     }),
   },
-  output: restoreResponse,
-  success: 200,
+  output: operationRecord,
+  success: 202,
   builder: 'none',
   audit: 'audit',
   problems: effectProblems,
@@ -244,6 +310,7 @@ export const snapshotsList = adminOperation({
   tag,
   method: 'GET',
   path: '/tenants/:tenant/scopes/:scope/snapshots',
+  shortPath: '/scopes/:scope/snapshots',
   input: { params, query: z.strictObject(pageQuery) },
   output: pageOf(snapshotRecord),
   success: 200,
@@ -258,6 +325,7 @@ export const snapshotsTake = adminOperation({
   tag,
   method: 'POST',
   path: '/tenants/:tenant/scopes/:scope/snapshots',
+  shortPath: '/scopes/:scope/snapshots',
   input: { params, body: snapshotRequest.omit({ tenantId: true, scopeId: true }) },
   output: snapshotRecord,
   success: 201,
@@ -272,6 +340,7 @@ export const snapshotsDelete = adminOperation({
   tag,
   method: 'DELETE',
   path: '/tenants/:tenant/scopes/:scope/snapshots/:snapshot',
+  shortPath: '/scopes/:scope/snapshots/:snapshot',
   input: { params: snapshotParams },
   output: z.null(),
   success: 204,

@@ -9,11 +9,24 @@
 import type { ProblemCode } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import type { AdminCall, AdminResult } from '../actors.ts';
-import { appendAdminLog, auditedCall, loadAdminLogRow, logHead } from '../audit/admin-log.ts';
+import {
+  type AuditedCall,
+  appendAdminLog,
+  auditedCall,
+  loadAdminLogRow,
+  logHead,
+} from '../audit/admin-log.ts';
 import { endLease, loadLeftBehind, startLease } from '../audit/open-intents.ts';
 import type { LogHead } from '../declarations/records.ts';
 import { requireActingTenant } from '../tenants/store.ts';
-import type { Change, ChangeContext, ChangeHandler, DelegatedHandler, WiringFacts } from './handlers.ts';
+import type {
+  AuditEntry,
+  Change,
+  ChangeContext,
+  ChangeHandler,
+  DelegatedHandler,
+  WiringFacts,
+} from './handlers.ts';
 import { holdKey, keepAnswer, type Recalled, recallAnswer, releaseKey } from './idempotency.ts';
 
 /** A call on its way into the transaction. */
@@ -81,19 +94,35 @@ export function settleEffect(
 ): ChangeOutcome {
   const change = handler.settle({ ...changeContext(context, facts), intent }, call, answer);
   if (!change.audit) throw new TypeError(`${call.operation} settled an intent without a row to show for it`);
-  const { target } = change.audit;
-  const head = appendAdminLog(context, auditedCall(call), { ...change.audit, outcome: 'done', intent });
+  const supersedes: Settled['supersedes'] = (after) => handler.supersedes(call, after);
+  const head = logDone(context, auditedCall(call), { audit: change.audit, intent, supersedes });
   releaseKey(context, call, { intent, answer: keepable(change) });
+  return { result: resultOf(change, head), rerouted: change.rerouted ?? false };
+}
+
+/** How an intent ended well. */
+interface Settled {
+  readonly audit: AuditEntry;
+  readonly intent: number;
+  /** Whether this makes the outcome of an earlier intent on the same scope immaterial. */
+  readonly supersedes: (earlier: AuditEntry['after']) => boolean;
+}
+
+/** Writes the row `done` of an intent, and the row `superseded` of each older one. Answers the new head. */
+export function logDone(
+  context: UnitContext,
+  by: AuditedCall,
+  { audit, intent, supersedes }: Settled,
+): LogHead {
+  const head = appendAdminLog(context, by, { ...audit, outcome: 'done', intent });
   const older = loadLeftBehind(context.db, {
     intent,
-    action: call.operation,
-    scope: target.scope,
+    action: by.action,
+    scope: audit.target.scope,
     nowMs: context.now(),
-  }).filter(({ after }) => handler.supersedes(call, after));
-  const heads = older.map(({ sequence }) =>
-    appendOutcome(context, call, sequence, { outcome: 'superseded' }),
-  );
-  return { result: resultOf(change, heads.at(-1) ?? head), rerouted: change.rerouted ?? false };
+  }).filter(({ after }) => supersedes(after));
+  const heads = older.map(({ sequence }) => logEnd(context, by, sequence, { outcome: 'superseded' }));
+  return heads.at(-1) ?? head;
 }
 
 /** Writes down that it did not happen. The idempotency key comes free, so that the same call may be tried again. */
@@ -110,7 +139,7 @@ export function failEffect(
 ): LogHead {
   handler.undo({ ...changeContext(context, facts), intent }, call, prepared);
   releaseKey(context, call, { intent, answer: null });
-  return appendOutcome(context, call, intent, { outcome: 'failed', code });
+  return logEnd(context, auditedCall(call), intent, { outcome: 'failed', code });
 }
 
 /**
@@ -122,20 +151,26 @@ export function leaveOpen(context: UnitContext, { intent }: { readonly intent: n
   return null;
 }
 
-function appendOutcome(
+/** Writes the row of an intent that did not come to anything, or no longer matters. */
+export function logEnd(
   context: UnitContext,
-  call: AdminCall,
+  by: AuditedCall,
   intent: number,
-  end: { readonly outcome: 'failed' | 'superseded'; readonly code?: ProblemCode },
+  end: {
+    readonly outcome: 'failed' | 'superseded';
+    readonly code?: ProblemCode;
+    readonly after?: AuditEntry['after'];
+  },
 ): LogHead {
   const begun = loadAdminLogRow(context.db, intent);
   if (!begun) throw new TypeError('an effect cannot end without having begun');
   const { tenant, scope, vertical, other } = begun;
   const target = { tenant, scope, vertical, other };
-  return appendAdminLog(context, auditedCall(call), { target, before: null, after: null, intent, ...end });
+  return appendAdminLog(context, by, { target, before: null, after: null, intent, ...end });
 }
 
-function changeContext(
+/** What a handler is given. */
+export function changeContext(
   context: UnitContext,
   facts: WiringFacts,
   resumes: number | null = null,

@@ -42,7 +42,7 @@ export interface AuditEntry {
 
 /** What a change did and answers. */
 export interface Change<T = unknown> {
-  readonly status: 200 | 201 | 204;
+  readonly status: 200 | 201 | 202 | 204;
   readonly value: T;
   readonly etag?: string;
   /** Null exactly when nothing was changed: then no row is written. */

@@ -52,7 +52,7 @@ export const keyedFingerprintsMigration: Migration = {
 };
 
 interface Kept {
-  readonly status: 200 | 201 | 204;
+  readonly status: 200 | 201 | 202 | 204;
   readonly value: unknown;
   readonly etag?: string;
 }

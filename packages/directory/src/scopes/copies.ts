@@ -4,6 +4,9 @@
  */
 import { PlatformError, type Restored, type Rewound, type SnapshotRecord } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
+import { scopeSubject } from '../backups/operations.ts';
+import { requireBackup } from '../backups/store.ts';
+import type { BackupRecord } from '../declarations/backups.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import {
   scopesRestore,
@@ -12,7 +15,8 @@ import {
   snapshotsList,
   snapshotsTake,
 } from '../declarations/scopes.ts';
-import { delegated, read } from '../lib/handlers.ts';
+import { type CallOf, delegated, read } from '../lib/handlers.ts';
+import { longWork } from '../long-work/handlers.ts';
 import { targetOf } from './operations.ts';
 import { forgetSnapshot, listSnapshots, requireSnapshot, saveSnapshot } from './snapshot-store.ts';
 import { requireScope, type ScopeRow, scopeOfRow } from './store.ts';
@@ -61,20 +65,30 @@ export const deleteSnapshot = delegated<typeof snapshotsDelete, ScopeRecord, nul
   },
 });
 
-export const restoreScope = delegated<typeof scopesRestore, ScopeRecord, Restored>(scopesRestore, {
-  begin: ({ db }, { params, body: { from } }) => {
+/** What a restore needs to know. */
+export interface RestoreWork {
+  readonly scope: ScopeRecord;
+  readonly from: { readonly snapshot: string } | { readonly backup: BackupRecord };
+  /** What the log says of it. */
+  readonly logged: { readonly from: Readonly<Record<string, string>>; readonly digest: string };
+}
+
+export const restoreScope = longWork<typeof scopesRestore, RestoreWork, Restored>(scopesRestore, {
+  begin: ({ db }, { params, body }) => {
     const row = requireReachable(db, params);
-    const { digest } = requireSnapshot(db, row.id, from.snapshot);
+    const { from, digest } = requireCopy(db, row.id, body.from);
+    const logged = { from: body.from as Record<string, string>, digest };
     return {
-      intent: { target: targetOf(row), before: null, after: { from, digest } },
-      prepared: scopeOfRow(row),
+      intent: { target: targetOf(row), before: null, after: logged },
+      work: { scope: scopeOfRow(row), from, logged },
+      subject: scopeSubject(row.id),
+      unit: 'bytes',
     };
   },
-  settle: ({ db }, { params, body: { from } }, restored) => ({
-    status: 200,
-    value: restored,
+  settle: (_context, { scope, logged: { from } }, restored) => ({
+    result: restored,
     audit: {
-      target: targetOf(requireScope(db, params)),
+      target: targetOf(scope),
       before: null,
       after: { from, tables: restored.tables, rows: restored.rows, undo: restored.undo },
     },
@@ -95,6 +109,23 @@ export const rewindScope = delegated<typeof scopesRewind, ScopeRecord, Rewound>(
     audit: { target: targetOf(requireScope(db, params)), before: null, after: { ...rewound } },
   }),
 });
+
+/** The copy that a restore names. @throws PlatformError `not_found`. */
+function requireCopy(
+  db: SqlDatabase,
+  scope: string,
+  { snapshot, backup, export: uploaded }: CallOf<typeof scopesRestore>['body']['from'],
+): { readonly from: RestoreWork['from']; readonly digest: string } {
+  if (snapshot !== undefined) {
+    const { digest } = requireSnapshot(db, scope, snapshot);
+    return { from: { snapshot }, digest };
+  }
+  const record = requireBackup(db, String(backup ?? uploaded), { scope });
+  // Who says export means what came from outside, and is not to be handed something else.
+  if (uploaded !== undefined && record.origin !== 'upload')
+    throw new PlatformError('not_found', 'There is no such export here.', { reason: 'unknown_export' });
+  return { from: { backup: record }, digest: record.sha256 };
+}
 
 /** A suspended scope is what one restores; one that is not there yet, or no longer, has nothing to copy. */
 function requireReachable(

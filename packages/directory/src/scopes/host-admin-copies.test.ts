@@ -118,8 +118,8 @@ test('spec C-04: a snapshot is taken, listed newest first, restored and deleted,
     nextCursor: null,
   });
 
-  const restored = await call('scopes.restore', { body: { from: { snapshot: first.id } } });
-  expect(restored.value).toEqual({ format: 'ndjson', tables: 1, rows: 1, undo: 'bm_1' });
+  const restored = await platform.finish(call('scopes.restore', { body: { from: { snapshot: first.id } } }));
+  expect(restored.result).toEqual({ format: 'ndjson', tables: 1, rows: 1, undo: 'bm_1' });
   expect(platform.fieldwork.copy).toBe('as it was');
   const sent = platform.fieldwork.requests.at(-1);
   expect(new URL(sent?.url ?? '').searchParams.get('format')).toBe('ndjson');
@@ -157,8 +157,8 @@ test('a restore that is refused leaves the scope as it was, and the log says tha
   platform.fieldwork.copy = 'as it became';
   platform.fieldwork.fault = async () =>
     problemDocument(new PlatformError('validation_failed', 'Damaged.', { reason: 'copy_damaged' }));
-  const restore = call('scopes.restore', { body: { from: { snapshot: id } } });
-  expect(await refusal(restore)).toMatchObject({ status: 400, reason: 'copy_damaged' });
+  const restore = await platform.finish(call('scopes.restore', { body: { from: { snapshot: id } } }));
+  expect(restore).toMatchObject({ state: 'failed', problem: { status: 400, reason: 'copy_damaged' } });
   expect(platform.fieldwork.copy).toBe('as it became');
   expect((await log()).at(-1)).toMatchObject({ outcome: 'failed', code: 'validation_failed' });
 });
@@ -182,8 +182,8 @@ test.each(['both', 'local'] as const)(
     });
     platform.fieldwork.fault = async () => problemDocument(refuse);
     platform.reach = reach;
-    const restore = call('scopes.restore', { body: { from: { snapshot: id } } });
-    expect(await refusal(restore)).toMatchObject({ status: 413 });
+    const restore = await platform.finish(call('scopes.restore', { body: { from: { snapshot: id } } }));
+    expect(restore).toMatchObject({ state: 'failed', problem: { status: 413 } });
     expect(cancelled).toBe(true);
   },
 );

@@ -2,23 +2,30 @@
 import {
   EXPORT_MEDIA_TYPES,
   PlatformError,
+  type Restored,
   restoreResponse,
   rewindResponse,
+  type ScopeExport,
   type ScopeSnapshots,
   snapshotRecord,
   type VerticalScopeHost,
 } from '@freehold/contracts';
+import { openBackup, requireStore, verifyBackup } from '../backups/write-backup.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { scopesRestore, scopesRewind, snapshotsDelete, snapshotsTake } from '../declarations/scopes.ts';
 import type { VerticalGateway } from '../gateway.ts';
 import type { Effect } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
+import type { LongDeps, LongEffect } from '../long-work/handlers.ts';
 import { askScope } from '../verticals/ask-scope.ts';
 import { noVertical, requireKnownVertical } from '../verticals/reach.ts';
+import type { RestoreWork } from './copies.ts';
 import { scopeRefOf } from './target.ts';
 
 /** How long a vertical may take over a whole database. Shorter than the lease of the intent, so that nobody takes it up meanwhile. */
 const COPY_TIMEOUT_MS = 110_000;
+/** The same for long work, which nobody takes up meanwhile. */
+const RESTORE_TIMEOUT_MS = 60 * 60 * 1000;
 
 export const snapshotEffect: Effect<ScopeRecord> = {
   check: async ({ gateway, target }, call) =>
@@ -52,30 +59,54 @@ export const rewindEffect: Effect<ScopeRecord> = {
   },
 };
 
-/** The bytes go from where the snapshot lies to the vertical as they come. */
-export const restoreEffect: Effect<ScopeRecord> = {
-  check: async ({ gateway, target }, call) =>
-    void snapshotsOf(gateway, (await target(call)).scope.vertical, 'opens none'),
-  run: async (deps, call, scope) => {
-    const { snapshot } = (call as unknown as CallOf<typeof scopesRestore>).body.from;
-    const keeper = snapshotsOf(deps.gateway, scope.vertical, 'opens none');
-    const { format, body } = await keeper.openSnapshotLocal({ ...scopeRefOf(scope), snapshot });
+/**
+ * The bytes go from where the copy lies to the vertical as they come. A backup is read through before: what is damaged
+ * never gets as far as the vertical.
+ */
+export const restoreEffect: LongEffect<RestoreWork, Restored> = {
+  check: async ({ gateway, backups, target }, call) => {
+    const { from } = (call as unknown as CallOf<typeof scopesRestore>).body;
+    const { vertical } = (await target(call)).scope;
+    if (from.snapshot !== undefined) return void snapshotsOf(gateway, vertical, 'opens none');
+    requireStore(backups);
+    requireKnownVertical(gateway, vertical);
+  },
+  run: async (deps, { scope, from }, run) => {
+    if ('backup' in from)
+      await run.step('verify', async () => {
+        await verifyBackup(requireStore(deps.backups), from.backup, run);
+        return null;
+      });
+    const { format, body } = await openCopy(deps, scope, from);
     try {
-      const restored = await askScope(deps, scope, {
+      await run.commit();
+      return await askScope(deps, scope, {
         path: 'restore',
         query: { format },
         content: { mediaType: EXPORT_MEDIA_TYPES[format], body },
         answer: restoreResponse,
-        timeoutMs: COPY_TIMEOUT_MS,
+        timeoutMs: RESTORE_TIMEOUT_MS,
         local: (host, ref) => host.restoreScopeLocal({ ...ref, format }, body),
       });
-      return { facts: restored };
     } finally {
       // What a vertical left unread holds a file open. One that is still reading is not interrupted: it has the lock.
       await body.cancel().catch(() => undefined);
     }
   },
+  // People may have gone on working in a scope that was restored: what they wrote since would be lost.
+  repeatable: false,
 };
+
+async function openCopy(
+  { gateway, backups }: LongDeps,
+  scope: ScopeRecord,
+  from: RestoreWork['from'],
+): Promise<Pick<ScopeExport, 'format' | 'body'>> {
+  if ('backup' in from)
+    return { format: from.backup.format, body: await openBackup(requireStore(backups), from.backup) };
+  const keeper = snapshotsOf(gateway, scope.vertical, 'opens none');
+  return keeper.openSnapshotLocal({ ...scopeRefOf(scope), snapshot: from.snapshot });
+}
 
 export const deleteSnapshotEffect: Effect<ScopeRecord> = {
   check: async ({ gateway, target }, call) =>

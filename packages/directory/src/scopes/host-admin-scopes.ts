@@ -29,12 +29,12 @@ export const configureEffect: Effect<ScopeRecord> = {
   },
   run: async ({ gateway, deadline }, call, scope) => {
     const { config } = call.body as CallOf<typeof scopesConfigure>['body'];
-    const { keys } = await askVertical(
+    const { keys, warnings = [] } = await askVertical(
       requireBound(gateway, scope.vertical, 'takes no settings'),
       { path: 'configure', scope: scopeRefOf(scope), body: { config }, answer: configureResponse },
       deadline,
     );
-    return { facts: { keys } };
+    return { facts: { keys, warnings } };
   },
 };
 

@@ -66,7 +66,6 @@ describe('spec C-04: provisioning', () => {
   });
 
   test.each([
-    ['refuses', async () => problemDocument(new PlatformError('unavailable', 'Busy.')), 503, 'unavailable'],
     [
       'cannot be reached',
       async () => {
@@ -96,9 +95,8 @@ describe('spec C-04: provisioning', () => {
       expect(await refusal(provision(platform, tenant.id, {}, { key: 'k' }))).toMatchObject({ status, code });
       const { items } = await platform.value<{ items: ScopeRecord[] }>('scopes.fleet');
       expect(items).toMatchObject([{ status: 'provisioning' }]);
-      const isRefused = code === 'unavailable';
-      const [written] = await platform.adminLog({ outcome: isRefused ? 'failed' : 'unsettled' });
-      expect(written).toMatchObject({ code: isRefused ? code : null, target: { scope: items[0]?.id } });
+      const [written] = await platform.adminLog({ outcome: 'unsettled' });
+      expect(written).toMatchObject({ code: null, target: { scope: items[0]?.id } });
       expect(await platform.adminLog({ outcome: 'done', action: 'scopes.provision' })).toEqual([]);
 
       platform.fieldwork.fault = null;
@@ -111,6 +109,74 @@ describe('spec C-04: provisioning', () => {
       expect(await platform.adminLog({ outcome: 'unsettled' })).toEqual([]);
     },
   );
+
+  test('a provisioning that the vertical refused leaves nothing: its slug is free for something else', async () => {
+    const platform = await openPlatform();
+    const tenant = await platform.tenant('acme');
+    platform.fieldwork.fault = async () => problemDocument(new PlatformError('unavailable', 'Busy.'));
+    expect(await refusal(provision(platform, tenant.id))).toMatchObject({ status: 503 });
+    expect(await platform.value('scopes.fleet')).toMatchObject({ items: [] });
+    const [failed] = await platform.adminLog({ outcome: 'failed' });
+    expect(failed).toMatchObject({ action: 'scopes.provision', code: 'unavailable' });
+    platform.fieldwork.fault = null;
+    const other = await provision(platform, tenant.id, { name: 'Another', kind: 'test' });
+    expect(other).toMatchObject({ status: 201, value: { name: 'Another', kind: 'test' } });
+    expect((other.value as ScopeRecord).id).not.toBe(failed?.target.scope);
+  });
+
+  test('a refusal after an attempt that may have come to something keeps the scope for the next try', async () => {
+    const platform = await openPlatform();
+    const tenant = await platform.tenant('acme');
+    platform.fieldwork.fault = () => Promise.reject(new TypeError('reset'));
+    await refusal(provision(platform, tenant.id));
+    const { items } = await platform.value<{ items: ScopeRecord[] }>('scopes.fleet');
+    platform.fieldwork.fault = async () => problemDocument(new PlatformError('unavailable', 'Busy.'));
+    await refusal(provision(platform, tenant.id));
+    platform.fieldwork.fault = null;
+    expect((await provision(platform, tenant.id)).value).toMatchObject({
+      id: items[0]?.id,
+      status: 'active',
+    });
+  });
+
+  // Each is a moment at which the process dies: nothing that comes after it is ever done.
+  test.each([
+    ['before the vertical is asked', false],
+    ['after the vertical has done it, before its answer arrives', true],
+  ])('spec C-04: a crash %s is resumed by the same call, with the same scope', async (_, isDone) => {
+    const platform = await openPlatform({ deadline: () => new AbortController().signal });
+    const tenant = await platform.tenant('acme');
+    const reached = Promise.withResolvers<void>();
+    const { fetch } = platform.fieldwork.bound;
+    platform.fieldwork.fault = async (request) => {
+      platform.fieldwork.fault = null;
+      if (isDone) await fetch(request);
+      reached.resolve();
+      return new Promise(() => undefined);
+    };
+    void provision(platform, tenant.id, {}, { key: 'k' });
+    await reached.promise;
+    await platform.tamper(() => undefined);
+    const { items } = await platform.value<{ items: ScopeRecord[] }>('scopes.fleet');
+    expect(items).toMatchObject([{ status: 'provisioning' }]);
+    const { status, value } = await provision(platform, tenant.id, {}, { key: 'k' });
+    expect({ status, value }).toMatchObject({ status: 201, value: { id: items[0]?.id, status: 'active' } });
+    expect(platform.fieldwork.provisioned.get(items[0]?.id ?? '')).toBe(isDone ? 2 : 1);
+    expect(await platform.adminLog({ outcome: 'unsettled' })).toEqual([]);
+  });
+
+  test('spec C-04: a crash after it was written down is answered from there', async () => {
+    const platform = await openPlatform();
+    const tenant = await platform.tenant('acme');
+    const first = await provision(platform, tenant.id, {}, { key: 'k' });
+    await platform.tamper(() => undefined);
+    expect(await provision(platform, tenant.id, {}, { key: 'k' })).toMatchObject({
+      replayed: true,
+      status: 201,
+      value: first.value,
+    });
+    expect(platform.fieldwork.requests).toHaveLength(1);
+  });
 
   test('a crash in between leaves an open intent, and the retry finishes the same scope', async () => {
     const platform = await openPlatform({ deadline: () => new AbortController().signal });
@@ -186,7 +252,7 @@ describe('spec C-04: provisioning', () => {
   test('of two that take up a provisioning with one tag, the second is refused', async () => {
     const platform = await openPlatform();
     const tenant = await platform.tenant('acme');
-    platform.fieldwork.fault = async () => problemDocument(new PlatformError('unavailable', 'Busy.'));
+    platform.fieldwork.fault = () => Promise.reject(new TypeError('reset'));
     await refusal(provision(platform, tenant.id));
     platform.fieldwork.fault = null;
     const { items } = await platform.value<{ items: ScopeRecord[] }>('scopes.fleet');
@@ -264,7 +330,7 @@ describe('spec C-04: configuring', () => {
     const scope = await platform.scope((await platform.tenant('acme')).id);
     await configure(platform, scope, { 'platform:auth': 'a-very-secret-value', OLD: 'x' }, { key: 'one' });
     const { value, etag } = await configure(platform, scope, { OLD: null });
-    expect(value).toEqual({ keys: ['platform:auth'] });
+    expect(value).toEqual({ keys: ['platform:auth'], warnings: [] });
     const rows = await platform.adminLog({ action: 'scopes.configure' });
     expect(rows.map(({ outcome, after }) => [outcome, after])).toEqual([
       ['intent', { set: ['OLD', 'platform:auth'], removed: [] }],

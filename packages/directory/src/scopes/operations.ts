@@ -1,5 +1,5 @@
 /** What can be done with scopes, as far as the directory is concerned. Their effects: `host-admin-scopes.ts`. */
-import { ID_PREFIXES, PlatformError, type ScopeId } from '@freehold/contracts';
+import { type DeliveryWarning, ID_PREFIXES, PlatformError, type ScopeId } from '@freehold/contracts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import {
   scopesConfigure,
@@ -19,6 +19,7 @@ import {
 import { requireMatch } from '../lib/preconditions.ts';
 import { requireActiveTenant, requireTenant } from '../tenants/store.ts';
 import {
+  deleteScope,
   insertScope,
   listScopes,
   loadScopeBySlug,
@@ -55,6 +56,10 @@ export const provisionScope = delegated<typeof scopesProvision, ScopeRecord, { s
       const tenant = requireTenant(db, params.tenant);
       const found = loadScopeBySlug(db, tenant.id, body.slug);
       requireMatch(ifMatch, found ? String(found.revision) : null, resumes);
+      if (found?.status === 'reaped')
+        throw new PlatformError('conflict', 'This slug was used before and is not used again.', {
+          reason: 'slug_retired',
+        });
       if (found) requireSameScope(found, call);
       if (found && found.status !== 'provisioning') {
         const value = scopeOfRow(found);
@@ -88,7 +93,10 @@ export const provisionScope = delegated<typeof scopesProvision, ScopeRecord, { s
       const audit = { target: targetOf(after), before: auditFields(before), after: auditFields(after) };
       return { status: isFirst ? 201 : 200, value, etag: value.etag, audit, rerouted: isFirst };
     },
-    undo: restoreVersion,
+    undo: (context, call, begun) => {
+      if (isOnlyAttempt(context, begun)) deleteScope(context.db, begun.id);
+      else restoreVersion(context, call, begun);
+    },
   },
 );
 
@@ -99,45 +107,50 @@ export const provisionScope = delegated<typeof scopesProvision, ScopeRecord, { s
  * The scope gets a new version when the delivery begins, so that a second call with the same tag is refused, and
  * another one when it is done, because whoever read the scope in between has not seen the outcome.
  */
-export const configureScope = delegated<typeof scopesConfigure, ScopeRecord, { keys: string[] }>(
-  scopesConfigure,
-  {
-    begin: (context, { params, body, ifMatch }) => {
-      const row = requireScope(context.db, params);
-      requireMatch(ifMatch, String(row.revision), context.resumes);
-      requireActiveScope(context.db, params);
-      bumpVersion(context, row);
-      return {
-        intent: { target: targetOf(row), before: null, after: keysOf(body.config) },
-        prepared: scopeOfRow(row),
-      };
-    },
-    settle: (context, { params, body }, { keys }) => {
-      const row = requireScope(context.db, params);
-      updateScopeStatus(context.db, { ...row, revision: context.revision, updatedAtMs: context.now() });
-      // Where another call came in between, this caller has not seen the scope as it is now, nor which of the two the
-      // vertical heard last: the tag it gets is the one it began with, which matches nothing any more.
-      const isAlone = row.revision === context.intent;
-      return {
-        status: 200,
-        value: { keys },
-        etag: String(isAlone ? context.revision : context.intent),
-        // What a vertical removed by itself, such as a secret that no longer fits, shows in what is left.
-        audit: {
-          target: targetOf(row),
-          before: null,
-          after: { ...keysOf(body.config), delivered: [...keys].sort() },
-        },
-      };
-    },
-    undo: restoreVersion,
-    // A setting that this call did not name is still as the earlier one left it.
-    supersedes: ({ body }, earlier) =>
-      Object.values(earlier ?? {})
-        .flat()
-        .every((key) => typeof key === 'string' && Object.hasOwn(body.config, key)),
+export const configureScope = delegated<
+  typeof scopesConfigure,
+  ScopeRecord,
+  { keys: string[]; warnings: DeliveryWarning[] }
+>(scopesConfigure, {
+  begin: (context, { params, body, ifMatch }) => {
+    const row = requireScope(context.db, params);
+    requireMatch(ifMatch, String(row.revision), context.resumes);
+    requireActiveScope(context.db, params);
+    bumpVersion(context, row);
+    return {
+      intent: { target: targetOf(row), before: null, after: keysOf(body.config) },
+      prepared: scopeOfRow(row),
+    };
   },
-);
+  settle: (context, { params, body }, { keys, warnings }) => {
+    const row = requireScope(context.db, params);
+    updateScopeStatus(context.db, { ...row, revision: context.revision, updatedAtMs: context.now() });
+    // Where another call came in between, this caller has not seen the scope as it is now, nor which of the two the
+    // vertical heard last: the tag it gets is the one it began with, which matches nothing any more.
+    const isAlone = row.revision === context.intent;
+    return {
+      status: 200,
+      value: { keys, warnings },
+      etag: String(isAlone ? context.revision : context.intent),
+      // What a vertical removed by itself, such as a secret that no longer fits, shows in what is left.
+      audit: {
+        target: targetOf(row),
+        before: null,
+        after: {
+          ...keysOf(body.config),
+          delivered: [...keys].sort(),
+          ...(warnings.length === 0 ? {} : { warnings: warnings.map(({ code }) => code) }),
+        },
+      },
+    };
+  },
+  undo: restoreVersion,
+  // A setting that this call did not name is still as the earlier one left it.
+  supersedes: ({ body }, earlier) =>
+    Object.values(earlier ?? {})
+      .flat()
+      .every((key) => typeof key === 'string' && Object.hasOwn(body.config, key)),
+});
 
 /** What a log row about this scope is about. */
 export function targetOf(row: Pick<ScopeRow, 'id' | 'tenant' | 'vertical'>): AuditEntry['target'] {
@@ -154,6 +167,22 @@ function restoreVersion(context: EndContext, _call: unknown, before: ScopeRecord
   const row = requireScope(context.db, { tenant: before.tenant, scope: before.id });
   if (row.revision === context.intent)
     updateScopeStatus(context.db, { ...row, revision: Number(before.etag) });
+}
+
+/**
+ * Whether a refused provisioning leaves nothing to take up: nobody else has tried, no earlier attempt may have come to
+ * something in the vertical, and nothing leads here. Then its slug is free again.
+ */
+function isOnlyAttempt({ db, intent }: EndContext, { id, tenant }: ScopeRecord): boolean {
+  const row = requireScope(db, { tenant, scope: id });
+  if (row.status !== 'provisioning' || row.revision !== intent) return false;
+  const other = db.get(
+    `SELECT 1 FROM open_intents o JOIN admin_log l ON l.sequence = o.sequence
+     WHERE l.scope = ? AND o.sequence <> ? LIMIT 1`,
+    id,
+    intent,
+  );
+  return !other && !db.get('SELECT 1 FROM hostnames WHERE scope = ? LIMIT 1', id);
 }
 
 function requireSameScope(found: ScopeRow, { body }: CallOf<typeof scopesProvision>): void {

@@ -46,6 +46,11 @@ export function forgetSnapshot(db: SqlDatabase, scope: string, id: string): void
   db.run('DELETE FROM snapshots WHERE scope = ? AND id = ?', scope, id);
 }
 
+/** Takes all of a scope's off the list. */
+export function forgetSnapshots(db: SqlDatabase, scope: string): void {
+  db.run('DELETE FROM snapshots WHERE scope = ?', scope);
+}
+
 /** @throws PlatformError `not_found`, reason `unknown_snapshot`, also for one of another scope. */
 export function requireSnapshot(db: SqlDatabase, scope: string, id: string): SnapshotRecord {
   const row = db.get<SnapshotRow>(

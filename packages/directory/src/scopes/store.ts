@@ -79,6 +79,11 @@ export function insertScope(db: SqlDatabase, row: ScopeRow): void {
   );
 }
 
+/** Removes a scope that never came to be. One that was there is never removed: its record stays as a tombstone. */
+export function deleteScope(db: SqlDatabase, id: string): void {
+  db.run("DELETE FROM scopes WHERE id = ? AND status = 'provisioning'", id);
+}
+
 export function updateScopeStatus(db: SqlDatabase, row: ScopeRow): void {
   db.run(
     'UPDATE scopes SET status = ?, revision = ?, updated_at = ? WHERE id = ?',

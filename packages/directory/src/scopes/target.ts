@@ -1,5 +1,5 @@
 /** A scope as the host administration sees it when it turns to its vertical. */
-import type { ScopeRef } from '@freehold/contracts';
+import { PlatformError, type ScopeRef } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import type { LogTarget, ScopeRecord } from '../declarations/records.ts';
 import { loadAppHostname } from '../hostnames/store.ts';
@@ -18,6 +18,13 @@ export function loadScopeTarget(
 ): ScopeTarget {
   const scope = scopeOfRow(requireScope(db, ref));
   return { scope, hostname: loadAppHostname(db, scope.id) };
+}
+
+/** Whose scope it is. @throws PlatformError `not_found`. */
+export function tenantOfScope(db: SqlDatabase, scope: string): string {
+  const row = db.get<{ tenant: string }>('SELECT tenant FROM scopes WHERE id = ?', scope);
+  if (row) return row.tenant;
+  throw new PlatformError('not_found', 'There is no such scope.', { reason: 'unknown_scope' });
 }
 
 /** How a vertical is told which scope is meant. */

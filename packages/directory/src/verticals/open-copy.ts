@@ -12,7 +12,10 @@ import {
   type ScopeExport,
   type ScopeRef,
 } from '@freehold/contracts';
+import type { ScopeRecord } from '../declarations/records.ts';
 import type { BoundVertical } from '../gateway.ts';
+import type { EffectDeps } from '../lib/effects.ts';
+import { scopeRefOf } from '../scopes/target.ts';
 import {
   bounded,
   type Deadline,
@@ -24,18 +27,43 @@ import {
   unusable,
   VERTICAL_TIMEOUT_MS,
 } from './client.ts';
+import { noVertical } from './reach.ts';
 
-export interface CopyQuestion {
+/**
+ * Opens a copy of a scope, whichever rung of the ladder has it.
+ * @param format default: the vertical's own.
+ * @throws PlatformError as `askScope` does. The body fails with one of the same kind when the bytes break off.
+ */
+export async function openScopeCopy(
+  { gateway, deadline }: Pick<EffectDeps, 'gateway' | 'deadline'>,
+  scope: ScopeRecord,
+  format: ExportFormat | undefined,
+): Promise<ScopeExport> {
+  const ref = scopeRefOf(scope);
+  const bound = gateway.bound(scope.vertical);
+  if (bound) return openCopy(bound, { scope: ref, format }, deadline);
+  const local = gateway.local(scope.vertical);
+  if (!local) throw noVertical(scope.vertical);
+  const { body, ...given } = await local.exportScopeLocal({
+    ...ref,
+    ...(format === undefined ? {} : { format }),
+  });
+  const head = exportHead.safeParse(given);
+  if (head.success && body instanceof ReadableStream) return { ...head.data, body };
+  throw unusable('The application answered something that is not part of its contract.');
+}
+
+interface CopyQuestion {
   readonly scope: ScopeRef;
   /** Default: the vertical's own. */
   readonly format: ExportFormat | undefined;
 }
 
 /**
- * Opens a copy. Its vertical may keep silent for 30 seconds at a time, and is told to stop when nobody reads on.
+ * Opens a copy from a worker. It may keep silent for 30 seconds at a time, and is told to stop when nobody reads on.
  * @throws PlatformError as `askVertical` does. The body fails with one of the same kind when the bytes break off.
  */
-export async function openCopy(
+async function openCopy(
   vertical: BoundVertical,
   { scope, format }: CopyQuestion,
   deadline: Deadline,

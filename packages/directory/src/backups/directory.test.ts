@@ -1,0 +1,266 @@
+/** Spec C-19: the directory is backed up, and restored without losing what happened since. */
+import { canonicalJson } from '@freehold/contracts';
+import { describe, expect, test } from 'vitest';
+import { makeMemoryBackups } from '../../test/memory-backups.ts';
+import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
+import { hashOfEntry } from '../audit/chain.ts';
+import type { AdminLogEntry, BackupRecord, DirectoryRestored, TenantRecord } from '../declarations/index.ts';
+
+async function open() {
+  const backups = makeMemoryBackups();
+  const platform = await openPlatform({ backups });
+  const backUp = async () =>
+    (await platform.finish(platform.call('directory-backups.create', { body: {} }))).result as BackupRecord;
+  const restore = (backup: string) =>
+    platform.finish(platform.call('directory.restore', { body: { backup } }));
+  return { platform, backups, backUp, restore };
+}
+
+const slugs = async (platform: Platform) =>
+  (await platform.value<{ items: TenantRecord[] }>('tenants.list')).items.map(({ slug }) => slug).sort();
+
+/** Everything but what a restore keeps, for comparing before and after. */
+async function known(platform: Platform) {
+  return {
+    tenants: await platform.value('tenants.list'),
+    scopes: await platform.value('scopes.fleet'),
+    hostnames: await platform.value('hostnames.list'),
+    roles: await platform.value('roles.list'),
+  };
+}
+
+test('a backup is a copy of everything, listed with its digest and its size', async () => {
+  const { platform, backups, backUp } = await open();
+  await platform.tenant('acme');
+  const backup = await backUp();
+  const text = backups.kept.get(backup.address) ?? '';
+  expect(backup).toMatchObject({ kind: 'directory', format: 'ndjson', bytes: text.length, scope: null });
+  expect(text).toContain('"acme"');
+  expect((await platform.value<{ items: unknown[] }>('directory-backups.list')).items).toEqual([backup]);
+  const log = await platform.adminLog({ action: 'directory-backups.create' });
+  expect(log.map(({ outcome }) => outcome)).toEqual(['intent', 'done']);
+  expect(log[1]?.after).toMatchObject({ address: backup.address, sha256: backup.sha256 });
+});
+
+test('spec C-19: a restore brings back what was known then; the log goes on and names the head before', async () => {
+  const { platform, backUp, restore } = await open();
+  const acme = await platform.tenant('acme');
+  const scope = await platform.scope(acme.id);
+  await platform.hostname(scope, 'acme.localhost');
+  const before = await known(platform);
+  const backup = await backUp();
+  const late = await platform.tenant('late');
+  await platform.scope(late.id);
+  await platform.call('tenants.set-status', { params: { tenant: acme.id }, body: { status: 'suspended' } });
+  const logged = await platform.adminLog();
+
+  const { state, result } = await restore(backup.id);
+  expect(state).toBe('done');
+  expect(await known(platform)).toEqual(before);
+  const log = await platform.adminLog();
+  expect(log.slice(0, logged.length)).toEqual(logged);
+  const [intent, epoch] = log.slice(logged.length);
+  expect(intent).toMatchObject({ action: 'directory.restore', outcome: 'intent' });
+  const previousHead = { sequence: intent?.sequence, hash: intent?.hash };
+  expect(result as DirectoryRestored).toMatchObject({
+    lost: { tenants: 1, scopes: 1 },
+    epoch: 1,
+    previousHead,
+  });
+  expect(epoch).toMatchObject({ outcome: 'done', after: { epoch: 1, previousHead, backup: backup.id } });
+  expect(await platform.value('admin-log.verify')).toMatchObject({
+    status: 'unanchored',
+    epochs: 1,
+    firstBad: null,
+  });
+});
+
+test('an epoch row that names another head than the one before it is found', async () => {
+  const { platform, backUp, restore } = await open();
+  await restore((await backUp()).id);
+  const good = (await platform.adminLog()).at(-1) as AdminLogEntry;
+  // Whoever forges the row makes its hash fit, as they would.
+  const { hash: _, ...row } = good;
+  const previousHead = { sequence: 1, hash: 'a'.repeat(64) };
+  const forged = { ...row, after: { ...row.after, previousHead } };
+  await platform.tamper((database) => {
+    database.exec('DROP TRIGGER admin_log_no_update');
+    database
+      .prepare('UPDATE admin_log SET after = ?, hash = ? WHERE sequence = ?')
+      .run(canonicalJson(forged.after), hashOfEntry(forged), good.sequence);
+  });
+  expect(await platform.value('admin-log.verify')).toMatchObject({
+    status: 'broken',
+    firstBad: { sequence: good.sequence, reason: 'epoch_mismatch' },
+  });
+});
+
+test('the router hears of a restore', async () => {
+  const { platform, backUp, restore } = await open();
+  const backup = await backUp();
+  let heard = 0;
+  platform.admin.onRoutesChanged(() => {
+    heard += 1;
+  });
+  await restore(backup.id);
+  expect(heard).toBe(1);
+});
+
+describe('who was shut out stays out', () => {
+  test('a token that was revoked since does not work again, and one that was made since goes on working', async () => {
+    const { platform, backUp, restore } = await open();
+    const acme = await platform.tenant('acme');
+    const token = (name: string) =>
+      platform.value<{ token: { id: string }; secret: string }>('push-tokens.create', {
+        body: { name, tenant: acme.id },
+      });
+    const revoked = await token('old');
+    const backup = await backUp();
+    await platform.call('push-tokens.revoke', { params: { token: revoked.token.id } });
+    const young = await token('new');
+    await restore(backup.id);
+    expect(await platform.admin.authenticate(revoked.secret)).toBeNull();
+    expect(await platform.admin.authenticate(young.secret)).toMatchObject({ tenant: acme.id });
+  });
+
+  test('a token of a tenant that the backup does not know is gone', async () => {
+    const { platform, backUp, restore } = await open();
+    const backup = await backUp();
+    const late = await platform.tenant('late');
+    const { secret } = await platform.value<{ secret: string }>('push-tokens.create', {
+      body: { name: 'ci', tenant: late.id },
+    });
+    await restore(backup.id);
+    expect(await platform.admin.authenticate(secret)).toBeNull();
+  });
+
+  test('a scope that was reaped since stays reaped', async () => {
+    const { platform, backUp, restore } = await open();
+    const acme = await platform.tenant('acme');
+    const scope = await platform.scope(acme.id);
+    await platform.hostname(scope, 'acme.localhost');
+    const backup = await backUp();
+    const params = { tenant: acme.id, scope: scope.id };
+    await platform.call('scopes.set-status', { params, body: { status: 'archived' } });
+    await platform.finish(platform.call('scopes.reap', { params, body: { backup: false } }));
+    await restore(backup.id);
+    expect(await platform.value('scopes.get', { params })).toMatchObject({ status: 'reaped' });
+    expect((await platform.value<{ items: unknown[] }>('hostnames.list')).items).toEqual([]);
+  });
+});
+
+describe('a restore that fails leaves the directory as it was', () => {
+  const damage: [string, (text: string) => string, string][] = [
+    ['has lost its end', (text) => text.slice(0, -200), 'backup_damaged'],
+    ['was changed', (text) => text.replace('acme', 'evil'), 'backup_damaged'],
+  ];
+  test.each(damage)('because the backup %s', async (_, change, reason) => {
+    const { platform, backups, backUp, restore } = await open();
+    await platform.tenant('acme');
+    const backup = await backUp();
+    await platform.tenant('late');
+    backups.kept.set(backup.address, change(backups.kept.get(backup.address) ?? ''));
+    const failed = await restore(backup.id);
+    expect(failed).toMatchObject({ state: 'failed', problem: { reason } });
+    expect(await slugs(platform)).toEqual(['acme', 'late']);
+    expect(await platform.adminLog({ outcome: 'unsettled' })).toEqual([]);
+    await platform.tamper((database) => {
+      expect(database.prepare('SELECT count(*) AS n FROM staged_rows').get()).toEqual({ n: 0 });
+    });
+  });
+
+  test('because the backup is gone', async () => {
+    const { platform, backups, backUp, restore } = await open();
+    const backup = await backUp();
+    await platform.tenant('late');
+    backups.kept.clear();
+    expect(await restore(backup.id)).toMatchObject({ state: 'failed' });
+    expect(await slugs(platform)).toEqual(['late']);
+  });
+
+  test('because it comes from a later version of the platform', async () => {
+    const { platform, backups, backUp, restore } = await open();
+    await platform.tenant('acme');
+    const { address } = await backUp();
+    // One that this directory does not remember, whose own digest is right.
+    const { createHash } = await import('node:crypto');
+    const lines = (backups.kept.get(address) ?? '')
+      .replace('"name":"tenants"', '"name":"tenants2"')
+      .split('\n');
+    const body = `${lines.slice(0, -2).join('\n')}\n`;
+    const sha256 = createHash('sha256').update(body).digest('hex');
+    const id = 'bkp_01jd0000000000000000000009';
+    backups.kept.set(`directory/${id}.ndjson`, `${body}${JSON.stringify({ end: true, sha256 })}\n`);
+    await platform.tenant('late');
+    expect(await restore(id)).toMatchObject({ state: 'failed', problem: { reason: 'copy_foreign' } });
+    expect(await slugs(platform)).toEqual(['acme', 'late']);
+  });
+});
+
+test('a new installation is given an old directory, its tokens with it', async () => {
+  const old = await open();
+  const acme = await old.platform.tenant('acme');
+  const { secret } = await old.platform.value<{ secret: string }>('push-tokens.create', {
+    body: { name: 'ci', tenant: acme.id },
+  });
+  const backup = await old.backUp();
+
+  const fresh = await open();
+  fresh.backups.kept.set(backup.address, old.backups.kept.get(backup.address) ?? '');
+  expect((await fresh.restore(backup.id)).state).toBe('done');
+  expect(await slugs(fresh.platform)).toEqual(['acme']);
+  expect(await fresh.platform.admin.authenticate(secret)).toMatchObject({ tenant: acme.id });
+});
+
+test('a restore waits for nobody: other work that is not finished is a conflict', async () => {
+  const { platform, backups, backUp } = await open();
+  const backup = await backUp();
+  const scope = await platform.scope((await platform.tenant('acme')).id);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  backups.beforePut = () => promise;
+  const params = { tenant: scope.tenant, scope: scope.id };
+  const other = await platform.call('scope-backups.create', { params, body: {} });
+  const restore = platform.call('directory.restore', { body: { backup: backup.id } });
+  expect(await refusal(restore)).toMatchObject({ status: 409, reason: 'operation_running' });
+  resolve();
+  await platform.finish(other);
+});
+
+test('a restore that was interrupted is done from its beginning', async () => {
+  const { platform, backups, backUp } = await open();
+  await platform.tenant('acme');
+  const backup = await backUp();
+  await platform.tenant('late');
+  const { open: openBackup } = backups;
+  const reached = Promise.withResolvers<void>();
+  backups.open = async () => {
+    reached.resolve();
+    return new Promise(() => undefined);
+  };
+  const begun = await platform.call('directory.restore', { body: { backup: backup.id } });
+  await reached.promise;
+  await platform.tamper(() => undefined);
+  backups.open = openBackup;
+  await platform.admin.resumeLongWork();
+  expect((await platform.finish(begun)).state).toBe('done');
+  expect(await slugs(platform)).toEqual(['acme']);
+});
+
+test('the plan says what stays, and changes nothing', async () => {
+  const { platform, backUp } = await open();
+  const backup = await backUp();
+  await platform.tenant('late');
+  const rows = await platform.adminLog();
+  const { status, value } = await platform.call('directory.restore', {
+    query: { dryRun: true },
+    body: { backup: backup.id },
+  });
+  expect(status).toBe(200);
+  expect(value).toMatchObject({
+    dryRun: true,
+    backup,
+    keeps: expect.arrayContaining(['admin_log', 'tokens']),
+  });
+  expect(await platform.adminLog()).toEqual(rows);
+  expect(await slugs(platform)).toEqual(['late']);
+});

@@ -1,0 +1,110 @@
+/** Brings a backup of the directory in, line by line, to where it can take the place of what is there. */
+import { createHash } from 'node:crypto';
+import { PlatformError } from '@freehold/contracts';
+import { z } from 'zod';
+import type { LongDeps, LongEffect, LongRun } from '../long-work/handlers.ts';
+import { DIRECTORY_KEY } from '../unit.ts';
+import type { RestoreDirectoryWork, StagedTable } from './restore-directory.ts';
+import { openBackup, requireStore, verifyBackup } from './write-backup.ts';
+
+/** How many rows go over at a time. */
+const BATCH_ROWS = 500;
+
+const header = z.object({
+  freehold: z.literal(1),
+  kind: z.literal('directory'),
+  key: z.literal(DIRECTORY_KEY),
+  tables: z.array(z.object({ name: z.string(), columns: z.array(z.string()), rows: z.int() })),
+});
+const rowLine = z.object({ t: z.int(), r: z.array(z.unknown()) });
+const trailer = z.object({ end: z.literal(true), sha256: z.string() });
+
+/** It never commits: until the directory has taken the rows over, in one transaction, nothing is changed. */
+export const restoreDirectoryEffect: LongEffect<RestoreDirectoryWork, null> = {
+  check: async ({ backups }) => void requireStore(backups),
+  run: async (deps, work, run) => {
+    const store = requireStore(deps.backups);
+    if (work.record) await verifyBackup(store, work.record, run);
+    await stage(deps, await openBackup(store, work), run);
+    return null;
+  },
+  cleanUp: async ({ directory }) => void (await directory.clearStaged()),
+};
+
+async function stage({ directory }: LongDeps, body: ReadableStream<Uint8Array>, run: LongRun): Promise<void> {
+  await directory.clearStaged();
+  const hash = createHash('sha256');
+  let tables: StagedTable[] | null = null;
+  let total = 0;
+  let sealed = false;
+  let done = 0;
+  let batch: { table: StagedTable; values: string }[] = [];
+  const flush = async (): Promise<void> => {
+    await directory.stageRows({ from: done, rows: batch });
+    done += batch.length;
+    batch = [];
+    run.progress({ done, total, unit: 'rows' });
+  };
+  for await (const line of linesOf(body)) {
+    if (sealed) throw damaged();
+    const value = parse(line);
+    const end = trailer.safeParse(value);
+    if (end.success) {
+      if (end.data.sha256 !== hash.digest('hex')) throw damaged();
+      sealed = true;
+      continue;
+    }
+    hash.update(`${line}\n`);
+    if (tables === null) {
+      const head = header.safeParse(value);
+      if (!head.success) throw foreign();
+      tables = head.data.tables.map(({ name, columns }) => ({ name, columns }));
+      total = head.data.tables.reduce((sum, { rows }) => sum + rows, 0);
+      continue;
+    }
+    const row = rowLine.safeParse(value);
+    const table = row.success ? tables[row.data.t] : undefined;
+    if (!row.success || !table || row.data.r.length !== table.columns.length) throw damaged();
+    batch.push({ table, values: JSON.stringify(row.data.r) });
+    if (batch.length >= BATCH_ROWS) await flush();
+  }
+  await flush();
+  if (!sealed || done !== total) throw damaged();
+}
+
+async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  let rest = '';
+  for await (const chunk of body) {
+    const pieces = (rest + decode(decoder, chunk)).split('\n');
+    rest = pieces.pop() ?? '';
+    yield* pieces;
+  }
+  if (rest !== '') throw damaged();
+}
+
+function decode(decoder: TextDecoder, chunk: Uint8Array): string {
+  try {
+    return decoder.decode(chunk, { stream: true });
+  } catch (cause) {
+    throw damaged(cause);
+  }
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch (cause) {
+    throw damaged(cause);
+  }
+}
+
+function damaged(cause?: unknown): PlatformError {
+  return new PlatformError('validation_failed', 'The backup is damaged.', { reason: 'copy_damaged', cause });
+}
+
+function foreign(): PlatformError {
+  return new PlatformError('validation_failed', 'This is no backup of a directory.', {
+    reason: 'copy_foreign',
+  });
+}

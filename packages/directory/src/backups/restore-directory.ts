@@ -1,0 +1,254 @@
+/**
+ * The directory restored from a backup of itself: rows are staged beside what is there, and take its place in one
+ * transaction with the row of the log that says so (design: control-plane, "Audit").
+ *
+ * Invariants:
+ * 1. What happened stays: the logs, what is counted and billed, and the list of backups. No row of the log is touched.
+ * 2. Nobody who was shut out comes back: tokens stay as they are now, sessions end for good, whoever was reaped stays
+ *    reaped.
+ * 3. The old head is named by the row that opens the new epoch, and verification checks that it is the row before it.
+ */
+import { PlatformError } from '@freehold/contracts';
+import type { SqlDatabase, SqlValue, UnitContext } from '@freehold/store';
+import { logHead } from '../audit/admin-log.ts';
+import { type BackupRecord, type DirectoryRestored, directoryRestore } from '../declarations/backups.ts';
+import type { LogTarget } from '../declarations/records.ts';
+import { longWork } from '../long-work/handlers.ts';
+import { loadBackup } from './store.ts';
+
+/** Tables that stay as they are. */
+const KEPT: readonly string[] = [
+  ...['admin_log', 'access_log', 'open_intents', 'operations', 'operation_steps', 'staged_rows'],
+  ...['ops_failures', 'sweep_runs', 'issues', 'model_usage_lines', 'model_usage_days', 'meter_days'],
+  ...['meta', 'staff', 'staff_sessions', 'staff_tokens', 'staff_codes', 'staff_devices', 'staff_misses'],
+];
+/** Tables whose rows stay, and that are given those which they lack. */
+const MERGED: readonly string[] = ['tokens', 'backups', 'erasures'];
+/** Tables that are only emptied: what they held means nothing to the state that comes. */
+const EMPTIED: readonly string[] = ['idempotency_keys', 'connect_rounds'];
+
+/** A table of the copy, as its header names it. */
+export interface StagedTable {
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
+export interface RestoreDirectoryWork {
+  readonly id: string;
+  readonly address: string;
+  /** What was written down of it; null for a backup that this directory does not remember. */
+  readonly record: BackupRecord | null;
+}
+
+export const restoreDirectory = longWork<typeof directoryRestore, RestoreDirectoryWork, null>(
+  directoryRestore,
+  {
+    plan: (context, { body }) => {
+      requireNothingElse(context.db, null);
+      return {
+        dryRun: true,
+        backup: loadBackup(context.db, body.backup),
+        keeps: [...KEPT, ...MERGED].sort(),
+      };
+    },
+    begin: (context, { body }) => {
+      requireNothingElse(context.db, null);
+      const record = loadBackup(context.db, body.backup);
+      if (record && record.kind !== 'directory')
+        throw new PlatformError('not_found', 'There is no such backup of the directory.', {
+          reason: 'unknown_backup',
+        });
+      const address = record?.address ?? `directory/${body.backup}.ndjson`;
+      context.db.run('DELETE FROM staged_rows');
+      return {
+        intent: {
+          target: EVERYTHING,
+          before: null,
+          after: { backup: body.backup, sha256: record?.sha256 ?? null },
+        },
+        work: { id: body.backup, address, record },
+        subject: 'directory',
+        unit: 'rows',
+      };
+    },
+    settle: (context, { id }) => {
+      const { db } = context;
+      requireNothingElse(db, 'directory');
+      const previousHead = logHead(db);
+      if (!previousHead) throw new TypeError('a restore has an intent before it');
+      const before = countOf(db);
+      const replaced = takePlace(db);
+      const lost = before();
+      const epoch = 1 + epochsSoFar(db);
+      const result: DirectoryRestored = { backup: id, ...replaced, lost, epoch, previousHead };
+      return {
+        result,
+        audit: { target: EVERYTHING, before: null, after: { ...result } },
+        rerouted: true,
+      };
+    },
+  },
+);
+
+/** The methods of the unit. */
+export function restoreMethods({ db }: UnitContext) {
+  return {
+    /** Takes some rows of the copy in. Numbers go on from batch to batch, so that the same batch twice is there once. */
+    stageRows: ({
+      from,
+      rows,
+    }: {
+      readonly from: number;
+      readonly rows: readonly { readonly table: StagedTable; readonly values: string }[];
+    }): null => {
+      rows.forEach(({ table, values }, index) => {
+        if (KEPT.includes(table.name) && !isEmptyRoster(db, table.name)) return;
+        // SQLite's own counters never go back, so that no number is given out twice.
+        if (/^(?:_spine|sqlite)_/.test(table.name) || EMPTIED.includes(table.name)) return;
+        db.run(
+          `INSERT INTO staged_rows (operation, number, name, value) VALUES ('', ?, ?, ?)
+           ON CONFLICT (operation, number) DO UPDATE SET name = excluded.name, value = excluded.value`,
+          from + index,
+          JSON.stringify(table),
+          values,
+        );
+      });
+      return null;
+    },
+    clearStaged: (): null => {
+      db.run('DELETE FROM staged_rows');
+      return null;
+    },
+  };
+}
+
+const EVERYTHING: LogTarget = { tenant: null, scope: null, vertical: null, other: 'directory' };
+
+/** Where nobody is on the roster yet, as after a new installation, the backup's is taken. */
+function isEmptyRoster(db: SqlDatabase, table: string): boolean {
+  return table === 'staff' && db.get('SELECT 1 FROM staff LIMIT 1') === undefined;
+}
+
+/** Work in progress would go on with what is no longer there. @throws PlatformError `conflict`. */
+function requireNothingElse(db: SqlDatabase, subject: string | null): void {
+  const other = db.get<{ id: string }>(
+    "SELECT id FROM operations WHERE state IN ('queued', 'running') AND subject IS NOT ? LIMIT 1",
+    subject,
+  );
+  if (other)
+    throw new PlatformError('conflict', `Other work is not finished yet: ${other.id}.`, {
+      reason: 'operation_running',
+    });
+}
+
+function epochsSoFar(db: SqlDatabase): number {
+  return (
+    db.get<{ n: number }>(
+      "SELECT count(*) AS n FROM admin_log WHERE action = 'directory.restore' AND outcome = 'done'",
+    )?.n ?? 0
+  );
+}
+
+/** Remembers which tenants and scopes there are; what it answers then counts those that are gone. */
+function countOf(db: SqlDatabase): () => DirectoryRestored['lost'] {
+  const idsOf = (table: 'tenants' | 'scopes') =>
+    new Set(db.all<{ id: string }>(`SELECT id FROM ${table}`).map(({ id }) => id));
+  const [tenants, scopes] = [idsOf('tenants'), idsOf('scopes')];
+  return () => ({
+    tenants: lacking(tenants, idsOf('tenants')),
+    scopes: lacking(scopes, idsOf('scopes')),
+  });
+}
+
+function lacking(before: ReadonlySet<string>, after: ReadonlySet<string>): number {
+  return [...before].filter((id) => !after.has(id)).length;
+}
+
+function takePlace(db: SqlDatabase): { readonly tables: number; readonly rows: number } {
+  // Rows name one another across tables: they have to fit together at the end, not on the way.
+  db.run('PRAGMA defer_foreign_keys = ON');
+  const tombstones = ['tenants', 'scopes'].map((table) => ({
+    table,
+    rows: db.all<Record<string, SqlValue>>(`SELECT * FROM ${table} WHERE status = 'reaped'`),
+  }));
+  const isReplaced = (name: string): boolean => !KEPT.includes(name) && !MERGED.includes(name);
+  const present = tablesOf(db);
+  for (const name of present.keys()) if (isReplaced(name)) db.run(`DELETE FROM "${name}"`);
+  const tables = new Set<string>();
+  let rows = 0;
+  for (let number = -1; ; ) {
+    const page = db.all<{ number: number; name: string; value: string }>(
+      "SELECT number, name, value FROM staged_rows WHERE operation = '' AND number > ? ORDER BY number LIMIT 500",
+      number,
+    );
+    const last = page.at(-1);
+    if (!last) break;
+    number = last.number;
+    for (const row of page) {
+      const table = JSON.parse(row.name) as StagedTable;
+      insertRow(db, present, table, JSON.parse(row.value));
+      tables.add(table.name);
+      rows += 1;
+    }
+  }
+  for (const { table, rows: reaped } of tombstones) for (const row of reaped) putTombstone(db, table, row);
+  db.run('DELETE FROM tokens WHERE tenant IS NOT NULL AND tenant NOT IN (SELECT id FROM tenants)');
+  db.run('DELETE FROM staged_rows');
+  return { tables: tables.size, rows };
+}
+
+/** @throws PlatformError `validation_failed`, reason `copy_foreign`, for what this version has no place for. */
+function insertRow(
+  db: SqlDatabase,
+  present: ReadonlyMap<string, ReadonlySet<string>>,
+  { name, columns }: StagedTable,
+  values: readonly unknown[],
+): void {
+  const known = present.get(name);
+  if (!known || columns.some((column) => !known.has(column)))
+    throw new PlatformError(
+      'validation_failed',
+      `The backup holds ${name}, which this version of the platform does not have in this form.`,
+      { reason: 'copy_foreign' },
+    );
+  const how = MERGED.includes(name) ? 'INSERT OR IGNORE' : 'INSERT';
+  db.run(
+    `${how} INTO "${name}" (${columns.map((column) => `"${column}"`).join(', ')})
+     VALUES (${columns.map(() => '?').join(', ')})`,
+    ...values.map(bindable),
+  );
+}
+
+/** Whoever was reaped since the backup stays reaped, and their slug stays used. */
+function putTombstone(db: SqlDatabase, table: string, row: Readonly<Record<string, SqlValue>>): void {
+  const columns = Object.keys(row);
+  db.run(`DELETE FROM "${table}" WHERE id = ?`, row.id as string);
+  db.run(
+    `INSERT OR IGNORE INTO "${table}" (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+    ...columns.map((column) => row[column] as SqlValue),
+  );
+  if (table === 'scopes') db.run('DELETE FROM hostnames WHERE scope = ?', row.id as string);
+}
+
+/** Tables and their columns, `rowid` with them. */
+function tablesOf(db: SqlDatabase): Map<string, Set<string>> {
+  const rows = db.all<{ name: string; column: string }>(
+    `SELECT m.name AS name, c.name AS "column" FROM sqlite_schema m JOIN pragma_table_info(m.name) c
+     WHERE m.type = 'table' AND m.name NOT LIKE '\\_%' ESCAPE '\\' AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
+  );
+  const tables = new Map<string, Set<string>>();
+  for (const { name, column } of rows) tables.set(name, (tables.get(name) ?? new Set(['rowid'])).add(column));
+  return tables;
+}
+
+/** A value as a copy writes it: see `UnitTools.export`. */
+function bindable(value: unknown): SqlValue {
+  if (value === null || typeof value === 'string' || typeof value === 'number') return value;
+  const [[kind, text] = []] = Object.entries(value as object);
+  if (typeof text === 'string' && kind === '$bytes')
+    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  if (typeof text === 'string' && kind === '$real') return Number(text);
+  throw new PlatformError('validation_failed', 'The backup holds a value that cannot be read.', {
+    reason: 'copy_damaged',
+  });
+}

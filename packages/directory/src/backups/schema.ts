@@ -1,0 +1,30 @@
+/** The tables of backups. They are numbered by themselves, beside the directory's own. */
+import type { Migration } from '@freehold/store';
+
+const backupsMigration: Migration = {
+  version: 1,
+  name: 'backups',
+  sql: `
+    -- No reference to scopes: a backup outlives its scope, and a restore of the directory leaves this list alone.
+    CREATE TABLE backups (
+      id TEXT PRIMARY KEY,
+      kind TEXT NOT NULL, origin TEXT NOT NULL,
+      tenant TEXT, scope TEXT, vertical TEXT,
+      format TEXT NOT NULL, bytes INTEGER NOT NULL, sha256 TEXT NOT NULL,
+      address TEXT NOT NULL UNIQUE,
+      bookmark TEXT,
+      at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX backups_scope ON backups (scope, id);
+    CREATE INDEX backups_kind ON backups (kind, id);
+
+    -- Rows of a backup of the directory on their way in, until they take the place of what is there.
+    CREATE TABLE staged_rows (
+      operation TEXT NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,
+      PRIMARY KEY (operation, number)
+    ) STRICT, WITHOUT ROWID;
+  `,
+};
+
+/** The set that the directory applies after its own. */
+export const backupMigrations = { name: 'backups', migrations: [backupsMigration] } as const;

@@ -1,0 +1,192 @@
+/** The operations about backups (spec 4.3; design: control-plane-routes, "Copies and erasure"). */
+import {
+  EXPORT_MEDIA_TYPES,
+  exportFormat,
+  ID_PREFIXES,
+  idSchema,
+  pageOf,
+  pageQuery,
+  scopeId,
+  tenantId,
+  timestamp,
+} from '@freehold/contracts';
+import { z } from 'zod';
+import { adminOperation } from './admin-operation.ts';
+import { operationRecord } from './long-work.ts';
+
+const tag = 'Backups';
+const params = z.strictObject({ tenant: tenantId, scope: scopeId });
+export const backupId = idSchema(ID_PREFIXES.backup);
+/** 16 GiB: what a scope may weigh, and what nobody uploads by accident. */
+const UPLOAD_BYTES_MAX = 16 * 1024 * 1024 * 1024;
+
+export const backupRecord = z
+  .object({
+    id: backupId,
+    kind: z.enum(['scope', 'directory']),
+    origin: z
+      .enum(['taken', 'reap', 'upload'])
+      .describe(
+        'taken: asked for. reap: made before the scope was deleted. upload: a copy that came from outside',
+      ),
+    tenant: z.string().nullable(),
+    scope: z.string().nullable(),
+    vertical: z.string().nullable(),
+    format: exportFormat,
+    bytes: z.int(),
+    sha256: z
+      .string()
+      .describe('Of its bytes, in hexadecimal; they were read back and compared when it was written'),
+    address: z.string().describe('Where it lies in the place that the operator keeps backups in'),
+    bookmark: z.string().nullable().describe('The moment that it shows, where the engine has bookmarks'),
+    at: timestamp,
+  })
+  .meta({ id: 'Backup' });
+export type BackupRecord = z.infer<typeof backupRecord>;
+
+const keeping =
+  'The bytes go to the place that the operator keeps backups in, are read back and compared. Without such a place this is unsupported (reason no_backup_store).';
+
+export const scopeBackupsList = adminOperation({
+  name: 'scope-backups.list',
+  summary: 'List the backups of a scope, newest first',
+  description: 'Those of a scope that was reaped are still there.',
+  tag,
+  method: 'GET',
+  path: '/tenants/:tenant/scopes/:scope/backups',
+  shortPath: '/scopes/:scope/backups',
+  input: { params, query: z.strictObject(pageQuery) },
+  output: pageOf(backupRecord),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+  problems: ['not_found'],
+});
+
+export const scopeBackupsCreate = adminOperation({
+  name: 'scope-backups.create',
+  summary: 'Back a scope up',
+  description: `A copy of one moment, outside of the platform's own data. ${keeping} Its result is the backup.`,
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/scopes/:scope/backups',
+  shortPath: '/scopes/:scope/backups',
+  input: {
+    params,
+    body: z.strictObject({
+      format: exportFormat.default('ndjson').describe('ndjson can be read and restored anywhere'),
+    }),
+  },
+  output: operationRecord,
+  success: 202,
+  builder: 'own-tenant',
+  audit: 'audit',
+  problems: ['not_found', 'conflict', 'invalid_transition', 'unsupported'],
+});
+
+export const scopeBackupsDelete = adminOperation({
+  name: 'scope-backups.delete',
+  summary: 'Delete a backup of a scope',
+  tag,
+  method: 'DELETE',
+  path: '/tenants/:tenant/scopes/:scope/backups/:backup',
+  shortPath: '/scopes/:scope/backups/:backup',
+  input: { params: z.strictObject({ ...params.shape, backup: backupId }) },
+  output: z.null(),
+  success: 204,
+  builder: 'none',
+  audit: 'audit',
+  problems: ['not_found', 'unsupported'],
+});
+
+export const importsCreate = adminOperation({
+  name: 'imports.create',
+  summary: 'Bring a copy of a scope in from outside',
+  description: `An export, as its bytes. Nothing is restored by this: say { from: { export } } to scopes.restore. ${keeping} It is listed among the backups of the scope.`,
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/scopes/:scope/imports',
+  input: { params },
+  upload: { mediaTypes: Object.values(EXPORT_MEDIA_TYPES), bytesMax: UPLOAD_BYTES_MAX },
+  output: backupRecord,
+  success: 201,
+  builder: 'none',
+  audit: 'audit',
+  problems: ['not_found', 'unsupported', 'unavailable'],
+});
+
+export const directoryBackupsList = adminOperation({
+  name: 'directory-backups.list',
+  summary: 'List the backups of the directory, newest first',
+  tag,
+  method: 'GET',
+  path: '/directory/backups',
+  input: { query: z.strictObject(pageQuery) },
+  output: pageOf(backupRecord),
+  success: 200,
+  builder: 'none',
+  audit: 'none',
+});
+
+export const directoryBackupsCreate = adminOperation({
+  name: 'directory-backups.create',
+  summary: 'Back the directory up',
+  description: `Everything the platform knows, its logs with it, and nothing of what is inside scopes. ${keeping} Its result is the backup.`,
+  tag,
+  method: 'POST',
+  path: '/directory/backups',
+  input: { body: z.strictObject({}) },
+  output: operationRecord,
+  success: 202,
+  builder: 'none',
+  audit: 'audit',
+  problems: ['conflict', 'unsupported'],
+});
+
+const lost = z
+  .object({ tenants: z.int(), scopes: z.int() })
+  .describe('How many are there now and not in the backup: nothing leads to them afterwards');
+
+export const directoryRestorePlan = z
+  .object({
+    dryRun: z.literal(true),
+    backup: backupRecord
+      .nullable()
+      .describe('Null for one that this directory does not remember, and that is looked for in its place'),
+    keeps: z.array(z.string()).describe('Tables whose rows stay'),
+  })
+  .meta({ id: 'DirectoryRestorePlan' });
+
+export const directoryRestored = z
+  .object({
+    backup: backupId,
+    tables: z.int(),
+    rows: z.int(),
+    lost,
+    epoch: z.int().describe('How often the directory was restored'),
+    previousHead: z.object({ sequence: z.int(), hash: z.string() }),
+  })
+  .meta({ id: 'DirectoryRestored' });
+export type DirectoryRestored = z.infer<typeof directoryRestored>;
+
+export const directoryRestore = adminOperation({
+  name: 'directory.restore',
+  summary: 'Replace what the directory knows by a backup',
+  description:
+    'Whole or not at all. The logs stay, and what happened stays: usage, issues, sweep runs, long work and the list of backups. Tokens stay as they are, so that none that was revoked works again; tenants and scopes that were reaped stay reaped. A row of the admin log begins a new epoch and names the head before it. With dryRun, answers which tables would be kept. Its result is a DirectoryRestored. A backup that this directory does not remember is looked for where it would lie, so that a new installation can be given an old directory.',
+  tag,
+  method: 'POST',
+  path: '/directory/restore',
+  input: {
+    query: z.strictObject({
+      dryRun: z.boolean().optional().describe('True answers the plan, and changes nothing'),
+    }),
+    body: z.strictObject({ backup: backupId.describe('A backup of the directory') }),
+  },
+  output: operationRecord,
+  plan: directoryRestorePlan,
+  success: 202,
+  builder: 'none',
+  audit: 'audit',
+  problems: ['not_found', 'conflict', 'unsupported'],
+});

@@ -1,0 +1,74 @@
+/** What reaping a scope does elsewhere: a full backup, and then everything is deleted in the vertical. */
+import { deleteScopeResponse, PlatformError } from '@freehold/contracts';
+import { backUp } from '../backups/host-admin-backups.ts';
+import type { ScopeBackupWork } from '../backups/operations.ts';
+import { requireStore } from '../backups/write-backup.ts';
+import type { BackupRecord } from '../declarations/backups.ts';
+import type { ScopeRecord } from '../declarations/records.ts';
+import type { scopesReap } from '../declarations/scopes.ts';
+import type { EffectDeps } from '../lib/effects.ts';
+import type { CallOf } from '../lib/handlers.ts';
+import type { LongDeps, LongEffect, LongRun } from '../long-work/handlers.ts';
+import { askScope } from '../verticals/ask-scope.ts';
+import { requireKnownVertical } from '../verticals/reach.ts';
+import type { ReapScopeWork } from './status.ts';
+
+/** How long a vertical may take to delete one scope with its history and its attachments. */
+const DELETE_TIMEOUT_MS = 110_000;
+
+export const reapScopeEffect: LongEffect<ReapScopeWork, { readonly backup: BackupRecord | null }> = {
+  check: async ({ backups, gateway, target }, call) => {
+    const { body } = call as unknown as CallOf<typeof scopesReap>;
+    if (body.backup) requireStore(backups, ' Say { "backup": false } to delete without one.');
+    requireKnownVertical(gateway, (await target(call)).scope.vertical);
+  },
+  run: async (deps, { scope, backup: order }, run) => {
+    const backup = order === null ? null : await run.step('backup', () => backUpFirst(deps, order, run));
+    await run.commit();
+    await run.step('delete', () => deleteInVertical(deps, scope));
+    return { backup };
+  },
+  cleanUp: async ({ backups, directory }, { backup }) => {
+    if (backup === null) return;
+    await requireStore(backups).delete(backup.order.address);
+    await directory.forgetBackup({ id: backup.order.id });
+  },
+};
+
+/** Deletes a scope in its vertical. One that is not there any more, or never came to be, is deleted. */
+export async function deleteInVertical(
+  deps: Pick<EffectDeps, 'gateway' | 'deadline'>,
+  scope: ScopeRecord,
+): Promise<null> {
+  try {
+    await askScope(deps, scope, {
+      path: 'delete-scope',
+      body: {},
+      // An answer about another scope says nothing about this one.
+      answer: deleteScopeResponse.refine(({ scopeId }) => scopeId === scope.id),
+      timeoutMs: DELETE_TIMEOUT_MS,
+      local: async (host, ref) => {
+        await host.deleteScopeLocal(ref);
+        return { scopeId: ref.scopeId };
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof PlatformError && error.reason === 'unknown_scope')) throw error;
+  }
+  return null;
+}
+
+/** Known from here on, so that it is not lost when what follows fails. */
+async function backUpFirst(deps: LongDeps, order: ScopeBackupWork, run: LongRun): Promise<BackupRecord> {
+  try {
+    const written = await backUp(deps, order, run);
+    return await deps.directory.keepBackup({ scope: order.scope, written });
+  } catch (cause) {
+    if (run.signal.aborted) throw cause;
+    const words = cause instanceof PlatformError ? ` ${cause.message}` : '';
+    throw new PlatformError('runtime_fault', `The backup failed, and the scope is as it was.${words}`, {
+      reason: 'backup_failed',
+      cause,
+    });
+  }
+}

@@ -1,0 +1,281 @@
+/** The life of a scope: which step is possible from which state, and how it ends. */
+import { PlatformError, problemDocument } from '@freehold/contracts';
+import { describe, expect, test } from 'vitest';
+import { makeMemoryBackups } from '../../test/memory-backups.ts';
+import { openPlatform, refusal } from '../../test/platform.ts';
+import type { AdminOperationName, BackupRecord, ScopeRecord } from '../declarations/index.ts';
+
+async function open() {
+  const backups = makeMemoryBackups();
+  const platform = await openPlatform({ backups });
+  const scope = await platform.scope((await platform.tenant('acme')).id);
+  const params = { tenant: scope.tenant, scope: scope.id };
+  platform.reach = 'both';
+  const call = (name: AdminOperationName, parts: Record<string, unknown> = {}) =>
+    platform.call(name, { params, ...parts });
+  const setStatus = (status: string) => call('scopes.set-status', { body: { status } });
+  const status = async () => (await platform.value<ScopeRecord>('scopes.get', { params })).status;
+  const backUp = async () =>
+    (await platform.finish(call('scope-backups.create', { body: {} }))).result as BackupRecord;
+  return { platform, backups, scope, params, call, setStatus, status, backUp };
+}
+
+const STATES = ['provisioning', 'active', 'suspended', 'archived', 'reaped'] as const;
+const VERBS = {
+  activate: ['scopes.set-status', { status: 'active' }],
+  suspend: ['scopes.set-status', { status: 'suspended' }],
+  archive: ['scopes.set-status', { status: 'archived' }],
+  configure: ['scopes.configure', { config: { COLOUR: 'red' } }],
+  snapshot: ['snapshots.take', {}],
+  rewind: ['scopes.rewind', { bookmark: 'bm_1' }],
+  restore: ['scopes.restore', null],
+  backup: ['scope-backups.create', {}],
+  reap: ['scopes.reap', {}],
+} as const satisfies Record<string, readonly [AdminOperationName, Record<string, unknown> | null]>;
+
+/** What is possible from each state; everything else is 409 and changes nothing. */
+const POSSIBLE: Readonly<Record<(typeof STATES)[number], readonly (keyof typeof VERBS)[]>> = {
+  provisioning: [],
+  active: ['suspend', 'archive', 'configure', 'snapshot', 'rewind', 'restore', 'backup'],
+  suspended: ['activate', 'archive', 'snapshot', 'rewind', 'restore', 'backup'],
+  archived: ['activate', 'backup', 'reap'],
+  reaped: [],
+};
+
+const TABLE = STATES.flatMap((state) =>
+  (Object.keys(VERBS) as (keyof typeof VERBS)[]).map((verb) => ({
+    state,
+    verb,
+    possible: POSSIBLE[state].includes(verb),
+  })),
+);
+
+describe('spec C-04: the states of a scope', () => {
+  test.each(TABLE)('$state, $verb: $possible', async ({ state, verb, possible }) => {
+    const { platform, call, backUp, status } = await open();
+    const { id: backup } = await backUp();
+    await platform.tamper((database) => database.exec(`UPDATE scopes SET status = '${state}'`));
+    const rows = await platform.adminLog();
+    const [name, body] = VERBS[verb];
+    const attempt = call(name, { body: body ?? { from: { backup } } });
+    if (possible) {
+      const { status: answered, value } = await attempt;
+      const ended = answered === 202 ? await platform.finish({ value } as never) : null;
+      expect([200, 201, 202]).toContain(answered);
+      if (ended) expect(ended).toMatchObject({ state: 'done', problem: null });
+      return;
+    }
+    expect(await refusal(attempt)).toMatchObject({ status: 409, code: 'invalid_transition' });
+    expect(await status()).toBe(state);
+    expect(await platform.adminLog()).toEqual(rows);
+  });
+
+  test('a step is one row of the log with both states, a new version, and news for the router', async () => {
+    const { platform, params, setStatus } = await open();
+    let heard = 0;
+    platform.admin.onRoutesChanged(() => {
+      heard += 1;
+    });
+    const { value, etag, head } = await setStatus('suspended');
+    expect(value).toMatchObject({ status: 'suspended', etag });
+    const [row] = await platform.adminLog({ action: 'scopes.set-status' });
+    expect(row).toMatchObject({
+      before: { status: 'active' },
+      after: { status: 'suspended' },
+      sequence: head?.sequence,
+      target: { tenant: params.tenant, scope: params.scope, vertical: 'fieldwork' },
+    });
+    expect(heard).toBe(1);
+  });
+
+  test('a step with another version than the present one is refused', async () => {
+    const { call } = await open();
+    const step = call('scopes.set-status', { body: { status: 'suspended' }, ifMatch: '"1"' });
+    expect(await refusal(step)).toMatchObject({ status: 412 });
+  });
+
+  test('the slug of a scope that was reaped is not used again', async () => {
+    const { platform, scope, call, setStatus } = await open();
+    await setStatus('archived');
+    await platform.finish(call('scopes.reap', { body: { backup: false } }));
+    expect(await refusal(platform.scope(scope.tenant))).toMatchObject({
+      status: 409,
+      reason: 'slug_retired',
+    });
+  });
+});
+
+describe('reaping', () => {
+  test('spec C-04: takes a full backup first, deletes in the vertical, unbinds, and leaves a tombstone', async () => {
+    const { platform, backups, scope, call, setStatus, status } = await open();
+    await platform.hostname(scope, 'acme.localhost');
+    await call('snapshots.take', { body: {} });
+    await setStatus('archived');
+    platform.fieldwork.copy = 'everything there was';
+    const { state, result } = await platform.finish(call('scopes.reap', { body: {} }));
+    expect(state).toBe('done');
+    const { backup } = result as { backup: BackupRecord };
+    expect(backups.kept.get(backup.address)).toBe('everything there was');
+    expect(backup).toMatchObject({ origin: 'reap', scope: scope.id, bytes: 20 });
+    expect(platform.fieldwork.provisioned.has(scope.id)).toBe(false);
+    expect(await status()).toBe('reaped');
+    expect((await platform.value<{ items: unknown[] }>('hostnames.list')).items).toEqual([]);
+    expect((await call('snapshots.list')).value).toMatchObject({ items: [] });
+    expect((await call('scope-backups.list')).value).toMatchObject({ items: [backup] });
+    const [intent, done] = await platform.adminLog({ action: 'scopes.reap' });
+    expect(intent).toMatchObject({ outcome: 'intent', before: { status: 'archived' } });
+    expect(done).toMatchObject({
+      outcome: 'done',
+      after: { status: 'reaped', hostnames: ['acme.localhost'], backup: { address: backup.address } },
+    });
+  });
+
+  test('spec C-04: a backup that fails aborts with 502, and the scope is intact', async () => {
+    const { platform, backups, scope, call, setStatus, status } = await open();
+    await setStatus('archived');
+    backups.fault = 'put';
+    const failed = await platform.finish(call('scopes.reap', { body: {} }));
+    expect(failed).toMatchObject({
+      state: 'failed',
+      problem: { status: 502, code: 'runtime_fault', reason: 'backup_failed' },
+    });
+    expect(failed.problem?.detail).toContain('The disk is full.');
+    expect(await status()).toBe('archived');
+    expect(platform.fieldwork.provisioned.has(scope.id)).toBe(true);
+    expect((await call('scope-backups.list')).value).toMatchObject({ items: [] });
+    const [, outcome] = await platform.adminLog({ action: 'scopes.reap' });
+    expect(outcome).toMatchObject({ outcome: 'failed', code: 'runtime_fault' });
+  });
+
+  test('a backup that cannot be read back is no backup', async () => {
+    const { platform, backups, call, setStatus, status } = await open();
+    await setStatus('archived');
+    const { open: openBackup } = backups;
+    backups.open = async () => new Response('something else').body;
+    const failed = await platform.finish(call('scopes.reap', { body: {} }));
+    backups.open = openBackup;
+    expect(failed).toMatchObject({ state: 'failed', problem: { reason: 'backup_failed' } });
+    expect(await status()).toBe('archived');
+    expect(backups.kept.size).toBe(0);
+  });
+
+  test('whoever declines the backup gets none', async () => {
+    const { platform, backups, call, setStatus, status } = await open();
+    await setStatus('archived');
+    await platform.finish(call('scopes.reap', { body: { backup: false } }));
+    expect(await status()).toBe('reaped');
+    expect(backups.kept.size).toBe(0);
+  });
+
+  test('without a place for backups it is refused, with what to say instead', async () => {
+    const platform = await openPlatform();
+    const scope = await platform.scope((await platform.tenant('acme')).id);
+    const params = { tenant: scope.tenant, scope: scope.id };
+    await platform.call('scopes.set-status', { params, body: { status: 'archived' } });
+    const refused = await refusal(platform.call('scopes.reap', { params, body: {} }));
+    expect(refused).toMatchObject({ status: 501, reason: 'no_backup_store' });
+    expect(refused.message).toContain('"backup": false');
+  });
+
+  test('a vertical whose answer was lost leaves the scope archived, and the same again ends it', async () => {
+    const { platform, call, setStatus, status } = await open();
+    platform.reach = 'bound';
+    await setStatus('archived');
+    platform.fieldwork.fault = () => Promise.reject(new TypeError('reset'));
+    const failed = await platform.finish(call('scopes.reap', { body: { backup: false } }));
+    expect(failed).toMatchObject({ state: 'failed', problem: { reason: 'outcome_unknown' } });
+    expect(await status()).toBe('archived');
+    expect(await platform.adminLog({ outcome: 'unsettled' })).toMatchObject([{ action: 'scopes.reap' }]);
+    platform.fieldwork.fault = null;
+    await platform.finish(call('scopes.reap', { body: { backup: false } }));
+    expect(await status()).toBe('reaped');
+    expect(await platform.adminLog({ outcome: 'unsettled' })).toEqual([]);
+  });
+
+  test('one that the vertical no longer has is reaped all the same', async () => {
+    const { platform, scope, call, setStatus, status } = await open();
+    await setStatus('archived');
+    platform.fieldwork.provisioned.delete(scope.id);
+    await platform.finish(call('scopes.reap', { body: { backup: false } }));
+    expect(await status()).toBe('reaped');
+  });
+
+  test('while it is going on the scope does not come back', async () => {
+    const { platform, backups, call, setStatus } = await open();
+    await setStatus('archived');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    backups.beforePut = () => promise;
+    const begun = await call('scopes.reap', { body: {} });
+    expect(await refusal(setStatus('active'))).toMatchObject({ status: 409, reason: 'operation_running' });
+    resolve();
+    await platform.finish(begun);
+  });
+});
+
+describe('spec C-04: a restore from a copy outside', () => {
+  test('is the backup, as it was', async () => {
+    const { platform, call, backUp } = await open();
+    platform.fieldwork.copy = 'as it was';
+    const { id, sha256 } = await backUp();
+    platform.fieldwork.copy = 'as it became';
+    const restored = await platform.finish(call('scopes.restore', { body: { from: { backup: id } } }));
+    expect(restored).toMatchObject({ state: 'done', result: { format: 'ndjson', undo: 'bm_1' } });
+    expect(platform.fieldwork.copy).toBe('as it was');
+    const [intent] = await platform.adminLog({ action: 'scopes.restore' });
+    expect(intent).toMatchObject({ after: { from: { backup: id }, digest: sha256 } });
+  });
+
+  test('that is damaged never reaches the vertical, and the scope is as it was', async () => {
+    const { platform, backups, call, backUp } = await open();
+    const { id, address } = await backUp();
+    platform.fieldwork.copy = 'as it became';
+    backups.kept.set(address, 'a c0py');
+    const before = platform.fieldwork.requests.length;
+    const failed = await platform.finish(call('scopes.restore', { body: { from: { backup: id } } }));
+    expect(failed).toMatchObject({ state: 'failed', problem: { reason: 'backup_damaged' } });
+    expect(platform.fieldwork.requests).toHaveLength(before);
+    expect(platform.fieldwork.copy).toBe('as it became');
+  });
+
+  test('names exactly one copy', async () => {
+    const { call, backUp } = await open();
+    const { id } = await backUp();
+    for (const from of [{}, { backup: id, export: id }])
+      expect(await refusal(call('scopes.restore', { body: { from } }))).toMatchObject({ status: 400 });
+  });
+
+  test('does not take a backup for an export that was brought in, nor one of another scope', async () => {
+    const { platform, scope, call, backUp } = await open();
+    const { id } = await backUp();
+    const restore = (from: object, params?: object) =>
+      refusal(call('scopes.restore', { body: { from }, ...(params ? { params } : {}) }));
+    expect(await restore({ export: id })).toMatchObject({ status: 404, reason: 'unknown_export' });
+    const other = await platform.scope(scope.tenant, 'second');
+    const params = { tenant: scope.tenant, scope: other.id };
+    expect(await restore({ backup: id }, params)).toMatchObject({ status: 404, reason: 'unknown_backup' });
+  });
+});
+
+test('spec C-19: a backup is deleted with its bytes, and a row of the log says which it was', async () => {
+  const { platform, backups, params, call, backUp } = await open();
+  const { id, address } = await backUp();
+  const deleted = await platform.call('scope-backups.delete', { params: { ...params, backup: id } });
+  expect(deleted.status).toBe(204);
+  expect(backups.kept.size).toBe(0);
+  expect((await call('scope-backups.list')).value).toMatchObject({ items: [] });
+  const [intent] = await platform.adminLog({ action: 'scope-backups.delete' });
+  expect(intent).toMatchObject({ before: { backup: id, address } });
+});
+
+test('spec C-04: what a delivery of settings warns of reaches the caller, and its words the log', async () => {
+  const { platform, call } = await open();
+  const warnings = [{ code: 'sessions_ended', detail: 'Nobody is signed in any more.' }];
+  platform.fieldwork.fault = async () => Response.json({ keys: ['COLOUR'], warnings });
+  const configure = () => call('scopes.configure', { body: { config: { COLOUR: 'red' } } });
+  expect((await configure()).value).toEqual({ keys: ['COLOUR'], warnings });
+  expect((await platform.adminLog()).at(-1)?.after).toMatchObject({ warnings: ['sessions_ended'] });
+  platform.fieldwork.fault = null;
+  expect((await configure()).value).toEqual({ keys: ['COLOUR'], warnings: [] });
+  platform.fieldwork.fault = async () => problemDocument(new PlatformError('unavailable', 'Busy.'));
+  expect(await refusal(configure())).toMatchObject({ status: 503 });
+});

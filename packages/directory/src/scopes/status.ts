@@ -1,0 +1,132 @@
+/** The states of a scope, and what it takes to reap one. What reaping does elsewhere: `host-admin-reap.ts`. */
+import { PlatformError } from '@freehold/contracts';
+import type { SqlDatabase } from '@freehold/store';
+import { backupFields, type ScopeBackupWork, scopeBackupWork, scopeSubject } from '../backups/operations.ts';
+import { countBackups } from '../backups/store.ts';
+import type { BackupRecord } from '../declarations/backups.ts';
+import type { ScopeRecord } from '../declarations/records.ts';
+import { scopesReap, scopesSetStatus } from '../declarations/scopes.ts';
+import { change } from '../lib/handlers.ts';
+import { requireMatch } from '../lib/preconditions.ts';
+import { longWork } from '../long-work/handlers.ts';
+import { requireIdle } from '../long-work/operations.ts';
+import { targetOf } from './operations.ts';
+import { forgetSnapshots } from './snapshot-store.ts';
+import { requireScope, type ScopeRow, scopeOfRow, updateScopeStatus } from './store.ts';
+
+type Status = ScopeRecord['status'];
+
+/** Which state may follow which. `provisioning` is left by being provisioned, and `reaped` is entered by reaping only. */
+const TRANSITIONS: Readonly<Record<Status, readonly Status[]>> = {
+  provisioning: [],
+  active: ['suspended', 'archived'],
+  suspended: ['active', 'archived'],
+  archived: ['active'],
+  reaped: [],
+};
+
+export const setScopeStatus = change(scopesSetStatus, (context, { params, body, ifMatch }) => {
+  const { db } = context;
+  const before = requireScope(db, params);
+  requireMatch(ifMatch, String(before.revision));
+  if (!TRANSITIONS[before.status].includes(body.status))
+    throw new PlatformError(
+      'invalid_transition',
+      `A scope that is ${before.status} cannot become ${body.status}.`,
+    );
+  // What is being reaped or restored must not change under the work.
+  requireIdle(context, scopeSubject(before.id));
+  const after: ScopeRow = {
+    ...before,
+    status: body.status,
+    revision: context.revision,
+    updatedAtMs: context.now(),
+  };
+  updateScopeStatus(db, after);
+  const value = scopeOfRow(after);
+  const audit = {
+    target: targetOf(after),
+    before: { status: before.status },
+    after: { status: after.status },
+  };
+  return { status: 200, value, etag: value.etag, audit, rerouted: true };
+});
+
+/** What reaping one scope needs to know. */
+export interface ReapScopeWork {
+  readonly scope: ScopeRecord;
+  /** Null: no backup is wanted. */
+  readonly backup: ScopeBackupWork | null;
+}
+
+export const reapScope = longWork<typeof scopesReap, ReapScopeWork, { readonly backup: BackupRecord | null }>(
+  scopesReap,
+  {
+    plan: ({ db }, { params, body }) => {
+      const row = requireArchived(db, params);
+      return {
+        dryRun: true,
+        scope: scopeOfRow(row),
+        hostnames: hostnamesOf(db, row.id),
+        snapshots: countSnapshots(db, row.id),
+        backups: countBackups(db, row.id),
+        backup: body.backup,
+      };
+    },
+    begin: (context, { params, body }) => {
+      const row = requireArchived(context.db, params);
+      const backup = body.backup ? scopeBackupWork(context, row, 'ndjson') : null;
+      return {
+        intent: {
+          target: targetOf(row),
+          before: { status: row.status },
+          after: { status: 'reaped', backup: backup?.order.id ?? null },
+        },
+        work: { scope: scopeOfRow(row), backup },
+        subject: scopeSubject(row.id),
+        unit: 'bytes',
+      };
+    },
+    settle: (context, { scope }, { backup }) => {
+      const { db, revision } = context;
+      const before = requireScope(db, { tenant: scope.tenant, scope: scope.id });
+      const hostnames = hostnamesOf(db, scope.id);
+      db.run('DELETE FROM hostnames WHERE scope = ?', scope.id);
+      forgetSnapshots(db, scope.id);
+      const after: ScopeRow = { ...before, status: 'reaped', revision, updatedAtMs: context.now() };
+      updateScopeStatus(db, after);
+      return {
+        result: { scope: scopeOfRow(after), backup, hostnames },
+        audit: {
+          target: targetOf(after),
+          before: { status: before.status },
+          after: { status: after.status, hostnames, backup: backup && backupFields(backup) },
+        },
+        rerouted: true,
+      };
+    },
+  },
+);
+
+function requireArchived(
+  db: SqlDatabase,
+  ref: { readonly tenant: string; readonly scope: string },
+): ScopeRow {
+  const row = requireScope(db, ref);
+  if (row.status === 'archived') return row;
+  throw new PlatformError(
+    'invalid_transition',
+    `Only an archived scope can be reaped; this one is ${row.status}.`,
+    { reason: 'scope_not_archived' },
+  );
+}
+
+function hostnamesOf(db: SqlDatabase, scope: string): string[] {
+  return db
+    .all<{ hostname: string }>('SELECT hostname FROM hostnames WHERE scope = ? ORDER BY hostname', scope)
+    .map(({ hostname }) => hostname);
+}
+
+function countSnapshots(db: SqlDatabase, scope: string): number {
+  return db.get<{ n: number }>('SELECT count(*) AS n FROM snapshots WHERE scope = ?', scope)?.n ?? 0;
+}
