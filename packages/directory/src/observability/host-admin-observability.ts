@@ -1,0 +1,115 @@
+/**
+ * The six reads of what was measured (spec 4.3.9). Who may ask and whether the question makes sense is settled first;
+ * only then it shows whether there is anything to answer it.
+ */
+import { fromTimestamp, PlatformError, type TenantId, toTimestamp } from '@freehold/contracts';
+import type { UnitStub } from '@freehold/store';
+import type { AdminCall, AdminResult } from '../actors.ts';
+import { POINTS_MAX, WINDOW_DAYS_MAX } from '../declarations/observability.ts';
+import type { DirectoryMethods } from '../unit.ts';
+import type { Telemetry } from './telemetry.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+export interface ObservabilityDeps {
+  readonly directory: UnitStub<DirectoryMethods>;
+  readonly telemetry: Telemetry | undefined;
+  readonly now: () => number;
+  readonly incident: (method: string) => (error: unknown) => void;
+}
+
+/** The query of a call as its declaration parsed it, with its window in numbers. */
+type Question = Parameters<Telemetry[keyof Telemetry]>[0] & {
+  readonly tenant: TenantId;
+  readonly stepSeconds: number;
+} & {
+  readonly limit: number;
+};
+
+type Ask = (telemetry: Telemetry, question: Question) => Promise<object>;
+
+const pageOf = <P extends object>(page: P): P => page;
+const seriesOf = (points: readonly unknown[], { stepSeconds }: Question) => ({ stepSeconds, points });
+
+const FLEET: Readonly<Record<string, Ask>> = {
+  'observability.logs': async (telemetry, question) => pageOf(await telemetry.scriptLogs(question)),
+  'observability.metrics': async (telemetry, question) => pageOf(await telemetry.scriptMetrics(question)),
+  'observability.metrics-series': async (telemetry, question) =>
+    seriesOf(await telemetry.scriptSeries(question), question),
+};
+
+const OF_TENANT: Readonly<Record<string, Ask>> = {
+  'observability.tenant-logs': async (telemetry, question) =>
+    ownOnly(await telemetry.tenantLogs(question), question),
+  'observability.tenant-metrics': async (telemetry, question) =>
+    ownOnly(await telemetry.tenantMetrics(question), question),
+  'observability.tenant-metrics-series': async (telemetry, question) =>
+    seriesOf(await telemetry.tenantSeries(question), question),
+};
+
+export function isObservability(operation: string): boolean {
+  return Object.hasOwn(FLEET, operation) || Object.hasOwn(OF_TENANT, operation);
+}
+
+/**
+ * @throws PlatformError `validation_failed` for a window that is none, and for staff that name no tenant where one is
+ * needed; `not_found`; `unsupported` (501), reason `no_telemetry`; `runtime_fault` (502) where the store fails.
+ */
+export async function readObservability(deps: ObservabilityDeps, call: AdminCall): Promise<AdminResult> {
+  const { directory, telemetry, incident } = deps;
+  const ofTenant = OF_TENANT[call.operation];
+  const ask = ofTenant ?? FLEET[call.operation];
+  if (!ask) throw new TypeError(`nothing is measured under ${call.operation}`);
+  if (ofTenant) await directory.observedTenant({ actor: call.actor, tenant: tenantOf(call) });
+  const window = windowOf(call, deps.now());
+  if (!telemetry)
+    throw new PlatformError('unsupported', 'This platform keeps nothing of what its verticals do.', {
+      reason: 'no_telemetry',
+    });
+  const { since: _since, until: _until, ...asked } = call.query;
+  const question = { ...asked, ...window } as unknown as Question;
+  const answer = await ask(telemetry, question).catch((cause: unknown) => {
+    if (cause instanceof PlatformError) throw cause;
+    incident('telemetry')(cause);
+    throw new PlatformError('runtime_fault', 'What keeps the measurements did not answer.', { cause });
+  });
+  const covered = { since: toTimestamp(window.sinceMs), until: toTimestamp(window.untilMs) };
+  return { status: 200, value: { ...covered, ...answer }, replayed: false };
+}
+
+/** A builder's was forced before; staff say whom they look at. */
+function tenantOf({ query }: AdminCall): string {
+  if (typeof query.tenant === 'string') return query.tenant;
+  throw new PlatformError('validation_failed', 'The query is not valid. tenant: must be named.', {
+    reason: 'tenant_required',
+    errors: [{ path: 'tenant', message: 'must be named' }],
+  });
+}
+
+function windowOf({ query }: AdminCall, nowMs: number): { sinceMs: number; untilMs: number } {
+  const untilMs = typeof query.until === 'string' ? fromTimestamp(query.until) : nowMs;
+  const sinceMs = typeof query.since === 'string' ? fromTimestamp(query.since) : untilMs - HOUR_MS;
+  if (sinceMs >= untilMs) throw badWindow('since', 'must be before until');
+  if (untilMs - sinceMs > WINDOW_DAYS_MAX * DAY_MS)
+    throw badWindow('since', `must be at most ${WINDOW_DAYS_MAX} days before until`);
+  const { stepSeconds } = query;
+  if (typeof stepSeconds === 'number' && (untilMs - sinceMs) / (stepSeconds * 1000) > POINTS_MAX)
+    throw badWindow('stepSeconds', `must be longer: this would be more than ${POINTS_MAX} points`);
+  return { sinceMs, untilMs };
+}
+
+function badWindow(path: string, message: string): PlatformError {
+  return new PlatformError('validation_failed', `The query is not valid. ${path}: ${message}.`, {
+    errors: [{ path, message }],
+  });
+}
+
+/** A store that answers about somebody else is broken, and nobody is shown what it says. */
+function ownOnly<P extends { readonly items: readonly { readonly tenant: TenantId }[] }>(
+  page: P,
+  { tenant }: Question,
+): P {
+  if (page.items.every((item) => item.tenant === tenant)) return page;
+  throw new TypeError('the telemetry of one tenant named another');
+}

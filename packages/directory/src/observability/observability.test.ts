@@ -1,0 +1,142 @@
+/** Observability: who may look, at what, and what is said where nothing is kept. */
+import { describe, expect, test } from 'vitest';
+import { openPlatform, type Platform, refusal, SERVICE, STAFF } from '../../test/platform.ts';
+import { chattyTelemetry } from '../../test/registry.ts';
+import { adminOperations } from '../declarations/index.ts';
+import type { Telemetry } from './telemetry.ts';
+
+const FLEET = ['observability.logs', 'observability.metrics', 'observability.metrics-series'] as const;
+const OF_TENANT = [
+  'observability.tenant-logs',
+  'observability.tenant-metrics',
+  'observability.tenant-metrics-series',
+] as const;
+
+async function openTown(telemetry?: Telemetry) {
+  const platform = await openPlatform(telemetry ? { telemetry } : {});
+  const [ours, theirs] = [await platform.tenant('ours'), await platform.tenant('theirs')];
+  return { platform, ours, theirs, builder: platform.builder(ours.id) };
+}
+
+describe.each(FLEET)('spec C-24: %s', (name) => {
+  test('is for staff only', async () => {
+    const { platform, builder } = await openTown(chattyTelemetry);
+    expect(await refusal(platform.call(name, { as: builder }))).toMatchObject({
+      status: 403,
+      reason: 'staff_only',
+    });
+    for (const as of [STAFF, SERVICE]) {
+      const { value } = await platform.call(name, { as, query: { script: 'fieldwork--1.0.0' } });
+      expect(adminOperations[name].output.safeParse(value).error).toBeUndefined();
+    }
+  });
+
+  test('is 501 where nothing is kept', async () => {
+    const { platform } = await openTown();
+    expect(await refusal(platform.call(name))).toMatchObject({ status: 501, reason: 'no_telemetry' });
+  });
+});
+
+describe.each(OF_TENANT)('spec C-24: %s', (name) => {
+  test('staff must name a tenant, and one that there is', async () => {
+    const { platform, theirs } = await openTown(chattyTelemetry);
+    for (const as of [STAFF, SERVICE])
+      expect(await refusal(platform.call(name, { as }))).toMatchObject({
+        status: 400,
+        reason: 'tenant_required',
+      });
+    const unknown = { tenant: 'tnt_01jd0000000000000000000009' };
+    expect(await refusal(platform.call(name, { query: unknown }))).toMatchObject({ status: 404 });
+    const { value } = await platform.call(name, { query: { tenant: theirs.id } });
+    expect(adminOperations[name].output.safeParse(value).error).toBeUndefined();
+  });
+
+  test('a builder looks at its own tenant, named or not, and at no other', async () => {
+    const asked: unknown[] = [];
+    const watched = Object.fromEntries(
+      Object.entries(chattyTelemetry).map(([key, answer]) => [
+        key,
+        (query: { tenant: string }) => {
+          asked.push(query.tenant);
+          return answer(query as never);
+        },
+      ]),
+    ) as unknown as Telemetry;
+    const { platform, ours, theirs, builder } = await openTown(watched);
+    await platform.call(name, { as: builder });
+    await platform.call(name, { as: builder, query: { tenant: ours.id } });
+    const other = platform.call(name, { as: builder, query: { tenant: theirs.id } });
+    expect(await refusal(other)).toMatchObject({ status: 404, reason: 'unknown_tenant' });
+    expect(asked).toEqual([ours.id, ours.id]);
+  });
+
+  test('where nothing is kept, who may not ask is told that first, and a bad question is told so', async () => {
+    const { platform, ours, theirs, builder } = await openTown();
+    expect(await refusal(platform.call(name))).toMatchObject({ status: 400 });
+    const other = platform.call(name, { as: builder, query: { tenant: theirs.id } });
+    expect(await refusal(other)).toMatchObject({ status: 404 });
+    const never = { tenant: ours.id, since: '2026-11-21T08:00:00.000Z', until: '2026-11-21T07:00:00.000Z' };
+    expect(await refusal(platform.call(name, { query: never }))).toMatchObject({ status: 400 });
+    expect(await refusal(platform.call(name, { as: builder }))).toMatchObject({
+      status: 501,
+      reason: 'no_telemetry',
+    });
+  });
+});
+
+describe('the window', () => {
+  const seen = async (platform: Platform, query: object) =>
+    platform.value<{ since: string; until: string }>('observability.logs', { query: { ...query } });
+
+  test('is the last hour unless told otherwise, and the answer says which it was', async () => {
+    const { platform } = await openTown(chattyTelemetry);
+    expect(await seen(platform, {})).toMatchObject({
+      since: '2026-11-21T07:00:00.000Z',
+      until: '2026-11-21T08:00:00.000Z',
+    });
+    expect(await seen(platform, { until: '2026-11-20T08:00:00.000Z' })).toMatchObject({
+      since: '2026-11-20T07:00:00.000Z',
+    });
+  });
+
+  test.each([
+    [{ since: '2026-11-21T08:00:00.000Z' }],
+    [{ since: '2026-11-21T09:00:00.000Z' }],
+    [{ since: '2026-10-21T07:59:59.999Z' }],
+  ])('is refused when it is empty, or longer than a month: %o', async (query) => {
+    const { platform } = await openTown(chattyTelemetry);
+    expect(await refusal(seen(platform, query))).toMatchObject({ status: 400, code: 'validation_failed' });
+  });
+
+  test('a series of more points than anybody can look at is refused', async () => {
+    const { platform } = await openTown(chattyTelemetry);
+    const query = { since: '2026-11-01T08:00:00.000Z', stepSeconds: 60 };
+    expect(await refusal(platform.call('observability.metrics-series', { query }))).toMatchObject({
+      status: 400,
+    });
+    const wider = { ...query, stepSeconds: 3600 };
+    expect((await platform.call('observability.metrics-series', { query: wider })).status).toBe(200);
+  });
+});
+
+describe('a store that fails', () => {
+  test('is a 502 and an incident', async () => {
+    const { platform } = await openTown({
+      ...chattyTelemetry,
+      scriptLogs: () => Promise.reject(new TypeError('disk full')),
+    });
+    expect(await refusal(platform.call('observability.logs'))).toMatchObject({ status: 502 });
+    expect(platform.incidents).toMatchObject([{ message: 'disk full' }]);
+  });
+
+  test('is not believed when it answers about another tenant', async () => {
+    const { platform, ours, theirs, builder } = await openTown({
+      ...chattyTelemetry,
+      tenantLogs: async (query) => chattyTelemetry.tenantLogs({ ...query, tenant: theirs.id }),
+    });
+    const told = await refusal(platform.call('observability.tenant-logs', { as: builder }));
+    expect(told).toMatchObject({ status: 502 });
+    expect(told.message).not.toContain(theirs.id);
+    expect(ours.id).not.toBe(theirs.id);
+  });
+});

@@ -1,0 +1,71 @@
+/** Which script is which version of which vertical: a read of the directory, whether or not anything is measured (spec 4.3.12). */
+import { cutPage } from '@freehold/contracts';
+import { type ServiceRef, serviceRefsList } from '../declarations/observability.ts';
+import { read } from '../lib/handlers.ts';
+import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { archiveScript, servingScript } from './script-names.ts';
+
+interface RefRow {
+  readonly script: string;
+  readonly kind: ServiceRef['kind'];
+  readonly vertical: string;
+  readonly name: string;
+  readonly version: string;
+}
+
+export const readServiceRefs = read(serviceRefsList, ({ db }, { query }) => {
+  const { sql, params } = serviceRefsPage(query);
+  const rows = db.all<RefRow>(sql, ...params);
+  return { value: cutPage(rows, query.limit, (row) => row.script, refOfRow) };
+});
+
+export interface ServiceRefFilter extends PageRequest {
+  /** Whose verticals. */
+  readonly tenant?: string | undefined;
+}
+
+/**
+ * Two lists, merged: what serves, and what is kept. Of all verticals the second one is walked along the names of the
+ * scripts, which the limit ends; of one tenant's it is looked up vertical by vertical.
+ */
+export function serviceRefsPage(filter: ServiceRefFilter): Statement {
+  const where = { 'v.owner_tenant': filter.tenant };
+  const serving = pageStatement(
+    {
+      select: `SELECT v.slug AS script, 'serving' AS kind, v.slug AS vertical, v.name, r.version
+        FROM verticals v CROSS JOIN vertical_versions r ON r.id = v.serving`,
+      where,
+      key: 'v.slug',
+      order: 'ASC',
+    },
+    filter,
+  );
+  const joined =
+    filter.tenant === undefined
+      ? 'vertical_versions r CROSS JOIN verticals v ON v.slug = r.vertical'
+      : 'verticals v CROSS JOIN vertical_versions r ON r.vertical = v.slug';
+  const archived = pageStatement(
+    {
+      select: `SELECT r.script, 'archive' AS kind, v.slug AS vertical, v.name, r.version FROM ${joined}`,
+      where,
+      key: 'r.script',
+      order: 'ASC',
+    },
+    filter,
+  );
+  return {
+    sql: `SELECT * FROM (${serving.sql}) UNION ALL SELECT * FROM (${archived.sql}) ORDER BY script LIMIT ?`,
+    params: [...serving.params, ...archived.params, filter.limit + 1],
+  };
+}
+
+function refOfRow({ kind, vertical, name, version }: RefRow): ServiceRef {
+  const isServing = kind === 'serving';
+  return {
+    script: isServing ? servingScript(vertical) : archiveScript(vertical, version),
+    kind,
+    vertical,
+    version,
+    label: `${name} ${version}${isServing ? ' (serving)' : ''}`,
+  };
+}

@@ -1,0 +1,233 @@
+/** Deploying: everything in one call, or nothing. */
+import { PlatformError } from '@freehold/contracts';
+import { describe, expect, test } from 'vitest';
+import { openPlatform, type Platform, refusal, STAFF } from '../../test/platform.ts';
+import { admitted, makeRuntimeDouble, manifestOf, migrationOf, promote } from '../../test/registry.ts';
+import type { Deployment, VersionRecord } from '../declarations/index.ts';
+import { deployBodyOfForm } from './deploy-form.ts';
+
+const file = (name: string, text: string) => ({
+  name,
+  mediaType: 'application/javascript+module',
+  base64: btoa(text),
+});
+const MODULES = [file('index.js', 'export default 1'), file('lib/util.js', 'export const a = 2')];
+
+async function openApp(options: Parameters<typeof openPlatform>[0] = {}) {
+  const runtime = makeRuntimeDouble();
+  const platform = await openPlatform({ runtime, ...options });
+  const tenant = await platform.tenant('acme');
+  await platform.call('verticals.create', { body: { slug: 'app', name: 'App', ownerTenant: tenant.id } });
+  return { platform, runtime, owner: platform.builder(tenant.id) };
+}
+
+const deploy = (platform: Platform, parts: object = {}, more: { as?: typeof STAFF; key?: string } = {}) =>
+  platform.call('verticals.deploy', {
+    params: { slug: 'app' },
+    body: { manifest: manifestOf('app', '1.0.0'), modules: MODULES, ...parts },
+    ...more,
+  });
+
+const versions = async (platform: Platform) =>
+  (await platform.value<{ items: VersionRecord[] }>('vertical-versions.list', { params: { slug: 'app' } }))
+    .items;
+
+describe('spec C-13: without a runtime', () => {
+  async function openBare() {
+    const platform = await openPlatform();
+    const [a, b] = [await platform.tenant('a'), await platform.tenant('b')];
+    await platform.call('verticals.create', { body: { slug: 'app', name: 'App', ownerTenant: a.id } });
+    return { platform, owner: platform.builder(a.id), stranger: platform.builder(b.id) };
+  }
+
+  test('it is refused with a diagnosis, before anything is written', async () => {
+    const { platform, owner } = await openBare();
+    const before = await platform.adminLog();
+    for (const as of [STAFF, owner])
+      expect(await refusal(deploy(platform, {}, { as }))).toMatchObject({
+        status: 501,
+        code: 'unsupported',
+        reason: 'no_runtime',
+        message: expect.stringContaining('no runtime'),
+      });
+    expect(await platform.adminLog()).toEqual(before);
+    expect(await versions(platform)).toEqual([]);
+  });
+
+  test("a stranger is told that there is no such vertical, and nothing about the platform's runtime", async () => {
+    const { platform, stranger } = await openBare();
+    expect(await refusal(deploy(platform, {}, { as: stranger }))).toMatchObject({ status: 404 });
+  });
+});
+
+describe('spec C-13: with a runtime', () => {
+  test('it registers and uploads; the version is pending, and nothing serves', async () => {
+    const { platform, runtime } = await openApp();
+    const { status, value } = await deploy(platform);
+    expect(status).toBe(201);
+    expect(value).toMatchObject({
+      version: { version: '1.0.0', status: 'pending', serving: false, uploadedAt: expect.any(String) },
+      promoted: false,
+      changes: null,
+    });
+    expect(runtime.asked).toEqual(['upload app--1.0.0: index.js, lib/util.js']);
+    const rows = await platform.adminLog({ action: 'verticals.deploy' });
+    expect(rows.map(({ outcome }) => outcome)).toEqual(['intent', 'done']);
+    expect(JSON.stringify(rows)).not.toContain(MODULES[0]?.base64);
+  });
+
+  test('asked for all of it, it admits and promotes too, and tells what changed', async () => {
+    const { platform, runtime, owner } = await openApp();
+    await admitted(platform, 'app', '0.9.0', { egress: ['old.example.com'] });
+    await promote(platform, 'app', { version: '0.9.0' });
+    const { value } = await deploy(platform, { admit: true, promote: true }, { as: owner as typeof STAFF });
+    expect(value).toMatchObject({
+      version: { status: 'admitted', reviewedBy: 'owner', serving: true },
+      changes: { serving: '0.9.0', egress: { lost: ['old.example.com'] } },
+      promoted: true,
+    });
+    expect(runtime.asked).toEqual(['upload app--1.0.0: index.js, lib/util.js', 'serve app--1.0.0 as app']);
+  });
+
+  test('the same deployment again uploads nothing and writes nothing', async () => {
+    const { platform, runtime } = await openApp();
+    await deploy(platform, { admit: true, promote: true });
+    const before = await platform.adminLog();
+    const reversed = [...MODULES].reverse();
+    const again = await deploy(platform, { modules: reversed, admit: true, promote: true });
+    expect(again.status).toBe(200);
+    expect(again.value).toMatchObject({ promoted: true });
+    expect(runtime.asked).toHaveLength(2);
+    expect(await platform.adminLog()).toEqual(before);
+  });
+
+  test('other files under the same version are refused', async () => {
+    const { platform, runtime } = await openApp();
+    await deploy(platform);
+    const other = deploy(platform, { modules: [file('index.js', 'export default 2')] });
+    expect(await refusal(other)).toMatchObject({ status: 409, code: 'immutable' });
+    expect(runtime.asked).toHaveLength(1);
+  });
+
+  test.each([
+    ['promoting what nobody admitted', { promote: true }, 'version_not_admitted'],
+    [
+      'promoting other migrations without a word',
+      { admit: true, promote: true, migrations: [migrationOf(1)] },
+      'migrations_changed',
+    ],
+  ])('%s is refused before anything is written or uploaded', async (_, parts, reason) => {
+    const { platform, runtime } = await openApp();
+    await admitted(platform, 'app', '0.9.0');
+    await promote(platform, 'app', { version: '0.9.0' });
+    const before = await platform.adminLog();
+    expect(await refusal(deploy(platform, parts))).toMatchObject({ status: 409, reason });
+    expect(await platform.adminLog()).toEqual(before);
+    expect(await versions(platform)).toHaveLength(1);
+    expect(runtime.asked).toEqual([]);
+  });
+
+  test('a builder cannot admit by deploying what it could not admit by hand', async () => {
+    const { platform, owner } = await openApp();
+    await admitted(platform, 'app', '0.9.0');
+    await promote(platform, 'app', { version: '0.9.0' });
+    await platform.call('listings.put', {
+      params: { slug: 'app' },
+      body: { tier: 'published', title: 'App' },
+    });
+    const call = deploy(platform, { admit: true, promote: true }, { as: owner as typeof STAFF });
+    expect(await refusal(call)).toMatchObject({ status: 403, reason: 'staff_review_required' });
+    expect(await versions(platform)).toHaveLength(1);
+    // Without the verdict it is uploaded, and waits.
+    expect((await deploy(platform, {}, { as: owner as typeof STAFF })).value).toMatchObject({
+      version: { status: 'pending' },
+    });
+  });
+
+  test.each(['../index.js', '/etc/passwd', 'a//b.js', 'a/../b.js', '.hidden', ''])(
+    'a file that would lie elsewhere is refused: %s',
+    async (name) => {
+      const { platform } = await openApp();
+      expect(await refusal(deploy(platform, { modules: [file(name, '1')] }))).toMatchObject({ status: 400 });
+    },
+  );
+});
+
+describe('when the runtime fails', () => {
+  test('a refusal takes the registration back, and the number can be used again', async () => {
+    const { platform, runtime } = await openApp();
+    runtime.fault = { of: 'upload', error: new PlatformError('validation_failed', 'It does not compile.') };
+    expect(await refusal(deploy(platform))).toMatchObject({ status: 400, message: 'It does not compile.' });
+    expect(await versions(platform)).toEqual([]);
+    const rows = await platform.adminLog({ action: 'verticals.deploy' });
+    expect(rows.map(({ outcome }) => outcome)).toEqual(['intent', 'failed']);
+    runtime.fault = null;
+    const other = await deploy(platform, { modules: [file('index.js', 'fixed')] });
+    expect(other.status).toBe(201);
+  });
+
+  test('a version that was registered before stays registered', async () => {
+    const { platform, runtime } = await openApp();
+    await deploy(platform);
+    runtime.fault = { of: 'serve', error: new PlatformError('unavailable', 'Full.') };
+    await refusal(deploy(platform, { admit: true, promote: true }));
+    expect(await versions(platform)).toMatchObject([{ version: '1.0.0', status: 'pending', serving: false }]);
+  });
+
+  test.each([
+    ['while it uploads', { of: 'upload', error: new TypeError('gone') } as const],
+    // The upload was taken by then, so that a refusal proves nothing about the whole.
+    ['while it serves', { of: 'serve', error: new PlatformError('unavailable', 'Full.') } as const],
+  ])('%s, nobody knows, and the same call takes it up again', async (_, fault) => {
+    const { platform, runtime } = await openApp();
+    runtime.fault = fault;
+    const call = () => deploy(platform, { admit: true, promote: true }, { key: 'one-deployment' });
+    expect(await refusal(call())).toMatchObject({ status: 502, reason: 'outcome_unknown' });
+    expect(await platform.adminLog({ outcome: 'unsettled' })).toHaveLength(1);
+    runtime.fault = null;
+    expect((await call()).value).toMatchObject({ promoted: true, version: { status: 'admitted' } });
+    expect((await call()).replayed).toBe(true);
+    expect(await versions(platform)).toHaveLength(1);
+  });
+});
+
+describe('a deployment as a form', () => {
+  const formOf = (meta: unknown, files: readonly [string, string][]): FormData => {
+    const form = new FormData();
+    if (meta !== undefined) form.set('meta', typeof meta === 'string' ? meta : JSON.stringify(meta));
+    for (const [name, text] of files)
+      form.append('file', new File([text], name, { type: 'application/javascript+module' }));
+    return form;
+  };
+
+  test('says the same as the body that it stands for', async () => {
+    const { platform } = await openApp();
+    const meta = { manifest: manifestOf('app', '1.0.0'), admit: true };
+    const body = await deployBodyOfForm(
+      formOf(meta, [
+        ['index.js', 'export default 1'],
+        ['lib/util.js', 'export const a = 2'],
+      ]),
+    );
+    expect(body).toEqual({ ...meta, modules: MODULES });
+    const { value } = await platform.call('verticals.deploy', { params: { slug: 'app' }, body });
+    expect((value as Deployment).version.status).toBe('admitted');
+  });
+
+  test('carries any bytes, and more of them than a call has arguments', async () => {
+    const bytes = Uint8Array.from({ length: 300_000 }, (_, index) => index % 256);
+    const form = formOf({}, []);
+    form.append('file', new File([bytes], 'app.wasm', { type: 'application/wasm' }));
+    const { modules } = (await deployBodyOfForm(form)) as { modules: { base64: string }[] };
+    expect(Buffer.from(modules[0]?.base64 ?? '', 'base64').equals(bytes)).toBe(true);
+  });
+
+  test.each([
+    ['none', undefined],
+    ['no JSON', '{'],
+    ['a list', '[]'],
+    ['modules beside the files', { modules: [] }],
+  ])('with %s in meta it is refused', async (_, meta) => {
+    expect(await refusal(deployBodyOfForm(formOf(meta, [])))).toMatchObject({ status: 400 });
+  });
+});

@@ -1,0 +1,91 @@
+/** What deploying and promoting do in the runtime. */
+import { PlatformError } from '@freehold/contracts';
+import type { UnitStub } from '@freehold/store';
+import type { verticalsDeploy } from '../declarations/verticals.ts';
+import type { Effect } from '../lib/effects.ts';
+import type { CallOf } from '../lib/handlers.ts';
+import { servingScript } from '../service-refs/script-names.ts';
+import type { DirectoryMethods } from '../unit.ts';
+import type { Unanswered } from '../verticals/outcome.ts';
+import type { Serving } from './channels.ts';
+import type { PreparedDeployment } from './deploy.ts';
+import type { VerticalRuntime } from './runtime.ts';
+
+export interface DeployDeps {
+  readonly directory: UnitStub<DirectoryMethods>;
+  readonly runtime: VerticalRuntime | undefined;
+  /** Receives errors that nobody expected, with what was being done. */
+  readonly incident: (method: string) => (error: unknown) => void;
+}
+
+/** Effects by the name of their operation. */
+export function makeDeployEffects({
+  directory,
+  runtime,
+  incident,
+}: DeployDeps): Readonly<Record<string, Effect>> {
+  /** @param isDecided whether a refusal means that nothing was done. */
+  const ask = async (work: Promise<void>, isDecided: boolean): Promise<void> => {
+    try {
+      await work;
+    } catch (cause) {
+      if (isDecided && cause instanceof PlatformError) throw cause;
+      if (!(cause instanceof PlatformError)) incident('runtime')(cause);
+      throw undecided(cause);
+    }
+  };
+
+  const promote: Effect<Serving> = {
+    check: async () => undefined,
+    run: async (_deps, _call, prepared) => {
+      await ask(serve(requireRuntime(runtime), prepared), true);
+      return { facts: { id: prepared.id } };
+    },
+  };
+
+  const deploy: Effect<PreparedDeployment> = {
+    check: async (_deps, call) => {
+      // Whoever may not know of the vertical learns nothing about this platform's runtime either.
+      await directory.registryVertical({ actor: call.actor, slug: String(call.params.slug) });
+      requireRuntime(runtime);
+    },
+    run: async (_deps, call, prepared) => {
+      const { body } = call as unknown as CallOf<typeof verticalsDeploy>;
+      const { vertical, version, script } = prepared;
+      const modules = body.modules.map(({ base64, ...file }) => ({ ...file, bytes: bytesOf(base64) }));
+      const present = requireRuntime(runtime);
+      await ask(present.upload({ vertical, version, script, manifest: body.manifest, modules }), true);
+      // The upload is done by now: a refusal does not mean that nothing happened.
+      if (prepared.serves) await ask(serve(present, prepared), false);
+      return { facts: { id: prepared.id } };
+    },
+  };
+
+  return { 'channels.promote': promote as Effect, 'verticals.deploy': deploy as Effect };
+}
+
+function serve(runtime: VerticalRuntime, { vertical, version, script }: Serving): Promise<void> {
+  return runtime.serve({ vertical, version, servingScript: servingScript(vertical), archiveScript: script });
+}
+
+/** A reason of those that leave the outcome open: see `verticals/outcome.ts`. */
+function undecided(cause: unknown): PlatformError {
+  return new PlatformError('runtime_fault', 'The runtime did not say what became of it.', {
+    reason: 'vertical_unreachable' satisfies Unanswered,
+    cause,
+  });
+}
+
+/** @throws PlatformError `unsupported` (501), reason `no_runtime`. */
+function requireRuntime(runtime: VerticalRuntime | undefined): VerticalRuntime {
+  if (runtime) return runtime;
+  throw new PlatformError(
+    'unsupported',
+    'This platform runs the verticals that are compiled into it or that its operator binds, and has no runtime that versions could be uploaded to.',
+    { reason: 'no_runtime' },
+  );
+}
+
+function bytesOf(base64: string): Uint8Array {
+  return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+}

@@ -1,0 +1,95 @@
+/** Which hosts a vertical called, beside those that it declared (spec 4.3.6). */
+import { PlatformError, toTimestamp } from '@freehold/contracts';
+import type { UnitStub } from '@freehold/store';
+import type { AdminCall } from '../actors.ts';
+import type { EgressReport } from '../declarations/vertical-records.ts';
+import type { verticalsEgress } from '../declarations/verticals.ts';
+import type { CallOf } from '../lib/handlers.ts';
+import type { DirectoryMethods } from '../unit.ts';
+import type { EgressObserver, ObservedHost } from './runtime.ts';
+import type { DeployedVersion } from './unit-methods.ts';
+
+const HOUR_MS = 3_600_000;
+
+export interface EgressDeps {
+  readonly directory: UnitStub<DirectoryMethods>;
+  readonly egress: EgressObserver | undefined;
+  readonly now: () => number;
+  readonly incident: (method: string) => (error: unknown) => void;
+}
+
+/**
+ * @throws PlatformError `not_found`; `unsupported` (501), reason `no_egress_seam`; `runtime_fault` (502) where the
+ * observer fails.
+ */
+export async function readEgress(deps: EgressDeps, call: AdminCall): Promise<EgressReport> {
+  const { params, query, actor } = call as unknown as CallOf<typeof verticalsEgress>;
+  const vertical = params.slug;
+  await deps.directory.registryVertical({ actor, slug: vertical });
+  const { hours, limit } = query;
+  const { hosts, sampled, truncated } = await observe(deps, {
+    vertical,
+    sinceMs: deps.now() - hours * HOUR_MS,
+    limit,
+  });
+  const deployed = await deps.directory.deployedVersions(vertical);
+  return {
+    vertical,
+    hours,
+    limit,
+    sampled,
+    // An observer that answers more than it was asked for is cut, and said to be.
+    truncated: truncated || hosts.length > limit,
+    versions: sideBySide(deployed, hosts.slice(0, limit)),
+  };
+}
+
+async function observe(
+  { egress, incident }: EgressDeps,
+  query: Parameters<EgressObserver['observed']>[0],
+): ReturnType<EgressObserver['observed']> {
+  if (!egress)
+    throw new PlatformError(
+      'unsupported',
+      'Nothing on this platform watches the outgoing calls of verticals.',
+      {
+        reason: 'no_egress_seam',
+      },
+    );
+  try {
+    return await egress.observed(query);
+  } catch (cause) {
+    if (cause instanceof PlatformError) throw cause;
+    incident('egress')(cause);
+    throw new PlatformError('runtime_fault', 'Whatever watches the outgoing calls did not answer.', {
+      cause,
+    });
+  }
+}
+
+/** Every deployed version, also one that called nobody, and every one that was seen calling, also one nobody knows of. */
+function sideBySide(
+  deployed: readonly DeployedVersion[],
+  hosts: readonly ObservedHost[],
+): EgressReport['versions'] {
+  const declaredBy = new Map(deployed.map(({ version, egress }) => [version, egress]));
+  const versions = new Set([...declaredBy.keys(), ...hosts.map(({ version }) => version)]);
+  return [...versions].map((version) => {
+    const declared = declaredBy.get(version) ?? [];
+    const observed = hosts
+      .filter((each) => each.version === version)
+      .map(({ host, calls, lastSeenAtMs }) => ({
+        host,
+        calls,
+        lastSeenAt: toTimestamp(lastSeenAtMs),
+        declared: declared.some((pattern) => covers(pattern, host)),
+      }));
+    return { version, declared: [...declared], observed };
+  });
+}
+
+/** `*.example.com` stands for every name below it, and not for itself. */
+function covers(pattern: string, host: string): boolean {
+  const name = host.toLowerCase();
+  return pattern.startsWith('*.') ? name.endsWith(pattern.slice(1)) : name === pattern;
+}

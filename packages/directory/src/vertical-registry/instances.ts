@@ -1,0 +1,44 @@
+/** The scopes of a vertical, with the version that each one runs on. */
+import { cutPage } from '@freehold/contracts';
+import type { InstanceRecord } from '../declarations/vertical-records.ts';
+import { verticalsInstances } from '../declarations/verticals.ts';
+import { read } from '../lib/handlers.ts';
+import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { requireVertical } from './verticals-store.ts';
+
+type InstanceRow = Omit<InstanceRecord, 'bound'> & { readonly bound: 0 | 1 };
+
+export const readInstances = read(verticalsInstances, ({ db }, { params, query, actor }) => {
+  const { slug } = requireVertical(db, actor, params.slug);
+  const tenant = actor.kind === 'builder' ? actor.tenant : undefined;
+  const { sql, params: bound } = instancesPage({ ...query, vertical: slug, tenant });
+  const rows = db.all<InstanceRow>(sql, ...bound);
+  return {
+    value: cutPage(
+      rows,
+      query.limit,
+      (row) => row.scope,
+      (row) => ({ ...row, bound: row.bound === 1 }),
+    ),
+  };
+});
+
+export interface InstanceFilter extends PageRequest {
+  readonly vertical: string;
+  readonly tenant?: string | undefined;
+}
+
+export function instancesPage(filter: InstanceFilter): Statement {
+  return pageStatement(
+    {
+      select: `SELECT s.id AS scope, s.tenant, s.slug, s.name, s.kind, s.status, r.version,
+        b.version IS NOT NULL AS bound
+        FROM scopes s JOIN verticals v ON v.slug = s.vertical LEFT JOIN scope_versions b ON b.scope = s.id
+        LEFT JOIN vertical_versions r ON r.id = coalesce(b.version, v.serving)`,
+      where: { 's.vertical': filter.vertical, 's.tenant': filter.tenant },
+      key: 's.id',
+      order: 'ASC',
+    },
+    filter,
+  );
+}

@@ -1,0 +1,155 @@
+/** How a vertical is shown, and its requests to be shown to more. */
+import { PlatformError, toTimestamp } from '@freehold/contracts';
+import type { SqlDatabase } from '@freehold/store';
+import { listingsGet, listingsPut, publishRequest } from '../declarations/vertical-listings.ts';
+import type { ListingRecord, ListingTier } from '../declarations/vertical-records.ts';
+import { type AuditEntry, type Change, type ChangeContext, change, read } from '../lib/handlers.ts';
+import { requireMatch } from '../lib/preconditions.ts';
+import { targetOf } from './operations.ts';
+import { requireVertical, updateVertical, type VerticalRow } from './verticals-store.ts';
+
+/** From the fewest to the most who can find it. */
+const TIERS: readonly ListingTier[] = ['private', 'unlisted', 'published'];
+
+type Request = NonNullable<ListingRecord['request']>;
+
+interface ListingRow {
+  readonly title: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly website: string | null;
+  readonly request: string | null;
+  readonly revision: number;
+  readonly updatedAtMs: number;
+}
+
+export const readListing = read(listingsGet, ({ db }, { params, actor }) => {
+  const value = listingOf(requireVertical(db, actor, params.slug), load(db, params.slug));
+  return { value, etag: value.etag };
+});
+
+export const putListing = change(listingsPut, (context, { params, body, actor, ifMatch }) => {
+  const { db } = context;
+  const vertical = requireVertical(db, actor, params.slug);
+  const before = listingOf(vertical, load(db, vertical.slug));
+  requireMatch(ifMatch, before.etag);
+  const { tier, closeRequest, ...texts } = body;
+  const widens = TIERS.indexOf(tier) > TIERS.indexOf(vertical.tier);
+  if (widens) requireMayWiden(vertical, actor.kind === 'builder');
+  const request = settled(before.request, {
+    tier,
+    closes: closeRequest ? (actor.kind === 'builder' ? 'withdrawn' : 'declined') : null,
+    at: toTimestamp(context.now()),
+  });
+  return save(context, vertical, before, { ...before, ...texts, tier, request });
+});
+
+export const requestPublish = change(publishRequest, (context, { params, body, actor, ifMatch }) => {
+  const { db } = context;
+  const vertical = requireVertical(db, actor, params.slug);
+  const before = listingOf(vertical, load(db, vertical.slug));
+  requireMatch(ifMatch, before.etag);
+  if (TIERS.indexOf(body.tier) <= TIERS.indexOf(vertical.tier))
+    throw new PlatformError('conflict', `This vertical is ${vertical.tier} already.`, {
+      reason: 'already_listed',
+    });
+  const note = body.note ?? null;
+  const open = before.request?.status === 'open' ? before.request : null;
+  if (open && open.tier === body.tier && open.note === note) return answer(before, null);
+  if (open)
+    throw new PlatformError('conflict', 'Another request is open: withdraw it first.', {
+      reason: 'request_open',
+    });
+  const { kind, id, name } = actor;
+  const request: Request = {
+    tier: body.tier,
+    note,
+    status: 'open',
+    requestedBy: { kind, id, name },
+    requestedAt: toTimestamp(context.now()),
+    settledAt: null,
+  };
+  return save(context, vertical, before, { ...before, request });
+});
+
+/**
+ * Being shown to more is for staff to decide, and there must be something to be shown.
+ * @throws PlatformError `forbidden`, reason `publish_by_request`; `conflict`, reason `nothing_serves`.
+ */
+function requireMayWiden(vertical: VerticalRow, isBuilder: boolean): void {
+  if (isBuilder)
+    throw new PlatformError('forbidden', 'Staff decide who else is shown it: make a publish request.', {
+      reason: 'publish_by_request',
+    });
+  if (vertical.serving === null)
+    throw new PlatformError('conflict', 'No version of it serves yet: promote one first.', {
+      reason: 'nothing_serves',
+    });
+}
+
+function settled(
+  request: Request | null,
+  { tier, closes, at }: { tier: ListingTier; closes: 'withdrawn' | 'declined' | null; at: string },
+): Request | null {
+  if (request?.status !== 'open') return request;
+  if (tier === request.tier) return { ...request, status: 'granted', settledAt: at };
+  return closes === null ? request : { ...request, status: closes, settledAt: at };
+}
+
+function save(
+  { db, now, revision }: ChangeContext,
+  vertical: VerticalRow,
+  before: ListingRecord,
+  after: ListingRecord,
+): Change<ListingRecord> {
+  if (JSON.stringify(before) === JSON.stringify(after)) return answer(before, null);
+  const nowMs = now();
+  if (after.tier !== vertical.tier)
+    updateVertical(db, { ...vertical, tier: after.tier, revision, updatedAtMs: nowMs });
+  const { title, summary, description, website } = after;
+  const request = after.request === null ? null : JSON.stringify(after.request);
+  db.run(
+    `INSERT INTO vertical_listings (vertical, title, summary, description, website, request, revision, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (vertical) DO UPDATE SET title = excluded.title, summary = excluded.summary,
+       description = excluded.description, website = excluded.website, request = excluded.request,
+       revision = excluded.revision, updated_at = excluded.updated_at`,
+    ...[vertical.slug, title, summary, description, website, request, revision, nowMs],
+  );
+  const value = { ...after, etag: String(revision), updatedAt: toTimestamp(nowMs) };
+  const audit = { target: targetOf(vertical), before: auditFields(before), after: auditFields(after) };
+  return answer(value, audit);
+}
+
+function answer(value: ListingRecord, audit: AuditEntry | null): Change<ListingRecord> {
+  return { status: 200, value, etag: value.etag, audit };
+}
+
+/** The description is a page of text, and the log is kept for ever: that it was changed shows by the other side's row. */
+function auditFields({ tier, title, summary, website, request }: ListingRecord): AuditEntry['after'] {
+  const asked = request && { tier: request.tier, note: request.note, status: request.status };
+  return { tier, title, summary, website, request: asked };
+}
+
+function load(db: SqlDatabase, slug: string): ListingRow | undefined {
+  return db.get<ListingRow>(
+    `SELECT title, summary, description, website, request, revision, updated_at AS updatedAtMs
+     FROM vertical_listings WHERE vertical = ?`,
+    slug,
+  );
+}
+
+/** A vertical that nobody has described yet is listed by its name. */
+function listingOf(vertical: VerticalRow, row: ListingRow | undefined): ListingRecord {
+  return {
+    vertical: vertical.slug,
+    tier: vertical.tier,
+    title: row?.title ?? vertical.name,
+    summary: row?.summary ?? '',
+    description: row?.description ?? '',
+    website: row?.website ?? null,
+    request: row?.request ? JSON.parse(row.request) : null,
+    updatedAt: toTimestamp(row?.updatedAtMs ?? vertical.createdAtMs),
+    etag: String(row?.revision ?? 0),
+  };
+}

@@ -1,0 +1,131 @@
+/** The registry, wired: what happens around the directory's own transaction, and which version serves. */
+import type { SnapshotRecord } from '@freehold/contracts';
+import type { UnitStub } from '@freehold/store';
+import type { AdminCall, AdminResult } from '../actors.ts';
+import type { LogHead } from '../declarations/records.ts';
+import type { scopeVersionSet } from '../declarations/scope-version.ts';
+import type { VerticalGateway } from '../gateway.ts';
+import type { HostRoute } from '../host-admin.ts';
+import type { ChangeOutcome } from '../lib/changes.ts';
+import type { CallOf, WiringFacts } from '../lib/handlers.ts';
+import type { DirectoryMethods } from '../unit.ts';
+import { isKnownVertical } from '../verticals/reach.ts';
+import type { BuiltIn } from './built-in.ts';
+import { type EgressDeps, readEgress } from './host-admin-egress.ts';
+import { slugTaken } from './operations.ts';
+
+/** What only the platform's own wiring may use: no operation leads to it. */
+export interface RegistryIntake {
+  /**
+   * Puts a vertical that is compiled into this platform into the registry, admits it and makes it serve. To be called
+   * at every start: where nothing is new, nothing is written. What a number stood for earlier is never overwritten: a
+   * build that differs is registered under the number, `+` and part of its digest.
+   * @throws PlatformError `conflict`, reason `slug_taken`, when the slug belongs to a tenant.
+   */
+  registerBuiltIn(builtIn: BuiltIn): Promise<{ readonly version: string; readonly changed: boolean }>;
+}
+
+export interface RegistryDeps extends EgressDeps {
+  readonly directory: UnitStub<DirectoryMethods>;
+  readonly gateway: VerticalGateway;
+  /** The version of a vertical that the registry does not know. */
+  readonly unregistered: (vertical: string) => string;
+  readonly factsOf: (call: AdminCall) => WiringFacts;
+  /** What follows every durable change. It does not reject. */
+  readonly conclude: (outcome: ChangeOutcome) => Promise<AdminResult>;
+  readonly publish: (head: LogHead) => Promise<void>;
+  /** Takes a snapshot, as the operation of that name does. */
+  readonly takeSnapshot: (call: AdminCall) => Promise<AdminResult>;
+  /** Tells the router that what host names lead to has changed. */
+  readonly rerouted: () => void;
+}
+
+export interface Registry {
+  readonly intake: RegistryIntake;
+  /** Whether an operation is performed here. */
+  performs(operation: string): boolean;
+  perform(call: AdminCall): Promise<AdminResult>;
+  routes(): Promise<readonly HostRoute[]>;
+  route(hostname: string): Promise<HostRoute | null>;
+  /** What prod served when that was last looked up: see {@link Registry.refresh}. */
+  servingVersion(vertical: string): string;
+  /** Looks up what prod serves. */
+  refresh(): Promise<void>;
+}
+
+export function makeRegistry(deps: RegistryDeps): Registry {
+  const { directory, gateway, unregistered, factsOf, conclude } = deps;
+  let serving: Readonly<Record<string, string>> = {};
+
+  const refresh = async (): Promise<void> => {
+    serving = await directory.servingVersions();
+  };
+
+  /** A slug that a worker or a host of this platform answers to is not for anybody else to take. */
+  const create = async (call: AdminCall): Promise<AdminResult> => {
+    const slug = String(call.body.slug);
+    if (call.actor.kind === 'builder' && isKnownVertical(gateway, slug)) {
+      if (!(await directory.registeredVertical(slug))) throw slugTaken();
+    }
+    return conclude(await directory.change({ call, facts: factsOf(call) }));
+  };
+
+  const bindScope = async (call: AdminCall): Promise<AdminResult> => {
+    const { body } = call as unknown as CallOf<typeof scopeVersionSet>;
+    // Nobody's data is copied for a binding that would be refused.
+    const takes = body.snapshot && (await directory.plannedBinding({ call })).changes;
+    const snapshot = takes ? await deps.takeSnapshot(snapshotCall(call)) : null;
+    const taken = (snapshot?.value as SnapshotRecord | undefined)?.id ?? null;
+    return conclude(await directory.bindScopeVersion({ call, facts: factsOf(call), snapshot: taken }));
+  };
+
+  const performers: Readonly<Record<string, (call: AdminCall) => Promise<AdminResult>>> = {
+    'verticals.create': create,
+    'verticals.egress': async (call) => ({
+      status: 200,
+      value: await readEgress(deps, call),
+      replayed: false,
+    }),
+    'scope-version.set': bindScope,
+  };
+
+  return {
+    performs: (operation) => Object.hasOwn(performers, operation),
+    perform: async (call) => {
+      const performer = performers[call.operation];
+      if (!performer) throw new TypeError(`the registry does not perform ${call.operation}`);
+      return performer(call);
+    },
+    routes: async () =>
+      (await directory.versionedRoutes()).map((route) => ({
+        ...route,
+        version: route.version ?? unregistered(route.vertical),
+      })),
+    route: async (hostname) => {
+      const route = await directory.versionedRoute(hostname);
+      return route && { ...route, version: route.version ?? unregistered(route.vertical) };
+    },
+    servingVersion: (vertical) =>
+      (Object.hasOwn(serving, vertical) ? serving[vertical] : undefined) ?? unregistered(vertical),
+    refresh,
+    intake: {
+      registerBuiltIn: async (builtIn) => {
+        const { head, version, changed } = await directory.registerBuiltIn(builtIn);
+        if (head) await deps.publish(head);
+        if (changed) deps.rerouted();
+        return { version, changed };
+      },
+    },
+  };
+}
+
+/** The snapshot before a binding is a call of its own, by the same caller; its key follows from the binding's. */
+function snapshotCall({ ifMatch: _, idempotencyKey, ...call }: AdminCall): AdminCall {
+  return {
+    ...call,
+    operation: 'snapshots.take',
+    query: {},
+    body: { name: 'before another version' },
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey: `${idempotencyKey} (scope-version)` }),
+  };
+}

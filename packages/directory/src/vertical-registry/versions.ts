@@ -1,0 +1,208 @@
+/** What can be done with the versions of a vertical: registering them, and deciding about them. */
+import { createHash } from 'node:crypto';
+import { canonicalJson, ID_PREFIXES, manifestSchema, PlatformError, parseInput } from '@freehold/contracts';
+import type { UnitContext } from '@freehold/store';
+import type { VersionStatus, VersionVerdict } from '../declarations/vertical-records.ts';
+import {
+  versionsAdmit,
+  versionsGet,
+  versionsList,
+  versionsRegister,
+  versionsReject,
+} from '../declarations/verticals.ts';
+import { type CallOf, type Change, type ChangeContext, change, read } from '../lib/handlers.ts';
+import { requireMatch } from '../lib/preconditions.ts';
+import { archiveScript } from '../service-refs/script-names.ts';
+import { targetOf } from './operations.ts';
+import { requireCompiledIn, reviewerOf, staffReviewRequired } from './reviews.ts';
+import { changesAgainstServing } from './version-diff.ts';
+import {
+  insertVersion,
+  isBound,
+  listVersions,
+  loadContent,
+  loadVersionByNumber,
+  requireVersion,
+  updateVersion,
+  type VersionContent,
+  type VersionRow,
+  versionOfRow,
+  versionTag,
+} from './versions-store.ts';
+import { requireVertical, type VerticalRow } from './verticals-store.ts';
+
+export const readVersions = read(versionsList, ({ db }, { params, query, actor }) => ({
+  value: listVersions(db, requireVertical(db, actor, params.slug), query),
+}));
+
+export const readVersion = read(versionsGet, ({ db }, { params, actor }) => {
+  const vertical = requireVertical(db, actor, params.slug);
+  const row = requireVersion(db, vertical.slug, { id: params.id });
+  const content = loadContent(db, row.id);
+  const record = versionOfRow(row, vertical);
+  const value = {
+    ...record,
+    manifest: content.manifest,
+    migrations: [...content.migrations],
+    egress: [...content.egress],
+    changes: changesAgainstServing(db, vertical, content),
+  };
+  return { value, etag: record.etag };
+});
+
+export const registerVersion = change(versionsRegister, (context, { params, body, actor, ifMatch }) => {
+  const { db } = context;
+  const vertical = requireVertical(db, actor, params.slug);
+  const { version, digest, manifest, migrations, egress } = body;
+  requireFitting(vertical, manifest, version);
+  const present = loadVersionByNumber(db, vertical.slug, version);
+  requireMatch(ifMatch, present ? versionTag(present, vertical) : null);
+  const row = findSame(context, vertical, { version, digest }, { manifest, migrations, egress });
+  if (row) {
+    const value = versionOfRow(row, vertical);
+    return { status: 200, value, etag: value.etag, audit: null };
+  }
+  const added = addVersion(context, vertical, { version, digest }, { manifest, migrations, egress });
+  const value = versionOfRow(added, vertical);
+  const audit = { target: targetOf(vertical, added.id), before: null, after: { version, digest } };
+  return { status: 201, value, etag: value.etag, audit };
+});
+
+type Verdict = 'admit' | 'reject';
+
+/** Where a verdict leads. A verdict can be revised, except that what runs is not rejected under the feet of its users. */
+export const VERDICTS: Readonly<Record<VersionStatus, Readonly<Record<Verdict, VersionStatus>>>> = {
+  pending: { admit: 'admitted', reject: 'rejected' },
+  admitted: { admit: 'admitted', reject: 'rejected' },
+  rejected: { admit: 'admitted', reject: 'rejected' },
+};
+
+export const admitVersion = change(versionsAdmit, (context, call) => decide(context, call, 'admit'));
+export const rejectVersion = change(versionsReject, (context, call) => decide(context, call, 'reject'));
+
+function decide(
+  context: ChangeContext,
+  { params, body, actor, ifMatch }: CallOf<typeof versionsAdmit>,
+  verdict: Verdict,
+): Change<VersionVerdict> {
+  const { db, revision } = context;
+  const vertical = requireVertical(db, actor, params.slug);
+  const before = requireVersion(db, vertical.slug, { id: params.id });
+  const reviewedBy = reviewerOf(db, actor, vertical);
+  // A verdict of staff stands until staff change it.
+  if (reviewedBy === 'owner' && before.reviewedBy === 'platform') throw staffReviewRequired();
+  requireMatch(ifMatch, versionTag(before, vertical));
+  const status = VERDICTS[before.status][verdict];
+  if (status === 'rejected') requireUnused(context, vertical, before);
+  const changes = changesAgainstServing(db, vertical, loadContent(db, before.id));
+  const answer = (row: VersionRow) => {
+    const version = versionOfRow(row, vertical);
+    return { status: 200, value: { version, changes }, etag: version.etag } as const;
+  };
+  // The platform's word replaces the owner's, even where it is the same word.
+  if (before.status === status && before.reviewedBy === reviewedBy) return { ...answer(before), audit: null };
+  const note = body.note ?? null;
+  const after: VersionRow = { ...before, status, reviewedBy, note, revision, updatedAtMs: context.now() };
+  updateVersion(db, after);
+  const fields = (row: VersionRow) => ({
+    version: row.version,
+    status: row.status,
+    reviewedBy: row.reviewedBy,
+    note: row.note,
+  });
+  return {
+    ...answer(after),
+    audit: { target: targetOf(vertical, after.id), before: fields(before), after: fields(after) },
+  };
+}
+
+/** @throws PlatformError `invalid_transition`, reason `version_in_use`. */
+function requireUnused({ db }: UnitContext, vertical: VerticalRow, row: VersionRow): void {
+  if (row.id !== vertical.serving && !isBound(db, row.id)) return;
+  throw new PlatformError(
+    'invalid_transition',
+    'This version runs: promote another one, and let go of the scopes that are bound to it.',
+    { reason: 'version_in_use' },
+  );
+}
+
+/**
+ * A manifest speaks of the vertical and of the version under which it is registered, and its parts fit each other.
+ * @throws PlatformError `validation_failed`.
+ */
+export function requireFitting(
+  vertical: Pick<VerticalRow, 'slug'>,
+  manifest: VersionContent['manifest'],
+  version: string,
+): void {
+  parseInput('The manifest', manifestSchema, manifest);
+  const errors = [
+    ...(manifest.slug === vertical.slug
+      ? []
+      : [{ path: 'manifest.slug', message: `must be ${vertical.slug}` }]),
+    ...(manifest.version === version
+      ? []
+      : [{ path: 'manifest.version', message: `must be the version that is registered, ${version}` }]),
+  ];
+  if (errors.length > 0)
+    throw new PlatformError('validation_failed', 'The manifest is about something else.', { errors });
+}
+
+interface Name {
+  readonly version: string;
+  readonly digest: string;
+}
+
+/**
+ * The version, where it was registered as exactly this.
+ * @throws PlatformError `immutable`, when it was registered as anything else; `unsupported`, reason `built_in_version`,
+ * for a vertical that could never run it.
+ */
+export function findSame(
+  { db }: UnitContext,
+  vertical: VerticalRow,
+  { version, digest }: Name,
+  content: VersionContent,
+): VersionRow | null {
+  const found = loadVersionByNumber(db, vertical.slug, version);
+  if (!found) {
+    requireCompiledIn(db, vertical, { id: '', version });
+    return null;
+  }
+  if (found.digest === digest && contentHash(loadContent(db, found.id)) === contentHash(content))
+    return found;
+  throw new PlatformError(
+    'immutable',
+    `Version ${version} is registered with other content, and a version never changes: raise its number.`,
+    { reason: 'version_registered' },
+  );
+}
+
+/** Registers a version that is not there yet. It is pending. */
+export function addVersion(
+  context: Pick<ChangeContext, 'db' | 'now' | 'newId' | 'revision'>,
+  { slug }: Pick<VerticalRow, 'slug'>,
+  { version, digest }: Name,
+  content: VersionContent,
+): VersionRow {
+  const nowMs = context.now();
+  const row: VersionRow = {
+    id: context.newId(ID_PREFIXES.version),
+    vertical: slug,
+    version,
+    digest,
+    status: 'pending',
+    ...{ reviewedBy: null, note: null, uploadedAtMs: null },
+    script: archiveScript(slug, version),
+    revision: context.revision,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  };
+  insertVersion(context.db, row, content);
+  return row;
+}
+
+/** SHA-256 of what a version declares: the digest speaks of its code, and may be the same for two manifests. */
+export function contentHash({ manifest, migrations, egress }: VersionContent): string {
+  return createHash('sha256').update(canonicalJson({ manifest, migrations, egress })).digest('hex');
+}
