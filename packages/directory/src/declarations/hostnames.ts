@@ -2,6 +2,7 @@
 import { pageOf, pageQuery, scopeId, tenantId } from '@freehold/contracts';
 import { z } from 'zod';
 import { adminOperation } from './admin-operation.ts';
+import { hostnameChecks, hostnameReason } from './hostname-records.ts';
 import { hostnameRecord, hostnameStatus, surface } from './records.ts';
 
 const tag = 'Hostnames';
@@ -10,6 +11,9 @@ const hostnameText = z
   .min(1)
   .max(253)
   .describe('A full host name without a port; an international one is stored in its ASCII form');
+const whose = tenantId
+  .optional()
+  .describe('Whose claim, where several tenants claim the name; a builder may leave it out');
 
 export const hostnamesList = adminOperation({
   name: 'hostnames.list',
@@ -35,7 +39,7 @@ export const hostnamesBind = adminOperation({
   name: 'hostnames.bind',
   summary: 'Bind a host name to a scope',
   description:
-    'A name under localhost or under a base domain of this platform is active at once, every other one is pending until it is verified. The same binding again answers the one that is there (200); a name that is bound elsewhere, or that the platform uses itself, is a conflict. A bare public suffix (co.uk, github.io) is not valid.',
+    'A name under localhost or under a base domain of this platform is active at once, every other one is pending until it is verified: verification.challenge says which record proves it. The same binding again answers the one that is there (200); a name that somebody else has proven, or that the platform uses itself, is a conflict. A claim that nobody has proven keeps nobody else out. A bare public suffix (co.uk, github.io) is not valid.',
   tag,
   method: 'POST',
   path: '/hostnames',
@@ -59,12 +63,16 @@ export const hostnamesSetStatus = adminOperation({
   name: 'hostnames.set-status',
   summary: 'Switch a host name on or off',
   description:
-    'pending → active (staff vouch for the name), active ⇄ disabled. Every other step is an invalid_transition.',
+    'pending, verifying or failed → active (staff vouch for the name), active ⇄ disabled. Every other step is an invalid_transition.',
   tag,
   method: 'PUT',
   path: '/hostnames/status',
   input: {
-    body: z.strictObject({ hostname: hostnameText, status: z.enum(['active', 'disabled']) }),
+    body: z.strictObject({
+      hostname: hostnameText,
+      tenant: whose,
+      status: z.enum(['active', 'disabled']),
+    }),
   },
   output: hostnameRecord,
   success: 200,
@@ -72,4 +80,50 @@ export const hostnamesSetStatus = adminOperation({
   audit: 'audit',
   etag: true,
   problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
+});
+
+export const hostnamesVerify = adminOperation({
+  name: 'hostnames.verify',
+  summary: 'Look for the record that proves a host name',
+  description:
+    'Looks for the TXT record, and for the document at the name; either proves it. What was looked up, expected and observed is in the answer, also when nothing is proven: then the name is failed, and can be verified again. A name that is active stays so and is looked at again. A DNS record takes the name over from a tenant that proved it by the document only, or whose own record is gone. At most 10 times in 10 minutes for one name.',
+  tag,
+  method: 'POST',
+  path: '/hostnames/verify',
+  input: {
+    body: z.strictObject({
+      hostname: hostnameText,
+      tenant: whose,
+      method: z.enum(['dns', 'http']).optional().describe('Default: both'),
+    }),
+  },
+  output: z
+    .object({
+      hostname: hostnameRecord,
+      verified: z.boolean().describe('Whether this look proved the name'),
+      reason: hostnameReason.nullable(),
+      ...hostnameChecks.shape,
+    })
+    .meta({ id: 'HostnameVerified' }),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'audit',
+  etag: true,
+  problems: ['not_found', 'conflict', 'precondition_failed', 'rate_limited', 'unsupported', 'runtime_fault'],
+});
+
+export const hostnamesDelete = adminOperation({
+  name: 'hostnames.delete',
+  summary: 'Unbind a host name',
+  description: 'It stops being served at once. Bound again, it has to be proven again, with another record.',
+  tag,
+  method: 'DELETE',
+  path: '/hostnames/:hostname',
+  input: { params: z.strictObject({ hostname: hostnameText }), query: z.strictObject({ tenant: whose }) },
+  output: z.null(),
+  success: 204,
+  builder: 'own-tenant',
+  audit: 'audit',
+  etag: true,
+  problems: ['not_found', 'conflict', 'precondition_failed'],
 });

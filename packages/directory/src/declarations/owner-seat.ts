@@ -1,5 +1,12 @@
 /** Who owns a scope's application, and the link that hands it over (spec 4.3.4; design: control-plane-routes, "Owner seat"). */
-import { ownerClaimResponse, ownerSeatResponse, scopeId, tenantId } from '@freehold/contracts';
+import {
+  ownerClaimResponse,
+  ownerRecoveryRequest,
+  ownerRecoveryResponse,
+  ownerSeatResponse,
+  scopeId,
+  tenantId,
+} from '@freehold/contracts';
 import { z } from 'zod';
 import { adminOperation } from './admin-operation.ts';
 
@@ -32,6 +39,23 @@ export const ownerClaimMint = adminOperation({
   output: ownerClaimResponse,
   success: 201,
   builder: 'own-tenant',
+  audit: 'audit',
+  problems: ['not_found', 'conflict', 'invalid_transition', 'unsupported', 'runtime_fault', 'unavailable'],
+});
+
+export const ownerRecoveryMint = adminOperation({
+  name: 'owner-recovery.mint',
+  summary: 'Make a way back for an owner who can no longer sign in',
+  description:
+    "A claimed seat is never claimed again. This makes an invite with the owner's role instead, which is accepted once; whoever holds the seat stays what they are. The tenant's admin can read who made it and why. The link is shown once. A conflict when no host name is bound (reason no_hostname) or while nobody owns the instance (reason seat_pending): then make a claim link.",
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/scopes/:scope/owner-recovery',
+  input: { params, body: ownerRecoveryRequest.pick({ why: true, recover: true }) },
+  output: ownerRecoveryResponse,
+  success: 201,
+  builder: 'none',
+  staff: 'administer',
   audit: 'audit',
   problems: ['not_found', 'conflict', 'invalid_transition', 'unsupported', 'runtime_fault', 'unavailable'],
 });

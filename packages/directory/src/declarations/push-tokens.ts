@@ -3,13 +3,12 @@ import { ID_PREFIXES, idSchema, pageOf, pageQuery, type TokenId, tenantId } from
 import { z } from 'zod';
 import { adminOperation } from './admin-operation.ts';
 import { pushTokenRecord } from './records.ts';
+import { PUSH_TOKEN_DAYS_DEFAULT, TOKEN_DAYS_MAX } from './token-days.ts';
+import { rotation } from './token-rotation.ts';
 
 const tag = 'Push tokens';
 
-/** How long a push token works unless its maker says otherwise, in days. */
-export const PUSH_TOKEN_DAYS_DEFAULT = 90;
-/** No token works for longer than this, in days. */
-export const TOKEN_DAYS_MAX = 365;
+export { PUSH_TOKEN_DAYS_DEFAULT, TOKEN_DAYS_MAX };
 
 export const pushTokensList = adminOperation({
   name: 'push-tokens.list',
@@ -52,6 +51,29 @@ export const pushTokensCreate = adminOperation({
   builder: 'none',
   audit: 'audit',
   problems: ['not_found', 'conflict', 'invalid_transition'],
+});
+
+export const pushTokensRotate = adminOperation({
+  name: 'push-tokens.rotate',
+  summary: 'Replace a push token, with an overlap',
+  description:
+    'Makes a token of the same name for the same tenant. The one that it replaces goes on working for the overlap. Where a builder does it, the new token works for no longer than the old one did.',
+  tag,
+  method: 'POST',
+  path: '/push-tokens/:token/rotate',
+  input: { params: z.strictObject({ token: idSchema<TokenId>(ID_PREFIXES.token) }), body: rotation },
+  output: z
+    .object({
+      token: pushTokenRecord,
+      secret: z.string().describe('Send it as a bearer token'),
+      replaced: pushTokenRecord,
+    })
+    .meta({ id: 'RotatedPushToken' }),
+  success: 201,
+  builder: 'own-tenant',
+  audit: 'audit',
+  etag: true,
+  problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
 });
 
 export const pushTokensRevoke = adminOperation({

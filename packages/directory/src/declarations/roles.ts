@@ -10,11 +10,17 @@ const params = z.strictObject({ key: roleKey });
 export const rolesList = adminOperation({
   name: 'roles.list',
   summary: "List the platform's roles",
+  description:
+    'By key. A change reaches the scopes at once; `delivery` says how many of them could not be told yet. A scope is told of the permissions that its vertical declares; a role of the same key in the manifest stays what the manifest says.',
   tag,
   method: 'GET',
   path: '/roles',
   input: { query: z.strictObject(pageQuery) },
-  output: pageOf(roleRecord),
+  output: pageOf(roleRecord).extend({
+    delivery: z.object({
+      pendingScopes: z.int().describe('Scopes that have not heard of the newest change'),
+    }),
+  }),
   success: 200,
   builder: 'none',
   audit: 'none',

@@ -23,6 +23,8 @@ import {
   QUERY_TIME_MS,
   queryRequest,
   queryResponse,
+  retryDeadLetterRequest,
+  retryDeadLetterResponse,
   scopeId,
   tableFilters,
   tablePage,
@@ -223,6 +225,22 @@ export const deadLettersList = adminOperation({
   builder: 'own-tenant',
   audit: 'access',
   problems,
+});
+
+export const deadLettersRetry = adminOperation({
+  name: 'dead-letters.retry',
+  summary: 'Put a delivery that gave up back in line',
+  description:
+    'The event is delivered to the subscriber as if for the first time, in its order. Not found when it is no dead letter (any more); a conflict (reason unknown_subscriber) when nobody listens under this name.',
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/scopes/:scope/dead-letters/:event/retry',
+  input: { params: eventParams, body: retryDeadLetterRequest.pick({ subscriber: true }) },
+  output: retryDeadLetterResponse.meta({ id: 'DeadLetterRetried' }),
+  success: 200,
+  builder: 'none',
+  audit: 'audit',
+  problems: ['not_found', 'conflict', 'invalid_transition', 'unsupported', 'runtime_fault', 'unavailable'],
 });
 
 export const denialsList = adminOperation({

@@ -1,10 +1,20 @@
-/** The host names in SQL. A name is bound once across the whole platform. */
-import { cutPage, type Page, type ScopeId, type TenantId, toTimestamp } from '@freehold/contracts';
+/** The claims on host names in SQL. A name may be claimed by several tenants; at most one of them holds it. */
+import {
+  cutPage,
+  type Page,
+  PlatformError,
+  type ScopeId,
+  type TenantId,
+  toTimestamp,
+} from '@freehold/contracts';
 import type { Migration, SqlDatabase } from '@freehold/store';
+import type { HostnameReason } from '../declarations/hostname-records.ts';
 import type { HostnameRecord } from '../declarations/records.ts';
 import type { HostRoute } from '../host-admin.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { challengeBody, challengeOf } from './challenge.ts';
 
+/** The table as it was at first; `schema.ts` makes of it what it is. */
 export const hostnamesMigration: Migration = {
   version: 3,
   name: 'host names',
@@ -25,22 +35,51 @@ export const hostnamesMigration: Migration = {
   `,
 };
 
-const COLUMNS =
-  'hostname, tenant, scope, surface, status, revision, created_at AS createdAtMs, updated_at AS updatedAtMs';
+const COLUMNS = `claim, hostname, tenant, scope, surface, status, method, token, verified_at AS verifiedAtMs,
+  checked_at AS checkedAtMs, reason, missing_since AS missingSinceMs, attempts, attempts_since AS attemptsSinceMs,
+  revision, created_at AS createdAtMs, updated_at AS updatedAtMs`;
 
 export interface HostnameRow {
+  /** The name, a space, the tenant. */
+  readonly claim: string;
   readonly hostname: string;
   readonly tenant: TenantId;
   readonly scope: ScopeId;
   readonly surface: string;
   readonly status: HostnameRecord['status'];
+  readonly method: HostnameRecord['verification']['method'];
+  readonly token: string;
+  readonly verifiedAtMs: number | null;
+  readonly checkedAtMs: number | null;
+  readonly reason: HostnameReason | null;
+  readonly missingSinceMs: number | null;
+  /** Verifications since `attemptsSinceMs`. */
+  readonly attempts: number;
+  readonly attemptsSinceMs: number;
   readonly revision: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 }
 
+/** Whoever holds a name, its proof given, switched on or off; undefined while nobody does. */
 export function loadHostname(db: SqlDatabase, hostname: string): HostnameRow | undefined {
-  return db.get<HostnameRow>(`SELECT ${COLUMNS} FROM hostnames WHERE hostname = ?`, hostname);
+  return db.get<HostnameRow>(
+    `SELECT ${COLUMNS} FROM hostnames WHERE hostname = ? AND status IN ('active', 'disabled')`,
+    hostname,
+  );
+}
+
+/** One tenant's claim on a name. */
+export function loadClaim(db: SqlDatabase, hostname: string, tenant: string): HostnameRow | undefined {
+  return db.get<HostnameRow>(`SELECT ${COLUMNS} FROM hostnames WHERE claim = ?`, `${hostname} ${tenant}`);
+}
+
+/** Every claim on a name, the oldest first. */
+export function loadClaims(db: SqlDatabase, hostname: string): HostnameRow[] {
+  return db.all<HostnameRow>(
+    `SELECT ${COLUMNS} FROM hostnames WHERE hostname = ? ORDER BY created_at, claim`,
+    hostname,
+  );
 }
 
 /** The name at which a scope's application is reached: of its active `app` names the one bound first, or null. */
@@ -53,29 +92,47 @@ export function loadAppHostname(db: SqlDatabase, scope: string): string | null {
   return row?.hostname ?? null;
 }
 
-export function insertHostname(db: SqlDatabase, row: HostnameRow): void {
+/** The document of the claim that has this token, or null. */
+export function loadChallengeBody(
+  db: SqlDatabase,
+  { hostname, token }: { readonly hostname: string; readonly token: string },
+): string | null {
+  const row = db.get<{ token: string }>(
+    'SELECT token FROM hostnames WHERE token = ? AND hostname = ?',
+    token,
+    hostname,
+  );
+  return row ? challengeBody(hostname, row.token) : null;
+}
+
+/** Writes a claim, or all of it anew. */
+export function saveHostname(db: SqlDatabase, row: HostnameRow): void {
   db.run(
-    `INSERT INTO hostnames (hostname, tenant, scope, surface, status, revision, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    row.hostname,
-    row.tenant,
-    row.scope,
-    row.surface,
-    row.status,
-    row.revision,
-    row.createdAtMs,
-    row.updatedAtMs,
+    `INSERT INTO hostnames (claim, hostname, tenant, scope, surface, status, method, token, verified_at, checked_at,
+       reason, missing_since, attempts, attempts_since, revision, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (claim) DO UPDATE SET status = excluded.status, method = excluded.method,
+       verified_at = excluded.verified_at, checked_at = excluded.checked_at, reason = excluded.reason,
+       missing_since = excluded.missing_since, attempts = excluded.attempts,
+       attempts_since = excluded.attempts_since, revision = excluded.revision, updated_at = excluded.updated_at`,
+    ...[row.claim, row.hostname, row.tenant, row.scope, row.surface, row.status, row.method, row.token],
+    ...[row.verifiedAtMs, row.checkedAtMs, row.reason, row.missingSinceMs, row.attempts, row.attemptsSinceMs],
+    ...[row.revision, row.createdAtMs, row.updatedAtMs],
   );
 }
 
-export function updateHostnameStatus(db: SqlDatabase, row: HostnameRow): void {
-  db.run(
-    'UPDATE hostnames SET status = ?, revision = ?, updated_at = ? WHERE hostname = ?',
-    row.status,
-    row.revision,
-    row.updatedAtMs,
-    row.hostname,
+export function deleteHostname(db: SqlDatabase, claim: string): void {
+  db.run('DELETE FROM hostnames WHERE claim = ?', claim);
+}
+
+/** How often a tenant's names were verified since a moment. */
+export function countAttempts(db: SqlDatabase, tenant: string, sinceMs: number): number {
+  const row = db.get<{ attempts: number | null }>(
+    'SELECT sum(attempts) AS attempts FROM hostnames WHERE tenant = ? AND attempts_since > ?',
+    tenant,
+    sinceMs,
   );
+  return row?.attempts ?? 0;
 }
 
 export interface HostnameFilter extends PageRequest {
@@ -90,7 +147,7 @@ export function hostnamesPage(filter: HostnameFilter): Statement {
     {
       select: `SELECT ${COLUMNS} FROM hostnames`,
       where: { tenant, scope, status },
-      key: 'hostname',
+      key: 'claim',
       order: 'ASC',
     },
     filter,
@@ -99,16 +156,36 @@ export function hostnamesPage(filter: HostnameFilter): Statement {
 
 export function listHostnames(db: SqlDatabase, filter: HostnameFilter): Page<HostnameRecord> {
   const { sql, params } = hostnamesPage(filter);
-  return cutPage(db.all<HostnameRow>(sql, ...params), filter.limit, (row) => row.hostname, hostnameOfRow);
+  return cutPage(db.all<HostnameRow>(sql, ...params), filter.limit, (row) => row.claim, hostnameOfRow);
+}
+
+/** Names in use whose proof can be looked for again, in the order of the claims. */
+export const RECHECK_PAGE = `SELECT ${COLUMNS} FROM hostnames WHERE status = 'active' AND claim > ?
+  ORDER BY claim LIMIT ?`;
+
+export function loadForRecheck(
+  db: SqlDatabase,
+  { after, limit }: { readonly after: string; readonly limit: number },
+): HostnameRow[] {
+  return db.all<HostnameRow>(RECHECK_PAGE, after, limit);
 }
 
 export function hostnameOfRow(row: HostnameRow): HostnameRecord {
+  const at = (ms: number | null) => (ms === null ? null : toTimestamp(ms));
   return {
     hostname: row.hostname,
     tenant: row.tenant,
     scope: row.scope,
     surface: row.surface,
     status: row.status,
+    verification: {
+      method: row.method,
+      verifiedAt: at(row.verifiedAtMs),
+      checkedAt: at(row.checkedAtMs),
+      reason: row.reason,
+      missingSince: at(row.missingSinceMs),
+      challenge: row.method === 'platform' ? null : challengeOf(row.hostname, row.token),
+    },
     createdAt: toTimestamp(row.createdAtMs),
     updatedAt: toTimestamp(row.updatedAtMs),
     etag: String(row.revision),
@@ -118,12 +195,46 @@ export function hostnameOfRow(row: HostnameRow): HostnameRecord {
 /** Where every active name leads, for the router's map: everything but the version, which the wiring knows. */
 export type StoredRoute = Omit<HostRoute, 'version'>;
 
+const ROUTES = `SELECT h.hostname, h.surface, h.tenant, h.scope, s.vertical,
+     (t.status = 'active' AND s.status = 'active') AS serving
+   FROM hostnames h JOIN scopes s ON s.id = h.scope JOIN tenants t ON t.id = h.tenant
+   WHERE h.status = 'active'`;
+
+/** The statement that a request waits for when its host name is asked about for the first time. */
+export const ROUTE = `${ROUTES} AND h.hostname = ?`;
+
+interface RouteRow extends Omit<StoredRoute, 'serving'> {
+  readonly serving: number;
+}
+
 export function loadRoutes(db: SqlDatabase): StoredRoute[] {
-  const rows = db.all<Omit<StoredRoute, 'serving'> & { serving: number }>(
-    `SELECT h.hostname, h.surface, h.tenant, h.scope, s.vertical,
-       (t.status = 'active' AND s.status = 'active') AS serving
-     FROM hostnames h JOIN scopes s ON s.id = h.scope JOIN tenants t ON t.id = h.tenant
-     WHERE h.status = 'active' ORDER BY h.hostname`,
-  );
-  return rows.map((row) => ({ ...row, serving: row.serving === 1 }));
+  return db.all<RouteRow>(`${ROUTES} ORDER BY h.hostname`).map(routeOfRow);
+}
+
+/** Where one name leads, or null for a name that is not active. */
+export function loadRoute(db: SqlDatabase, hostname: string): StoredRoute | null {
+  const row = db.get<RouteRow>(ROUTE, hostname);
+  return row ? routeOfRow(row) : null;
+}
+
+function routeOfRow(row: RouteRow): StoredRoute {
+  return { ...row, serving: row.serving === 1 };
+}
+
+/**
+ * The claim that a call is about. Where several tenants claim a name and the call names none, it is the holder's.
+ * @throws PlatformError `not_found`; `conflict`, reason `several_claims`, when nobody holds it yet.
+ */
+export function requireClaim(
+  db: SqlDatabase,
+  { hostname, tenant }: { readonly hostname: string; readonly tenant: string | undefined },
+): HostnameRow {
+  const claims = tenant === undefined ? loadClaims(db, hostname) : [loadClaim(db, hostname, tenant)];
+  const row = claims.length > 1 ? loadHostname(db, hostname) : claims[0];
+  if (row) return row;
+  if (claims.length > 1)
+    throw new PlatformError('conflict', 'Several tenants claim this host name: say which is meant.', {
+      reason: 'several_claims',
+    });
+  throw new PlatformError('not_found', 'There is no such host name.', { reason: 'unknown_hostname' });
 }

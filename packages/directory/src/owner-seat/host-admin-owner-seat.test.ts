@@ -143,3 +143,60 @@ test('a replay of a link that was shown is refused with what to do instead', asy
   });
   expect(platform.fieldwork.requests).toHaveLength(asked);
 });
+
+describe('spec A-29: the way back of an owner who cannot sign in', () => {
+  const recover = (platform: Platform, scope: ScopeRecord, more = {}) =>
+    platform.call('owner-recovery.mint', {
+      params: { tenant: scope.tenant, scope: scope.id },
+      body: { why: 'Ticket 17: their issuer is gone.', recover: true },
+      ...more,
+    });
+
+  test('is asked of the vertical with who and why, is shown once, and its link is in no log', async () => {
+    const { platform, scope } = await openWithScope();
+    await platform.hostname(scope, 'acme.localhost');
+    const { status, value } = await recover(platform, scope, { key: 'k' });
+    expect({ status, value }).toEqual({
+      status: 201,
+      value: {
+        url: 'http://acme.localhost:8787/?invite=an-invite-secret',
+        expiresAt: '2026-11-21T08:30:00.000Z',
+      },
+    });
+    expect(platform.fieldwork.requests.at(-1)).toEqual({
+      method: 'POST',
+      url: 'http://acme.localhost:8787/internal/owner-recovery',
+      body: {
+        tenantId: scope.tenant,
+        scopeId: scope.id,
+        origin: 'http://acme.localhost:8787',
+        by: 'Ada',
+        why: 'Ticket 17: their issuer is gone.',
+        recover: true,
+      },
+    });
+    const rows = await platform.adminLog({ action: 'owner-recovery.mint' });
+    expect(rows).toMatchObject([{ outcome: 'intent' }, { outcome: 'done', target: { scope: scope.id } }]);
+    expect(JSON.stringify(rows)).not.toMatch(/an-invite-secret|Ticket/);
+    expect(await refusal(recover(platform, scope, { key: 'k' }))).toMatchObject({
+      reason: 'secret_shown_once',
+    });
+  });
+
+  test('is 409 without a host name, and what the vertical says otherwise', async () => {
+    const { platform, scope } = await openWithScope();
+    expect(await refusal(recover(platform, scope))).toMatchObject({ status: 409, reason: 'no_hostname' });
+    await platform.hostname(scope, 'acme.localhost');
+    for (const reason of ['seat_pending', 'hook_omitted']) {
+      const code = reason === 'seat_pending' ? 'conflict' : 'unsupported';
+      platform.fieldwork.fault = async () => problemDocument(new PlatformError(code, 'No.', { reason }));
+      expect(await refusal(recover(platform, scope))).toMatchObject({ code, reason });
+    }
+  });
+
+  test('has to be meant, and given a reason', async () => {
+    const { platform, scope } = await openWithScope();
+    for (const body of [{ why: 'Ticket 17.' }, { why: '  ', recover: true }, { recover: true }])
+      expect(await refusal(recover(platform, scope, { body }))).toMatchObject({ status: 400 });
+  });
+});

@@ -1,7 +1,14 @@
 /** The owner seat, asked of the scope's vertical at its bound application host name (spec 4.3.4). */
-import { type OwnerSeat, ownerClaimResponse, ownerSeatResponse } from '@freehold/contracts';
+import {
+  type OwnerSeat,
+  ownerClaimResponse,
+  ownerRecoveryResponse,
+  ownerSeatResponse,
+} from '@freehold/contracts';
 import type { AdminCall } from '../actors.ts';
+import type { ownerRecoveryMint } from '../declarations/owner-seat.ts';
 import type { Effect, EffectDeps } from '../lib/effects.ts';
+import type { CallOf } from '../lib/handlers.ts';
 import { scopeRefOf } from '../scopes/target.ts';
 import { askVertical } from '../verticals/client.ts';
 import { requireBound } from '../verticals/reach.ts';
@@ -48,5 +55,30 @@ export const ownerClaimEffect: Effect<ClaimTarget> = {
       deadline,
     );
     return { facts: { expiresAt: claim.expiresAt }, reply: claim };
+  },
+};
+
+/** The way back of an owner. Who does it goes along, because the tenant's admin is told. */
+export const ownerRecoveryEffect: Effect<ClaimTarget> = {
+  check: async ({ gateway, target }, call) => {
+    const { scope } = await target(call);
+    requireBound(gateway, scope.vertical, NO_SEAT);
+  },
+  run: async ({ gateway, deadline, originOf }, call, { scope, hostname }) => {
+    const { why, recover } = (call as unknown as CallOf<typeof ownerRecoveryMint>).body;
+    const origin = originOf(hostname);
+    const recovery = await askVertical(
+      requireBound(gateway, scope.vertical, NO_SEAT),
+      {
+        origin,
+        path: 'owner-recovery',
+        scope: scopeRefOf(scope),
+        body: { origin, by: call.actor.name, why, recover },
+        forward: true,
+        answer: ownerRecoveryResponse,
+      },
+      deadline,
+    );
+    return { facts: { expiresAt: recovery.expiresAt }, reply: recovery };
   },
 };

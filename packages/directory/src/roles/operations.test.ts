@@ -14,7 +14,11 @@ test('spec C-22: a role is created, replaced and deleted, each with one row', as
   const { value } = await put(platform, 'support', ['order.read']);
   expect(value).toMatchObject({ key: 'support', permissions: ['order.read'] });
   expect(await remove(platform, 'support')).toMatchObject({ status: 204, value: null });
-  expect(await platform.value('roles.list')).toEqual({ items: [], nextCursor: null });
+  expect(await platform.value('roles.list')).toEqual({
+    items: [],
+    nextCursor: null,
+    delivery: { pendingScopes: 0 },
+  });
   expect(await platform.adminLog()).toMatchObject([
     { before: null, after: { name: 'Support', permissions: ['case.read', 'order.read'] } },
     { before: { permissions: ['case.read', 'order.read'] }, after: { permissions: ['order.read'] } },

@@ -3,9 +3,21 @@ import { PlatformError } from '@freehold/contracts';
 import { rolesDelete, rolesList, rolesPut } from '../declarations/roles.ts';
 import { type AuditEntry, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
-import { deleteRole, listRoles, loadRole, type RoleRow, roleOfRow, saveRole } from './store.ts';
+import { countOwed, oweEveryScope } from './outbox.ts';
+import {
+  countRoles,
+  deleteRole,
+  listRoles,
+  loadRole,
+  ROLES_MAX,
+  type RoleRow,
+  roleOfRow,
+  saveRole,
+} from './store.ts';
 
-export const readRoles = read(rolesList, ({ db }, { query }) => ({ value: listRoles(db, query) }));
+export const readRoles = read(rolesList, ({ db }, { query }) => ({
+  value: { ...listRoles(db, query), delivery: { pendingScopes: countOwed(db) } },
+}));
 
 export const putRole = change(rolesPut, (context, { params, body, ifMatch }) => {
   const { db } = context;
@@ -16,6 +28,10 @@ export const putRole = change(rolesPut, (context, { params, body, ifMatch }) => 
     const value = roleOfRow(before);
     return { status: 200, value, etag: value.etag, audit: null };
   }
+  if (!before && countRoles(db) >= ROLES_MAX)
+    throw new PlatformError('conflict', `A platform has no more than ${ROLES_MAX} roles.`, {
+      reason: 'too_many_roles',
+    });
   const nowMs = context.now();
   const after: RoleRow = {
     key: params.key,
@@ -26,6 +42,7 @@ export const putRole = change(rolesPut, (context, { params, body, ifMatch }) => 
     updatedAtMs: nowMs,
   };
   saveRole(db, after);
+  oweEveryScope(context, context.revision);
   const value = roleOfRow(after);
   const audit: AuditEntry = {
     target: targetOf(after),
@@ -40,6 +57,7 @@ export const removeRole = change(rolesDelete, (context, { params, ifMatch }) => 
   if (!before) throw new PlatformError('not_found', 'There is no such role.', { reason: 'unknown_role' });
   requireMatch(ifMatch, String(before.revision));
   deleteRole(context.db, before.key);
+  oweEveryScope(context, context.revision);
   return {
     status: 204,
     value: null,

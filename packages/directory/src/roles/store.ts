@@ -19,6 +19,9 @@ export const rolesMigration: Migration = {
   `,
 };
 
+/** Every scope holds all of them, and is told all of them at a time. */
+export const ROLES_MAX = 200;
+
 const COLUMNS = 'key, name, permissions, revision, created_at AS createdAtMs, updated_at AS updatedAtMs';
 
 export interface RoleRow {
@@ -33,6 +36,18 @@ export interface RoleRow {
 
 export function loadRole(db: SqlDatabase, key: string): RoleRow | undefined {
   return db.get<RoleRow>(`SELECT ${COLUMNS} FROM roles WHERE key = ?`, key);
+}
+
+/** All of them: key → permissions. There are no more than {@link ROLES_MAX}. */
+export function loadAllRoles(db: SqlDatabase): Record<string, readonly string[]> {
+  const rows = db.all<Pick<RoleRow, 'key' | 'permissions'>>(
+    'SELECT key, permissions FROM roles ORDER BY key',
+  );
+  return Object.fromEntries(rows.map(({ key, permissions }) => [key, JSON.parse(permissions) as string[]]));
+}
+
+export function countRoles(db: SqlDatabase): number {
+  return db.get<{ count: number }>('SELECT count(*) AS count FROM roles')?.count ?? 0;
 }
 
 export function saveRole(db: SqlDatabase, row: RoleRow): void {

@@ -1,15 +1,13 @@
 /** A copy of a whole scope on its way out (spec 4.3.2): first the row of the access log, then the bytes. */
-import { exportHead, type ScopeExport } from '@freehold/contracts';
+import type { ScopeExport } from '@freehold/contracts';
 import type { AdminCall } from '../actors.ts';
-import type { ScopeRecord } from '../declarations/records.ts';
 import type { scopesExport } from '../declarations/scope-data.ts';
 import type { EffectDeps } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
-import { logTargetOf, scopeRefOf } from '../scopes/target.ts';
+import { logTargetOf } from '../scopes/target.ts';
 import type { AccessInput } from '../unit.ts';
-import { unusable } from '../verticals/client.ts';
-import { openCopy } from '../verticals/open-copy.ts';
-import { noVertical, requireKnownVertical } from '../verticals/reach.ts';
+import { openScopeCopy } from '../verticals/open-copy.ts';
+import { requireKnownVertical } from '../verticals/reach.ts';
 
 /**
  * Opens a copy of the scope that a call names. The row stands even when no byte follows: that somebody asked for
@@ -27,24 +25,5 @@ export async function exportScope(
   const { scope } = await deps.target(call);
   requireKnownVertical(deps.gateway, scope.vertical);
   await record({ call, target: logTargetOf(scope), items: 1 });
-  return open(deps, scope, query.format);
-}
-
-async function open(
-  { gateway, deadline }: EffectDeps,
-  scope: ScopeRecord,
-  format: ScopeExport['format'] | undefined,
-): Promise<ScopeExport> {
-  const ref = scopeRefOf(scope);
-  const bound = gateway.bound(scope.vertical);
-  if (bound) return openCopy(bound, { scope: ref, format }, deadline);
-  const local = gateway.local(scope.vertical);
-  if (!local) throw noVertical(scope.vertical);
-  const { body, ...given } = await local.exportScopeLocal({
-    ...ref,
-    ...(format === undefined ? {} : { format }),
-  });
-  const head = exportHead.safeParse(given);
-  if (head.success && body instanceof ReadableStream) return { ...head.data, body };
-  throw unusable('The application answered something that is not part of its contract.');
+  return openScopeCopy(deps, scope, query.format);
 }

@@ -1,12 +1,16 @@
 /**
- * The form of a token's secret: `fh_push_` or `fh_svc_`, 256 bits in base 62, and a checksum, so that secret
+ * The form of a token's secret: `fh_push_`, `fh_svc_` or `fh_staff_`, 256 bits in base 62, and a checksum, so that secret
  * scanners recognise one and a mistyped one is refused without a look at the database (design: control-plane, "Actors").
  */
 import { createHash } from 'node:crypto';
 
-export type TokenKind = 'push' | 'service';
+export type TokenKind = 'push' | 'service' | 'staff';
 
-export const TOKEN_PREFIXES: Readonly<Record<TokenKind, string>> = { push: 'fh_push_', service: 'fh_svc_' };
+export const TOKEN_PREFIXES: Readonly<Record<TokenKind, string>> = {
+  push: 'fh_push_',
+  service: 'fh_svc_',
+  staff: 'fh_staff_',
+};
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const SECRET_BYTES = 32;
@@ -14,7 +18,7 @@ const SECRET_BYTES = 32;
 const SECRET_CHARS = 43;
 /** 62^6 is the first power of 62 above 2^32. */
 const CHECKSUM_CHARS = 6;
-const FORM = new RegExp(`^(fh_push_|fh_svc_)[0-9A-Za-z]{${SECRET_CHARS + CHECKSUM_CHARS}}$`);
+const FORM = new RegExp(`^(fh_push_|fh_svc_|fh_staff_)[0-9A-Za-z]{${SECRET_CHARS + CHECKSUM_CHARS}}$`);
 
 /** A fresh secret. @param random that many bytes from a cryptographic source. */
 export function mintSecret(kind: TokenKind, random: (bytes: number) => Uint8Array): string {

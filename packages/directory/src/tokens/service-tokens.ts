@@ -6,7 +6,7 @@ import { PlatformError } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { type AuditedCall, appendAdminLog, logHead } from '../audit/admin-log.ts';
 import type { LogHead } from '../declarations/records.ts';
-import { auditFields, mintToken, revokeToken, targetOf } from './operations.ts';
+import { auditFields, mintToken, revokeToken, targetOf } from './minting.ts';
 import { loadToken, loadWorkingServiceToken } from './store.ts';
 
 export interface ServiceTokenOrder {

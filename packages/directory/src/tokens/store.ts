@@ -2,6 +2,7 @@
 import { cutPage, type Page, type TenantId, type TokenId, toTimestamp } from '@freehold/contracts';
 import type { Migration, SqlDatabase } from '@freehold/store';
 import type { PushTokenRecord } from '../declarations/records.ts';
+import type { ServiceTokenRecord } from '../declarations/service-tokens.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 import { TOKEN_PREFIXES, type TokenKind } from './secret.ts';
 
@@ -97,6 +98,16 @@ export function revokeTokenRow(db: SqlDatabase, row: TokenRow): void {
   );
 }
 
+/** Lets a token end earlier. */
+export function retireTokenRow(db: SqlDatabase, row: TokenRow): void {
+  db.run(
+    'UPDATE tokens SET expires_at = ?, revision = ? WHERE id = ?',
+    row.expiresAtMs,
+    row.revision,
+    row.id,
+  );
+}
+
 /** Notes that a token was used, unless that was noted less than a minute ago. */
 export function touchTokenRow(db: SqlDatabase, id: string, atMs: number): void {
   db.run(
@@ -128,13 +139,22 @@ export function listPushTokens(db: SqlDatabase, filter: PushTokenFilter): Page<P
   return cutPage(db.all<TokenRow>(sql, ...params), filter.limit, (row) => row.id, pushTokenOfRow);
 }
 
-/** @throws TypeError for a service token, which has no tenant to show. */
-export function pushTokenOfRow(row: TokenRow): PushTokenRecord {
-  if (row.tenant === null) throw new TypeError('a service token is not a push token');
+export function serviceTokensPage(page: PageRequest): Statement {
+  return pageStatement(
+    { select: `SELECT ${COLUMNS} FROM tokens`, where: { kind: 'service' }, key: 'id', order: 'ASC' },
+    page,
+  );
+}
+
+export function listServiceTokens(db: SqlDatabase, page: PageRequest): Page<ServiceTokenRecord> {
+  const { sql, params } = serviceTokensPage(page);
+  return cutPage(db.all<TokenRow>(sql, ...params), page.limit, (row) => row.id, serviceTokenOfRow);
+}
+
+export function serviceTokenOfRow(row: TokenRow): ServiceTokenRecord {
   return {
     id: row.id,
     name: row.name,
-    tenant: row.tenant,
     prefix: TOKEN_PREFIXES[row.kind],
     last4: row.last4,
     createdAt: toTimestamp(row.createdAtMs),
@@ -144,4 +164,10 @@ export function pushTokenOfRow(row: TokenRow): PushTokenRecord {
     revokedAt: row.revokedAtMs === null ? null : toTimestamp(row.revokedAtMs),
     etag: String(row.revision),
   };
+}
+
+/** @throws TypeError for a service token, which has no tenant to show. */
+export function pushTokenOfRow(row: TokenRow): PushTokenRecord {
+  if (row.tenant === null) throw new TypeError('a service token is not a push token');
+  return { ...serviceTokenOfRow(row), tenant: row.tenant };
 }

@@ -1,0 +1,142 @@
+/** Looks for the challenge of one claim, and at where the name leads. What was seen is shown; nothing is decided here. */
+import type { DnsCheck, HostnameChecks, HttpCheck } from '../declarations/hostname-records.ts';
+import type { Deadline } from '../verticals/client.ts';
+import { challengeOf } from './challenge.ts';
+import type { AddressAnswer, HostnameProbes, TxtAnswer } from './probes.ts';
+
+/** How long all look-ups of one check may take together: they run side by side. */
+const CHECK_TIMEOUT_MS = 10_000;
+/** The document has 64 characters; what is longer is another one. */
+const DOCUMENT_BYTES_MAX = 1_024;
+const OBSERVED_MAX = 20;
+const OBSERVED_CHARS_MAX = 255;
+
+export interface LookUpRequest {
+  readonly hostname: string;
+  readonly token: string;
+  /** Which challenges are looked for. */
+  readonly methods: readonly ('dns' | 'http')[];
+  /** The token of whoever holds the name, to tell whether its record is still there; null for nobody. */
+  readonly holderToken: string | null;
+}
+
+export interface LookedUp extends HostnameChecks {
+  /** Whether the holder's TXT record was among those found; null when the look-up did not tell. */
+  readonly holderPresent: boolean | null;
+}
+
+export async function lookUp(
+  { resolver, fetch }: HostnameProbes,
+  { hostname, token, methods, holderToken }: LookUpRequest,
+  deadline: Deadline,
+): Promise<LookedUp> {
+  const signal = deadline(CHECK_TIMEOUT_MS);
+  const expected = challengeOf(hostname, token);
+  const txt = within(signal, resolver.resolveTxt(expected.dns.name), {
+    timeout: { outcome: 'timeout', values: [] },
+    failed: { outcome: 'failed', values: [] },
+  } satisfies Fallbacks<TxtAnswer>);
+  const address = within(signal, resolver.resolveAddress(hostname), {
+    timeout: { outcome: 'timeout', cname: [], addresses: [] },
+    failed: { outcome: 'failed', cname: [], addresses: [] },
+  } satisfies Fallbacks<AddressAnswer>);
+  const http = methods.includes('http') ? fetchDocument(fetch, expected.http, signal) : null;
+  const { outcome, values } = await txt;
+  const { cname, addresses, outcome: addressOutcome } = await address;
+  const dns: DnsCheck = {
+    method: 'dns',
+    name: expected.dns.name,
+    type: 'TXT',
+    outcome,
+    expected: expected.dns.value,
+    observed: shown(values),
+    ok: values.some((value) => value.trim() === expected.dns.value),
+  };
+  const fetched = await http;
+  return {
+    checks: [...(methods.includes('dns') ? [dns] : []), ...(fetched === null ? [] : [fetched])],
+    address: { outcome: addressOutcome, cname: shown(cname), addresses: shown(addresses) },
+    holderPresent: holderToken === null ? null : presence(hostname, holderToken, { outcome, values }),
+  };
+}
+
+function presence(hostname: string, token: string, { outcome, values }: TxtAnswer): boolean | null {
+  if (outcome === 'found')
+    return values.some((value) => value.trim() === challengeOf(hostname, token).dns.value);
+  return outcome === 'nxdomain' || outcome === 'nodata' ? false : null;
+}
+
+async function fetchDocument(
+  fetch: HostnameProbes['fetch'],
+  { url, body: expected }: { readonly url: string; readonly body: string },
+  signal: AbortSignal,
+): Promise<HttpCheck> {
+  const check = { method: 'http', url, expected } as const;
+  try {
+    const response = await raced(
+      signal,
+      fetch(url, { redirect: 'manual', signal, headers: { accept: 'text/plain' } }),
+    );
+    const text = (await raced(signal, beginningOf(response))).trim();
+    const ok = response.status === 200 && text === expected;
+    const observed = text.slice(0, OBSERVED_CHARS_MAX);
+    return { ...check, outcome: 'found', status: response.status, observed, ok };
+  } catch (error) {
+    const outcome = signal.aborted ? 'timeout' : isRefusedAddress(error) ? 'refused' : 'unreachable';
+    return { ...check, outcome, status: null, observed: null, ok: false };
+  }
+}
+
+/** What a guarded fetch rejects with for an address that is not public, itself or as the cause of a failed connection. */
+function isRefusedAddress(error: unknown): boolean {
+  for (let at = error; at instanceof Error; at = at.cause) if (at.name === 'AddressRefused') return true;
+  return false;
+}
+
+async function beginningOf({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  const reader = body?.getReader();
+  let text = '';
+  for (let bytes = 0; reader && bytes < DOCUMENT_BYTES_MAX; ) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    bytes += value.byteLength;
+    text += decoder.decode(value, { stream: true });
+  }
+  reader?.cancel().catch(() => undefined);
+  return text;
+}
+
+interface Fallbacks<T> {
+  readonly timeout: T;
+  readonly failed: T;
+}
+
+async function within<T>(
+  signal: AbortSignal,
+  work: Promise<T>,
+  { timeout, failed }: Fallbacks<T>,
+): Promise<T> {
+  try {
+    return await raced(signal, work);
+  } catch {
+    return signal.aborted ? timeout : failed;
+  }
+}
+
+/** A port that does not look at the signal holds nobody up either. */
+async function raced<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(new Error('the check took too long'));
+  if (signal.aborted) abort();
+  else signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+function shown(values: readonly string[]): string[] {
+  return values.slice(0, OBSERVED_MAX).map((value) => value.slice(0, OBSERVED_CHARS_MAX));
+}
