@@ -1,0 +1,128 @@
+/** The staff tools: each admin operation that answers JSON, as a model sees it, and a tool call as the call it is. */
+import { PlatformError, parseInput } from '@freehold/contracts';
+import { parseIdempotencyKey } from '@freehold/contracts/http';
+import type { AdminCall } from '@freehold/directory';
+import type { AdminOperation } from '@freehold/directory/declarations';
+import { z } from 'zod';
+import { strictInput } from '../declared/input.ts';
+import { type AdminOperationTable, isUnsafe } from '../declared/operations.ts';
+
+/** The members of `_meta` that are ours: what HTTP says in headers. The same words as those of a vertical's tools. */
+export const MCP_META = {
+  idempotencyKey: 'freehold/idempotencyKey',
+  ifMatch: 'freehold/ifMatch',
+  version: 'freehold/version',
+  replayed: 'freehold/replayed',
+  problem: 'freehold/problem',
+} as const;
+
+type JsonObjectSchema = { readonly [keyword: string]: unknown; readonly type: 'object' };
+
+/**
+ * What a client lists. Without output schemas: they would be two thirds of a list that a model reads from end to end, and
+ * the answers speak for themselves.
+ */
+export interface ToolDescription {
+  /** `tenants_set-status` */
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: JsonObjectSchema;
+  readonly annotations: {
+    readonly readOnlyHint: boolean;
+    readonly destructiveHint: boolean;
+    readonly idempotentHint: boolean;
+    readonly openWorldHint: boolean;
+  };
+}
+
+export type ToolInput = Pick<AdminCall, 'params' | 'query' | 'body' | 'idempotencyKey' | 'ifMatch'>;
+
+export interface AdminTool {
+  readonly operation: AdminOperation;
+  readonly description: ToolDescription;
+  /** @throws PlatformError `validation_failed`. */
+  read(
+    given: Readonly<Record<string, unknown>>,
+    meta: Readonly<Record<string, unknown>> | undefined,
+  ): ToolInput;
+}
+
+const PARTS = ['params', 'query', 'body'] as const;
+
+/**
+ * Makes the tools of a table, in its order. An operation of bytes, in or out, is none.
+ * @throws TypeError for an operation that has a field of one name in two parts: as arguments they would be one.
+ */
+export function adminToolsOf(table: AdminOperationTable): readonly AdminTool[] {
+  return Object.values(table)
+    .filter(({ bytes, upload }) => bytes === undefined && upload === undefined)
+    .map(toolOf);
+}
+
+function toolOf(operation: AdminOperation): AdminTool {
+  const schemas = strictInput(operation);
+  const shape: Record<string, z.core.$ZodType> = {};
+  for (const part of PARTS)
+    for (const [name, field] of Object.entries(schemas[part].shape)) {
+      if (Object.hasOwn(shape, name)) throw new TypeError(`${operation.name} has two fields ${name}`);
+      shape[name] = field;
+    }
+  return {
+    operation,
+    description: descriptionOf(operation, z.strictObject(shape)),
+    read: (given, meta) => {
+      const stray = Object.keys(given).find((name) => !Object.hasOwn(shape, name));
+      if (stray !== undefined) throw invalid('The arguments are not valid: one of them is unknown.', stray);
+      const read = (part: (typeof PARTS)[number]) => {
+        const own = Object.entries(given).filter(([name]) => Object.hasOwn(schemas[part].shape, name));
+        return parseInput('The arguments', schemas[part], Object.fromEntries(own));
+      };
+      return {
+        params: read('params'),
+        query: read('query'),
+        body: read('body'),
+        ...(isUnsafe(operation.method) ? conditionsOf(meta, operation) : {}),
+      };
+    },
+  };
+}
+
+function descriptionOf(operation: AdminOperation, input: z.ZodObject): ToolDescription {
+  const { name, summary, description, method, audit, plan } = operation;
+  const isRead = audit !== 'audit' && (method === 'GET' || audit === 'access');
+  return {
+    // Names of operations hold no underscore, so that no two of them meet here.
+    name: name.replaceAll('.', '_'),
+    title: summary,
+    description: description === undefined ? summary : `${summary}. ${description}`,
+    inputSchema: { ...z.toJSONSchema(input, { io: 'input' }), type: 'object' },
+    annotations: {
+      readOnlyHint: isRead,
+      // What can be asked for as a plan first is what cannot be taken back.
+      destructiveHint: !isRead && (method === 'DELETE' || plan !== undefined),
+      idempotentHint: isRead || method === 'PUT' || method === 'DELETE',
+      openWorldHint: false,
+    },
+  };
+}
+
+function conditionsOf(
+  meta: Readonly<Record<string, unknown>> | undefined,
+  { etag }: AdminOperation,
+): Pick<ToolInput, 'idempotencyKey' | 'ifMatch'> {
+  const key = meta?.[MCP_META.idempotencyKey];
+  const ifMatch = meta?.[MCP_META.ifMatch];
+  if (key !== undefined && typeof key !== 'string')
+    throw invalid('The key is not a text.', MCP_META.idempotencyKey);
+  if (ifMatch !== undefined && (typeof ifMatch !== 'string' || !/^[!#-~]{1,255}$/.test(ifMatch) || !etag))
+    throw invalid('The version is not one, or is not looked at by this tool.', MCP_META.ifMatch);
+  return {
+    ...(key === undefined ? {} : { idempotencyKey: parseIdempotencyKey(key) as string }),
+    ...(ifMatch === undefined ? {} : { ifMatch: ifMatch as string }),
+  };
+}
+
+function invalid(detail: string, path: string): PlatformError {
+  return new PlatformError('validation_failed', detail, { errors: [{ path, message: detail }] });
+}

@@ -1,0 +1,191 @@
+/**
+ * The authorization endpoint (RFC 6749, section 4.1; RFC 7636, S256 alone; RFC 9207): a member of the staff is asked,
+ * every time, whether a program on their own machine may act for them.
+ */
+import { answerOtherMethod, requireSameOrigin } from '@freehold/contracts/http';
+import type { StaffActor } from '@freehold/directory';
+import type { Context, Hono } from 'hono';
+import type { ControlPlaneEnv } from '../app.ts';
+import { html, pageResponse } from '../staff/page.ts';
+import { signInAddress } from '../staff/sign-in-routes.ts';
+import { type StaffOptions, staffOf } from '../staff/staff-options.ts';
+import { clientName, isLoopbackRedirect } from './clients.ts';
+import { parametersOf, readForm } from './form.ts';
+import { isOwnResource } from './metadata.ts';
+import { OAuthError, type OAuthErrorCode } from './oauth-error.ts';
+
+const PATH = '/oauth/authorize';
+/** What component B keeps of a place to return to, in bytes; one that is longer it leaves out. */
+const RETURN_BYTES_MAX = 512;
+/** Everything of a request that is passed on to the decision. */
+const PASSED_ON = [
+  'response_type',
+  'client_id',
+  'redirect_uri',
+  'code_challenge',
+  'code_challenge_method',
+  'state',
+  'resource',
+] as const;
+
+export interface AuthorizeDeps {
+  readonly staff: StaffOptions;
+  readonly origin: () => string;
+}
+
+/** A request whose answer may be sent where it says. */
+interface AuthorizationRequest {
+  readonly client: string;
+  readonly clientName: string;
+  readonly redirectUri: string;
+  readonly state: string | null;
+}
+
+export function mountAuthorize(app: Hono<ControlPlaneEnv>, deps: AuthorizeDeps): void {
+  app.get(PATH, (c) => {
+    const { pathname, search, searchParams } = new URL(c.req.url);
+    return answered(c, deps, searchParams, async (request, member) => {
+      if (member) return consentPage(request, member, searchParams);
+      if (pathname.length + search.length > RETURN_BYTES_MAX)
+        throw new OAuthError('invalid_request', 'The request is too long: send a shorter state.');
+      return redirect(signInAddress(pathname + search), 302);
+    });
+  });
+
+  app.post(PATH, async (c) => {
+    // A consent that another site's page gives is none. Before anything is read: this session is for our own pages.
+    requireSameOrigin(c.req.raw.headers, deps.origin, { pageOnly: true });
+    const form = await readForm(c.req.raw).catch(onPage);
+    if (form instanceof Response) return form;
+    return answered(c, deps, form, async (request, member, challenge) => {
+      // The session ended while the question stood there: it is asked again.
+      if (!member) return redirect(signInAddress(`${PATH}?${passedOn(form)}`), 303);
+      if (form.get('decision') !== 'allow')
+        throw new OAuthError('access_denied', 'The member of the staff said no.');
+      const { client, redirectUri } = request;
+      const { code } = await deps.staff.door.orderCode({ member: member.id, client, redirectUri, challenge });
+      return redirect(callback(request, deps, { code }), 303);
+    });
+  });
+  app.all(PATH, (c) => answerOtherMethod(c.req.raw.method, ['GET', 'POST']));
+}
+
+type Decide = (
+  request: AuthorizationRequest,
+  member: StaffActor | null,
+  challenge: string,
+) => Promise<Response>;
+
+/**
+ * Judges a request. Until client and address are known to be good, a refusal is a page: an answer sent to an address that
+ * nobody vouches for would make an open redirector of us (RFC 6749, section 4.1.2.1).
+ */
+async function answered(
+  c: Context<ControlPlaneEnv>,
+  deps: AuthorizeDeps,
+  search: URLSearchParams,
+  decide: Decide,
+): Promise<Response> {
+  let request: AuthorizationRequest;
+  try {
+    request = recipientOf(search);
+  } catch (error) {
+    return onPage(error);
+  }
+  try {
+    const challenge = challengeOf(search, deps.origin());
+    return await decide(request, await staffOf(deps.staff, c.req.raw), challenge);
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error;
+    return redirect(
+      callback(request, deps, { error: error.code, error_description: error.message }),
+      c.req.raw.method === 'POST' ? 303 : 302,
+    );
+  }
+}
+
+function recipientOf(search: URLSearchParams): AuthorizationRequest {
+  const [client, ...clients] = search.getAll('client_id');
+  const [redirectUri, ...others] = search.getAll('redirect_uri');
+  const name = clientName(client ?? null);
+  if (client === undefined || name === undefined || clients.length > 0)
+    throw new OAuthError('invalid_client', 'The program that sent you here is not one that is known.');
+  if (redirectUri === undefined || others.length > 0 || !isLoopbackRedirect(redirectUri))
+    throw new OAuthError(
+      'invalid_request',
+      'The program wants its answer sent to an address that is not on this machine (http://127.0.0.1 or http://[::1]).',
+    );
+  const states = search.getAll('state');
+  return { client, clientName: name, redirectUri, state: states.length === 1 ? (states[0] ?? null) : null };
+}
+
+/** The PKCE challenge of a request that is right in everything else too. */
+function challengeOf(search: URLSearchParams, origin: string): string {
+  // RFC 8707 lets a client name several resources.
+  const parameter = parametersOf(search, ['resource']);
+  if (parameter('response_type') !== 'code')
+    throw new OAuthError('unsupported_response_type', 'The response_type must be code.');
+  if ((parameter('response_mode') ?? 'query') !== 'query')
+    throw new OAuthError('invalid_request', 'The response_mode must be query.');
+  const challenge = parameter('code_challenge') ?? '';
+  if (parameter('code_challenge_method') !== 'S256' || !/^[A-Za-z0-9_-]{43}$/.test(challenge))
+    throw new OAuthError('invalid_request', 'A code_challenge with the method S256 is needed.');
+  if (!search.getAll('resource').every((resource) => isOwnResource(resource, origin)))
+    throw new OAuthError('invalid_target', 'The resource is not one of this server.');
+  return challenge;
+}
+
+function callback(
+  { redirectUri, state }: AuthorizationRequest,
+  { origin }: AuthorizeDeps,
+  answer: { readonly code: string } | { readonly error: OAuthErrorCode; readonly error_description: string },
+): string {
+  const url = new URL(redirectUri);
+  for (const [name, value] of Object.entries(answer)) url.searchParams.set(name, value);
+  if (state !== null) url.searchParams.set('state', state);
+  url.searchParams.set('iss', origin());
+  return url.href;
+}
+
+function consentPage(
+  { clientName, redirectUri }: AuthorizationRequest,
+  member: StaffActor,
+  search: URLSearchParams,
+): Response {
+  const { host, origin } = new URL(redirectUri);
+  const hidden = [...passedOn(search)].map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  );
+  const back = signInAddress(`${PATH}?${passedOn(search)}`, 'switch&');
+  return pageResponse({
+    title: `${clientName} asks to act for you`,
+    body: html`<p>It will be able to do what you can do here, for 30 days or until you revoke it. It runs on this machine and waits at <code>${host}</code>.</p>
+<p>Allow it only if you have just started it yourself.</p>
+<form method="post" action="${PATH}">${hidden}<button name="decision" value="allow">Allow</button><button name="decision" value="deny">Cancel</button></form>
+<p><small>You are ${member.name}, ${member.role}. <a href="${back}">Use another account</a></small></p>`,
+    // Browsers hold the redirect after a form to this too. An IPv6 address cannot be written in a policy.
+    formTargets: host.startsWith('[') ? 'http:' : origin,
+  });
+}
+
+function passedOn(search: URLSearchParams): URLSearchParams {
+  return new URLSearchParams(
+    PASSED_ON.flatMap((name) => search.getAll(name).map((value): [string, string] => [name, value])),
+  );
+}
+
+function onPage(error: unknown): Response {
+  if (!(error instanceof OAuthError)) throw error;
+  return pageResponse({
+    title: 'This request cannot be answered',
+    status: 400,
+    body: html`<p>${error.message}</p><p><small>Code: <code>${error.code}</code></small></p>`,
+  });
+}
+
+function redirect(location: string, status: 302 | 303): Response {
+  return new Response(null, {
+    status,
+    headers: { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' },
+  });
+}

@@ -1,0 +1,102 @@
+/** The page at which a member of the staff types the code that a program shows, and decides (RFC 8628, section 3.3). */
+import { answerOtherMethod, requireSameOrigin } from '@freehold/contracts/http';
+import type { StaffActor } from '@freehold/directory';
+import type { Hono } from 'hono';
+import type { ControlPlaneEnv } from '../app.ts';
+import { type Html, html, pageResponse } from '../staff/page.ts';
+import { signInAddress } from '../staff/sign-in-routes.ts';
+import { type StaffOptions, staffOf } from '../staff/staff-options.ts';
+import { clientName } from './clients.ts';
+import { readForm } from './form.ts';
+import { OAuthError } from './oauth-error.ts';
+
+const PATH = '/device';
+/** As many characters as anybody needs to type eight letters. */
+const CODE_CHARS_MAX = 20;
+const DECISIONS = ['look', 'approve', 'deny'] as const;
+
+export function mountDevicePage(
+  app: Hono<ControlPlaneEnv>,
+  { staff, origin }: { readonly staff: StaffOptions; readonly origin: () => string },
+): void {
+  app.get(PATH, async (c) => {
+    const code = codeOf(new URL(c.req.url).searchParams);
+    const member = await staffOf(staff, c.req.raw);
+    // A code in the address is typed for the member, and never decided on: a link proves nothing (section 5.4).
+    return member ? codePage(code) : toSignIn(code);
+  });
+
+  app.post(PATH, async (c) => {
+    requireSameOrigin(c.req.raw.headers, origin, { pageOnly: true });
+    let form: URLSearchParams;
+    try {
+      form = await readForm(c.req.raw);
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      return codePage('', html`<p>${error.message}</p>`, 400);
+    }
+    const userCode = codeOf(form);
+    const member = await staffOf(staff, c.req.raw);
+    if (!member) return toSignIn(userCode);
+    const decision = DECISIONS.find((each) => each === form.get('decision')) ?? 'look';
+    const outcome = await staff.door.decideDevice({ member: member.id, userCode, decision });
+    if ('refused' in outcome) {
+      return outcome.refused === 'too_many_tries'
+        ? codePage(
+            '',
+            html`<p>Too many codes were none. Wait ten minutes, and start again in the program.</p>`,
+            429,
+          )
+        : codePage(
+            userCode,
+            html`<p>This code does not work. Compare it, or start again in the program.</p>`,
+            400,
+          );
+    }
+    const name = clientName(outcome.client) ?? 'The program';
+    if (decision === 'look') return confirmPage({ name, userCode, member });
+    return pageResponse({
+      title: decision === 'approve' ? 'The program is connected' : 'The program was refused',
+      body: html`<p>Go back to it. You can close this page.</p>`,
+    });
+  });
+  app.all(PATH, (c) => answerOtherMethod(c.req.raw.method, ['GET', 'POST']));
+}
+
+function codeOf(fields: URLSearchParams): string {
+  return (fields.get('user_code') ?? '').slice(0, CODE_CHARS_MAX);
+}
+
+function toSignIn(code: string): Response {
+  const back = code === '' ? PATH : `${PATH}?${new URLSearchParams({ user_code: code })}`;
+  return new Response(null, {
+    status: 303,
+    headers: { location: signInAddress(back), 'cache-control': 'no-store' },
+  });
+}
+
+function codePage(code: string, fault: Html = html``, status = 200): Response {
+  return pageResponse({
+    title: 'Connect a program',
+    status,
+    body: html`${fault}<form method="post" action="${PATH}"><label>The code that it shows <input name="user_code" value="${code}" required autocomplete="off" spellcheck="false" maxlength="20"></label><button name="decision" value="look">Go on</button></form>`,
+  });
+}
+
+function confirmPage({
+  name,
+  userCode,
+  member,
+}: {
+  readonly name: string;
+  readonly userCode: string;
+  readonly member: StaffActor;
+}): Response {
+  return pageResponse({
+    title: `${name} asks to act for you`,
+    body: html`<p>It will be able to do what you can do here, for 30 days or until you revoke it.</p>
+<p>Allow it only if a program that you have just started yourself shows the code <code>${userCode.toUpperCase()}</code>. If somebody sent you the code or a link with it, cancel.</p>
+<form method="post" action="${PATH}"><input type="hidden" name="user_code" value="${userCode}"><button name="decision" value="approve">Allow</button><button name="decision" value="deny">Cancel</button></form>
+<p><small>You are ${member.name}, ${member.role}.</small></p>`,
+  });
+}

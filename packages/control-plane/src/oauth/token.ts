@@ -1,0 +1,127 @@
+/** Where programs get and give back tokens: `/oauth/token`, `/oauth/device_authorization` and `/oauth/revoke`. */
+import { answerOtherMethod } from '@freehold/contracts/http';
+import type { GrantedToken, StaffDoor } from '@freehold/directory';
+import type { Context, Hono } from 'hono';
+import type { ControlPlaneEnv } from '../app.ts';
+import { clientName } from './clients.ts';
+import { type Parameters, parametersOf, readForm } from './form.ts';
+import { DEVICE_GRANT, isOwnResource, SCOPE } from './metadata.ts';
+import { OAuthError, oauthErrorResponse, TOKEN_HEADERS } from './oauth-error.ts';
+
+export interface TokenDeps {
+  readonly door: StaffDoor;
+  readonly origin: () => string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** One request from a program, after it said who it is. */
+interface ProgramRequest {
+  readonly client: string;
+  readonly parameter: Parameters;
+  readonly requestId: string;
+}
+
+export function mountTokenEndpoints(app: Hono<ControlPlaneEnv>, deps: TokenDeps): void {
+  const { door, origin } = deps;
+  const endpoints: Readonly<Record<string, (request: ProgramRequest) => Promise<Response>>> = {
+    '/oauth/token': async (request) => tokenResponse(await grantOf(deps, request), deps),
+    '/oauth/device_authorization': async ({ client }) => {
+      const started = await door.startDevice({ client });
+      if (!started)
+        throw new OAuthError('temporarily_unavailable', 'Too many programs wait to be connected.');
+      const { deviceCode, userCode, expiresInMs, intervalMs } = started;
+      return Response.json(
+        {
+          device_code: deviceCode,
+          user_code: userCode,
+          verification_uri: `${origin()}/device`,
+          verification_uri_complete: `${origin()}/device?user_code=${userCode}`,
+          expires_in: expiresInMs / 1000,
+          interval: intervalMs / 1000,
+        },
+        { headers: TOKEN_HEADERS },
+      );
+    },
+    '/oauth/revoke': async ({ parameter, requestId }) => {
+      const secret = parameter('token');
+      if (secret === null) throw new OAuthError('invalid_request', 'The token is missing.');
+      await door.revoke({ secret, requestId });
+      // Also for a token that is unknown: whoever asks has what they want (RFC 7009, section 2.2).
+      return new Response(null, { status: 200, headers: TOKEN_HEADERS });
+    },
+  };
+  for (const [path, endpoint] of Object.entries(endpoints)) {
+    app.post(path, async (c) => {
+      try {
+        return await endpoint(await programRequest(c, deps));
+      } catch (error) {
+        return oauthErrorResponse(error);
+      }
+    });
+    app.all(path, (c) => answerOtherMethod(c.req.raw.method, ['POST']));
+  }
+}
+
+async function programRequest(c: Context<ControlPlaneEnv>, { origin }: TokenDeps): Promise<ProgramRequest> {
+  const form = await readForm(c.req.raw);
+  const parameter = parametersOf(form, ['resource']);
+  const client = parameter('client_id');
+  // A public client has nothing to prove, and what it shows all the same is a misunderstanding.
+  const shows = c.req.raw.headers.has('authorization') || parameter('client_secret') !== null;
+  if (client === null || clientName(client) === undefined || shows)
+    throw new OAuthError(
+      'invalid_client',
+      'The client_id must be that of a known program, without any secret.',
+    );
+  if (!form.getAll('resource').every((resource) => isOwnResource(resource, origin())))
+    throw new OAuthError('invalid_target', 'The resource is not one of this server.');
+  return { client, parameter, requestId: c.var.requestId };
+}
+
+async function grantOf(
+  { door }: TokenDeps,
+  { client, parameter, requestId }: ProgramRequest,
+): Promise<GrantedToken> {
+  const required = (name: string): string => {
+    const value = parameter(name);
+    if (value === null) throw new OAuthError('invalid_request', `The ${name} is missing.`);
+    return value;
+  };
+  const grantType = required('grant_type');
+  if (grantType === 'authorization_code') {
+    const outcome = await door.redeemCode({
+      code: required('code'),
+      redirectUri: required('redirect_uri'),
+      verifier: required('code_verifier'),
+      client,
+      requestId,
+    });
+    if ('token' in outcome) return outcome.token;
+    throw new OAuthError('invalid_grant', 'The code is unknown, over, used, or not for this request.');
+  }
+  if (grantType !== DEVICE_GRANT)
+    throw new OAuthError('unsupported_grant_type', 'This grant_type is not given here.');
+  const outcome = await door.pollDevice({ deviceCode: required('device_code'), client, requestId });
+  if ('token' in outcome) return outcome.token;
+  throw new OAuthError(outcome.refused, DEVICE_WORDS[outcome.refused]);
+}
+
+const DEVICE_WORDS = {
+  authorization_pending: 'Nobody has decided yet.',
+  slow_down: 'Wait five seconds longer between requests.',
+  access_denied: 'The member of the staff said no.',
+  expired_token: 'The time for a decision is over.',
+  invalid_grant: 'The device code is unknown, used, or not of this program.',
+} as const;
+
+/** RFC 6749, section 5.1. */
+function tokenResponse({ secret, expiresAtMs }: GrantedToken, { now }: TokenDeps): Response {
+  const body = {
+    access_token: secret,
+    token_type: 'Bearer',
+    expires_in: Math.floor((expiresAtMs - now()) / 1000),
+    scope: SCOPE,
+  };
+  return Response.json(body, { headers: TOKEN_HEADERS });
+}

@@ -1,0 +1,164 @@
+/** Authorization codes for programs on a member's machine (RFC 6749, section 4.1; RFC 7636), and the tokens they become. */
+import { createHash } from 'node:crypto';
+import { ID_PREFIXES } from '@freehold/contracts';
+import type { UnitContext } from '@freehold/store';
+import { appendAdminLog } from '../audit/admin-log.ts';
+import type { LogHead } from '../declarations/records.ts';
+import { hashSecret, mintSecret } from '../tokens/secret.ts';
+import { revocationEntry, targetOf, tokenFields } from './operations.ts';
+import { byMember, nextSequence } from './sign-in.ts';
+import { loadMember } from './store.ts';
+import {
+  deleteStaffToken,
+  insertStaffToken,
+  loadStaffToken,
+  loadStaffTokenByHash,
+  type StaffTokenRow,
+} from './token-store.ts';
+
+/** How long a code works: it goes from one process to another on one machine. */
+export const CODE_TTL_MS = 60_000;
+/** 30 days: how long a token of staff works. */
+export const STAFF_TOKEN_TTL_MS = 30 * 24 * 60 * 60 * 1000;
+
+const CODE_BYTES = 32;
+
+/** What a member consented to. */
+export interface CodeOrder {
+  readonly member: string;
+  readonly client: string;
+  readonly redirectUri: string;
+  /** BASE64URL(SHA-256(verifier)). */
+  readonly challenge: string;
+}
+
+export interface CodeRedemption {
+  readonly code: string;
+  readonly client: string;
+  readonly redirectUri: string;
+  readonly verifier: string;
+  readonly requestId: string;
+}
+
+export interface IssuedStaffToken {
+  /** Shown once. */
+  readonly secret: string;
+  readonly expiresAtMs: number;
+  readonly head: LogHead;
+}
+
+interface CodeRow extends CodeOrder {
+  readonly expiresAtMs: number;
+  readonly token: string | null;
+}
+
+/** Makes a code. Only its hash is kept. */
+export function orderCode(context: UnitContext, order: CodeOrder): { readonly code: string } {
+  const { db } = context;
+  const nowMs = context.now();
+  db.run('DELETE FROM staff_codes WHERE expires_at <= ?', nowMs);
+  const code = randomText(context, CODE_BYTES);
+  db.run(
+    `INSERT INTO staff_codes (hash, member, client, redirect_uri, challenge, expires_at, token)
+     VALUES (?, ?, ?, ?, ?, ?, NULL)`,
+    hashSecret(code),
+    order.member,
+    order.client,
+    order.redirectUri,
+    order.challenge,
+    nowMs + CODE_TTL_MS,
+  );
+  return { code };
+}
+
+/**
+ * Turns a code into a token, once. A second use takes the token back that the first one got: one of the two was not the
+ * program that asked (RFC 6749, section 4.1.2). A refusal is an answer and no error, so that what it did stays done.
+ */
+export function redeemCode(
+  context: UnitContext,
+  { code, client, redirectUri, verifier, requestId }: CodeRedemption,
+):
+  | { readonly issued: IssuedStaffToken }
+  | { readonly refused: 'invalid_grant'; readonly head: LogHead | null } {
+  const { db } = context;
+  const hash = hashSecret(code);
+  const row = db.get<CodeRow>(
+    `SELECT member, client, redirect_uri AS redirectUri, challenge, expires_at AS expiresAtMs, token
+     FROM staff_codes WHERE hash = ?`,
+    hash,
+  );
+  const refused = { refused: 'invalid_grant', head: null } as const;
+  if (!row || row.expiresAtMs <= context.now()) return refused;
+  if (row.token !== null) return { ...refused, head: takeBack(context, row.token, requestId) };
+  const isTheirs =
+    row.client === client &&
+    row.redirectUri === redirectUri &&
+    createHash('sha256').update(verifier).digest('base64url') === row.challenge;
+  if (!isTheirs) {
+    // Whoever holds a code that is not theirs gets one try.
+    db.run('DELETE FROM staff_codes WHERE hash = ?', hash);
+    return refused;
+  }
+  const { id, ...issued } = issueToken(context, { member: row.member, client, requestId });
+  db.run('UPDATE staff_codes SET token = ? WHERE hash = ?', id, hash);
+  return { issued };
+}
+
+/** Makes a token for a program that acts for a member. The secret is in the answer and nowhere else. */
+export function issueToken(
+  context: UnitContext,
+  {
+    member,
+    client,
+    requestId,
+  }: { readonly member: string; readonly client: string; readonly requestId: string },
+): IssuedStaffToken & { readonly id: string } {
+  const owner = loadMember(context.db, member);
+  if (!owner) throw new TypeError('a grant outlived the member who made it');
+  const nowMs = context.now();
+  const secret = mintSecret('staff', (bytes) => context.random(bytes));
+  const row: StaffTokenRow = {
+    id: context.newId(ID_PREFIXES.token),
+    member,
+    client,
+    last4: secret.slice(-4),
+    createdAtMs: nowMs,
+    expiresAtMs: nowMs + STAFF_TOKEN_TTL_MS,
+    lastUsedAtMs: null,
+    revision: nextSequence(context),
+  };
+  insertStaffToken(context.db, row, hashSecret(secret));
+  const head = appendAdminLog(context, byMember(owner, { requestId, action: 'staff-tokens.create' }), {
+    target: targetOf(row.id),
+    before: null,
+    after: tokenFields(row),
+    outcome: 'done',
+  });
+  return { id: row.id, secret, expiresAtMs: row.expiresAtMs, head };
+}
+
+/** Revokes the token that a secret is of, for whoever holds it (RFC 7009). Null when there is none. */
+export function revokeBySecretHash(
+  context: UnitContext,
+  { hash, requestId }: { readonly hash: string; readonly requestId: string },
+): LogHead | null {
+  const row = loadStaffTokenByHash(context.db, hash);
+  return row ? takeBack(context, row.id, requestId) : null;
+}
+
+function takeBack(context: UnitContext, token: string, requestId: string): LogHead | null {
+  const row = loadStaffToken(context.db, token);
+  const owner = row && loadMember(context.db, row.member);
+  if (!row || !owner) return null;
+  deleteStaffToken(context.db, row.id);
+  return appendAdminLog(context, byMember(owner, { requestId, action: 'staff-tokens.revoke' }), {
+    ...revocationEntry(row),
+    outcome: 'done',
+  });
+}
+
+/** Two characters a byte. */
+export function randomText(context: UnitContext, bytes: number): string {
+  return Array.from(context.random(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,85 @@
+/** The tables of the staff. They are numbered by themselves, beside the directory's own. */
+import type { Migration } from '@freehold/store';
+
+const staffMigration: Migration = {
+  version: 1,
+  name: 'staff',
+  sql: `
+    CREATE TABLE staff (
+      id TEXT PRIMARY KEY,
+      email TEXT NOT NULL UNIQUE,
+      name TEXT NOT NULL,
+      role TEXT NOT NULL CHECK (role IN ('admin', 'operator', 'auditor')),
+      issuer TEXT,
+      subject TEXT,
+      created_at INTEGER NOT NULL,
+      updated_at INTEGER NOT NULL,
+      last_sign_in_at INTEGER,
+      revision INTEGER NOT NULL,
+      CHECK ((issuer IS NULL) = (subject IS NULL)),
+      UNIQUE (issuer, subject)
+    ) STRICT, WITHOUT ROWID;
+
+    -- A session is good while its row is there. The cookie proves who began it, and the row that it goes on.
+    CREATE TABLE staff_sessions (
+      sid TEXT PRIMARY KEY,
+      member TEXT NOT NULL REFERENCES staff (id) ON DELETE CASCADE,
+      issuer_sid TEXT,
+      expires_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX staff_sessions_member ON staff_sessions (member, issuer_sid);
+    CREATE INDEX staff_sessions_issuer_sid ON staff_sessions (issuer_sid);
+    CREATE INDEX staff_sessions_expiry ON staff_sessions (expires_at);
+
+    CREATE TABLE staff_tokens (
+      id TEXT PRIMARY KEY,
+      member TEXT NOT NULL REFERENCES staff (id) ON DELETE CASCADE,
+      client TEXT NOT NULL,
+      hash TEXT NOT NULL UNIQUE,
+      last4 TEXT NOT NULL,
+      created_at INTEGER NOT NULL,
+      expires_at INTEGER NOT NULL,
+      last_used_at INTEGER,
+      revision INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX staff_tokens_member ON staff_tokens (member);
+    CREATE INDEX staff_tokens_expiry ON staff_tokens (expires_at);
+
+    -- Authorization codes (RFC 6749, section 4.1.2). A used one stays until it expires, so that a second use is noticed.
+    CREATE TABLE staff_codes (
+      hash TEXT PRIMARY KEY,
+      member TEXT NOT NULL REFERENCES staff (id) ON DELETE CASCADE,
+      client TEXT NOT NULL,
+      redirect_uri TEXT NOT NULL,
+      challenge TEXT NOT NULL,
+      expires_at INTEGER NOT NULL,
+      token TEXT
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX staff_codes_member ON staff_codes (member);
+    CREATE INDEX staff_codes_expiry ON staff_codes (expires_at);
+
+    -- Device codes (RFC 8628).
+    CREATE TABLE staff_devices (
+      hash TEXT PRIMARY KEY,
+      user_code_hash TEXT NOT NULL UNIQUE,
+      client TEXT NOT NULL,
+      state TEXT NOT NULL CHECK (state IN ('pending', 'approved', 'denied')),
+      member TEXT REFERENCES staff (id) ON DELETE CASCADE,
+      interval_ms INTEGER NOT NULL,
+      polled_at INTEGER,
+      expires_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX staff_devices_member ON staff_devices (member);
+    CREATE INDEX staff_devices_expiry ON staff_devices (expires_at);
+
+    -- User codes that somebody typed and that were none: what limits guessing.
+    CREATE TABLE staff_misses (
+      member TEXT NOT NULL REFERENCES staff (id) ON DELETE CASCADE,
+      at INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX staff_misses_member ON staff_misses (member, at);
+  `,
+};
+
+/** The set that the directory applies after its own. */
+export const staffMigrations = { name: 'staff', migrations: [staffMigration] } as const;

@@ -1,0 +1,165 @@
+/** The roster and the sessions of the staff in SQL. */
+import { cutPage, type Page, toTimestamp } from '@freehold/contracts';
+import type { SqlDatabase } from '@freehold/store';
+import type { StaffRecord, StaffRole } from '../declarations/staff.ts';
+import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+
+const COLUMNS = `id, email, name, role, issuer, subject, created_at AS createdAtMs, updated_at AS updatedAtMs,
+  last_sign_in_at AS lastSignInAtMs, revision`;
+
+export interface StaffRow {
+  readonly id: string;
+  /** In lower case. */
+  readonly email: string;
+  readonly name: string;
+  readonly role: StaffRole;
+  /** Null, like the subject, until the first sign-in. */
+  readonly issuer: string | null;
+  readonly subject: string | null;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  readonly lastSignInAtMs: number | null;
+  readonly revision: number;
+}
+
+export function loadMember(db: SqlDatabase, id: string): StaffRow | undefined {
+  return db.get<StaffRow>(`SELECT ${COLUMNS} FROM staff WHERE id = ?`, id);
+}
+
+export function loadMemberByEmail(db: SqlDatabase, email: string): StaffRow | undefined {
+  return db.get<StaffRow>(`SELECT ${COLUMNS} FROM staff WHERE email = ?`, email);
+}
+
+export function loadMemberBySubject(
+  db: SqlDatabase,
+  { issuer, subject }: { readonly issuer: string; readonly subject: string },
+): StaffRow | undefined {
+  return db.get<StaffRow>(`SELECT ${COLUMNS} FROM staff WHERE issuer = ? AND subject = ?`, issuer, subject);
+}
+
+export function saveMember(db: SqlDatabase, row: StaffRow): void {
+  db.run(
+    `INSERT INTO staff (id, email, name, role, issuer, subject, created_at, updated_at, last_sign_in_at, revision)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (id) DO UPDATE SET name = excluded.name, role = excluded.role, issuer = excluded.issuer,
+       subject = excluded.subject, updated_at = excluded.updated_at, last_sign_in_at = excluded.last_sign_in_at,
+       revision = excluded.revision`,
+    row.id,
+    row.email,
+    row.name,
+    row.role,
+    row.issuer,
+    row.subject,
+    row.createdAtMs,
+    row.updatedAtMs,
+    row.lastSignInAtMs,
+    row.revision,
+  );
+}
+
+/** With everything that lets them in: sessions, tokens, codes. */
+export function deleteMember(db: SqlDatabase, id: string): void {
+  db.run('DELETE FROM staff WHERE id = ?', id);
+}
+
+/** Whether somebody else who has signed in at least once is an admin. */
+export function hasOtherAdmin(db: SqlDatabase, id: string): boolean {
+  return (
+    db.get("SELECT 1 FROM staff WHERE role = 'admin' AND subject IS NOT NULL AND id <> ? LIMIT 1", id) !==
+    undefined
+  );
+}
+
+export function staffPage(page: PageRequest): Statement {
+  return pageStatement({ select: `SELECT ${COLUMNS} FROM staff`, where: {}, key: 'id', order: 'ASC' }, page);
+}
+
+export function listStaff(db: SqlDatabase, page: PageRequest): Page<StaffRecord> {
+  const { sql, params } = staffPage(page);
+  return cutPage(db.all<StaffRow>(sql, ...params), page.limit, (row) => row.id, staffOfRow);
+}
+
+export function staffOfRow(row: StaffRow): StaffRecord {
+  return {
+    id: row.id,
+    email: row.email,
+    name: row.name,
+    role: row.role,
+    status: row.subject === null ? 'invited' : 'active',
+    issuer: row.issuer,
+    subject: row.subject,
+    createdAt: toTimestamp(row.createdAtMs),
+    updatedAt: toTimestamp(row.updatedAtMs),
+    lastSignInAt: row.lastSignInAtMs === null ? null : toTimestamp(row.lastSignInAtMs),
+    etag: String(row.revision),
+  };
+}
+
+export interface SessionRow {
+  readonly sid: string;
+  readonly member: string;
+  /** The issuer's own session, which its logout tokens name. */
+  readonly issuerSid: string | null;
+  readonly expiresAtMs: number;
+}
+
+export function insertSession(db: SqlDatabase, row: SessionRow, nowMs: number): void {
+  db.run('DELETE FROM staff_sessions WHERE expires_at <= ?', nowMs);
+  db.run(
+    'INSERT INTO staff_sessions (sid, member, issuer_sid, expires_at) VALUES (?, ?, ?, ?)',
+    row.sid,
+    row.member,
+    row.issuerSid,
+    row.expiresAtMs,
+  );
+}
+
+/** The member behind a session that goes on, if the cookie's subject is still theirs. */
+export function loadSessionMember(
+  db: SqlDatabase,
+  session: {
+    readonly sid: string;
+    readonly issuer: string;
+    readonly subject: string;
+    readonly nowMs: number;
+  },
+): StaffRow | undefined {
+  return db.get<StaffRow>(
+    `SELECT ${COLUMNS} FROM staff WHERE issuer = ? AND subject = ?
+     AND id = (SELECT member FROM staff_sessions WHERE sid = ? AND expires_at > ?)`,
+    session.issuer,
+    session.subject,
+    session.sid,
+    session.nowMs,
+  );
+}
+
+export function deleteSession(db: SqlDatabase, sid: string): void {
+  db.run('DELETE FROM staff_sessions WHERE sid = ?', sid);
+}
+
+/**
+ * Ends what a logout token names: one session of the issuer's, or everything of a subject. A session whose ID token said
+ * nothing of the issuer's could be the one that is meant, so that it ends with any of its subject.
+ */
+export function deleteSessionsOf(
+  db: SqlDatabase,
+  named: {
+    readonly issuer: string;
+    readonly subject?: string | undefined;
+    readonly issuerSid?: string | undefined;
+  },
+): void {
+  const { issuer, subject, issuerSid } = named;
+  if (issuerSid !== undefined)
+    db.run(
+      `DELETE FROM staff_sessions WHERE issuer_sid = ?
+       AND member IN (SELECT id FROM staff WHERE issuer = ?)`,
+      issuerSid,
+      issuer,
+    );
+  const member = subject === undefined ? undefined : loadMemberBySubject(db, { issuer, subject });
+  if (!member) return;
+  const only = issuerSid === undefined ? '' : ' AND issuer_sid IS NULL';
+  db.run(`DELETE FROM staff_sessions WHERE member = ?${only}`, member.id);
+}
