@@ -59,6 +59,9 @@ const CALLS: Readonly<Record<RouteName, (() => Ask) | number>> = {
   ownerSeat: () => ({}),
   // The seat is taken.
   ownerClaim: 409,
+  ownerRecovery: () => ({
+    fields: { origin: 'http://acme.localhost', by: 'ada', why: 'Ticket 17.', recover: true },
+  }),
   migrations: () => ({}),
   tables: () => ({}),
   table: () => ({ fields: { table: 'customers', limit: 5 } }),
@@ -75,6 +78,9 @@ const CALLS: Readonly<Record<RouteName, (() => Ask) | number>> = {
   platformRequestHistory: () => ({ fields: { limit: 5 } }),
   // Fieldwork asks the platform for nothing, so that there is nothing to settle.
   settlePlatformRequest: 404,
+  // Nothing gave up.
+  retryDeadLetter: 404,
+  shredSubject: () => ({ fields: { subject: 'nobody-here' } }),
   connectorGrant: () => grant('customer.read'),
   connectorInvoke: () => ({ fields: { connection: CONNECTION, operation: 'customer/list', input: {} } }),
   connectorAttachmentUpload: () => ({
@@ -100,6 +106,10 @@ const CALLS: Readonly<Record<RouteName, (() => Ask) | number>> = {
 /** What the calls that must not succeed send. */
 const IN_VAIN: Readonly<Partial<Record<RouteName, Ask>>> = {
   ownerClaim: { fields: { origin: 'http://acme.localhost' } },
+  ownerRecovery: {
+    fields: { origin: 'http://acme.localhost', by: 'ada', why: 'Ticket 17.', recover: true },
+  },
+  retryDeadLetter: { fields: { event: 'evt_01j00000000000000000000001', subscriber: 'invoices' } },
   settlePlatformRequest: {
     fields: { id: 'prq_01j00000000000000000000001', revision: 1, status: 'done' },
   },

@@ -104,7 +104,7 @@ function s3Names(values: Values): string[] {
 }
 
 /** Whether a path is the directory or lies below it. */
-function isInside(directory: string, path: string): boolean {
+export function isInside(directory: string, path: string): boolean {
   const way = relative(directory, path);
   return !isAbsolute(way) && way.split(sep)[0] !== '..';
 }

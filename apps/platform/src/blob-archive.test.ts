@@ -9,10 +9,12 @@ import { makeBlobArchive, restoreBlobs } from './blob-archive.ts';
 
 let home: string;
 let isOurs: boolean;
+let nowMs: number;
 let incidents: unknown[];
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'freehold-blobs-'));
   isOurs = true;
+  nowMs = 0;
   incidents = [];
 });
 afterEach(() => rmSync(home, { recursive: true }));
@@ -36,6 +38,7 @@ function open() {
   const blobArchive = makeBlobArchive({
     archive,
     storeOf: storeIn('data'),
+    now: () => nowMs,
     isOurs: () => isOurs,
     onIncident: (error) => incidents.push(error),
   });
@@ -132,4 +135,20 @@ test("somebody else's archive is neither written to nor deleted from", async () 
   await store.clear();
   await blobArchive.reconcile(ids('scp_a'));
   expect(await keysOf(archive)).toEqual([`blobs/scp_x/${digestOf('theirs')}`]);
+});
+
+test('says how many attachments have not arrived, and for how long', async () => {
+  const { blobArchive, state } = open();
+  expect(blobArchive.status()).toEqual({ waiting: 0, lagMs: 0 });
+  state.fails = true;
+  await put(blobArchive.blobs('scp_a'), 'one');
+  nowMs = 7_000;
+  await put(blobArchive.blobs('scp_a'), 'two');
+  // It is sent again meanwhile, and it goes on having waited since the first time.
+  await blobArchive.flush();
+  nowMs = 9_000;
+  expect(blobArchive.status()).toEqual({ waiting: 2, lagMs: 9_000 });
+  state.fails = false;
+  await blobArchive.flush();
+  expect(blobArchive.status()).toEqual({ waiting: 0, lagMs: 0 });
 });

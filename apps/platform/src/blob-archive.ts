@@ -9,12 +9,23 @@ export interface BlobArchiveOptions {
   readonly archive: Archive;
   /** The local store of a scope. */
   readonly storeOf: (scopeId: string) => BlobStore;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
   /** Whether the archive is known to be this data directory's. Until then nothing is written to it or deleted from it. */
   readonly isOurs: () => boolean;
   readonly onIncident: IncidentSink;
 }
 
+/** How far the archive of attachments is. */
+export interface BlobArchiveStatus {
+  /** How many have not arrived there. */
+  readonly waiting: number;
+  /** How long the oldest of those has been waiting, in milliseconds. */
+  readonly lagMs: number;
+}
+
 export interface BlobArchive {
+  status(): BlobArchiveStatus;
   /** A scope's store whose bytes are archived too. */
   blobs(scopeId: string): BlobStore;
   /** Sends what never arrived, and deletes what belongs to no scope any more. For every scope there is. */
@@ -29,8 +40,12 @@ const PREFIX = 'blobs/';
 const KEY = /^blobs\/([a-zA-Z0-9_-]+)\/([0-9a-f]{64})$/;
 const keyOf = (scopeId: string, digest: string): string => `${PREFIX}${scopeId}/${digest}`;
 
-export function makeBlobArchive({ archive, storeOf, isOurs, onIncident }: BlobArchiveOptions): BlobArchive {
-  const waiting = new Map<string, { readonly scopeId: string; readonly digest: string }>();
+export function makeBlobArchive(options: BlobArchiveOptions): BlobArchive {
+  const { archive, storeOf, now, isOurs, onIncident } = options;
+  const waiting = new Map<
+    string,
+    { readonly scopeId: string; readonly digest: string; readonly sinceMs: number }
+  >();
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let failed = false;
@@ -66,7 +81,8 @@ export function makeBlobArchive({ archive, storeOf, isOurs, onIncident }: BlobAr
     return running;
   };
   const enqueue = (scopeId: string, digest: string): void => {
-    waiting.set(keyOf(scopeId, digest), { scopeId, digest });
+    const key = keyOf(scopeId, digest);
+    waiting.set(key, { scopeId, digest, sinceMs: waiting.get(key)?.sinceMs ?? now() });
     void run();
   };
 
@@ -76,6 +92,11 @@ export function makeBlobArchive({ archive, storeOf, isOurs, onIncident }: BlobAr
   };
 
   return {
+    status: () => {
+      const oldestMs = waiting.values().reduce((oldest, { sinceMs }) => Math.min(oldest, sinceMs), now());
+      return { waiting: waiting.size, lagMs: now() - oldestMs };
+    },
+
     blobs: (scopeId) => {
       const store = storeOf(scopeId);
       return {

@@ -18,7 +18,11 @@ export interface Fleet {
 /** How many records are asked for at a time. */
 const PAGE = 200;
 
-export function makeFleet(client: Pick<ControlPlaneClient, 'tenants' | 'scopes'>): Fleet {
+/** @param onSeen told of each scope that is listed. */
+export function makeFleet(
+  client: Pick<ControlPlaneClient, 'tenants' | 'scopes'>,
+  onSeen: (scope: string, tenant: string) => void = () => undefined,
+): Fleet {
   return {
     scopes: async function* scopes() {
       const serving = new Set<string>();
@@ -27,6 +31,7 @@ export function makeFleet(client: Pick<ControlPlaneClient, 'tenants' | 'scopes'>
       for await (const { id, tenant, vertical, status } of client.scopes.fleet.iterate({
         query: { limit: PAGE },
       })) {
+        onSeen(id, tenant);
         if (status === 'reaped' || status === 'provisioning') continue;
         yield { tenant, scope: id, vertical, serving: status === 'active' && serving.has(tenant) };
       }

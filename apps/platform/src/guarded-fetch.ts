@@ -1,8 +1,9 @@
 /**
- * The fetch that goes to issuers. A tenant chooses its issuer, so its address is hostile until proven public: only
- * public addresses are reached, every address a name leads to is looked at, and the connection goes to what was
- * looked at (no second look-up could answer otherwise). An operator may allow more. Redirects are refused (design:
- * identity, "SSRF guard"; OWASP, Server-Side Request Forgery Prevention).
+ * The fetch that goes to issuers and providers. A tenant chooses its issuer, so its address is hostile until proven
+ * public; a provider is the operator's choice, and where its name leads is its owner's. Only public addresses are
+ * reached, every address a name leads to is looked at, and the connection goes to what was looked at (no second look-up
+ * could answer otherwise). An operator may allow more. Redirects are refused (design: identity, "SSRF guard"; OWASP,
+ * Server-Side Request Forgery Prevention).
  */
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
@@ -34,6 +35,8 @@ const isSpecial = makeAddressList([
 /** All of IPv6 that is given out for the public so far; tunnels into IPv4 and the rest lie outside. */
 const isPublicIpv6 = makeAddressList(['2000::/3']);
 
+const ISSUER_SETTING = 'FREEHOLD_ALLOWED_ISSUERS';
+
 /** A fetch as issuers are spoken to with. `issuer` is whose metadata or settings named the address. */
 export type Fetch = (
   url: string,
@@ -49,6 +52,8 @@ export interface GuardedFetchOptions {
   readonly ownIssuer: string | null;
   /** Host names, addresses and ranges in CIDR form that the operator allows: `id.corp.example`, `10.1.0.0/16`. */
   readonly allowed: readonly string[];
+  /** The setting by which an operator allows more, for the words of a refusal. Default: that of issuers. */
+  readonly setting?: string;
   /** Resolves a name to all its addresses. Default: the system's resolver. */
   readonly lookup?: (hostname: string) => Promise<readonly LookupAddress[]>;
 }
@@ -56,14 +61,14 @@ export interface GuardedFetchOptions {
 /** Thrown for an address that may not be reached. Names no address, so that it cannot be used to look around. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused';
-  constructor() {
-    super('This address is not public. An operator can allow it with FREEHOLD_ALLOWED_ISSUERS.');
+  constructor(setting = ISSUER_SETTING) {
+    super(`This address is not public. An operator can allow it with ${setting}.`);
   }
 }
 
 /** A fetch that keeps to the rule. Rejects with {@link AddressRefused}, or with what fetch rejects with. */
 export function makeGuardedFetch(options: GuardedFetchOptions): Fetch {
-  const { ownIssuer, allowed, lookup = lookupAll } = options;
+  const { ownIssuer, allowed, setting = ISSUER_SETTING, lookup = lookupAll } = options;
   const allowedHosts = new Set(
     allowed.filter((entry) => !isRange(entry)).map((entry) => entry.toLowerCase()),
   );
@@ -81,7 +86,7 @@ export function makeGuardedFetch(options: GuardedFetchOptions): Fetch {
         const fine =
           first !== undefined &&
           (allowedHosts.has(hostname) || addresses.every(({ address }) => mayReach(address)));
-        if (!fine) throw new AddressRefused();
+        if (!fine) throw new AddressRefused(setting);
         if (all) callback(null, [...addresses]);
         else callback(null, first.address, first.family);
       })
@@ -95,7 +100,7 @@ export function makeGuardedFetch(options: GuardedFetchOptions): Fetch {
     const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
     const isOwn = ownIssuer !== null && purpose?.issuer === ownIssuer && origin === ownOrigin;
     // A literal address is connected to without any look-up, so it is judged here.
-    if (!isOwn && isIP(host) && !allowedHosts.has(host) && !mayReach(host)) throw new AddressRefused();
+    if (!isOwn && isIP(host) && !allowedHosts.has(host) && !mayReach(host)) throw new AddressRefused(setting);
     const response = await undiciFetch(url, {
       ...init,
       redirect: 'manual',

@@ -5,14 +5,16 @@ import { makeLocalOutbox } from './local-outbox.ts';
 
 function open({
   hasOutbox = true,
+  isReady = true,
   originOf,
 }: {
+  isReady?: boolean;
   hasOutbox?: boolean;
   originOf?: (name: string) => string;
 } = {}) {
   const outbox = makeOutbox({ now: () => 0 });
   const home = makeHome({
-    ready: () => true,
+    ready: async () => isReady,
     routes: async () => [{ hostname: 'acme.localhost', serving: true } as never],
     apiHostname: 'api.localhost',
     outbox: hasOutbox ? makeLocalOutbox(outbox) : null,
@@ -77,4 +79,12 @@ test.each<[string, string, Record<string, string>]>([
 
 test('where mail leaves there is no outbox', async () => {
   expect((await open({ hasOutbox: false }).get('/outbox')).status).toBe(404);
+});
+
+test.each([
+  [true, 200, 'ready'],
+  [false, 503, 'not ready'],
+])('readiness is asked for each time: %s', async (isReady, status, word) => {
+  const response = await open({ isReady }).get('/readyz');
+  expect([response.status, await response.json()]).toEqual([status, { status: word }]);
 });

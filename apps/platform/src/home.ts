@@ -8,7 +8,7 @@ import type { Client } from './router.ts';
 
 export interface HomeOptions {
   /** Whether everything is up. */
-  readonly ready: () => boolean;
+  readonly ready: () => Promise<boolean>;
   /** The applications to name on the page. */
   readonly routes: () => Promise<readonly HostRoute[]>;
   /** The control plane's host name. */
@@ -25,7 +25,9 @@ export function makeHome(options: HomeOptions): Hono<HomeEnv> {
   const { ready, routes, apiHostname, originOf, outbox } = options;
   const app = new Hono<HomeEnv>();
   app.get('/healthz', (c) => c.json({ status: 'ok' }));
-  app.get('/readyz', (c) => (ready() ? c.json({ status: 'ready' }) : c.json({ status: 'starting' }, 503)));
+  app.get('/readyz', async (c) =>
+    (await ready()) ? c.json({ status: 'ready' }) : c.json({ status: 'not ready' }, 503),
+  );
   app.get('/', async (c) => {
     const port = new URL(c.req.url).port;
     const at = originOf ?? ((hostname: string) => `http://${hostname}${port ? `:${port}` : ''}`);

@@ -89,7 +89,7 @@ async function main(): Promise<void> {
 }
 
 async function start(settings: Settings): Promise<void> {
-  const platform = await startPlatform(settings, reportIncident);
+  const platform = await startPlatform(settings, reportIncident, { onLine: (line) => console.log(line) });
   let closing = false;
   const stop = async (): Promise<void> => {
     // A second signal while the first is being obeyed means that the operator has waited long enough.
@@ -98,6 +98,8 @@ async function start(settings: Settings): Promise<void> {
     await platform.close();
     process.exit(0);
   };
+  // Whoever reads the log may be gone. That is no reason for everybody else to be without the platform.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   process.on('SIGINT', () => void stop());
   process.on('SIGTERM', () => void stop());
   announce(platform, settings);

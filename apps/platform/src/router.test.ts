@@ -29,9 +29,9 @@ function open(routes: () => readonly HostRoute[], originOf?: (hostname: string) 
             return new Response('vertical');
           }
         : null,
-    routes: async () => {
+    route: async (hostname) => {
       reads += 1;
-      return routes();
+      return routes().find((each) => each.hostname === hostname) ?? null;
     },
     ...(originOf === undefined ? {} : { originOf }),
   });
@@ -131,7 +131,7 @@ test('no browser is to guess what an answer is, whoever gave it', async () => {
     expect((await get(url)).headers.get('x-content-type-options'), url).toBe('nosniff');
 });
 
-test('host names are read once, and again after they changed', async () => {
+test('a host name is looked up once, and again after something changed', async () => {
   let routes: HostRoute[] = [];
   const { router, get, reads } = open(() => routes);
   expect((await get('http://acme.localhost:1/')).status).toBe(404);
@@ -143,6 +143,14 @@ test('host names are read once, and again after they changed', async () => {
   expect(reads()).toBe(2);
 });
 
+test('names that nobody bound do not fill the memory, and cost others nothing but a look', async () => {
+  const { get, reads } = open(() => [route('acme.localhost')]);
+  for (let nth = 0; nth < 10_001; nth++) await get(`http://x${nth}.localhost:1/`);
+  expect((await get('http://acme.localhost:1/')).status).toBe(200);
+  expect((await get('http://x1.localhost:1/')).status).toBe(404);
+  expect(reads()).toBe(10_003);
+});
+
 test('a failed read of the host names lets nobody in and is tried again', async () => {
   let broken = true;
   const { get } = open(() => {
@@ -152,4 +160,22 @@ test('a failed read of the host names lets nobody in and is tried again', async 
   await expect(get('http://acme.localhost:1/')).rejects.toThrow('the directory is away');
   broken = false;
   expect((await get('http://acme.localhost:1/')).status).toBe(200);
+});
+
+test('spec C-17: the document that proves a host name is answered before anything leads there, and only it', async () => {
+  const router = makeRouter({
+    apiHostnames: ['api.localhost'],
+    homeHostnames: ['localhost'],
+    controlPlane: () => new Response('control plane'),
+    home: () => new Response('home'),
+    vertical: () => () => new Response('vertical'),
+    route: async (hostname) => (hostname === 'acme.localhost' ? route(hostname) : null),
+    challenge: async (request) => (request.url.endsWith('/.well-known/proof') ? new Response('proof') : null),
+  });
+  const get = async (url: string) => (await router.fetch(new Request(url), { clientAddress: null })).text();
+  expect(await get('http://shop.example/.well-known/proof')).toBe('proof');
+  expect(await get('http://acme.localhost/.well-known/proof')).toBe('proof');
+  expect(await get('http://acme.localhost/')).toBe('vertical');
+  expect(await get('http://shop.example/')).not.toContain('proof');
+  expect(await get('http://api.localhost/.well-known/proof')).toBe('control plane');
 });

@@ -1,6 +1,6 @@
 /**
- * The router: which application answers for a host name. It keeps a copy of the directory's host names in memory
- * and drops it when the directory says that something changed (design: architecture, "A request, end to end").
+ * The router: which application answers for a host name. It remembers where the names lead that it was asked for, and
+ * forgets it when the directory says that something changed (design: architecture, "A request, end to end").
  */
 import { PlatformError, type ScopeId, type TenantId } from '@freehold/contracts';
 import { refusal } from '@freehold/contracts/http';
@@ -37,29 +37,38 @@ export interface RouterOptions {
   readonly vertical: (
     slug: string,
   ) => ((request: Request, env: NodeEnv) => Response | Promise<Response>) | null;
-  readonly routes: () => Promise<readonly HostRoute[]>;
+  /** Where a host name leads; null for a name that leads nowhere. */
+  readonly route: (hostname: string) => Promise<HostRoute | null>;
+  /** Answers a request for the document that proves a host name, whatever leads there yet; null for every other request. */
+  readonly challenge?: (request: Request) => Promise<Response | null>;
   /** The origin of a host name as browsers show it. Default: that of the request, for where nothing stands in front. */
   readonly originOf?: (hostname: string) => string;
 }
 
 export interface Router {
   fetch(request: Request, client: Client): Promise<Response>;
-  /** Forgets the host names; the next request reads them again. */
+  /** Forgets where host names lead; the next request for each asks again. */
   invalidate(): void;
 }
 
-export function makeRouter(options: RouterOptions): Router {
-  let routes: Promise<ReadonlyMap<string, HostRoute>> | null = null;
+/** How many host names are remembered. */
+const REMEMBERED_MAX = 10_000;
 
-  const load = (): Promise<ReadonlyMap<string, HostRoute>> => {
-    if (routes) return routes;
-    const loading = options.routes().then((all) => new Map(all.map((route) => [route.hostname, route])));
-    routes = loading;
+export function makeRouter(options: RouterOptions): Router {
+  const known = new Map<string, Promise<HostRoute | null>>();
+
+  const routeOf = (hostname: string): Promise<HostRoute | null> => {
+    const remembered = known.get(hostname);
+    if (remembered) return remembered;
+    const asked = options.route(hostname);
+    // Anybody can make up names: what is remembered of them is not worth more than what is remembered of the others.
+    if (known.size >= REMEMBERED_MAX) known.clear();
+    known.set(hostname, asked);
     // A failed read is not remembered: the next request tries again.
-    loading.catch(() => {
-      if (routes === loading) routes = null;
+    asked.catch(() => {
+      if (known.get(hostname) === asked) known.delete(hostname);
     });
-    return loading;
+    return asked;
   };
 
   const toVertical = async (
@@ -99,7 +108,9 @@ export function makeRouter(options: RouterOptions): Router {
     if (options.apiHostnames.includes(hostname)) return options.controlPlane(request);
     if (options.homeHostnames.includes(hostname)) return options.home(request, client);
     try {
-      const route = (await load()).get(hostname);
+      const proof = await options.challenge?.(request);
+      if (proof) return proof;
+      const route = await routeOf(hostname);
       return route
         ? await toVertical(request, { url, route, ...client })
         : refusal(request.headers, unknownHost());
@@ -111,9 +122,7 @@ export function makeRouter(options: RouterOptions): Router {
 
   return {
     fetch: async (request, client) => withoutSniffing(await answer(request, client)),
-    invalidate: () => {
-      routes = null;
-    },
+    invalidate: () => known.clear(),
   };
 }
 

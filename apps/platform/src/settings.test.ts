@@ -24,6 +24,7 @@ test('an empty environment gives the documented defaults', () => {
     mail: null,
     publicUrl: null,
     trustedProxies: [],
+    dnsServers: null,
     sealKeys: undefined,
     historyMs: 7 * 24 * 3_600_000,
     archive: null,
@@ -49,6 +50,11 @@ test.each([
   ['FREEHOLD_ALLOWED_ISSUERS', { FREEHOLD_ALLOWED_ISSUERS: '10.0.0.0/99' }],
   ['FREEHOLD_ALLOWED_ISSUERS', { FREEHOLD_ALLOWED_ISSUERS: 'https://id.example.test' }],
   ['OIDC_CLIENT_ID', { OIDC_ISSUER: 'https://id.example.test' }],
+  ['FREEHOLD_ALLOWED_PROVIDERS', { FREEHOLD_ALLOWED_PROVIDERS: 'https://crm.example.test' }],
+  ['FREEHOLD_USAGE_MARGIN', { FREEHOLD_USAGE_MARGIN: '20' }],
+  ['FREEHOLD_USAGE_MARGIN', { FREEHOLD_USAGE_MARGIN: '-5%' }],
+  ['FREEHOLD_USAGE_MARGIN', { FREEHOLD_USAGE_MARGIN: '1000.01%' }],
+  ['FREEHOLD_LOG', { FREEHOLD_LOG: 'loud' }],
   ['FREEHOLD_SIGN_IN', { FREEHOLD_SIGN_IN: 'anybody' }],
   ['FREEHOLD_SMTP_URL', { FREEHOLD_SMTP_URL: 'mail.test', FREEHOLD_MAIL_FROM: 'a@b.test' }],
   ['FREEHOLD_SMTP_URL', { FREEHOLD_MAIL_FROM: 'a@b.test' }],
@@ -188,4 +194,26 @@ test('an outbox that nobody can be let into is told', () => {
   ]);
   const mail = { FREEHOLD_SMTP_URL: 'smtp://mail.test', FREEHOLD_MAIL_FROM: 'a@b.test' };
   expect(warningsOf(parseSettings({ ...behind, ...mail }))).toEqual([]);
+});
+
+test('spec C-17: name servers are addresses, with or without a port', () => {
+  const servers = ['192.0.2.53', '192.0.2.53:5353', '2001:db8::53', '[2001:db8::53]:5353'];
+  expect(parseSettings({ FREEHOLD_DNS_SERVERS: servers.join(', ') }).dnsServers).toEqual(servers);
+  for (const text of ['dns.example', '192.0.2', '192.0.2.53:x'])
+    expect(() => parseSettings({ FREEHOLD_DNS_SERVERS: text })).toThrow(/FREEHOLD_DNS_SERVERS/);
+});
+
+test.each([
+  ['20%', 2000],
+  ['12.5%', 1250],
+  ['0.25%', 25],
+  ['1000%', 100_000],
+])('a margin of %s is %i basis points', (text, basisPoints) => {
+  expect(parseSettings({ FREEHOLD_USAGE_MARGIN: text }).modelMarginBasisPoints).toBe(basisPoints);
+});
+
+test('the file of providers is found wherever the platform was started, and is not read yet', () => {
+  const { providers } = parseSettings({ FREEHOLD_PROVIDERS_FILE: 'nowhere/providers.json', SECRET: 'x' });
+  expect(providers.file).toMatch(/^\/.*nowhere\/providers\.json$/);
+  expect(providers.env.SECRET).toBe('x');
 });

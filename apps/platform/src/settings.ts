@@ -4,8 +4,16 @@ import { resolve } from 'node:path';
 import { MailError, parseSender, parseSmtpUrl } from '@freehold/mail';
 import { z } from 'zod';
 import { isRange, isSoundRange } from './address-list.ts';
-import { type ArchiveSettings, archiveEnvironment, archiveOf, findArchiveFault } from './archive-settings.ts';
+import {
+  type ArchiveSettings,
+  archiveEnvironment,
+  archiveOf,
+  findArchiveFault,
+  isInside,
+} from './archive-settings.ts';
+import type { ProvidersSource } from './connect/providers.ts';
 import type { GuardedFetchOptions } from './guarded-fetch.ts';
+import { readModelSettings } from './model-settings.ts';
 
 const port = (fallback: number) =>
   z
@@ -46,6 +54,23 @@ const historyWindow = z
     return z.NEVER;
   });
 
+const PERCENT_WORDS = 'must be a percentage from 0% to 1000% such as 20% or 12.5%, of two decimals at most';
+/** `12.5%`, in basis points. */
+const percentage = z
+  .string()
+  .default('0%')
+  .transform((text, ctx): number => {
+    const [, whole, decimals = ''] = /^(\d{1,4})(?:\.(\d{1,2}))?%$/.exec(text) ?? [];
+    const basisPoints = Number(whole) * 100 + Number(decimals.padEnd(2, '0'));
+    if (basisPoints <= 100_000) return basisPoints;
+    ctx.addIssue({ code: 'custom', message: PERCENT_WORDS });
+    return z.NEVER;
+  });
+const hosts = list.refine(
+  (entries) => entries.every(isAllowEntry),
+  'must be host names, addresses or ranges such as 10.1.0.0/16, separated by commas',
+);
+
 const environment = z.object({
   /** The port of the control plane and of every tenant's application. */
   PORT: port(8787),
@@ -67,6 +92,8 @@ const environment = z.object({
   /** How far back every scope can be taken. */
   FREEHOLD_HISTORY: historyWindow,
   ...archiveEnvironment,
+  /** Where backups are kept. Unset: the archive's bucket, or a directory beside the data directory. */
+  FREEHOLD_BACKUPS: z.string().min(1).optional(),
   /** A file outside the data directory that keeps the head of the admin log, so that a cut-off tail is noticed. */
   FREEHOLD_ANCHOR_FILE: z.string().min(1).optional(),
   /** An issuer to sign in at. Unset: the development issuer runs beside the platform. */
@@ -74,10 +101,15 @@ const environment = z.object({
   OIDC_CLIENT_ID: z.string().min(1).optional(),
   OIDC_CLIENT_SECRET: z.string().min(1).optional(),
   /** Host names, addresses and CIDR ranges that issuers of tenants may lie at although they are not public. */
-  FREEHOLD_ALLOWED_ISSUERS: list.refine(
-    (entries) => entries.every(isAllowEntry),
-    'must be host names, addresses or ranges such as 10.1.0.0/16, separated by commas',
-  ),
+  FREEHOLD_ALLOWED_ISSUERS: hosts,
+  /** The file of the systems that tenants can be connected to: docs/connections.md. */
+  FREEHOLD_PROVIDERS_FILE: z.string().min(1).optional(),
+  /** Host names, addresses and CIDR ranges that those systems may lie at although they are not public. */
+  FREEHOLD_ALLOWED_PROVIDERS: hosts,
+  /** What model calls cost on top of their list price, when usage is read. */
+  FREEHOLD_USAGE_MARGIN: percentage,
+  /** `json`: one line for each request, on standard output. */
+  FREEHOLD_LOG: z.enum(['json', 'off'], { error: 'must be json or off' }).default('off'),
   /** How people sign in at the demo, and at every instance to which no choice was delivered. */
   FREEHOLD_SIGN_IN: signInMode.default('hosted'),
   /** The mail server, and who mail is from. Unset: an outbox to read while developing, and no mail in production. */
@@ -94,8 +126,20 @@ const environment = z.object({
     (entries) => entries.every(isSoundRange),
     'must be addresses or ranges such as 10.1.0.0/16, separated by commas',
   ),
+  /** Name servers that host names are verified with, instead of the machine's own: `192.0.2.53`, `192.0.2.53:5353`. */
+  FREEHOLD_DNS_SERVERS: list.refine(
+    (entries) => entries.every(isDnsServer),
+    'must be addresses, with or without a port, separated by commas',
+  ),
+  /** Whom somebody is told to ask who is not on the roster of the staff: `it@example.org`. */
+  FREEHOLD_STAFF_CONTACT: z.string().trim().min(1).max(200).optional(),
   NODE_ENV: z.string().optional(),
 });
+
+function isDnsServer(entry: string): boolean {
+  const [, address = entry] = /^\[?([^[\]]+?)\]?:\d{1,5}$/.exec(entry) ?? [];
+  return isIP(entry) !== 0 || isIP(address) !== 0;
+}
 
 function isAllowEntry(entry: string): boolean {
   return isRange(entry) ? isSoundRange(entry) : /^[a-z0-9.-]+$/i.test(entry);
@@ -134,6 +178,8 @@ export interface Settings {
   readonly historyMs: number;
   /** Where everything is kept a second time; null for nowhere. */
   readonly archive: ArchiveSettings | null;
+  /** A directory outside of the data directory; undefined for the default. */
+  readonly backupsDirectory: string | undefined;
   readonly anchorFile: string | undefined;
   /** The operator's own issuer; null for the development issuer, or for none in production. */
   readonly issuer: {
@@ -144,11 +190,21 @@ export interface Settings {
   } | null;
   /** See {@link GuardedFetchOptions.allowed}. */
   readonly allowedIssuers: readonly string[];
+  readonly providers: ProvidersSource;
+  /** 2000 is a fifth on top of the list price. */
+  readonly modelMarginBasisPoints: number;
+  /** Whether each request is a line on standard output. */
+  readonly logsRequests: boolean;
   readonly signIn: SignInMode;
   readonly mail: { readonly url: string; readonly from: string } | null;
   /** An origin with a host name, or null when the platform is reached directly at `localhost`. */
   readonly publicUrl: URL | null;
   readonly trustedProxies: readonly string[];
+  /** Null for the machine's own. */
+  readonly dnsServers: readonly string[] | null;
+  /** What applications are bound to about language models (`FREEHOLD_MODEL` and what begins with it), by name. */
+  readonly models: Readonly<Record<string, string>>;
+  readonly staffContact: string | undefined;
   readonly production: boolean;
 }
 
@@ -171,6 +227,8 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
   const values = parsed.data;
   const fault = findFault(values);
   if (fault !== null) throw new SettingsError(fault);
+  const models = readModelSettings(given);
+  if (models.fault !== null) throw new SettingsError(models.fault);
   return {
     port: values.PORT,
     issuerPort: values.ISSUER_PORT,
@@ -180,6 +238,7 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
     sealKeys: values.SEAL_KEY,
     historyMs: values.FREEHOLD_HISTORY,
     archive: archiveOf(values),
+    backupsDirectory: values.FREEHOLD_BACKUPS === undefined ? undefined : resolve(values.FREEHOLD_BACKUPS),
     anchorFile: values.FREEHOLD_ANCHOR_FILE,
     issuer:
       values.OIDC_ISSUER === undefined
@@ -190,6 +249,13 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
             clientSecret: values.OIDC_CLIENT_SECRET,
           },
     allowedIssuers: values.FREEHOLD_ALLOWED_ISSUERS,
+    providers: {
+      file: values.FREEHOLD_PROVIDERS_FILE === undefined ? null : resolve(values.FREEHOLD_PROVIDERS_FILE),
+      allowed: values.FREEHOLD_ALLOWED_PROVIDERS,
+      env: given,
+    },
+    modelMarginBasisPoints: values.FREEHOLD_USAGE_MARGIN,
+    logsRequests: values.FREEHOLD_LOG === 'json',
     signIn: values.FREEHOLD_SIGN_IN,
     mail:
       values.FREEHOLD_SMTP_URL === undefined || values.FREEHOLD_MAIL_FROM === undefined
@@ -197,6 +263,9 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
         : { url: values.FREEHOLD_SMTP_URL, from: values.FREEHOLD_MAIL_FROM },
     publicUrl: values.FREEHOLD_PUBLIC_URL ?? null,
     trustedProxies: values.FREEHOLD_TRUSTED_PROXIES,
+    dnsServers: values.FREEHOLD_DNS_SERVERS.length === 0 ? null : values.FREEHOLD_DNS_SERVERS,
+    models: models.bindings,
+    staffContact: values.FREEHOLD_STAFF_CONTACT,
     production: isProduction(values),
   };
 }
@@ -228,5 +297,10 @@ function findFault(values: z.infer<typeof environment>): string | null {
     return 'FREEHOLD_MAIL_FROM is missing: set it to the address that mail through FREEHOLD_SMTP_URL is from.';
   if (smtp === undefined && from !== undefined)
     return 'FREEHOLD_SMTP_URL is missing: set it to the server that mail from FREEHOLD_MAIL_FROM leaves through.';
+  if (
+    values.FREEHOLD_BACKUPS !== undefined &&
+    isInside(resolve(values.FREEHOLD_DATA), resolve(values.FREEHOLD_BACKUPS))
+  )
+    return 'FREEHOLD_BACKUPS cannot be used: it lies in the data directory, and would be lost with it.';
   return findArchiveFault(values, resolve(values.FREEHOLD_DATA));
 }

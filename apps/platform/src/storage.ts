@@ -55,6 +55,7 @@ export async function openStorage(
       makeBlobArchive({
         archive,
         storeOf,
+        now,
         onIncident,
         isOurs,
       });

@@ -1,6 +1,7 @@
 /** The verticals that run in this process. */
 
 import { apiDocs } from '@freehold/api-docs/node';
+import type { VerticalManifest } from '@freehold/contracts';
 import { makeFieldwork } from '@freehold/fieldwork';
 import { readWebFiles } from '@freehold/fieldwork/web-files';
 import type { ScopeHost, Vault } from '@freehold/kernel';
@@ -11,8 +12,7 @@ import type { NodeEnv } from './router.ts';
 
 /** A vertical in this process: its worker, and its scopes. */
 export interface CoLocatedVertical {
-  /** Its manifest's. */
-  readonly version: string;
+  readonly manifest: VerticalManifest;
   readonly fetch: (request: Request, env: NodeEnv) => Response | Promise<Response>;
   readonly host: ScopeHost;
   readonly units: ReturnType<typeof makeFieldwork>['units'];
@@ -34,7 +34,7 @@ export interface VerticalsOptions {
   readonly onWork: (slug: string, scopeId: string) => void;
   readonly mailer: Pick<Outbox, 'send'>;
   /** What every instance is bound to. Nothing here may be one tenant's alone. */
-  readonly bindings: Readonly<Record<string, string>>;
+  readonly bindings: () => Readonly<Record<string, string>>;
 }
 
 /** Opens them, by slug. */
@@ -51,8 +51,8 @@ export function openVerticals({
     ...(webFiles === undefined ? {} : { webFiles }),
   });
   const { app, host, units, manifest } = fieldwork;
-  const { slug, version } = manifest;
+  const { slug } = manifest;
   return new Map([
-    [slug, { version, host, units, fetch: (request, env) => app.fetch(request, { ...bindings, ...env }) }],
+    [slug, { manifest, host, units, fetch: (request, env) => app.fetch(request, { ...bindings(), ...env }) }],
   ]);
 }

@@ -1,19 +1,20 @@
 import { defineFieldwork } from '@freehold/fieldwork';
 import type { ScopeHost } from '@freehold/kernel';
 import { expect, test } from 'vitest';
+import type { FleetScope } from '../fleet.ts';
 import { makeDeliveries } from './deliveries.ts';
-import type { FleetScope } from './fleet.ts';
 
 const vertical = defineFieldwork({ removeFile: async () => undefined });
 
 /** A fleet of scopes that do nothing but count how often somebody looked. */
-function open(scopes: () => readonly FleetScope[]) {
+function open(scopes: () => readonly FleetScope[], settled = 0) {
   const looks: string[] = [];
+  const worked: string[] = [];
   const incidents: unknown[] = [];
   const scope = (scopeId: string) => ({
     work: async () => {
       looks.push(scopeId);
-      return { settled: 0, claimed: [], nextAtMs: null };
+      return { settled, claimed: [], nextAtMs: null };
     },
   });
   const deliveries = makeDeliveries({
@@ -27,8 +28,9 @@ function open(scopes: () => readonly FleetScope[]) {
     },
     now: () => 0,
     onIncident: (error) => incidents.push(error),
+    onWorked: (slug, scopeId) => worked.push(`${slug} ${scopeId}`),
   });
-  return { deliveries, looks, incidents };
+  return { deliveries, looks, incidents, worked };
 }
 
 const each = (scope: string, serving = true, vertical = 'fieldwork'): FleetScope => ({
@@ -94,4 +96,14 @@ test('after the stop nothing begins', async () => {
   await deliveries.resume();
   deliveries.wake('fieldwork', 'a');
   expect(looks).toEqual([]);
+});
+
+test.each([
+  [1, ['fieldwork a']],
+  [0, []],
+])('a round in which %i things were done is told', async (settled, told) => {
+  const { deliveries, worked } = open(() => [each('a')], settled);
+  await deliveries.resume();
+  await deliveries.stop();
+  expect(worked).toEqual(told);
 });

@@ -1,16 +1,18 @@
 /**
  * What is done about once a day so that nothing is kept for longer than was said: history beyond its window, keys that
- * are still wrapped by a former sealing key, and what the archive has of attachments. What a scope keeps in itself, and its attachments, it tidies up itself.
+ * are still wrapped by a former sealing key, and what the archive has of attachments. What a scope keeps in itself, and
+ * its attachments, it tidies up itself.
  */
 import { PlatformError } from '@freehold/contracts';
 import { DIRECTORY_KEY, directoryUnit } from '@freehold/directory';
 import type { NodeEngine } from '@freehold/engine-node';
 import type { VaultUnit } from '@freehold/kernel';
 import type { IncidentSink } from '@freehold/store';
-import type { BlobArchive } from './blob-archive.ts';
-import type { Fleet } from './fleet.ts';
-import { PLATFORM_KEY, platformUnit } from './platform-unit.ts';
-import type { CoLocatedVertical } from './verticals.ts';
+import type { BlobArchive } from '../blob-archive.ts';
+import { type FailureSink, reasonOf } from '../feeds/feeds.ts';
+import type { Fleet } from '../fleet.ts';
+import { PLATFORM_KEY, platformUnit } from '../platform-unit.ts';
+import type { CoLocatedVertical } from '../verticals.ts';
 
 export interface MaintenanceOptions {
   readonly engine: Pick<NodeEngine, 'unit' | 'sweepHistory'>;
@@ -21,22 +23,38 @@ export interface MaintenanceOptions {
   readonly verticals: ReadonlyMap<string, Pick<CoLocatedVertical, 'units'>>;
   readonly fleet: Fleet;
   readonly onIncident: IncidentSink;
+  readonly onFailure: FailureSink;
+}
+
+/** What became of it. */
+export interface TidyTotals {
+  readonly steps: number;
+  readonly failed: number;
 }
 
 /** How many keys or secrets of a tenant are sealed anew in one transaction. */
 const RESEAL_BATCH = 200;
 
-/** Goes through everything once, one unit after the other. A failure is an incident, and costs nobody else theirs. */
-export async function tidyUp(options: MaintenanceOptions, signal: AbortSignal): Promise<void> {
-  const { engine, vaultUnit, blobArchive, verticals, fleet, onIncident } = options;
+/**
+ * Goes through everything once, one unit after the other. A failure is an incident and a failed step, and costs nobody
+ * else theirs.
+ */
+export async function tidyUp(options: MaintenanceOptions, signal: AbortSignal): Promise<TidyTotals> {
+  const { engine, vaultUnit, blobArchive, verticals, fleet, onIncident, onFailure } = options;
+  const totals = { steps: 0, failed: 0 };
   const attempt = async (key: string, method: string, work: () => Promise<unknown>): Promise<void> => {
     if (signal.aborted) return;
+    totals.steps += 1;
     try {
       await work();
     } catch (error) {
       // Not everybody has everything: a tenant of whom nobody was ever asked has no directory, for example.
       const isAbsent = error instanceof PlatformError && error.code === 'not_found';
-      if (!isAbsent && !signal.aborted) onIncident(error, { kind: 'platform', key, method });
+      if (isAbsent || signal.aborted) return;
+      totals.failed += 1;
+      onIncident(error, { kind: 'platform', key, method });
+      const detail = `The step ${method} of the daily tidying up did not work.`;
+      onFailure({ operation: 'maintenance', subject: `${method} ${key}`, reason: reasonOf(error), detail });
     }
   };
 
@@ -60,6 +78,7 @@ export async function tidyUp(options: MaintenanceOptions, signal: AbortSignal): 
     await attempt(scope, 'sweepHistory', () => engine.sweepHistory(known.units.scope, scope));
   }
   await attempt('attachments', 'archive', async () => blobArchive?.reconcile(idsOf(fleet)));
+  return totals;
 }
 
 /** Repeats a batch. What does not open is left as it is: when a batch got nowhere, there is nothing but that. */

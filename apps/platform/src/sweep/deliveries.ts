@@ -11,7 +11,7 @@ import {
   type Vertical,
 } from '@freehold/kernel';
 import type { IncidentSink } from '@freehold/store';
-import type { Fleet, FleetScope } from './fleet.ts';
+import type { Fleet, FleetScope } from '../fleet.ts';
 
 /** The scopes of one vertical in this process. */
 export interface WorkingVertical {
@@ -26,6 +26,8 @@ export interface DeliveriesOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly onIncident: IncidentSink;
+  /** Told of a scope in which something was done: delivered, run, or given up. Default: nobody is told. */
+  readonly onWorked?: (slug: string, scopeId: string) => void;
 }
 
 export interface Deliveries {
@@ -40,7 +42,8 @@ export interface Deliveries {
   stop(): Promise<void>;
 }
 
-export function makeDeliveries({ verticals, fleet, now, onIncident }: DeliveriesOptions): Deliveries {
+export function makeDeliveries(options: DeliveriesOptions): Deliveries {
+  const { verticals, fleet, now, onIncident, onWorked = () => undefined } = options;
   let suspended: ReadonlySet<string> = new Set();
   let resuming: Promise<void> = Promise.resolve();
   let stopped = false;
@@ -49,7 +52,8 @@ export function makeDeliveries({ verticals, fleet, now, onIncident }: Deliveries
       slug,
       makeDeliveryRunner({
         vertical,
-        scope: (scopeId) => (suspended.has(scopeId) ? pausedScope : host.scope(scopeId)),
+        scope: (scopeId) =>
+          suspended.has(scopeId) ? pausedScope : watched(host.scope(scopeId), () => onWorked(slug, scopeId)),
         attachments: host.attachments,
         now,
         onIncident,
@@ -87,6 +91,24 @@ export function makeDeliveries({ verticals, fleet, now, onIncident }: Deliveries
       await resuming;
     },
   };
+}
+
+/** The same scope. Rounds in which something was done are told, and so are executors that came back. */
+function watched(scope: ScopeStub, onWorked: () => void): ScopeStub {
+  const work: ScopeStub['work'] = async (input) => {
+    const done = await scope.work(input);
+    if (done.settled > 0) onWorked();
+    return done;
+  };
+  const settle: ScopeStub['settle'] = async (input) => {
+    const settled = await scope.settle(input);
+    onWorked();
+    return settled;
+  };
+  const told: Partial<ScopeStub> = { work, settle };
+  return new Proxy(scope, {
+    get: (target, name) => Reflect.get(Object.hasOwn(told, name) ? told : target, name),
+  });
 }
 
 /** To a runner, a scope that is gone has no work; it is woken again when it is let in. */

@@ -18,6 +18,7 @@ function open({
 } = {}) {
   const swept: string[] = [];
   const incidents: { key: string; method: string }[] = [];
+  const failures: { subject?: string | null; reason: string }[] = [];
   const resealed: string[] = [];
   const archived: string[] = [];
   const identities: string[] = [];
@@ -58,9 +59,10 @@ function open({
     },
     onIncident: (_error: unknown, { key, method }: { key: string; method: string }) =>
       void incidents.push({ key, method }),
+    onFailure: (failure: { subject?: string | null; reason: string }) => void failures.push(failure),
   };
   const run = () => tidyUp(options as unknown as Parameters<typeof tidyUp>[0], stopping.signal);
-  return { run, swept, incidents, resealed, archived, identities, stop: () => stopping.abort() };
+  return { run, swept, incidents, failures, resealed, archived, identities, stop: () => stopping.abort() };
 }
 
 test('the history of every unit is swept, suspended or not', async () => {
@@ -83,15 +85,18 @@ test('the history of every unit is swept, suspended or not', async () => {
 });
 
 test('what one unit fails with is an incident, and costs the others nothing; what is not there is none', async () => {
-  const { run, swept, incidents } = open({
+  const { run, swept, incidents, failures } = open({
     sweep: async (key) => {
       if (key === 'a') throw new Error('disk');
       if (key === 'b') throw new PlatformError('not_found', 'There is no such identity.');
     },
   });
-  await run();
+  expect(await run()).toEqual({ steps: 11, failed: 1 });
   expect(swept).toHaveLength(6);
   expect(incidents).toEqual([{ key: 'a', method: 'sweepHistory' }]);
+  expect(failures).toMatchObject([
+    { operation: 'maintenance', subject: 'sweepHistory a', reason: 'internal' },
+  ]);
 });
 
 test('keys are wrapped anew until none is left, and not for ever when some do not open', async () => {

@@ -1,0 +1,138 @@
+/**
+ * The other systems that tenants can be connected to, from the file that `FREEHOLD_PROVIDERS_FILE` names. It is read once,
+ * at the start; whatever is wrong with it ends the start with one sentence that names the field, and repeats no value.
+ */
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { dirname, resolve } from 'node:path';
+import type { ConnectionProvider, ConnectionProviders } from '@freehold/directory';
+import type { z } from 'zod';
+import { type AddressList, isRange, makeAddressList } from '../address-list.ts';
+import { isPublic } from '../guarded-fetch.ts';
+import { SettingsError } from '../settings.ts';
+import {
+  isLoopbackName,
+  providersFile,
+  type SecretReference,
+  type WrittenProvider,
+} from './provider-schema.ts';
+
+export interface ProvidersSource {
+  /** Absolute. Null: there are no providers. */
+  readonly file: string | null;
+  /** Names, addresses and ranges that providers may lie at although they are not public. */
+  readonly allowed: readonly string[];
+  /** What `{ "env": … }` refers to. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Reads the providers. @throws SettingsError with one sentence about the first fault. */
+export function loadProviders({ file, allowed, env }: ProvidersSource): ConnectionProviders {
+  if (file === null) return {};
+  const parsed = providersFile.safeParse(readJson(file));
+  if (!parsed.success) throw unusable(faultOf(parsed.error));
+  const isAllowed = allowedBy(allowed);
+  return Object.fromEntries(
+    Object.entries(parsed.data.providers).map(([key, written]) => {
+      const at = `providers.${key}`;
+      requireReachable(at, written, isAllowed);
+      return [key, resolved(written, (reference) => readSecret(`${at}.clientSecret`, reference, file, env))];
+    }),
+  );
+}
+
+function resolved(
+  written: WrittenProvider,
+  secretOf: (reference: SecretReference) => string,
+): ConnectionProvider {
+  if (written.kind === 'api-key') return written;
+  const { clientSecret, ...rest } = written;
+  return clientSecret === undefined ? rest : { ...rest, clientSecret: secretOf(clientSecret) };
+}
+
+/** The parser's own words quote the file. */
+function readJson(file: string): unknown {
+  const text = readText(file, 'the file');
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const place = /line \d+ column \d+/.exec(error instanceof Error ? error.message : '')?.[0];
+    throw unusable(`${file} is not JSON${place === undefined ? '' : ` (${place})`}`);
+  }
+}
+
+function faultOf({ issues: [fault] }: z.ZodError): string {
+  const path = fault?.path.join('.') ?? '';
+  // A key of a record that is none has its own words one step deeper.
+  const deepest = fault?.code === 'invalid_key' ? fault.issues[0] : fault;
+  const words = (deepest?.message ?? 'it is not one').replace(/\.$/, '');
+  return path === '' ? words : `${path}: ${words.charAt(0).toLowerCase()}${words.slice(1)}`;
+}
+
+function readSecret(
+  at: string,
+  reference: SecretReference,
+  providersAt: string,
+  env: ProvidersSource['env'],
+): string {
+  const secret =
+    'env' in reference
+      ? env[reference.env]
+      : readText(resolve(dirname(providersAt), reference.file), `${at}: the file`).replace(/\r?\n$/, '');
+  if (secret === undefined || secret === '')
+    throw unusable(
+      'env' in reference
+        ? `${at}: the environment variable ${reference.env} is not set`
+        : `${at}: the file is empty`,
+    );
+  if (secret.length > 500) throw unusable(`${at}: more than 500 characters are no client secret`);
+  return secret;
+}
+
+function readText(path: string, what: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw unusable(`${what} cannot be read: ${path} (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
+  }
+}
+
+/**
+ * What can be seen to be refused by the guarded fetch is said now, and not when somebody wants to be connected. What a
+ * name leads to is seen at each connection.
+ */
+function requireReachable(at: string, provider: WrittenProvider, isAllowed: (host: string) => boolean): void {
+  for (const [field, endpoint] of endpointsOf(provider)) {
+    const { hostname } = new URL(endpoint);
+    const host = hostname.replace(/^\[|\]$/g, '');
+    const isPrivate = isLoopbackName(hostname) || (isIP(host) !== 0 && !isPublic(host));
+    if (isPrivate && !isAllowed(host))
+      throw unusable(
+        `${at}.${field}: ${host} is not public; an operator can allow it with FREEHOLD_ALLOWED_PROVIDERS`,
+      );
+  }
+}
+
+/** What this process asks by itself; the authorization endpoint is for browsers. */
+function endpointsOf(provider: WrittenProvider): [field: string, endpoint: string][] {
+  if (provider.kind === 'api-key') return [['probe.endpoint', provider.probe.endpoint]];
+  const { tokenEndpoint, revocationEndpoint, identity } = provider;
+  return [
+    ['tokenEndpoint', tokenEndpoint],
+    ...(revocationEndpoint === undefined
+      ? []
+      : [['revocationEndpoint', revocationEndpoint] satisfies [string, string]]),
+    ...(identity === undefined ? [] : [['identity.endpoint', identity.endpoint] satisfies [string, string]]),
+  ];
+}
+
+function allowedBy(entries: readonly string[]): (host: string) => boolean {
+  const names = new Set(entries.filter((entry) => !isRange(entry)).map((entry) => entry.toLowerCase()));
+  const isInRange: AddressList = makeAddressList(entries.filter(isRange));
+  // `localhost` leads to the loopback address, whatever else is set up.
+  return (host) => names.has(host) || isInRange(isIP(host) === 0 ? '127.0.0.1' : host);
+}
+
+function unusable(fault: string): SettingsError {
+  return new SettingsError(`FREEHOLD_PROVIDERS_FILE cannot be used: ${fault}.`);
+}

@@ -1,0 +1,46 @@
+/** What the control plane is told of its own address, of the staff who work with it, and of the reference that they read. */
+import { apiDocs } from '@freehold/api-docs/node';
+import type { ControlPlaneOptions } from '@freehold/control-plane';
+import type { DirectoryHostAdmin } from '@freehold/directory';
+import type { Settings } from './settings.ts';
+import type { PlatformClient } from './sign-in.ts';
+import { makeStaffSignIn } from './staff-sign-in.ts';
+import type { OwnAddresses } from './start/addresses.ts';
+
+export interface StaffWiring {
+  readonly settings: Pick<Settings, 'allowedIssuers' | 'staffContact'>;
+  readonly addresses: OwnAddresses;
+  readonly hostAdmin: Pick<DirectoryHostAdmin, 'staff'>;
+  readonly platformSecret: string;
+  readonly now: () => number;
+  /** The client that the issuer knows this platform by, once it is known. */
+  readonly issuerClient: () => PlatformClient | null;
+}
+
+export function staffOptions({
+  settings,
+  addresses,
+  hostAdmin,
+  platformSecret,
+  now,
+  issuerClient,
+}: StaffWiring): Pick<ControlPlaneOptions, 'origin' | 'hostnames' | 'staff' | 'docs'> {
+  const { apiOrigin, apiHostnames } = addresses;
+  const { allowedIssuers, staffContact } = settings;
+  return {
+    origin: apiOrigin,
+    hostnames: apiHostnames,
+    docs: apiDocs,
+    staff: {
+      door: hostAdmin.staff,
+      relyingParty: makeStaffSignIn({
+        client: issuerClient,
+        origin: apiOrigin,
+        platformSecret,
+        allowedIssuers,
+        now,
+      }),
+      ...(staffContact === undefined ? {} : { contact: staffContact }),
+    },
+  };
+}

@@ -1,0 +1,46 @@
+/** The applications of this process, bound to what the platform provides, and the way to their management. */
+import type { VerticalGateway } from '@freehold/directory';
+import { makeGateway } from '../gateway.ts';
+import { makeGuardedFetch } from '../guarded-fetch.ts';
+import type { Settings } from '../settings.ts';
+import { bindingsOf } from '../sign-in.ts';
+import { type CoLocatedVertical, openVerticals } from '../verticals.ts';
+import type { OwnAddresses } from './addresses.ts';
+import type { Core } from './open-core.ts';
+
+export interface Applications {
+  /** By slug. */
+  readonly verticals: ReadonlyMap<string, CoLocatedVertical>;
+  readonly gateway: VerticalGateway;
+}
+
+export interface ApplicationsOptions {
+  readonly settings: Settings;
+  readonly core: Core;
+  readonly addresses: Pick<OwnAddresses, 'apiOrigin'>;
+  /** Something was put in line in a scope. */
+  readonly onWork: (slug: string, scopeId: string) => void;
+}
+
+export function openApplications({ settings, core, addresses, onWork }: ApplicationsOptions): Applications {
+  const { world, feeds, storage, mail, ownIssuer, platformSecret } = core;
+  const verticals = openVerticals({
+    engine: storage.engine,
+    vault: storage.vault,
+    sealing: storage.keyring,
+    blobs: storage.blobs,
+    ...world,
+    platformSecret,
+    fetch: makeGuardedFetch({ ownIssuer, allowed: settings.allowedIssuers }),
+    mailer: mail.mailer,
+    // The port of the control plane is known only when it listens.
+    bindings: () => ({
+      ...bindingsOf(settings.signIn, ownIssuer),
+      ...settings.models,
+      CONTROL_PLANE_URL: addresses.apiOrigin(),
+    }),
+    onIncident: feeds.onIncident,
+    onWork,
+  });
+  return { verticals, gateway: makeGateway(verticals, platformSecret) };
+}

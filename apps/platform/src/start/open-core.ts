@@ -1,0 +1,66 @@
+/** First step of a start: what is kept, the ways out (mail, the network), and where what goes wrong is told. */
+import { randomBytes } from 'node:crypto';
+import { PlatformError } from '@freehold/contracts';
+import type { IncidentSink } from '@freehold/store';
+import { type Feeds, makeFeeds } from '../feeds/feeds.ts';
+import { type KnownScopes, makeKnownScopes } from '../feeds/known-scopes.ts';
+import { tellingFailures } from '../feeds/mail-failures.ts';
+import { type Mail, openMail } from '../mail.ts';
+import type { Settings } from '../settings.ts';
+import { openStorage, type Storage } from '../storage.ts';
+import type { Cleanup } from './cleanup.ts';
+
+/** What nothing below the wiring takes for itself. */
+export interface World {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** That many bytes from a cryptographic source. */
+  readonly random: (bytes: number) => Uint8Array;
+}
+
+export interface Core {
+  readonly world: World;
+  readonly feeds: Feeds;
+  readonly knownScopes: KnownScopes;
+  readonly storage: Storage;
+  readonly platformSecret: string;
+  readonly mail: Mail;
+  /** The issuer that the operator or this process provides; null in production without one. */
+  readonly ownIssuer: string | null;
+}
+
+export interface CoreOptions {
+  readonly settings: Settings;
+  /** The operator's own log. */
+  readonly report: IncidentSink;
+  /** The version of a vertical that runs here. */
+  readonly versionOf: (slug: string) => string | undefined;
+  readonly isUp: () => boolean;
+  readonly cleanup: Cleanup;
+}
+
+/** @throws SettingsError or PlatformError, with one sentence. */
+export async function openCore({ settings, report, versionOf, isUp, cleanup }: CoreOptions): Promise<Core> {
+  const world: World = { now: Date.now, random: (bytes) => randomBytes(bytes) };
+  const knownScopes = makeKnownScopes();
+  const feeds = makeFeeds({ report, now: world.now, versionOf, tenantOf: knownScopes.tenantOf });
+  // Before it is up, an archive that is another's is the one sentence that the start fails with.
+  const onStorageIncident: IncidentSink = (error, where) => {
+    const isTold = !isUp() && error instanceof PlatformError && error.reason === 'archive_not_ours';
+    if (!isTold) feeds.onIncident(error, where);
+  };
+  const storage = await openStorage(settings, { now: world.now, onIncident: onStorageIncident });
+  cleanup.add(() => storage.close());
+  const mail = openMail(settings, world.now);
+  cleanup.add(async () => mail.close());
+  return {
+    world,
+    feeds,
+    knownScopes,
+    storage,
+    platformSecret: settings.platformSecret ?? storage.secrets.platformSecret,
+    mail: { ...mail, mailer: tellingFailures(mail.mailer, feeds.onFailure) },
+    ownIssuer:
+      settings.issuer?.url ?? (settings.production ? null : `http://localhost:${settings.issuerPort}`),
+  };
+}

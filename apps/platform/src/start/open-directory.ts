@@ -1,0 +1,103 @@
+/** Second step of a start: the host administration over the directory, and the control plane over that. */
+import { ID_PREFIXES, makeIdFactory } from '@freehold/contracts';
+import { controlPlaneApp, type RequestLine } from '@freehold/control-plane';
+import {
+  type ConnectionProviders,
+  type DirectoryHostAdmin,
+  makeHostAdmin,
+  type VerticalGateway,
+} from '@freehold/directory';
+import { makeFileAnchor } from '../anchor.ts';
+import { openBackups } from '../backups.ts';
+import { makeProviderFetch } from '../connect/provider-fetch.ts';
+import { makeGuardedFetch } from '../guarded-fetch.ts';
+import { makeNodeResolver } from '../resolver.ts';
+import type { Settings } from '../settings.ts';
+import type { PlatformClient } from '../sign-in.ts';
+import { staffOptions } from '../staff.ts';
+import { makeTenantErasure } from '../tenant-erasure.ts';
+import type { CoLocatedVertical } from '../verticals.ts';
+import type { OwnAddresses } from './addresses.ts';
+import type { Core } from './open-core.ts';
+
+export interface Directory {
+  readonly hostAdmin: DirectoryHostAdmin;
+  readonly controlPlane: (request: Request) => Promise<Response>;
+}
+
+export interface DirectoryOptions {
+  readonly settings: Settings;
+  readonly core: Core;
+  readonly addresses: OwnAddresses;
+  readonly providers: ConnectionProviders;
+  readonly gateway: VerticalGateway;
+  /** What runs here, by slug. */
+  readonly verticals: ReadonlyMap<string, Pick<CoLocatedVertical, 'units'>>;
+  /** The version of a vertical that runs here. */
+  readonly versionOf: (slug: string) => string | undefined;
+  readonly isReady: () => Promise<boolean>;
+  /** The client that the issuer knows this platform by, once it is known; staff sign in there. */
+  readonly issuerClient: () => PlatformClient | null;
+  /** Undefined: requests leave no line. */
+  readonly onRequest: ((line: RequestLine) => void) | undefined;
+}
+
+/** Opens both, and tells the directory from here on what goes wrong. */
+export function openDirectory(options: DirectoryOptions): Directory {
+  const { core, isReady, onRequest, settings, addresses, issuerClient } = options;
+  const { world, feeds, platformSecret } = core;
+  const hostAdmin = openHostAdmin(options);
+  feeds.open(hostAdmin);
+  const newId = makeIdFactory(world);
+  const app = controlPlaneApp({
+    hostAdmin,
+    now: world.now,
+    newRequestId: () => newId(ID_PREFIXES.request),
+    onIncident: (error, { operation }) =>
+      feeds.onIncident(error, { kind: 'control-plane', key: 'http', method: operation ?? 'none' }),
+    ready: isReady,
+    ...staffOptions({ settings, addresses, hostAdmin, platformSecret, now: world.now, issuerClient }),
+    connect: { rounds: hostAdmin.connections, platformSecret },
+    ...(onRequest === undefined ? {} : { onRequest }),
+  });
+  return { hostAdmin, controlPlane: async (request) => app.fetch(request) };
+}
+
+function openHostAdmin(options: DirectoryOptions): DirectoryHostAdmin {
+  const { settings, core, addresses, providers, gateway, verticals, versionOf } = options;
+  const { apiHostnames, homeHostnames, domain, originOf } = addresses;
+  const { world, feeds, storage } = core;
+  const guarded = makeGuardedFetch({
+    ownIssuer: null,
+    allowed: settings.providers.allowed,
+    setting: 'FREEHOLD_ALLOWED_PROVIDERS',
+  });
+  return makeHostAdmin({
+    engine: storage.engine,
+    gateway,
+    onIncident: feeds.onIncident,
+    ...world,
+    originOf,
+    versionOf: (slug) => versionOf(slug) ?? 'unknown',
+    reservedHostnames: [...apiHostnames, ...homeHostnames],
+    baseDomains: [domain],
+    hostnames: {
+      resolver: makeNodeResolver(settings.dnsServers ? { servers: settings.dnsServers } : {}),
+      fetch: makeGuardedFetch({ ownIssuer: null, allowed: settings.allowedIssuers }),
+    },
+    backups: openBackups(settings),
+    destroyTenantKeys: makeTenantErasure({
+      engine: storage.engine,
+      vaultUnit: storage.vaultUnit,
+      identityUnits: () => [...verticals.values()].map(({ units }) => units.identity),
+    }),
+    modelMarginBasisPoints: settings.modelMarginBasisPoints,
+    connections: {
+      providers,
+      keyring: storage.keyring,
+      fetch: makeProviderFetch(guarded, feeds.onFailure),
+      baseUrl: addresses.apiOrigin,
+    },
+    ...(settings.anchorFile === undefined ? {} : { anchor: makeFileAnchor(settings.anchorFile) }),
+  });
+}

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { makeReadiness } from './readiness.ts';
+
+test('is ready once everything is up, while the directory answers, and no more when it is closed', async () => {
+  let answers = true;
+  const readiness = makeReadiness(async () => {
+    if (!answers) throw new Error('away');
+  });
+  expect(await readiness.isReady()).toBe(false);
+  readiness.up();
+  expect(await readiness.isReady()).toBe(true);
+  answers = false;
+  expect(await readiness.isReady()).toBe(false);
+  answers = true;
+  readiness.down();
+  expect([await readiness.isReady(), readiness.isUp()]).toEqual([false, false]);
+});
+
+test('a directory that does not answer in time is not ready', async () => {
+  const readiness = makeReadiness(() => new Promise(() => undefined), 1);
+  readiness.up();
+  expect(await readiness.isReady()).toBe(false);
+});

@@ -1,0 +1,116 @@
+/**
+ * Everything that comes back by itself, and when (spec 6.4; design: control-plane, "Sweep"). What each unit came to is
+ * written down through the directory: this is the list to read first.
+ */
+import type { DirectoryHostAdmin, SweepUnit } from '@freehold/directory';
+import type { NodeEngine } from '@freehold/engine-node';
+import type { BlobArchive } from '../blob-archive.ts';
+import type { FailureSink } from '../feeds/feeds.ts';
+import type { Repeats } from '../feeds/repeats.ts';
+import { freshnessUnits } from './freshness.ts';
+import type { TidyTotals } from './maintenance.ts';
+import type { RequestMeter } from './meters.ts';
+import { newsOf } from './news.ts';
+import type { Job } from './scheduler.ts';
+import type { ScopeOutcomes } from './scope-outcomes.ts';
+import { makeUpkeepJobs, untilStopped } from './upkeep-jobs.ts';
+import type { UsageSweep } from './usage.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+export interface JobsOptions {
+  readonly hostAdmin: Pick<
+    DirectoryHostAdmin,
+    'recordSweep' | 'recordConnectionSweep' | 'entitlements' | 'hostnames' | 'roles'
+  > & { readonly connections: Pick<DirectoryHostAdmin['connections'], 'sweep'> };
+  readonly archive: Pick<NodeEngine, 'archiveStatus'>;
+  /** Null without an archive. */
+  readonly blobArchive: Pick<BlobArchive, 'status'> | null;
+  readonly outcomes: Pick<ScopeOutcomes, 'read'>;
+  readonly usage: Pick<UsageSweep, 'collectTouched' | 'collectAll'>;
+  readonly meter: Pick<RequestMeter, 'flush'>;
+  readonly tidyUp: (signal: AbortSignal) => Promise<TidyTotals>;
+  readonly onFailure: FailureSink;
+  readonly repeats: Repeats;
+}
+
+/** The jobs of the scheduler. */
+export function makeJobs(options: JobsOptions): readonly Job[] {
+  const { hostAdmin, archive, blobArchive, outcomes, usage, meter, tidyUp, onFailure, repeats } = options;
+
+  async function* runsOf(signal: AbortSignal): AsyncGenerator<SweepUnit, void, undefined> {
+    for await (const outcome of outcomes.read(signal)) {
+      if ('run' in outcome) yield outcome.run;
+      else onFailure(outcome.failure);
+    }
+  }
+
+  return [
+    ...makeUpkeepJobs({ hostAdmin, repeats }),
+    {
+      // A token is refreshed within ten minutes of its end, so that a sweep has to come by more often than that.
+      name: 'connections',
+      firstMs: MINUTE_MS,
+      everyMs: 5 * MINUTE_MS,
+      run: async (signal) => {
+        const lines = newsOf(
+          untilStopped(hostAdmin.connections.sweep(), signal),
+          ({ connection }) => connection,
+          repeats,
+        );
+        await hostAdmin.recordConnectionSweep(lines);
+      },
+    },
+    {
+      // What schedules and deliveries came to in scopes that were at work.
+      name: 'schedules',
+      firstMs: MINUTE_MS,
+      everyMs: MINUTE_MS,
+      run: async (signal) => void (await hostAdmin.recordSweep(runsOf(signal))),
+    },
+    {
+      name: 'freshness',
+      firstMs: MINUTE_MS,
+      everyMs: 10 * MINUTE_MS,
+      run: async () => {
+        const units = freshnessUnits(archive.archiveStatus(), blobArchive?.status() ?? null);
+        await hostAdmin.recordSweep(newsOf(units, ({ unit }) => unit, repeats));
+      },
+    },
+    {
+      name: 'usage',
+      firstMs: MINUTE_MS,
+      everyMs: MINUTE_MS,
+      run: (signal) => usage.collectTouched(signal),
+    },
+    {
+      // What was used before a crash, and nothing has been done in the scope since.
+      name: 'usage-everywhere',
+      firstMs: 5 * MINUTE_MS,
+      everyMs: HOUR_MS,
+      run: (signal) => usage.collectAll(signal),
+    },
+    {
+      name: 'meters',
+      firstMs: MINUTE_MS,
+      everyMs: MINUTE_MS,
+      run: () => meter.flush(),
+    },
+    {
+      // Not in the rush of a start, and often enough for a platform that is restarted every day.
+      name: 'maintenance',
+      firstMs: 10 * MINUTE_MS,
+      everyMs: 24 * HOUR_MS,
+      run: async (signal) => {
+        const { failed } = await tidyUp(signal);
+        if (signal.aborted) return;
+        const came =
+          failed === 0
+            ? { outcome: 'ran' as const, reason: null }
+            : { outcome: 'failed' as const, reason: 'steps_failed' };
+        await hostAdmin.recordSweep([{ kind: 'schedule', unit: 'platform/maintenance', ...came }]);
+      },
+    },
+  ];
+}

@@ -1,0 +1,38 @@
+/** After the reap of a tenant nobody signs in there any more, and nothing that was sealed for it can be read. */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { makeIdentityDirectory } from '@freehold/auth';
+import { openNodeEngine } from '@freehold/engine-node';
+import { makeVaultUnit } from '@freehold/kernel';
+import { makeKeyring } from '@freehold/store';
+import { expect, test } from 'vitest';
+import { makeTenantErasure } from './tenant-erasure.ts';
+
+test('spec C-03: the keys and the identity directory of one tenant go, and those of another stay', async () => {
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-erasure-'));
+  const engine = openNodeEngine({ dataDirectory, onIncident: (error) => expect.unreachable(String(error)) });
+  try {
+    const sealing = makeKeyring(['the sealing key of these tests, long enough']);
+    const [vaultUnit, identity] = [makeVaultUnit(sealing), makeIdentityDirectory({ sealing })];
+    const tenants = ['tnt_01arz3ndektsv4rrffq69g5fav', 'tnt_01arz3ndektsv4rrffq69g5faw'] as const;
+    for (const tenant of tenants) {
+      await engine.unit(vaultUnit, tenant, { create: true }).reseal({ limit: 1 });
+      await engine.unit(identity, tenant, { create: true }).resealSecrets({ limit: 1 });
+    }
+    const filesOf = (tenant: string): string[] =>
+      readdirSync(dataDirectory, { recursive: true, encoding: 'utf8' }).filter((path) =>
+        path.includes(tenant),
+      );
+    expect(filesOf(tenants[0])).not.toEqual([]);
+
+    const erase = makeTenantErasure({ engine, vaultUnit, identityUnits: () => [identity] });
+    await erase(tenants[0]);
+    await erase(tenants[0]);
+    expect(filesOf(tenants[0])).toEqual([]);
+    expect(filesOf(tenants[1]).filter((path) => path.endsWith('.sqlite'))).toHaveLength(2);
+  } finally {
+    await engine.close();
+    rmSync(dataDirectory, { recursive: true });
+  }
+});
