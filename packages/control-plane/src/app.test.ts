@@ -39,6 +39,62 @@ async function problemOf(response: Response) {
   return problem;
 }
 
+describe('calls are counted', () => {
+  const rateLimit = { calls: 2, windowSeconds: 60 };
+
+  test('for each actor, and every answer to a known one says what is left', async () => {
+    const admin = hostAdminDouble(() => ({ value: aThing }));
+    const { send, lines } = setUp(admin, { rateLimit });
+    const { headers } = await send('/things/thing-1', { headers: bearer });
+    expect(headers.get('ratelimit-policy')).toBe('"calls";q=2;w=60');
+    expect(headers.get('ratelimit')).toBe('"calls";r=1;t=30');
+    const wrong = await send('/things/none', { headers: bearer });
+    expect(wrong.status).toBe(400);
+    expect(wrong.headers.get('ratelimit')).toMatch(/^"calls";r=0;t=\d+$/);
+
+    const refused = await send('/things/thing-1', { headers: bearer });
+    expect(refused.headers.get('retry-after')).toBe('30');
+    expect(refused.headers.get('ratelimit')).toMatch(/^"calls";r=0;/);
+    expect(await problemOf(refused)).toMatchObject({ status: 429, code: 'rate_limited' });
+    expect(admin.performed).toHaveLength(1);
+    expect(lines.at(-1)).toMatchObject({ status: 429, actor: SERVICE });
+    expect(lines.at(-1)).not.toHaveProperty('allowance');
+
+    const somebodyElse = { ...bearer, cookie: 'staff' };
+    const staff = setUp(
+      hostAdminDouble(() => ({ value: aThing })),
+      {
+        rateLimit,
+        staffSession: async () => STAFF,
+      },
+    );
+    for (const status of [200, 200, 429]) expect((await staff.send('/things/thing-1')).status).toBe(status);
+    expect((await staff.send('/things/thing-1', { headers: somebodyElse })).status).toBe(200);
+  });
+
+  test('never for a stranger, who is told nothing of it and takes nothing from anybody', async () => {
+    const { send } = setUp(
+      hostAdminDouble(() => ({ value: aThing })),
+      { rateLimit },
+    );
+    for (let i = 0; i < 5; i++) {
+      const response = await send('/things/thing-1', { headers: { authorization: 'Bearer fh_svc_bad' } });
+      expect(response.status).toBe(401);
+      expect(response.headers.has('ratelimit')).toBe(false);
+    }
+    expect((await send('/things/thing-1', { headers: bearer })).status).toBe(200);
+  });
+
+  test('unless the wiring says that nobody is', async () => {
+    const { send } = setUp(
+      hostAdminDouble(() => ({ value: aThing })),
+      { rateLimit: null },
+    );
+    const { headers } = await send('/things/thing-1', { headers: bearer });
+    expect(headers.has('ratelimit')).toBe(false);
+  });
+});
+
 describe('a call that has its declared form', () => {
   test('reaches the host administration with its actor, its input and its request id (C-01, C-02)', async () => {
     const admin = hostAdminDouble(() => ({ status: 201, value: aThing, etag: '7' }));

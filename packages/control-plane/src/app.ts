@@ -2,6 +2,7 @@
  * The control plane's HTTP API (spec 1.C and 4.3): a transport over the host administration. It knows who calls and
  * whether the request has its declared form; what may be done and what is written down is decided behind it.
  */
+import type { ApiDocs } from '@freehold/api-docs';
 import { type HttpMethod, PlatformError, problemDocument, publicError } from '@freehold/contracts';
 import { answerOtherMethod, REQUEST_ID_HEADER, requestIdOf } from '@freehold/contracts/http';
 import type { Actor, HostAdmin } from '@freehold/directory';
@@ -9,11 +10,25 @@ import { type AdminOperation, adminOperations } from '@freehold/directory/declar
 import { type Context, Hono } from 'hono';
 import { type ConnectOptions, mountConnectRoutes } from './connect/connect-routes.ts';
 import { type AdminOperationTable, addressesOf } from './declared/operations.ts';
+import { mountDocs } from './docs/docs-routes.ts';
 import { answer, type ItemAddress, itemAddressOf, locationOf } from './http/answer.ts';
 import { authenticate } from './http/authenticate.ts';
 import { type CallReader, callReader } from './http/call.ts';
+import {
+  type Allowance,
+  makeRateLimiter,
+  RATE_LIMIT_DEFAULT,
+  type RateLimit,
+  type RateLimiter,
+  rateLimitHeaders,
+  tooManyCalls,
+} from './http/rate-limit.ts';
 import { mountServiceRoutes } from './http/service-routes.ts';
+import { mountMcp } from './mcp/mcp-endpoint.ts';
+import { mountOAuth } from './oauth/mount-oauth.ts';
 import { openApiDocument } from './openapi/document.ts';
+import { mountSignInRoutes } from './staff/sign-in-routes.ts';
+import { type StaffOptions, staffSessionOf } from './staff/staff-options.ts';
 
 export interface ControlPlaneOptions {
   readonly hostAdmin: Pick<HostAdmin, 'authenticate' | 'perform'>;
@@ -26,12 +41,27 @@ export interface ControlPlaneOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly newRequestId: () => string;
-  /** The member of staff behind a session cookie, or null. Default: tokens only. */
+  /** The member of staff behind a session cookie, or null. Default: by `staff`, and without it tokens only. */
   readonly staffSession?: (request: Request) => Promise<Actor | null>;
+  /**
+   * How many calls one actor may make, counted in this process. Null: as many as it likes. Default: `RATE_LIMIT_DEFAULT`.
+   */
+  readonly rateLimit?: RateLimit | null;
   /** What `/readyz` asks; a throw counts as false. Default: always ready. */
   readonly ready?: () => Promise<boolean>;
   /** Consent rounds for verticals (spec 4.7). Default: nobody is let in at their door. */
   readonly connect?: ConnectOptions;
+  /**
+   * The origin that people and programs reach this API at: `https://api.example.org`. Without it there are no staff
+   * tools (`/mcp`) and no authorization server: both have to know their own name.
+   */
+  readonly origin?: () => string;
+  /** Further host names that it answers to, as the wiring sends them here. Default: none. */
+  readonly hostnames?: readonly string[];
+  /** How staff sign in, and their programs get tokens. Takes effect with `origin`. Default: nobody signs in. */
+  readonly staff?: StaffOptions;
+  /** Shows the OpenAPI document to people at `/docs`. On Node: `apiDocs` of `@freehold/api-docs/node`. Default: not shown. */
+  readonly docs?: ApiDocs;
 }
 
 /** Where an incident happened. */
@@ -54,12 +84,20 @@ interface Variables {
   requestId: string;
   operation: string | null;
   actor: Actor | null;
+  /** What the actor has left; null as long as nobody is known, or where nobody is counted. */
+  allowance: Allowance | null;
 }
 
 /** What hono carries through one request. */
 export interface ControlPlaneEnv {
   readonly Variables: Variables;
 }
+
+/**
+ * Notes who calls, and counts the call.
+ * @throws PlatformError `rate_limited`.
+ */
+export type AdmitActor = (c: Context<ControlPlaneEnv>, actor: Actor) => void;
 
 /** An operation with everything that is computed from its declaration once. */
 interface Route {
@@ -72,21 +110,31 @@ interface Route {
  * Builds the API. Serve it with `app.fetch`.
  * @throws TypeError when the table of operations cannot be served; it names the declarations at fault.
  */
-export function controlPlaneApp(options: ControlPlaneOptions): Hono<ControlPlaneEnv> {
+export function controlPlaneApp(given: ControlPlaneOptions): Hono<ControlPlaneEnv> {
+  const { staff } = given;
+  const options: ControlPlaneOptions =
+    staff && !given.staffSession ? { ...given, staffSession: staffSessionOf(staff) } : given;
   const operations: AdminOperationTable = options.operations ?? adminOperations;
+  const limit = options.rateLimit === undefined ? RATE_LIMIT_DEFAULT : options.rateLimit;
+  const admit = actorAdmission(limit && makeRateLimiter(options.now, limit));
   const app = new Hono<ControlPlaneEnv>();
   app.use(async (c, next) => {
     const startedAtMs = options.now();
     c.set('requestId', requestIdOf(c.req.raw.headers, options.newRequestId));
     c.set('operation', null);
     c.set('actor', null);
+    c.set('allowance', null);
     // hono hands an Error to onError, and throws anything else on.
     await next().catch((thrown: unknown) => {
       c.res = failed(thrown, c, options);
     });
-    c.res.headers.set(REQUEST_ID_HEADER, c.var.requestId);
+    const { allowance, ...seen } = c.var;
+    c.res.headers.set(REQUEST_ID_HEADER, seen.requestId);
+    if (limit && allowance)
+      for (const [name, value] of Object.entries(rateLimitHeaders(limit, allowance)))
+        c.res.headers.set(name, value);
     options.onRequest?.({
-      ...c.var,
+      ...seen,
       method: c.req.raw.method,
       status: c.res.status,
       durationMs: options.now() - startedAtMs,
@@ -102,19 +150,39 @@ export function controlPlaneApp(options: ControlPlaneOptions): Hono<ControlPlane
     ready: options.ready ?? (async () => true),
   });
   mountConnectRoutes(app, options.connect);
+  if (options.docs) mountDocs(app, options.docs);
+  if (staff) mountSignInRoutes(app, staff, { ...options, admit });
+  const { hostAdmin, now, origin, hostnames = [], onIncident } = options;
+  if (origin) {
+    mountOAuth(app, { origin, now, staff });
+    mountMcp(app, { hostAdmin, operations, origin, hostnames, onIncident, admit });
+  }
   for (const address of addressesOf(operations)) {
     const routes = new Map(
       [...address.operations].map(([method, operation]) => [method, routeOf(operation, operations)]),
     );
     app.all(address.path, (c) => {
       const route = routes.get((c.req.raw.method === 'HEAD' ? 'GET' : c.req.raw.method) as HttpMethod);
-      return route ? serve(c, route, options) : answerOtherMethod(c.req.raw.method, [...routes.keys()]);
+      return route
+        ? serve(c, route, { ...options, admit })
+        : answerOtherMethod(c.req.raw.method, [...routes.keys()]);
     });
   }
 
   app.notFound((c) => problemDocument(unknownAddress(), c.var.requestId));
   app.onError((error, c) => failed(error, c, options));
   return app;
+}
+
+function actorAdmission(limiter: RateLimiter | null): AdmitActor {
+  return (c, actor) => {
+    c.set('actor', actor);
+    if (!limiter) return;
+    // A member of the staff has one allowance, whatever they call with; a token of its own kind has its own.
+    const allowance = limiter.take(`${actor.kind} ${actor.id}`);
+    c.set('allowance', allowance);
+    if (!allowance.admitted) throw tooManyCalls(allowance);
+  };
 }
 
 /** The problem document of whatever was thrown. */
@@ -132,12 +200,12 @@ function unknownAddress(): PlatformError {
 async function serve(
   c: Context<ControlPlaneEnv>,
   { operation, reader, item }: Route,
-  options: ControlPlaneOptions,
+  options: ControlPlaneOptions & { readonly admit: AdmitActor },
 ): Promise<Response> {
   const request = c.req.raw;
   c.set('operation', operation.name);
   const actor = await authenticate(request, options);
-  c.set('actor', actor);
+  options.admit(c, actor);
   const input = await reader.read(request, c.req.param());
   const result = await options.hostAdmin.perform({
     ...input,
@@ -145,7 +213,8 @@ async function serve(
     actor,
     requestId: c.var.requestId,
   });
-  return answer(operation, result, request, locationOf(request, item, result.value));
+  const location = locationOf(request, { operation, item, path: operation.path }, result);
+  return answer(operation, result, request, location);
 }
 
 function routeOf(operation: AdminOperation, operations: AdminOperationTable): Route {

@@ -9,9 +9,11 @@ export {
 export type { ConnectOptions } from './connect/connect-routes.ts';
 export type { PlatformSecret } from './connect/platform-secret.ts';
 export type { AdminOperationTable } from './declared/operations.ts';
+export { RATE_LIMIT_DEFAULT, type RateLimit } from './http/rate-limit.ts';
 export {
   CONTROL_PLANE_INFO,
   type OpenApiDocument,
   type OpenApiInfo,
   openApiDocument,
 } from './openapi/document.ts';
+export type { ArrivedStaff, StaffOptions, StaffRelyingParty } from './staff/staff-options.ts';

@@ -35,6 +35,8 @@ function setUp() {
       reached = line.operation;
     },
     now: () => 0,
+    // The clock stands still here, so that no allowance would ever come back.
+    rateLimit: null,
     newRequestId: () => 'req_new',
   });
   /** The response, and the operation that the address led to: a hostile path can lead anywhere, or nowhere. */
@@ -90,7 +92,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
           const query = { ...parts, query: [...parts.query, [name, 'x'] as const] };
           expect((await send(requestOf(operation.method, query, TOKEN))).response.status).toBe(400);
           expect(admin.performed).toEqual([]);
-          if (!isUnsafe(operation.method)) return;
+          if (!isUnsafe(operation.method) || operation.upload) return;
           const body = `{"${name}":1${Object.entries(input.body ?? {})
             .map(([key, value]) => `,${JSON.stringify(key)}:${JSON.stringify(value)}`)
             .join('')}}`;

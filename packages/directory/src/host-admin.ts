@@ -10,8 +10,10 @@ export interface HostAdmin {
   authenticate(token: string): Promise<Actor | null>;
   /** Performs one call. Rejects with a `PlatformError`. */
   perform(call: AdminCall): Promise<AdminResult>;
-  /** Which scope a host name leads to; null for a name that is not active. For the router's map. */
+  /** Which scope every active host name leads to. Its cost grows with the fleet; a request asks `route`. */
   routes(): Promise<readonly HostRoute[]>;
+  /** Which scope one host name leads to; null for a name that is not active. */
+  route(hostname: string): Promise<HostRoute | null>;
   /** Registers what to do when the host names or what they lead to have changed. */
   onRoutesChanged(listener: () => void): void;
 }

@@ -1,6 +1,8 @@
 /** What the platform knows, and the host administration over it. Start with `host-admin.ts`, then `unit.ts`. */
+export { mayCall } from './access.ts';
 export * from './actors.ts';
 export type { LogAnchor } from './audit/host-admin-anchor.ts';
+export type { BackupStore, StoredBackup } from './backups/backup-store.ts';
 export type { ConnectCookie, ConnectStep, ConsentAnswer, ConsentRounds } from './connections/consent.ts';
 export type { Connections, ConnectionsOptions } from './connections/make-connections.ts';
 export type {
@@ -12,8 +14,18 @@ export type {
 } from './connections/providers.ts';
 export type { ConnectionSweep } from './connections/sweep.ts';
 export type { UsableCredential } from './connections/token-keeper.ts';
+export type { Entitlements, EntitlementTotals } from './entitlements/deliver.ts';
 export * from './gateway.ts';
 export * from './host-admin.ts';
+export { CHALLENGE_PATH } from './hostnames/challenge.ts';
+export type {
+  AddressAnswer,
+  HostnameProbes,
+  HostnameResolver,
+  LookupOutcome,
+  TxtAnswer,
+} from './hostnames/probes.ts';
+export type { HostnameUpkeep } from './hostnames/upkeep.ts';
 export type { Incident, IncidentIntake } from './issues/incident-intake.ts';
 export {
   type DirectoryHostAdmin,
@@ -21,9 +33,26 @@ export {
   makeHostAdmin,
   type ServiceTokenRequest,
 } from './make-host-admin.ts';
+export type { Telemetry } from './observability/telemetry.ts';
 export type { OperationsLog, OpsFailureInput, SweepTotals, SweepUnit } from './operations-log/recorder.ts';
+export type { PlatformGrants } from './platform-grants/make-platform-grants.ts';
+export type { RoleProjection } from './roles/deliver.ts';
+export { archiveScript, servingScript } from './service-refs/script-names.ts';
+export type { GrantedToken, StaffDoor } from './staff/host-admin-staff.ts';
+export type { StaffSignIn } from './staff/sign-in.ts';
+export type { EndedSessions, StaffActor, StaffSession } from './staff/unit-methods.ts';
 export type { ServiceToken } from './tokens/service-tokens.ts';
 export { type AccessInput, DIRECTORY_KEY, type DirectoryMethods, directoryUnit } from './unit.ts';
 export type { CollectedUsage } from './usage/collect.ts';
 export type { MeterInput, UsageIntake } from './usage/make-usage.ts';
+export type { BuiltIn } from './vertical-registry/built-in.ts';
+export { declaredMigrations } from './vertical-registry/declared-migrations.ts';
+export { deployBodyOfForm } from './vertical-registry/deploy-form.ts';
+export type { RegistryIntake } from './vertical-registry/make-registry.ts';
+export type {
+  EgressObserver,
+  ObservedHost,
+  RuntimeModule,
+  VerticalRuntime,
+} from './vertical-registry/runtime.ts';
 export type { Deadline } from './verticals/client.ts';

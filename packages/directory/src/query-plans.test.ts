@@ -5,16 +5,26 @@ import { beforeAll, expect, test } from 'vitest';
 import { accessLogPage } from './audit/access-log.ts';
 import { adminLogPage } from './audit/admin-log.ts';
 import { LEFT_BEHIND } from './audit/open-intents.ts';
+import { backupsPage } from './backups/store.ts';
 import { activityPage } from './connections/activity-store.ts';
 import { grantsPage } from './connections/grants-store.ts';
 import { connectionsPage, UPKEEP_PAGE } from './connections/store.ts';
-import { hostnamesPage } from './hostnames/store.ts';
+import { DUE, DUE_OF_TENANT } from './entitlements/outbox.ts';
+import { entitlementsPage } from './entitlements/store.ts';
+import { hostnamesPage, RECHECK_PAGE } from './hostnames/store.ts';
+import { identitiesPage } from './identities/store.ts';
 import type { Statement } from './lib/pages.ts';
+import { operationsPage } from './long-work/store.ts';
+import { ROLES_DUE } from './roles/outbox.ts';
 import { rolesPage } from './roles/store.ts';
 import { snapshotsPage } from './scopes/snapshot-store.ts';
 import { scopesPage } from './scopes/store.ts';
+import { staffPage } from './staff/store.ts';
+import { staffTokensPage } from './staff/token-store.ts';
+import { ERASED } from './tenants/erasure.ts';
+import { BACKUPS_TO_ERASE, CONNECTIONS_TO_ERASE, SCOPES_TO_ERASE } from './tenants/reap.ts';
 import { tenantsPage } from './tenants/store.ts';
-import { pushTokensPage } from './tokens/store.ts';
+import { pushTokensPage, serviceTokensPage } from './tokens/store.ts';
 import { directoryUnit } from './unit.ts';
 
 const database = new DatabaseSync(':memory:');
@@ -38,16 +48,30 @@ const FILTERED: [string, Statement][] = [
   ['tenants by q', tenantsPage({ ...page, q: 'ac' })],
   ['tenants by q and status', tenantsPage({ ...page, q: 'ac', status: 'active', cursor })],
   ["a builder's tenant", tenantsPage({ ...page, only: 'tnt_1' })],
+  ['identities by tenant', identitiesPage({ ...page, tenant: 'tnt_1', cursor })],
+  ['entitlements by tenant', entitlementsPage({ ...page, tenant: 'tnt_1', cursor })],
+  ['entitlements to be told', { sql: DUE, params: [0, 20] }],
+  ["a tenant's entitlements to be told", { sql: DUE_OF_TENANT, params: ['tnt_1', 0, 20] }],
+  ['scopes to be erased', { sql: SCOPES_TO_ERASE, params: ['tnt_1', '', 50] }],
+  ['connections to be erased', { sql: CONNECTIONS_TO_ERASE, params: ['tnt_1', 50] }],
+  ['backups to be erased', { sql: BACKUPS_TO_ERASE, params: ['scp_1', 50] }],
   ['scopes by tenant', scopesPage({ ...page, tenant: 'tnt_1', cursor })],
   ['scopes by vertical', scopesPage({ ...page, vertical: 'fieldwork', cursor })],
   ['scopes by status', scopesPage({ ...page, status: 'active', cursor })],
   ['scopes by all', scopesPage({ ...page, tenant: 'tnt_1', vertical: 'fieldwork', status: 'active' })],
   ['snapshots of a scope', snapshotsPage({ ...page, scope: 'scp_1', cursor })],
+  ['long work by tenant', operationsPage({ ...page, tenant: 'tnt_1', cursor })],
+  ['long work by scope', operationsPage({ ...page, scope: 'scp_1', cursor })],
+  ['long work by state', operationsPage({ ...page, state: 'running', cursor })],
+  ['backups of a scope', backupsPage({ ...page, scope: 'scp_1', cursor })],
+  ['backups of the directory', backupsPage({ ...page, kind: 'directory', cursor })],
   ['host names by tenant', hostnamesPage({ ...page, tenant: 'tnt_1', cursor })],
   ['host names by scope', hostnamesPage({ ...page, scope: 'scp_1', cursor })],
   ['host names by status', hostnamesPage({ ...page, status: 'active', cursor })],
   ['push tokens', pushTokensPage({ ...page, cursor })],
+  ['service tokens', serviceTokensPage({ ...page, cursor })],
   ['push tokens by tenant', pushTokensPage({ ...page, tenant: 'tnt_1', cursor })],
+  ['staff tokens of a member', staffTokensPage({ ...page, member: 'stf_1', cursor })],
   ['connections by tenant', connectionsPage({ ...page, tenant: 'tnt_1', cursor })],
   ['connections by scope', connectionsPage({ ...page, tenant: 'tnt_1', scope: 'scp_1', cursor })],
   ['connections by state', connectionsPage({ ...page, tenant: 'tnt_1', state: 'active', cursor })],
@@ -71,11 +95,19 @@ test.each(FILTERED)('%s: a search, no scan, no sort', (_, statement) => {
   expect(plan).not.toMatch(/TEMP B-TREE FOR ORDER BY/);
 });
 
+test.each(Object.entries(ERASED))('C-03: %s of a tenant are counted without a scan', (_, from) => {
+  const plan = planOf({ sql: `SELECT COUNT(*) FROM ${from}`, params: ['tnt_1'] }).join('\n');
+  expect(plan).toMatch(/SEARCH/);
+  expect(plan).not.toMatch(/SCAN/);
+});
+
 const UNFILTERED: [string, Statement][] = [
   ['tenants', tenantsPage({ ...page, cursor })],
   ['scopes', scopesPage({ ...page, cursor })],
   ['host names', hostnamesPage({ ...page, cursor })],
   ['roles', rolesPage({ ...page, cursor })],
+  ['staff', staffPage({ ...page, cursor })],
+  ['staff tokens', staffTokensPage({ ...page, cursor })],
   ['admin log', adminLogPage({ ...page, cursor })],
   ['access log', accessLogPage({ ...page, cursor })],
 ];
@@ -105,6 +137,15 @@ test('the upkeep of connections walks along the credentials, which the limit end
   expect(plan).not.toMatch(/SCAN|TEMP B-TREE/);
 });
 
+test('the look at host names walks along the claims, and scopes that are due for roles are found by their time', () => {
+  const names = planOf({ sql: RECHECK_PAGE, params: ['a', 50] }).join('\n');
+  expect(names).toMatch(/SEARCH hostnames USING/);
+  expect(names).not.toMatch(/SCAN|TEMP B-TREE/);
+  const due = planOf({ sql: ROLES_DUE, params: [0, 20] }).join('\n');
+  expect(due).toMatch(/SEARCH role_outbox USING (COVERING )?INDEX role_outbox_due/);
+  expect(due).not.toMatch(/SCAN|TEMP B-TREE/);
+});
+
 test.each([
   "SELECT id FROM connections WHERE tenant = ? AND vertical = ? AND provider = ? AND account_key = ? AND state <> 'disconnected'",
   'SELECT 1 FROM connection_grants WHERE connection = ? AND scope = ? LIMIT 1',
@@ -114,7 +155,20 @@ test.each([
   "SELECT id FROM tokens WHERE kind = 'service' AND name = ? AND revoked_at IS NULL AND expires_at > ?",
   'SELECT id FROM scopes WHERE tenant = ? AND slug = ?',
   'SELECT id FROM tenants WHERE slug = ?',
+  'SELECT id FROM operations WHERE subject = ? AND finished_at IS NULL',
+  'SELECT id FROM operations WHERE finished_at < ? ORDER BY finished_at LIMIT ?',
+  'SELECT id FROM tenant_identities WHERE issuer_key = ? AND kind = ? AND value = ?',
+  'SELECT id FROM tenant_identities WHERE issuer_key = ? AND tenant <> ? LIMIT 1',
+  'SELECT revision FROM entitlements WHERE tenant = ? AND key = ?',
+  'SELECT COUNT(*) FROM entitlement_outbox WHERE tenant = ?',
   "SELECT hostname FROM hostnames WHERE scope = ? AND surface = 'app' AND status = 'active'",
+  "SELECT claim FROM hostnames WHERE hostname = ? AND status IN ('active', 'disabled')",
+  'SELECT claim FROM hostnames WHERE claim = ?',
+  'SELECT claim FROM hostnames WHERE hostname = ?',
+  'SELECT token FROM hostnames WHERE token = ? AND hostname = ?',
+  'SELECT sum(attempts) FROM hostnames WHERE tenant = ? AND attempts_since > ?',
+  'SELECT receipt FROM erasures WHERE scope = ? AND subject_hash = ?',
+  'SELECT attempts FROM role_outbox WHERE scope = ?',
   'SELECT rowid FROM idempotency_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ?',
   'SELECT answer FROM idempotency_keys WHERE actor = ? AND operation = ? AND key = ?',
 ])('%s: a search', (sql) => {

@@ -15,6 +15,17 @@ import {
 } from './audit/admin-log.ts';
 import { endLeases, openIntentsMigration } from './audit/open-intents.ts';
 import { readAccessLog, readAdminLog } from './audit/operations.ts';
+import {
+  backUpDirectory,
+  backUpScope,
+  backupMethods,
+  deleteBackup,
+  importCopy,
+  readDirectoryBackups,
+  readScopeBackups,
+} from './backups/operations.ts';
+import { restoreDirectory, restoreMethods } from './backups/restore-directory.ts';
+import { backupMigrations } from './backups/schema.ts';
 import { disconnect, putGrant } from './connections/delegated-operations.ts';
 import {
   readActivity,
@@ -27,8 +38,20 @@ import {
 import { connectionMigrations } from './connections/schema.ts';
 import { CONNECTION_QUERIES, connectionMethods } from './connections/unit-methods.ts';
 import type { LogTarget } from './declarations/records.ts';
-import { bindHostname, readHostnames, setHostnameStatus } from './hostnames/operations.ts';
-import { hostnamesMigration, loadRoutes } from './hostnames/store.ts';
+import { putEntitlement, readEntitlements, removeEntitlement } from './entitlements/operations.ts';
+import { outboxMethods, oweRenewed, renewing } from './entitlements/outbox.ts';
+import { entitlementMigrations } from './entitlements/schema.ts';
+import { shredSubject } from './erasure/operations.ts';
+import { erasureMigrations } from './erasure/schema.ts';
+import { FLEET_QUERIES, fleetMethods, migrateFleet } from './fleet/operations.ts';
+import { fleetMigrationSet } from './fleet/schema.ts';
+import { bindHostname, readHostnames, setHostnameStatus, unbindHostname } from './hostnames/operations.ts';
+import { hostnameMethods } from './hostnames/recheck.ts';
+import { hostnameMigrations } from './hostnames/schema.ts';
+import { hostnamesMigration, loadChallengeBody } from './hostnames/store.ts';
+import { verifyHostname } from './hostnames/verify.ts';
+import { addIdentity, readIdentities, removeIdentity } from './identities/operations.ts';
+import { identityMigrations } from './identities/schema.ts';
 import { issueMethods, readIssues, setIssueStatus } from './issues/operations.ts';
 import { issueMigrations } from './issues/schema.ts';
 import {
@@ -42,23 +65,104 @@ import {
 } from './lib/changes.ts';
 import type { ChangeHandler, DelegatedHandler, ReadHandler } from './lib/handlers.ts';
 import { idempotencyMigration, keyedFingerprintsMigration } from './lib/idempotency.ts';
+import type { LongHandler } from './long-work/handlers.ts';
+import {
+  cancelOperation,
+  LONG_WORK_QUERIES,
+  longWorkMethods,
+  readOperation,
+  readOperations,
+} from './long-work/operations.ts';
+import { longWorkMigrations } from './long-work/schema.ts';
+import { OBSERVABILITY_QUERIES, observabilityMethods } from './observability/unit-methods.ts';
 import { operationsLogMethods, readOpsFailures, readSweepRuns } from './operations-log/operations.ts';
 import { operationsLogMigrations } from './operations-log/schema.ts';
-import { mintOwnerClaim } from './owner-seat/operations.ts';
+import { mintOwnerClaim, mintOwnerRecovery } from './owner-seat/operations.ts';
+import {
+  deleteEmailSender,
+  deleteTenantProvisioner,
+  putEmailSender,
+  putTenantProvisioner,
+  readEmailSender,
+  readTenantProvisioner,
+} from './platform-grants/operations.ts';
+import { GRANT_QUERIES, platformGrantMethods } from './platform-grants/provision-tenant.ts';
+import { platformGrantMigrations } from './platform-grants/store.ts';
 import { putRole, readRoles, removeRole } from './roles/operations.ts';
+import { oweRolesOfRenewed, roleMethods } from './roles/outbox.ts';
+import { roleMigrations } from './roles/schema.ts';
 import { rolesMigration } from './roles/store.ts';
+import { retryDeadLetter } from './scope-data/retry.ts';
 import { deleteSnapshot, readSnapshots, restoreScope, rewindScope, takeSnapshot } from './scopes/copies.ts';
 import { configureScope, provisionScope, readFleet, readScope, readScopes } from './scopes/operations.ts';
 import { snapshotMigrations } from './scopes/snapshot-store.ts';
+import { reapScope, setScopeStatus } from './scopes/status.ts';
 import { scopesMigration } from './scopes/store.ts';
-import { loadScopeTarget } from './scopes/target.ts';
-import { createTenant, readTenant, readTenants, setTenantStatus } from './tenants/operations.ts';
+import { loadScopeTarget, tenantOfScope } from './scopes/target.ts';
+import { readServiceRefs } from './service-refs/operations.ts';
+import {
+  putMember,
+  readMember,
+  readStaff,
+  readStaffTokens,
+  removeMember,
+  revokeStaffToken,
+} from './staff/operations.ts';
+import { staffMigrations } from './staff/schema.ts';
+import { STAFF_QUERIES, staffMethods } from './staff/unit-methods.ts';
+import { afterRestore } from './tenants/after-restore.ts';
+import {
+  createTenant,
+  readTenant,
+  readTenants,
+  setTenantStatus,
+  updateTenant,
+} from './tenants/operations.ts';
+import { REAP_QUERIES, reapMethods, reapTenant } from './tenants/reap.ts';
 import { requireActingTenant, tenantsMigration } from './tenants/store.ts';
-import { createPushToken, findTokenActor, readPushTokens, revokePushToken } from './tokens/operations.ts';
+import {
+  createPushToken,
+  findTokenActor,
+  readPushTokens,
+  revokePushToken,
+  rotatePushToken,
+} from './tokens/operations.ts';
+import {
+  createServiceToken,
+  dropServiceToken,
+  readServiceTokens,
+  rotateServiceToken,
+} from './tokens/service-operations.ts';
 import { orderServiceToken, revokeServiceToken, type ServiceTokenOrder } from './tokens/service-tokens.ts';
 import { tokensMigration, touchTokenRow } from './tokens/store.ts';
 import { readMeters, USAGE_QUERIES, usageMethods } from './usage/operations.ts';
 import { usageMigrations } from './usage/schema.ts';
+import { promoteVersion, readChannels } from './vertical-registry/channels.ts';
+import { deployVersion } from './vertical-registry/deploy.ts';
+import {
+  admittedByRegistry,
+  deleteInstallBlock,
+  putInstallBlock,
+  readInstallBlock,
+} from './vertical-registry/install-blocks.ts';
+import { readInstances } from './vertical-registry/instances.ts';
+import { putListing, readListing, requestPublish } from './vertical-registry/listing.ts';
+import {
+  createVertical,
+  readVertical,
+  readVerticals,
+  updateVerticalName,
+} from './vertical-registry/operations.ts';
+import { registryMigrations } from './vertical-registry/schema.ts';
+import { readScopeVersion } from './vertical-registry/scope-version.ts';
+import { REGISTRY_QUERIES, registryMethods } from './vertical-registry/unit-methods.ts';
+import {
+  admitVersion,
+  readVersion,
+  readVersions,
+  registerVersion,
+  rejectVersion,
+} from './vertical-registry/versions.ts';
 
 /** The key of the one directory there is. */
 export const DIRECTORY_KEY = 'main';
@@ -66,6 +170,8 @@ export const DIRECTORY_KEY = 'main';
 const READS: Readonly<Record<string, ReadHandler>> = {
   'tenants.list': readTenants,
   'tenants.get': readTenant,
+  'identities.list': readIdentities,
+  'entitlements.list': readEntitlements,
   'scopes.fleet': readFleet,
   'scopes.list': readScopes,
   'scopes.get': readScope,
@@ -75,6 +181,7 @@ const READS: Readonly<Record<string, ReadHandler>> = {
   'admin-log.list': readAdminLog,
   'access-log.list': readAccessLog,
   'push-tokens.list': readPushTokens,
+  'service-tokens.list': readServiceTokens,
   'connections.list': readConnections,
   'connections.get': readConnection,
   'connections.credential': readCredential,
@@ -83,32 +190,97 @@ const READS: Readonly<Record<string, ReadHandler>> = {
   'ops-failures.list': readOpsFailures,
   'sweep-runs.list': readSweepRuns,
   'issues.list': readIssues,
+  'scope-backups.list': readScopeBackups,
+  'directory-backups.list': readDirectoryBackups,
+  'operations.list': readOperations,
+  'operations.get': readOperation,
   'meters.list': readMeters,
+  'scope-version.get': readScopeVersion,
+  'verticals.list': readVerticals,
+  'verticals.get': readVertical,
+  'verticals.instances': readInstances,
+  'vertical-versions.list': readVersions,
+  'vertical-versions.get': readVersion,
+  'channels.list': readChannels,
+  'listings.get': readListing,
+  'install-blocks.get': readInstallBlock,
+  'email-sender.get': readEmailSender,
+  'tenant-provisioner.get': readTenantProvisioner,
+  'service-refs.list': readServiceRefs,
+  'staff.list': readStaff,
+  'staff.get': readMember,
+  'staff-tokens.list': readStaffTokens,
 };
 
 const CHANGES: Readonly<Record<string, ChangeHandler>> = {
   'tenants.create': createTenant,
+  'tenants.update': updateTenant,
   'tenants.set-status': setTenantStatus,
+  'identities.add': addIdentity,
+  'identities.remove': removeIdentity,
+  'entitlements.put': putEntitlement,
+  'entitlements.delete': removeEntitlement,
   'hostnames.bind': bindHostname,
   'hostnames.set-status': setHostnameStatus,
+  'hostnames.delete': unbindHostname,
   'roles.put': putRole,
   'roles.delete': removeRole,
   'push-tokens.create': createPushToken,
+  'push-tokens.rotate': rotatePushToken,
   'push-tokens.revoke': revokePushToken,
+  'service-tokens.create': createServiceToken,
+  'service-tokens.rotate': rotateServiceToken,
+  'service-tokens.revoke': dropServiceToken,
   'connection-grants.delete': shutOut,
   'issues.set-status': setIssueStatus,
+  'verticals.create': createVertical,
+  'verticals.update': updateVerticalName,
+  'vertical-versions.register': registerVersion,
+  'vertical-versions.admit': admitVersion,
+  'vertical-versions.reject': rejectVersion,
+  'listings.put': putListing,
+  'listings.request-publish': requestPublish,
+  'install-blocks.put': putInstallBlock,
+  'install-blocks.delete': deleteInstallBlock,
+  'email-sender.put': putEmailSender,
+  'email-sender.delete': deleteEmailSender,
+  'tenant-provisioner.put': putTenantProvisioner,
+  'tenant-provisioner.delete': deleteTenantProvisioner,
+  'staff.put': putMember,
+  'staff.remove': removeMember,
+  'staff-tokens.revoke': revokeStaffToken,
+  'operations.cancel': cancelOperation,
+  'scopes.set-status': setScopeStatus,
+  'imports.create': importCopy,
 };
 
 const DELEGATED: Readonly<Record<string, DelegatedHandler>> = {
-  'scopes.provision': provisionScope,
+  'scopes.provision': admittedByRegistry(provisionScope),
   'scopes.configure': configureScope,
-  'scopes.restore': restoreScope,
   'scopes.rewind': rewindScope,
   'snapshots.take': takeSnapshot,
   'snapshots.delete': deleteSnapshot,
+  'scope-backups.delete': deleteBackup,
   'owner-claim.mint': mintOwnerClaim,
+  'owner-recovery.mint': mintOwnerRecovery,
+  'channels.promote': promoteVersion,
+  'verticals.deploy': deployVersion,
+  'hostnames.verify': verifyHostname,
+  'subjects.shred': shredSubject,
+  'dead-letters.retry': retryDeadLetter,
   'connections.disconnect': disconnect,
   'connection-grants.put': putGrant,
+};
+
+/** Long work: it goes on in the background when its call has been answered. Its effects: `make-host-admin.ts`. */
+const LONG: Readonly<Record<string, LongHandler>> = {
+  'tenants.reap': reapTenant,
+  'scopes.reap': reapScope,
+  'scopes.restore': renewing(restoreScope),
+  'scope-backups.create': backUpScope,
+  'directory-backups.create': backUpDirectory,
+  'directory.restore': afterRestore(restoreDirectory),
+  'fleet-migrations.run': migrateFleet,
 };
 
 /** One row of the access log, before it is written. */
@@ -138,10 +310,21 @@ const makeMethods = (context: UnitContext) => ({
 
   change: (input: ChangeInput) => makeChange(context, find(CHANGES, input.call), input),
 
-  begin: (input: ChangeInput) => beginEffect(context, find(DELEGATED, input.call), input),
+  begin: (input: ChangeInput) => {
+    const beginning = beginEffect(context, find(DELEGATED, input.call), input);
+    if ('intent' in beginning) {
+      oweRenewed(context, { intent: beginning.intent.sequence, ended: false });
+      oweRolesOfRenewed(context, { intent: beginning.intent.sequence, ended: false });
+    }
+    return beginning;
+  },
 
-  settle: (input: EffectEnd & { readonly answer: unknown }) =>
-    settleEffect(context, find(DELEGATED, input.call), input),
+  settle: (input: EffectEnd & { readonly answer: unknown }) => {
+    const outcome = settleEffect(context, find(DELEGATED, input.call), input);
+    oweRenewed(context, { intent: input.intent, ended: true });
+    oweRolesOfRenewed(context, { intent: input.intent, ended: true });
+    return outcome;
+  },
 
   fail: (input: EffectEnd & { readonly prepared: unknown; readonly code: ProblemCode }) =>
     failEffect(context, find(DELEGATED, input.call), input),
@@ -166,12 +349,16 @@ const makeMethods = (context: UnitContext) => ({
     return loadScopeTarget(context.db, ref);
   },
 
+  /** Whose scope it is. @throws PlatformError `not_found`. */
+  tenantOfScope: ({ scope }: { readonly scope: string }): string => tenantOfScope(context.db, scope),
+
   recordAccess: ({ call, target, items }: AccessInput): null => {
     appendAccessLog(context, auditedCall(call), { target, items });
     return null;
   },
 
-  routes: () => loadRoutes(context.db),
+  hostnameChallenge: (claim: { readonly hostname: string; readonly token: string }) =>
+    loadChallengeBody(context.db, claim),
 
   tokenActor: (hash: string) => findTokenActor(context.db, { hash, nowMs: context.now() }),
 
@@ -192,9 +379,21 @@ const makeMethods = (context: UnitContext) => ({
   logSlice: (range: { readonly from: number; readonly limit: number }) => adminLogSlice(context.db, range),
 
   ...connectionMethods(context),
+  ...hostnameMethods(context),
+  ...roleMethods(context),
+  ...outboxMethods(context),
+  ...reapMethods(context),
   ...issueMethods(context),
+  ...longWorkMethods(context, LONG),
+  ...backupMethods(context),
+  ...restoreMethods(context),
+  ...fleetMethods(context),
   ...operationsLogMethods(context),
   ...usageMethods(context),
+  ...registryMethods(context),
+  ...platformGrantMethods(context),
+  ...observabilityMethods(context),
+  ...staffMethods(context),
 });
 
 export type DirectoryMethods = ReturnType<typeof makeMethods>;
@@ -216,22 +415,42 @@ export const directoryUnit = defineUnit<DirectoryMethods>({
         keyedFingerprintsMigration,
       ],
     },
+    hostnameMigrations,
+    roleMigrations,
+    erasureMigrations,
     connectionMigrations,
+    entitlementMigrations,
+    identityMigrations,
     snapshotMigrations,
     issueMigrations,
     operationsLogMigrations,
     usageMigrations,
+    registryMigrations,
+    platformGrantMigrations,
+    staffMigrations,
+    longWorkMigrations,
+    backupMigrations,
+    fleetMigrationSet,
   ],
   queries: [
     'read',
     'scopeTarget',
-    'routes',
+    'tenantOfScope',
+    'hostnameChallenge',
+    'hostnamesForRecheck',
     'tokenActor',
     'logHead',
     'logHashAt',
     'logSlice',
     ...CONNECTION_QUERIES,
+    ...REAP_QUERIES,
     ...USAGE_QUERIES,
+    ...REGISTRY_QUERIES,
+    ...GRANT_QUERIES,
+    ...OBSERVABILITY_QUERIES,
+    ...STAFF_QUERIES,
+    ...LONG_WORK_QUERIES,
+    ...FLEET_QUERIES,
   ],
   open: makeMethods,
 });

@@ -14,11 +14,13 @@ import {
   type AdminOperationName,
   adminOperations,
   type HostnameRecord,
+  type OperationRecord,
   type ScopeRecord,
   type TenantRecord,
 } from '../src/declarations/index.ts';
 import {
   type Actor,
+  type AdminCall,
   type AdminResult,
   type DirectoryHostAdmin,
   type HostAdminOptions,
@@ -27,7 +29,7 @@ import {
 } from '../src/index.ts';
 import { makeVerticalDouble, type VerticalDouble } from './vertical-double.ts';
 
-export const STAFF: Actor = { kind: 'staff', id: 'ada', name: 'Ada' };
+export const STAFF: Actor = { kind: 'staff', id: 'ada', name: 'Ada', role: 'admin' };
 export const SERVICE: Actor = { kind: 'service', id: 'tok_01jd0000000000000000000001', name: 'cli' };
 
 export interface CallParts {
@@ -37,6 +39,7 @@ export interface CallParts {
   readonly as?: Actor;
   readonly key?: string;
   readonly ifMatch?: string;
+  readonly upload?: NonNullable<AdminCall['upload']>;
 }
 
 export interface Platform {
@@ -55,6 +58,8 @@ export interface Platform {
   scope(tenant: string, slug?: string): Promise<ScopeRecord>;
   hostname(scope: ScopeRecord, hostname: string): Promise<HostnameRecord>;
   builder(tenant: string): Actor;
+  /** Long work, from its beginning to its end. */
+  finish(call: Promise<AdminResult> | AdminResult): Promise<OperationRecord>;
   /** Closes the engine and lets a test at the file itself; afterwards the platform is open again. */
   tamper(work: (database: DatabaseSync) => void): Promise<void>;
 }
@@ -63,7 +68,20 @@ export async function openPlatform(
   options: Partial<
     Pick<
       HostAdminOptions,
-      'anchor' | 'baseDomains' | 'reservedHostnames' | 'deadline' | 'connections' | 'modelMarginBasisPoints'
+      | 'anchor'
+      | 'baseDomains'
+      | 'reservedHostnames'
+      | 'deadline'
+      | 'connections'
+      | 'destroyTenantKeys'
+      | 'hostnames'
+      | 'runtime'
+      | 'egress'
+      | 'telemetry'
+      | 'versionOf'
+      | 'backups'
+      | 'sleep'
+      | 'modelMarginBasisPoints'
     >
   > = {},
 ): Promise<Platform> {
@@ -85,10 +103,17 @@ export async function openPlatform(
     };
     const engine = openNodeEngine({ dataDirectory, ...world });
     const originOf = (hostname: string) => `http://${hostname}:8787`;
-    return { engine, admin: makeHostAdmin({ engine, gateway, originOf, ...world, ...options }) };
+    // Nobody waits for a clock: what happens here is said at once.
+    const sleep: HostAdminOptions['sleep'] = (_ms, signal) =>
+      new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+    return { engine, admin: makeHostAdmin({ engine, gateway, originOf, sleep, ...world, ...options }) };
   };
   let running = open();
+  /** Work that a test holds up for ever is left as a crash would leave it. */
+  const stopWork = () =>
+    Promise.race([running.admin.stopLongWork(), new Promise((resolve) => setTimeout(resolve, 50))]);
   onTestFinished(async () => {
+    await stopWork();
     await running.engine.close();
     rmSync(dataDirectory, { recursive: true });
   });
@@ -102,7 +127,7 @@ export async function openPlatform(
     fieldwork,
     reach: 'bound',
     incidents,
-    call: async (name, { params, query, body, as = STAFF, key, ifMatch } = {}) => {
+    call: async (name, { params, query, body, as = STAFF, key, ifMatch, upload } = {}) => {
       const { input }: AdminOperation = adminOperations[name];
       requests += 1;
       return running.admin.perform({
@@ -114,6 +139,7 @@ export async function openPlatform(
         requestId: `req-${requests}`,
         ...(key === undefined ? {} : { idempotencyKey: key }),
         ...(ifMatch === undefined ? {} : { ifMatch }),
+        ...(upload === undefined ? {} : { upload }),
       });
     },
     value: async <T>(name: AdminOperationName, parts?: CallParts) =>
@@ -144,7 +170,12 @@ export async function openPlatform(
       name: 'ci',
       tenant: tenant as never,
     }),
+    finish: async (call) => {
+      const { id } = (await call).value as OperationRecord;
+      return platform.value('operations.get', { params: { operation: id }, query: { wait: '60s' } });
+    },
     tamper: async (work) => {
+      await stopWork();
       await running.engine.close();
       const database = new DatabaseSync(join(dataDirectory, 'directory', 'main.sqlite'));
       try {

@@ -1,11 +1,13 @@
 /** A well-behaved vertical in memory: one state behind a worker's routes and behind a co-located host. */
 import {
+  type EntitlementProjection,
   EXPORT_BOOKMARK_HEADER,
   EXPORT_FORMAT_HEADER,
   EXPORT_MEDIA_TYPES,
   PLATFORM_SECRET_HEADER,
   PlatformError,
   problemDocument,
+  type ScopeEntitlements,
   type ScopeRef,
   type ScopeSnapshots,
   type VerticalScopeHost,
@@ -16,11 +18,15 @@ export const PLATFORM_SECRET = 'the-platform-secret-of-the-tests';
 
 export interface VerticalDouble {
   readonly bound: BoundVertical;
-  readonly local: VerticalScopeHost & ScopeSnapshots;
+  readonly local: VerticalScopeHost & ScopeSnapshots & ScopeEntitlements;
   /** What the worker was asked, oldest first. */
   readonly requests: { readonly method: string; readonly url: string; readonly body: unknown }[];
   /** How often provisioning arrived, by scope. */
   readonly provisioned: Map<string, number>;
+  /** What the tenant of a scope is entitled to, as the scope was told last, by scope. */
+  readonly entitled: Map<string, EntitlementProjection>;
+  /** The platform's roles that a scope was told last, by scope. */
+  readonly roles: Map<string, Readonly<Record<string, readonly string[]>>>;
   claimed: boolean;
   /** What a scope holds: what an export answers and a snapshot keeps, and what a restore replaces. */
   copy: string;
@@ -83,6 +89,8 @@ export function makeVerticalDouble(): VerticalDouble {
   const requests: VerticalDouble['requests'] = [];
   const provisioned = new Map<string, number>();
   const config = new Map<string, Set<string>>();
+  const entitled = new Map<string, EntitlementProjection>();
+  const roles: VerticalDouble['roles'] = new Map();
 
   const provision = (scope: string): 'provisioned' | 'unchanged' => {
     const times = provisioned.get(scope) ?? 0;
@@ -104,7 +112,16 @@ export function makeVerticalDouble(): VerticalDouble {
 
   const local: VerticalDouble['local'] = {
     provisionScopeLocal: async ({ scopeId }) => provision(scopeId),
-    projectRolesLocal: async () => undefined,
+    projectRolesLocal: async (scope, projected) => {
+      require(scope);
+      roles.set(scope.scopeId, projected);
+    },
+    projectEntitlementsLocal: async (scope, projection) => {
+      require(scope);
+      // One that was overtaken by a newer one changes nothing.
+      if (projection.revision >= (entitled.get(scope.scopeId)?.revision ?? 0))
+        entitled.set(scope.scopeId, projection);
+    },
     appliedMigrationsLocal: async (scope) => {
       require(scope);
       return [migration];
@@ -250,6 +267,18 @@ export function makeVerticalDouble(): VerticalDouble {
     switch (`${request.method} ${url.pathname}`) {
       case 'POST /internal/provision':
         return { scopeId: body.scopeId, status: provision(body.scopeId), ownerSeat: 'pending' };
+      case 'POST /internal/reconcile': {
+        const { tenantId, scopeId, entitlements, platformRoles } = body;
+        if (platformRoles) {
+          await local.projectRolesLocal({ tenantId, scopeId }, platformRoles);
+          return { scopeId, roles: Object.keys(platformRoles).sort() };
+        }
+        await local.projectEntitlementsLocal({ tenantId, scopeId }, entitlements);
+        return { scopeId, entitlements: Object.keys(entitlements.items).sort() };
+      }
+      case 'POST /internal/delete-scope':
+        await local.deleteScopeLocal(body);
+        return { scopeId: body.scopeId };
       case 'POST /internal/configure': {
         require(body);
         const keys = config.get(body.scopeId) ?? new Set<string>();
@@ -291,6 +320,15 @@ export function makeVerticalDouble(): VerticalDouble {
         return local.invocationEventsLocal(query as never);
       case 'GET /internal/dead-letters':
         return local.deadLettersLocal(query as never);
+      case 'POST /internal/owner-recovery':
+        require(body);
+        return { url: `${body.origin}/?invite=an-invite-secret`, expiresAt: AT };
+      case 'POST /internal/dead-letters/retry':
+        require(body);
+        return { event: body.event, subscriber: body.subscriber };
+      case 'POST /internal/shred-subject':
+        require(body);
+        return { subject: body.subject, keyDigest: null, shreddedAt: AT };
       case 'GET /internal/platform-requests':
         return local.listPlatformRequests(query as never);
       case 'GET /internal/bookmarks':
@@ -347,6 +385,8 @@ export function makeVerticalDouble(): VerticalDouble {
     local,
     requests,
     provisioned,
+    entitled,
+    roles,
     claimed: false,
     copy: 'a copy',
     exported: null,

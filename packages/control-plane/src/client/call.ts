@@ -38,6 +38,14 @@ export interface RawInput {
   readonly params?: Readonly<Record<string, unknown>> | undefined;
   readonly query?: Readonly<Record<string, unknown>> | undefined;
   readonly body?: Readonly<Record<string, unknown>> | undefined;
+  /** The bytes of an operation that takes some. They go out once: such a call is not tried again. */
+  readonly upload?: Upload | undefined;
+}
+
+/** Bytes to send, and what they are. */
+export interface Upload {
+  readonly mediaType: string;
+  readonly content: ReadableStream<Uint8Array> | Uint8Array | Blob;
 }
 
 /** An answer with what its headers say. */
@@ -78,13 +86,13 @@ export function makeCaller(options: ClientOptions): Caller {
     const { signal } = callOptions;
     for (let attempt = 1; ; attempt++) {
       const headers = headersOf(await tokenOf(options.token), key, callOptions.ifMatch);
-      const request = requestOf(operation, url, headers, input.body, signal);
+      const request = requestOf(operation, url, headers, input, signal);
       const answer = await attemptOnce(send, request, operation.bytes !== undefined, signal);
       const waitMs =
         answer instanceof TypeError
           ? backoffMs(attempt, { random })
           : retryDelayMs(answer, attempt, { random, now });
-      if (waitMs === null || attempt > retriesMax) {
+      if (waitMs === null || attempt > retriesMax || input.upload?.content instanceof ReadableStream) {
         if (answer instanceof TypeError) throw answer;
         return processAnswer(operation, answer);
       }
@@ -144,18 +152,22 @@ function requestOf(
   operation: AdminOperation,
   url: string,
   headers: Headers,
-  body: RawInput['body'],
+  { body, upload }: RawInput,
   signal: AbortSignal | undefined,
 ): Request {
   if (body !== undefined) headers.set('content-type', 'application/json');
-  return new Request(url, {
+  if (upload) headers.set('content-type', upload.mediaType);
+  // Named first: workerd streams without `duplex`, and its types do not know the word.
+  const content = upload ? { body: upload.content as Blob, duplex: 'half' as const } : {};
+  const init = {
     method: operation.method,
     headers,
     // The control plane never redirects; whoever does is not it, and gets no second request with our token.
-    redirect: 'manual',
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    redirect: 'manual' as const,
+    ...(body === undefined ? content : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
-  });
+  };
+  return new Request(url, init);
 }
 
 function processAnswer(operation: AdminOperation, answer: Answer): ClientResponse<unknown> {
@@ -167,7 +179,8 @@ function processAnswer(operation: AdminOperation, answer: Answer): ClientRespons
       problem?.detail ?? `The control plane answered with status ${status} and no problem document.`;
     throw new ControlPlaneError(message, { status, problem, requestId });
   }
-  const parsed = operation.output.safeParse(saidBy(operation, answer));
+  const form = status === 200 && operation.plan ? operation.plan : operation.output;
+  const parsed = form.safeParse(saidBy(operation, answer));
   if (!parsed.success || (operation.bytes && !body)) {
     body?.cancel().catch(() => undefined);
     throw new ControlPlaneError(`The answer to ${operation.name} does not have its declared form.`, {

@@ -16,9 +16,11 @@ export {
   type ClientResponse,
   makeCaller,
   type RawInput,
+  type Upload,
 } from './call.ts';
 export { makeClient } from './client.ts';
 export { ControlPlaneError } from './error.ts';
+export { waitForOperation } from './follow.ts';
 export type { CallInput, ClientOf } from './types.ts';
 
 /** `client.tenants.create({ body: { slug, name } })`, and so on for every admin operation. */

@@ -25,7 +25,7 @@ export function makeTenantClientOf<const Table extends AdminOperationTable>(
 }
 
 function withTenant({ input: declared }: AdminOperation, input: RawInput, tenant: string): RawInput {
-  const fill = (part: keyof RawInput): RawInput =>
+  const fill = (part: 'params' | 'query' | 'body'): RawInput =>
     TENANT in (declared[part]?.shape ?? {}) ? { [part]: { ...input[part], [TENANT]: tenant } } : {};
   return { ...input, ...fill('params'), ...fill('query'), ...fill('body') };
 }

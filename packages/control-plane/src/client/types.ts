@@ -1,8 +1,8 @@
 /** The shape of a client, computed from a table of declarations: nothing about an operation is written here. */
-import type { AdminOperation, BytesAnswer } from '@freehold/directory/declarations';
+import type { AdminOperation, BytesAnswer, UploadedBytes } from '@freehold/directory/declarations';
 import type { z } from 'zod';
 import type { AdminOperationTable } from '../declared/operations.ts';
-import type { CallOptions, ClientResponse } from './call.ts';
+import type { CallOptions, ClientResponse, Upload } from './call.ts';
 
 /** `set-status` → `setStatus`. */
 export type CamelCase<Text extends string> = Text extends `${infer Head}-${infer Rest}`
@@ -39,10 +39,12 @@ interface CallMethod<Op extends AdminOperation, Filled extends string> {
   response(...args: CallArguments<Op, Filled>): Promise<ClientResponse<AnswerOf<Op>>>;
 }
 
-/** What a call is answered with. Bytes come as a stream beside what is said of them: read it, or cancel it. */
+/** What a call is answered with; where there is a plan, `'dryRun' in answer` tells it from the record of the work. Bytes come as a stream beside what is said of them: read it, or cancel it. */
 type AnswerOf<Op extends AdminOperation> = Op extends { readonly bytes: BytesAnswer }
   ? z.output<Op['output']> & { readonly body: ReadableStream<Uint8Array> }
-  : z.output<Op['output']>;
+  : Op extends { readonly plan: z.ZodObject }
+    ? z.output<Op['output']> | z.output<Op['plan']>
+    : z.output<Op['output']>;
 
 interface IterateMethod<Op extends AdminOperation, Filled extends string, Item> {
   /** Every item of every page from here on, fetched as they are asked for; `limit` is the size of a page. */
@@ -62,7 +64,8 @@ export type CallInput<Op extends AdminOperation, Filled extends string = never> 
   Filled
 > &
   Part<'query', Op['input']['query'], Filled> &
-  Part<'body', Op['input']['body'], Filled>;
+  Part<'body', Op['input']['body'], Filled> &
+  (Op extends { readonly upload: UploadedBytes } ? { readonly upload: Upload } : unknown);
 
 type Part<Name extends string, Schema, Filled extends string> = Schema extends z.ZodObject
   ? Fields<Name, Omit<z.input<Schema>, Filled>>

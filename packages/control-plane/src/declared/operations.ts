@@ -15,6 +15,22 @@ export function isUnsafe(method: HttpMethod): boolean {
   return method !== 'GET';
 }
 
+/** Whether an operation can be followed by events: long work, and what is declared so. */
+export function answersEvents({ success, events }: AdminOperation): boolean {
+  return success === 202 || events === true;
+}
+
+/**
+ * The same operation at its second address, where it has one: without the tenant, which is that of the scope then. Its
+ * name stays, so that it is performed as what it is.
+ */
+export function atShortPath(operation: AdminOperation): AdminOperation | null {
+  const { shortPath, input, ...rest } = operation;
+  if (shortPath === undefined) return null;
+  const params = input.params?.omit({ tenant: true });
+  return { ...rest, path: shortPath, input: { ...input, ...(params ? { params } : {}) } };
+}
+
 /** The operations at one address, in the order in which addresses must be tried. */
 export interface Address {
   readonly path: string;
@@ -29,7 +45,11 @@ export interface Address {
  */
 export function addressesOf(table: AdminOperationTable): Address[] {
   const addresses = new Map<string, { path: string; operations: Map<HttpMethod, AdminOperation> }>();
-  for (const [key, operation] of Object.entries(table)) {
+  const all = Object.entries(table).flatMap(([key, operation]) => {
+    const short = atShortPath(operation);
+    return short ? [[key, operation] as const, [key, short] as const] : [[key, operation] as const];
+  });
+  for (const [key, operation] of all) {
     assertDeclared(key, operation);
     const shape = pathShape(operation.path);
     const address = addresses.get(shape) ?? { path: operation.path, operations: new Map() };
@@ -46,7 +66,7 @@ export function addressesOf(table: AdminOperationTable): Address[] {
 }
 
 function assertDeclared(key: string, operation: AdminOperation): void {
-  const { name, path, method, input, output, bytes } = operation;
+  const { name, path, method, input, output, bytes, upload } = operation;
   if (key !== name) throw new TypeError(`${name} is in the table under ${key}`);
   if (!OPERATION_NAME.test(name)) throw new TypeError(`not a name of the form family.verb: ${name}`);
   const inPath = pathParams(path).sort().join(', ');
@@ -55,7 +75,10 @@ function assertDeclared(key: string, operation: AdminOperation): void {
     .join(', ');
   if (inPath !== inSchema)
     throw new TypeError(`${name}: the path has the parameters [${inPath}], the schema has [${inSchema}]`);
-  if (method === 'GET' && input.body) throw new TypeError(`${name}: a GET has no body`);
+  if (method === 'GET' && (input.body || upload)) throw new TypeError(`${name}: a GET has no body`);
+  if (upload && input.body) throw new TypeError(`${name}: a body is bytes or an object, not both`);
+  if (operation.plan && !('dryRun' in (input.query?.shape ?? {})))
+    throw new TypeError(`${name}: it has a plan and nothing that asks for it`);
   if (!bytes) return;
   // A stream cannot be kept for a replay.
   if (method !== 'GET') throw new TypeError(`${name}: only a GET answers bytes`);

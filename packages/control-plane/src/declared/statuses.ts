@@ -7,10 +7,12 @@ import type { AdminOperation } from '@freehold/directory/declarations';
 import { isUnsafe } from './operations.ts';
 import { pathParams } from './path.ts';
 
-/** The statuses without a problem: success, an idempotent create that found the thing there, an unchanged read. */
+/**
+ * The statuses without a problem: success, an idempotent create that found the thing there, a plan, an unchanged read.
+ */
 export function successStatuses(operation: AdminOperation): number[] {
   return [
-    ...(operation.success === 201 ? [200] : []),
+    ...(operation.success === 201 || operation.plan ? [200] : []),
     operation.success,
     ...(operation.method === 'GET' && operation.etag ? [304] : []),
   ];
@@ -22,6 +24,7 @@ export function problemCodes(operation: AdminOperation): ProblemCode[] {
   const codes = new Set<ProblemCode>([
     'validation_failed',
     'unauthenticated',
+    'rate_limited',
     // A builder at a door for staff; a staff session that another site tries to use.
     ...(operation.builder === 'none' || unsafe ? (['forbidden'] as const) : []),
     // What the path names is not there; a builder names another tenant.

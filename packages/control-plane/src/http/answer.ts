@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { Fields } from '../declared/input.ts';
 import type { AdminOperationTable } from '../declared/operations.ts';
 import { bytesAnswer } from './bytes.ts';
+import { eventsAnswer } from './events.ts';
 
 /** The headers that every response of the control plane carries. */
 export const COMMON_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const;
@@ -25,7 +26,7 @@ export async function answer(
   if (result.etag !== undefined) headers.set('etag', entityTag(result.etag));
   if (result.replayed) headers.set('idempotency-replayed', 'true');
   if (result.head) headers.set('x-admin-log-head', `${result.head.sequence}:${result.head.hash}`);
-  if (result.status === 201 && location !== null) headers.set('location', location);
+  if (location !== null) headers.set('location', location);
   if (result.status === 204) return new Response(null, { status: 204, headers });
   if (operation.method === 'GET' && isUnchanged(request.headers.get('if-none-match'), result.etag))
     return new Response(null, { status: 304, headers });
@@ -33,8 +34,12 @@ export async function answer(
     const value = declaredValue(operation, result.value) as Fields;
     return bytesAnswer(operation.bytes, result, value, { request, headers });
   }
+  const { events } = result;
+  if (events)
+    return eventsAnswer({ ...result, events }, (record) => declaredValue(operation, record), headers);
   headers.set('content-type', 'application/json');
-  return new Response(JSON.stringify(declaredValue(operation, result.value)), {
+  const form = result.status === 200 && operation.plan ? { ...operation, output: operation.plan } : operation;
+  return new Response(JSON.stringify(declaredValue(form, result.value)), {
     status: result.status,
     headers,
   });
@@ -68,10 +73,34 @@ export function itemAddressOf(operation: AdminOperation, table: AdminOperationTa
 }
 
 /**
+ * The `Location` of an answer: of what a create made (201), or of the record by which long work is followed (202). Null
+ * where there is none.
+ */
+export function locationOf(
+  request: Request,
+  {
+    operation,
+    item,
+    path,
+  }: { readonly operation: AdminOperation; readonly item: ItemAddress | null; readonly path: string },
+  { status, value }: AdminResult,
+): string | null {
+  if (status === 201) return createdAt(request, item, value);
+  if (status !== 202 || operation.success !== 202) return null;
+  const { pathname } = new URL(request.url);
+  // Whatever stands before the operation's own path is where this API is mounted.
+  const prefix = pathname
+    .split('/')
+    .slice(0, -(path.split('/').length - 1))
+    .join('/');
+  return `${prefix}/operations/${encodeURIComponent(String((value as Fields).id))}`;
+}
+
+/**
  * The address of what a create made, relative to the request's own, so that it holds under any prefix. Null where
  * the answer does not name the thing in a way that its address takes.
  */
-export function locationOf(request: Request, item: ItemAddress | null, value: unknown): string | null {
+function createdAt(request: Request, item: ItemAddress | null, value: unknown): string | null {
   if (!item || typeof value !== 'object' || value === null) return null;
   const fields = value as Fields;
   const name = [fields.id, fields[item.param], fields.slug].find((each) => item.accepts(each));

@@ -12,11 +12,16 @@ import {
 import type { AdminCall } from '@freehold/directory';
 import type { AdminOperation } from '@freehold/directory/declarations';
 import { strictInput } from '../declared/input.ts';
-import { isUnsafe } from '../declared/operations.ts';
+import { answersEvents, isUnsafe } from '../declared/operations.ts';
 import { pathParams } from '../declared/path.ts';
+import { acceptsEvents } from './events.ts';
+import { readUpload } from './upload.ts';
 
 /** The part of a call that the request itself says. */
-export type CallInput = Pick<AdminCall, 'params' | 'query' | 'body' | 'idempotencyKey' | 'ifMatch'>;
+export type CallInput = Pick<
+  AdminCall,
+  'params' | 'query' | 'body' | 'idempotencyKey' | 'ifMatch' | 'upload' | 'events'
+>;
 
 export interface CallReader {
   /**
@@ -37,14 +42,18 @@ export function callReader(operation: AdminOperation): CallReader {
     read: async (request, given) => {
       const params = readParams(names.map((name) => [name, [given[name] ?? '']]));
       const query = readQuery(queryFields(new URL(request.url)));
-      if (!unsafe) return { params, query, body: {} };
+      const events = answersEvents(operation) && acceptsEvents(request.headers) ? { events: true } : {};
+      if (!unsafe) return { params, query, body: {}, ...events };
       const idempotencyKey = parseIdempotencyKey(request.headers.get('idempotency-key'));
       const ifMatch = ifMatchOf(request.headers, operation.etag === true);
-      const body = parseInput('The body', schemas.body, await readJsonObject(request));
+      const content = operation.upload
+        ? { body: {}, upload: readUpload(request, operation.upload) }
+        : { body: parseInput('The body', schemas.body, await readJsonObject(request)) };
       return {
         params,
         query,
-        body,
+        ...content,
+        ...events,
         ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
         ...(ifMatch === undefined ? {} : { ifMatch }),
       };

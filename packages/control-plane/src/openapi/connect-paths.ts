@@ -9,6 +9,7 @@ import {
   problemReferences,
   type SchemaCollector,
 } from '@freehold/contracts/http';
+import { textParameter } from './service-parts.ts';
 
 /** `components.securitySchemes`: what a vertical shows. */
 export const PLATFORM_SECRET_SCHEME: Part = {
@@ -59,7 +60,7 @@ export function connectPaths(schemas: SchemaCollector): Record<string, Record<st
         summary: 'Send a browser to the provider’s consent page',
         description:
           'Where a consent URL leads. It works once: then the round belongs to this browser, by a cookie.',
-        parameters: [textParameter('path', 'ticket', true)],
+        parameters: [textParameter('path', 'ticket', { description: 'The last part of the consent URL' })],
       }),
     },
     '/connect/callback/{provider}': {
@@ -69,8 +70,13 @@ export function connectPaths(schemas: SchemaCollector): Record<string, Record<st
         description:
           'Register this address at the provider as the redirect URI. The browser is sent on to the `returnUrl` with `connection` and `subjectRef`, or with `error` and `subjectRef`: `consent_denied`, `provider_refused`, `provider_unavailable`, `provider_answer`, `issuer_mismatch`, `expired`, `account_connected` or `unavailable`.',
         parameters: [
-          textParameter('path', 'provider', true),
-          ...['state', 'code', 'error', 'iss'].map((name) => textParameter('query', name, name === 'state')),
+          textParameter('path', 'provider', { description: 'The provider’s name' }),
+          ...['state', 'code', 'error', 'iss'].map((name) =>
+            textParameter('query', name, {
+              description: 'As RFC 6749, section 4.1.2, and RFC 9207 have it',
+              required: name === 'state',
+            }),
+          ),
         ],
       }),
     },
@@ -101,8 +107,4 @@ function browserStep(about: Part): Part {
       ]),
     },
   };
-}
-
-function textParameter(place: 'path' | 'query', name: string, required: boolean): Part {
-  return { name, in: place, required, schema: { type: 'string' } };
 }

@@ -18,15 +18,27 @@ import {
   type SchemaCollector,
   textHeader,
 } from '@freehold/contracts/http';
-import type { AdminOperation } from '@freehold/directory/declarations';
+import type { AdminOperation, UploadedBytes } from '@freehold/directory/declarations';
 import { z } from 'zod';
 import { strictInput } from '../declared/input.ts';
-import { type AdminOperationTable, addressesOf, isUnsafe } from '../declared/operations.ts';
+import {
+  type AdminOperationTable,
+  addressesOf,
+  answersEvents,
+  isPaged,
+  isUnsafe,
+} from '../declared/operations.ts';
 import { openApiPath } from '../declared/path.ts';
 import { problemCodes, successStatuses } from '../declared/statuses.ts';
 import { itemAddressOf } from '../http/answer.ts';
+import { EVENT_STREAM } from '../http/events.ts';
 import { connectPaths, PLATFORM_SECRET_SCHEME } from './connect-paths.ts';
-import { servicePaths } from './service-paths.ts';
+import { withLimits } from './limits.ts';
+import { oauthPaths } from './oauth-paths.ts';
+import { PATH_PARAMETERS } from './parameters.ts';
+import { counted, RATE_LIMIT_HEADERS } from './rate-limit-headers.ts';
+import { SERVICE_TAGS, servicePaths } from './service-paths.ts';
+import { staffPaths } from './staff-paths.ts';
 import { TAG_DESCRIPTIONS } from './tags.ts';
 
 /** What the document says about the service as a whole. */
@@ -62,6 +74,9 @@ export const CONTROL_PLANE_INFO: OpenApiInfo = {
     'The HTTP API over the platform’s administration. Every list takes `limit` and `cursor` and answers `items` and `nextCursor`; every failure is an RFC 9457 document with a `code` from a closed list; every unsafe operation takes an `Idempotency-Key`. Pre-release: it changes without notice until 1.0.',
 };
 
+/** In OpenAPI 3.1 a license has an address or an SPDX identifier, never both. */
+const LICENSE = { name: 'AGPL-3.0-only', url: 'https://www.gnu.org/licenses/agpl-3.0.html' };
+
 /**
  * Makes the document.
  * @throws TypeError when the table cannot be served, when a schema has no JSON form, when two different schemas have
@@ -83,29 +98,41 @@ export function openApiDocument(
   }
   const document: OpenApiDocument = {
     openapi: '3.1.0',
-    info: { ...about, license: { name: 'AGPL-3.0-only', identifier: 'AGPL-3.0-only' } },
-    servers: [{ url: serverUrl }],
+    info: { ...about, license: LICENSE },
+    servers: [{ url: serverUrl, description: 'This installation', 'x-internal': false }],
     security: [{ bearer: [] }],
     tags: tagsOf(operations),
-    paths: { ...paths, ...connectPaths(schemas), ...servicePaths() },
+    paths: {
+      ...paths,
+      ...connectPaths(schemas),
+      ...staffPaths(),
+      ...oauthPaths(),
+      ...servicePaths(),
+    },
     components: {
       schemas: schemas.components(),
-      responses: problemComponents(),
+      responses: counted(problemComponents()),
       parameters: HEADER_PARAMETERS,
       headers: {
         ...RESPONSE_HEADERS,
+        ...RATE_LIMIT_HEADERS,
         'X-Admin-Log-Head': textHeader(
           'The head of the admin log after this call: its sequence and its hash.',
-          '^[0-9]+:.+$',
+          '^[0-9]{1,16}:[0-9a-f]{64}$',
         ),
       },
       securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'A service token or a push token.' },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'opaque',
+          description: 'A service token, a push token, or the token of a program of the staff.',
+        },
         platformSecret: PLATFORM_SECRET_SCHEME,
       },
     },
   };
-  return pruneComponents(mergeTwins(document));
+  return withLimits(pruneComponents(mergeTwins(document)));
 }
 
 function operationObject(
@@ -114,8 +141,10 @@ function operationObject(
   schemas: SchemaCollector,
 ): Part {
   const input = strictInput(operation);
+  const isShort = operations[operation.name]?.path !== operation.path;
   return {
-    operationId: operation.name,
+    // The second address of one operation needs an id of its own.
+    operationId: isShort ? `${operation.name}.short` : operation.name,
     summary: operation.summary,
     description: descriptionOf(operation),
     tags: [operation.tag],
@@ -124,6 +153,7 @@ function operationObject(
       ...fieldParameters('query', operation.name, input.query, schemas),
       ...headerParameters(operation),
     ],
+    ...(operation.upload ? { requestBody: uploadBody(operation.upload) } : {}),
     ...(operation.input.body ? { requestBody: requestBody(operation, input.body, schemas) } : {}),
     responses: {
       ...successResponses(operation, operations, schemas),
@@ -151,10 +181,12 @@ function fieldParameters(
   schema: z.ZodObject,
   schemas: SchemaCollector,
 ): Part[] {
-  const { properties = {}, required = [] } = schemas.input(schema, `${operation}.${place}`);
-  return Object.entries(properties as Record<string, JsonSchema>).map(([name, property]) =>
-    fieldParameter(place, name, property, place === 'path' || (required as string[]).includes(name)),
-  );
+  const { properties = {}, required: names = [] } = schemas.input(schema, `${operation}.${place}`);
+  return Object.entries(properties as Record<string, JsonSchema>).map(([name, property]) => {
+    const meaning = place === 'path' ? { description: PATH_PARAMETERS[name] } : {};
+    const required = place === 'path' || (names as string[]).includes(name);
+    return fieldParameter(place, name, { ...meaning, ...property }, required);
+  });
 }
 
 function headerParameters(operation: AdminOperation): Part[] {
@@ -174,6 +206,11 @@ function requestBody(operation: AdminOperation, strict: z.ZodObject, schemas: Sc
   };
 }
 
+/** Bytes have no JSON form (OpenAPI 3.1, "Working with Binary Data"). */
+function uploadBody({ mediaTypes }: UploadedBytes): Part {
+  return { required: true, content: Object.fromEntries(mediaTypes.map((type) => [type, {}])) };
+}
+
 function successResponses(
   operation: AdminOperation,
   operations: AdminOperationTable,
@@ -184,21 +221,37 @@ function successResponses(
     {
       description: SUCCESS[status],
       headers: responseHeaders(operation, status, operations),
-      ...(status === 204 || status === 304 ? {} : { content: contentOf(operation, schemas) }),
+      ...(status === 204 || status === 304 ? {} : { content: contentOf(operation, status, schemas) }),
     },
   ]);
   return Object.fromEntries(responses);
 }
 
-function contentOf({ name, output, bytes }: AdminOperation, schemas: SchemaCollector): Part {
-  if (!bytes) return { 'application/json': { schema: schemas.output(output, `${name}.output`) } };
+function contentOf(operation: AdminOperation, status: number, schemas: SchemaCollector): Part {
+  const { name, output, plan, bytes } = operation;
+  if (status === 200 && plan) return { 'application/json': { schema: schemas.output(plan, `${name}.plan`) } };
+  if (!bytes)
+    return {
+      'application/json': { schema: pageForm(operation, schemas.output(output, `${name}.output`)) },
+      ...(answersEvents(operation) ? { [EVENT_STREAM]: { schema: { type: 'string' } } } : {}),
+    };
   // Bytes have no JSON form (OpenAPI 3.1, "Working with Binary Data").
   return Object.fromEntries(Object.values(bytes.mediaType.types).map((type) => [type, {}]));
+}
+
+/** A page has no more items than the call asks for, nor than it may ask for. */
+function pageForm(operation: AdminOperation, form: JsonSchema): JsonSchema {
+  const { items, ...others } = (form.properties ?? {}) as Record<string, JsonSchema>;
+  const limit = operation.input.query?.shape.limit;
+  if (!isPaged(operation) || !items || !limit) return form;
+  const { maximum } = z.toJSONSchema(limit, { io: 'input' });
+  return { ...form, properties: { items: { ...items, maxItems: maximum }, ...others } };
 }
 
 const SUCCESS: Readonly<Record<number, string>> = {
   200: 'Done.',
   201: 'Created.',
+  202: 'Begun: the address in Location says how it gets on.',
   204: 'Done; there is nothing to show.',
   304: 'Unchanged since the version in If-None-Match.',
 };
@@ -207,8 +260,10 @@ function responseHeaders(operation: AdminOperation, status: number, operations: 
   const unsafe = isUnsafe(operation.method);
   const names = [
     ['X-Request-Id', true],
+    ['RateLimit', true],
+    ['RateLimit-Policy', true],
     ['ETag', operation.etag === true && status !== 204],
-    ['Location', status === 201 && itemAddressOf(operation, operations) !== null],
+    ['Location', status === 202 || (status === 201 && itemAddressOf(operation, operations) !== null)],
     ['Idempotency-Replayed', unsafe],
     ['X-Admin-Log-Head', operation.audit === 'audit'],
   ] as const;
@@ -234,8 +289,8 @@ function bytesHeaders({ output, bytes }: AdminOperation): Part {
 }
 
 function tagsOf(operations: AdminOperationTable): { name: string; description: string }[] {
-  const names = new Set([...Object.values(operations).map(({ tag }) => tag), 'Consent rounds', 'Service']);
-  return [...names].map((name) => {
+  const names = new Set([...Object.values(operations).map(({ tag }) => tag), ...SERVICE_TAGS]);
+  return [...names].sort().map((name) => {
     const description = TAG_DESCRIPTIONS[name];
     if (description === undefined) throw new TypeError(`the tag ${name} has no description`);
     return { name, description };

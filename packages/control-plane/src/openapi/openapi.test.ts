@@ -1,12 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { PROBLEMS } from '@freehold/contracts';
 import type { Part } from '@freehold/contracts/http';
-import { adminOperations } from '@freehold/directory/declarations';
+import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { sampleOperations } from '../../test/support/sample-operations.ts';
-import { openApiPath } from '../declared/path.ts';
+import type { AdminOperationTable } from '../declared/operations.ts';
+import { openApiPath, pathParams } from '../declared/path.ts';
 import { type OpenApiDocument, openApiDocument } from './document.ts';
+import { PATH_PARAMETERS } from './parameters.ts';
+import { SERVICE_TAGS } from './service-paths.ts';
+import { TAG_DESCRIPTIONS } from './tags.ts';
 import { openApiText } from './text.ts';
 
 const sample = openApiDocument(sampleOperations);
@@ -25,6 +29,13 @@ interface OperationObject {
   readonly requestBody?: { required: boolean; content: Record<string, { schema: Part }> };
   readonly responses: Record<string, { description?: string; headers?: Part; content?: Part; $ref?: string }>;
 }
+
+/** Successes beside the operations that have nothing to say. */
+const SILENT: ReadonlySet<string> = new Set([
+  'service.revoke 200',
+  'service.backchannel-logout 200',
+  'service.mcp 202',
+]);
 
 function operationsOf(
   document: OpenApiDocument,
@@ -53,9 +64,11 @@ describe.each([
   ['the real table', adminOperations, openApiDocument(adminOperations)],
 ])('the document of %s (C-32)', (_, table, document) => {
   test('has every operation at its address, once', () => {
-    const declared = Object.values(table).map(
-      ({ name, method, path }) => `${method.toLowerCase()} ${openApiPath(path)} ${name}`,
-    );
+    const declared = Object.values<AdminOperation>(table).flatMap(({ name, method, path, shortPath }) => [
+      `${method.toLowerCase()} ${openApiPath(path)} ${name}`,
+      // The second address of an operation has an id of its own.
+      ...(shortPath === undefined ? [] : [`${method.toLowerCase()} ${openApiPath(shortPath)} ${name}.short`]),
+    ]);
     const described = operationsOf(document).map(
       ([path, method, { operationId }]) => `${method} ${path} ${operationId}`,
     );
@@ -101,7 +114,9 @@ describe.each([
       if (path.includes('{')) expect(statuses, operationId).toContain('404');
       for (const [status, response] of Object.entries(responses)) {
         const hasBody = response.content !== undefined || response.$ref !== undefined;
-        expect(hasBody, `${operationId} ${status}`).toBe(!['204', '303', '304'].includes(status));
+        expect(hasBody, `${operationId} ${status}`).toBe(
+          !['204', '302', '303', '304'].includes(status) && !SILENT.has(`${operationId} ${status}`),
+        );
       }
     }
   });
@@ -127,11 +142,12 @@ describe('an operation in the document', () => {
       '400',
       '401',
       '404',
+      '429',
       '500',
       '503',
     ]);
     expect(Object.keys(operation('things.rename').responses)).toEqual([
-      ...['200', '400', '401', '403', '404', '409', '412', '413', '415', '500', '503'],
+      ...['200', '400', '401', '403', '404', '409', '412', '413', '415', '429', '500', '503'],
     ]);
     expect(Object.keys(operation('things.delete').responses)).toContain('204');
     expect(Object.keys(operation('things.delete').responses)).not.toContain('412');
@@ -180,10 +196,18 @@ describe('an operation in the document', () => {
     const headers = (id: string, status: number) =>
       Object.keys(operation(id).responses[status]?.headers ?? {});
     expect(headers('things.create', 201)).toEqual([
-      ...['X-Request-Id', 'ETag', 'Location', 'Idempotency-Replayed', 'X-Admin-Log-Head'],
+      ...[
+        'X-Request-Id',
+        'RateLimit',
+        'RateLimit-Policy',
+        'ETag',
+        'Location',
+        'Idempotency-Replayed',
+        'X-Admin-Log-Head',
+      ],
     ]);
     expect(headers('things.create', 200)).not.toContain('Location');
-    expect(headers('things.list', 200)).toEqual(['X-Request-Id']);
+    expect(headers('things.list', 200)).toEqual(['X-Request-Id', 'RateLimit', 'RateLimit-Policy']);
   });
 
   test('shares one problem response a status, which lists its codes', () => {
@@ -204,6 +228,20 @@ test('a named schema has a second name for the request form exactly where it dif
   const body = operation('things.create').requestBody?.content['application/json']?.schema;
   expect(JSON.stringify(body)).toContain('#/components/schemas/SampleLabelInput');
   expect(JSON.stringify(operation('things.get'))).not.toContain('Input');
+});
+
+test('every tag and every parameter of a path has its words, and none has words that nobody needs', () => {
+  const table: AdminOperationTable = adminOperations;
+  const operations = Object.values(table);
+  const tags = new Set([...operations.map(({ tag }) => tag), ...SERVICE_TAGS]);
+  expect(Object.keys(TAG_DESCRIPTIONS).sort()).toEqual([...tags].sort());
+  const parameters = new Set(operations.flatMap(({ path }) => pathParams(path)));
+  expect(Object.keys(PATH_PARAMETERS).sort()).toEqual([...parameters].sort());
+});
+
+test('a page has no more items than may be asked for', () => {
+  const list = operation('things.list').responses[200]?.content?.['application/json'] as { schema: Part };
+  expect(list.schema).toMatchObject({ properties: { items: { maxItems: 200 } } });
 });
 
 test('a tag without a description is refused', () => {

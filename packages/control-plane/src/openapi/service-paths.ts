@@ -1,48 +1,75 @@
 /** The addresses beside the operations, as the document lists them: open to anybody, and never anything private. */
 import { PROBLEMS } from '@freehold/contracts';
-import { headerReferences, type Part } from '@freehold/contracts/http';
+import type { Part } from '@freehold/contracts/http';
+import { answerOf, json, page, problems, servicePath } from './service-parts.ts';
+
+const tag = 'Service';
+
+/** The groups that no operation is in. */
+export const SERVICE_TAGS = ['Consent rounds', 'Programs', 'Sign-in', tag] as const;
 
 export function servicePaths(): Record<string, Record<string, Part>> {
   return {
     '/healthz': {
-      get: servicePath('service.health', 'Say that the process is alive', { 200: json(statusOf('ok')) }),
+      get: servicePath({
+        operationId: 'service.health',
+        summary: 'Say that the process is alive',
+        tag,
+        responses: { 200: json(statusOf('ok')) },
+      }),
     },
     '/readyz': {
-      get: servicePath('service.ready', 'Say whether requests can be taken', {
-        200: json(statusOf('ready')),
-        503: problem(503),
+      get: servicePath({
+        operationId: 'service.ready',
+        summary: 'Say whether requests can be taken',
+        tag,
+        responses: { 200: json(statusOf('ready')), ...problems(503) },
       }),
     },
     '/openapi.json': {
-      get: servicePath('service.openapi', 'Get this document', { 200: json({ type: 'object' }) }),
+      get: servicePath({
+        operationId: 'service.openapi',
+        summary: 'Get this document',
+        tag,
+        responses: { 200: json({ type: 'object' }) },
+      }),
+    },
+    '/docs': {
+      get: servicePath({
+        operationId: 'service.docs',
+        summary: 'Read this document as a person',
+        tag,
+        responses: { 200: page('The reference.') },
+      }),
+    },
+    '/docs/script.js': {
+      get: servicePath({
+        operationId: 'service.docs-script',
+        summary: 'Get what renders the reference',
+        tag,
+        responses: {
+          200: answerOf('A script.', { 'text/javascript': { schema: { type: 'string' } } }),
+          304: { description: 'Unchanged since the version in If-None-Match.' },
+        },
+      }),
     },
     '/problems/{code}': {
-      get: servicePath(
-        'service.problem',
-        'Explain a problem code',
-        { 200: problemPage(), 404: problem(404) },
-        [
+      get: servicePath({
+        operationId: 'service.problem',
+        summary: 'Explain a problem code',
+        tag,
+        parameters: [
           {
             name: 'code',
             in: 'path',
             required: true,
+            description: 'The code of a problem',
             schema: { enum: Object.keys(PROBLEMS), type: 'string' },
           },
         ],
-      ),
+        responses: { 200: problemPage(), ...problems(404) },
+      }),
     },
-  };
-}
-
-function servicePath(operationId: string, summary: string, responses: Part, parameters: Part[] = []): Part {
-  return {
-    operationId,
-    summary,
-    description: `${summary}. Open to anybody.`,
-    tags: ['Service'],
-    security: [],
-    ...(parameters.length === 0 ? {} : { parameters }),
-    responses: { ...responses, 500: problem(500) },
   };
 }
 
@@ -56,23 +83,13 @@ function problemPage(): Part {
     properties: {
       type: { type: 'string' },
       code: { type: 'string' },
-      status: { type: 'integer' },
+      status: { type: 'integer', minimum: 400, maximum: 599 },
       title: { type: 'string' },
     },
     required: ['type', 'code', 'status', 'title'],
   };
-  const content = { 'application/json': { schema }, 'text/html': { schema: { type: 'string' } } };
-  return { ...json(schema), content };
-}
-
-function json(schema: Part): Part {
-  return {
-    description: 'Done.',
-    headers: headerReferences(['X-Request-Id']),
-    content: { 'application/json': { schema } },
-  };
-}
-
-function problem(status: number): Part {
-  return { $ref: `#/components/responses/Problem${status}` };
+  return answerOf('Done.', {
+    'application/json': { schema },
+    'text/html': { schema: { type: 'string' } },
+  });
 }

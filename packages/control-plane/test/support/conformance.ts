@@ -33,6 +33,7 @@ export async function expectDocumented(operation: AdminOperation, response: Resp
     return true;
   }
   expect(response.headers.get('content-type'), seen).toBe('application/json');
-  expect(operation.output.safeParse(JSON.parse(body)).success, seen).toBe(true);
+  const form = response.status === 200 && operation.plan ? operation.plan : operation.output;
+  expect(form.safeParse(JSON.parse(body)).success, seen).toBe(true);
   return true;
 }

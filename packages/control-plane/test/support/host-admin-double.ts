@@ -1,7 +1,7 @@
 /** A host administration that remembers what it was asked and answers what a test says. */
 import type { Actor, AdminCall, AdminResult } from '@freehold/directory';
 
-export const STAFF: Actor = { kind: 'staff', id: 'prn_staff', name: 'Sam Staff' };
+export const STAFF: Actor = { kind: 'staff', id: 'prn_staff', name: 'Sam Staff', role: 'admin' };
 export const SERVICE: Actor = { kind: 'service', id: 'tok_service', name: 'ci' };
 export const TOKEN = 'fh_svc_good';
 

@@ -4,10 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PlatformError, toTimestamp, type VerticalScopeHost } from '@freehold/contracts';
-import { type ConnectionsOptions, makeHostAdmin } from '@freehold/directory';
+import { type BackupStore, type ConnectionsOptions, makeHostAdmin } from '@freehold/directory';
 import { openNodeEngine } from '../../../engine-node/src/index.ts';
 import { controlPlaneApp, type RequestLine } from '../../src/app.ts';
 import type { ClientOptions } from '../../src/client/index.ts';
+import type { RateLimit } from '../../src/http/rate-limit.ts';
 
 const NOW_MS = Date.parse('2026-11-21T08:00:00.000Z');
 
@@ -63,10 +64,14 @@ export interface RealPlatformOptions {
   readonly connections?: ConnectionsOptions;
   /** What the co-located vertical does otherwise. Default: it has nothing. */
   readonly vertical?: Partial<VerticalScopeHost>;
+  /** Default: nowhere. */
+  readonly backups?: BackupStore;
+  /** Default: nobody is counted. */
+  readonly rateLimit?: RateLimit | null;
 }
 
 /** Opens it. `await using` closes it. */
-export async function openRealPlatform({ connections, vertical = {} }: RealPlatformOptions = {}) {
+export async function openRealPlatform({ connections, vertical = {}, backups, rateLimit = null }: RealPlatformOptions = {}) {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-control-plane-'));
   const incidents: unknown[] = [];
   const world = {
@@ -86,6 +91,7 @@ export async function openRealPlatform({ connections, vertical = {} }: RealPlatf
     originOf,
     ...world,
     ...(connections === undefined ? {} : { connections }),
+    ...(backups === undefined ? {} : { backups }),
   });
   const { secret } = await hostAdmin.mintServiceToken({ name: 'tests' });
   let requests = 0;
@@ -93,6 +99,8 @@ export async function openRealPlatform({ connections, vertical = {} }: RealPlatf
   const app = controlPlaneApp({
     hostAdmin,
     ...world,
+    // The clock stands still here, so that no allowance would ever come back.
+    rateLimit,
     newRequestId: () => `req_${++requests}`,
     onRequest: (line) => lines.push(line),
     ...(connections === undefined

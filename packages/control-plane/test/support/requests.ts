@@ -37,9 +37,14 @@ export function partsOf(operation: AdminOperation, input: ValidInput): RequestPa
     query: Object.entries(input.query).flatMap(([name, value]) =>
       [value].flat().map((each) => [name, String(each)] as const),
     ),
-    headers: input.body === null ? [] : [['content-type', 'application/json']],
-    body: input.body === null ? null : JSON.stringify(input.body),
+    ...contentOf(operation, input),
   };
+}
+
+function contentOf({ upload }: AdminOperation, { body }: ValidInput): Pick<RequestParts, 'headers' | 'body'> {
+  if (upload) return { headers: [['content-type', upload.mediaTypes[0] ?? '']], body: 'bytes' };
+  if (body === null) return { headers: [], body: null };
+  return { headers: [['content-type', 'application/json']], body: JSON.stringify(body) };
 }
 
 /** Names that programs trip over. */

@@ -108,7 +108,7 @@ export interface AuditRowInput extends AuditEntry {
 export function auditedCall({ actor, requestId, operation }: AdminCall): AuditedCall {
   return {
     actor: { kind: actor.kind, id: actor.id, name: actor.name },
-    token: actor.kind === 'staff' ? null : actor.id,
+    token: actor.kind === 'staff' ? (actor.token ?? null) : actor.id,
     requestId,
     action: operation,
   };

@@ -10,24 +10,44 @@ export interface ChainVerifier {
   accept(row: AdminLogRow): BadRow | null;
   /** The last good row, or null before the first. */
   readonly head: LogHead | null;
+  /** How many rows so far opened a new epoch: the directory was restored, and its log went on. */
+  readonly epochs: number;
 }
 
 export function makeChainVerifier(): ChainVerifier {
   let head: LogHead | null = null;
+  let epochs = 0;
   return {
     get head() {
       return head;
+    },
+    get epochs() {
+      return epochs;
     },
     accept: (row) => {
       const expected = (head?.sequence ?? 0) + 1;
       if (row.sequence > expected) return { sequence: expected, reason: 'missing' };
       if (row.sequence < expected) return { sequence: row.sequence, reason: 'duplicated' };
-      const fault = faultOf(row, head?.hash ?? GENESIS_HASH);
+      const fault = faultOf(row, head?.hash ?? GENESIS_HASH) ?? epochFault(row, head);
       if (fault) return { sequence: row.sequence, reason: fault };
+      if (opensEpoch(row)) epochs += 1;
       head = { sequence: row.sequence, hash: row.hash };
       return null;
     },
   };
+}
+
+/** The row that says that the directory was restored. */
+function opensEpoch({ action, outcome }: AdminLogRow): boolean {
+  return action === 'directory.restore' && outcome === 'done';
+}
+
+/** It names the head that was there before, which is the row before it: else rows were left out in between. */
+function epochFault(row: AdminLogRow, head: LogHead | null): BadRow['reason'] | null {
+  if (!opensEpoch(row)) return null;
+  const { previousHead } = JSON.parse(row.after ?? '{}') as { previousHead?: LogHead };
+  const isNamed = previousHead?.sequence === head?.sequence && previousHead?.hash === head?.hash;
+  return head && isNamed ? null : 'epoch_mismatch';
 }
 
 function faultOf(row: AdminLogRow, previousHash: string): BadRow['reason'] | null {

@@ -32,6 +32,7 @@ export async function verifyAdminLog({ anchor, head, slice }: VerifyDeps): Promi
   const answer = (firstBad: BadRow | null): AdminLogVerification => ({
     status: firstBad ? 'broken' : anchored ? 'ok' : 'unanchored',
     rows: verifier.head?.sequence ?? 0,
+    epochs: verifier.epochs,
     head: end,
     anchor: anchored,
     firstBad,

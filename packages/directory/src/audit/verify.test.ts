@@ -60,6 +60,7 @@ describe('spec C-30: a log that nobody touched', () => {
     expect(await verify(platform)).toEqual({
       status: 'unanchored',
       rows: 0,
+      epochs: 0,
       head: null,
       anchor: null,
       firstBad: null,
@@ -252,7 +253,14 @@ describe('spec C-30: with an anchor outside', () => {
     const platform = await openWithRows(ROWS, anchor);
     const { head } = await platform.call('tenants.create', { body: { slug: 'acme', name: 'Acme' } });
     expect(anchor.head).toEqual(head);
-    expect(await verify(platform)).toEqual({ status: 'ok', rows: 13, head, anchor: head, firstBad: null });
+    expect(await verify(platform)).toEqual({
+      status: 'ok',
+      rows: 13,
+      epochs: 0,
+      head,
+      anchor: head,
+      firstBad: null,
+    });
   });
 
   test('a cut tail is found', async () => {

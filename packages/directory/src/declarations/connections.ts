@@ -219,7 +219,10 @@ export const connectionGrantsDelete = adminOperation({
   tag,
   method: 'DELETE',
   path: '/tenants/:tenant/connections/:connection/connection-grants',
-  input: { params: ofConnection, query: z.strictObject({ scope: scopeId }) },
+  input: {
+    params: ofConnection,
+    query: z.strictObject({ scope: scopeId.describe('The scope that it is shut out of') }),
+  },
   output: z.null(),
   success: 204,
   builder: 'own-tenant',

@@ -1,6 +1,15 @@
 /** Every admin operation there is, by name. Data only: a client imports this without the directory behind it. */
 import type { AdminOperation } from './admin-operation.ts';
 import {
+  directoryBackupsCreate,
+  directoryBackupsList,
+  directoryRestore,
+  importsCreate,
+  scopeBackupsCreate,
+  scopeBackupsDelete,
+  scopeBackupsList,
+} from './backups.ts';
+import {
   connectionGrantsDelete,
   connectionGrantsList,
   connectionGrantsPut,
@@ -13,16 +22,45 @@ import {
   connectionsRotate,
   connectionsVerify,
 } from './connections.ts';
-import { hostnamesBind, hostnamesList, hostnamesSetStatus } from './hostnames.ts';
+import { entitlementsDelete, entitlementsList, entitlementsPut } from './entitlements.ts';
+import { subjectsShred } from './erasure.ts';
+import { fleetMigrate, fleetMigrations } from './fleet.ts';
+import {
+  hostnamesBind,
+  hostnamesDelete,
+  hostnamesList,
+  hostnamesSetStatus,
+  hostnamesVerify,
+} from './hostnames.ts';
+import { identitiesAdd, identitiesList, identitiesRemove } from './identities.ts';
 import { issuesList, issuesSetStatus } from './issues.ts';
 import { accessLogList, adminLogList, adminLogVerify } from './logs.ts';
+import { operationsCancel, operationsGet, operationsList } from './long-work.ts';
+import {
+  observabilityLogs,
+  observabilityMetrics,
+  observabilityMetricsSeries,
+  observabilityTenantLogs,
+  observabilityTenantMetrics,
+  observabilityTenantMetricsSeries,
+  serviceRefsList,
+} from './observability.ts';
 import { opsFailuresList, sweepRunsList } from './operations-log.ts';
-import { ownerClaimMint, ownerSeatGet } from './owner-seat.ts';
-import { pushTokensCreate, pushTokensList, pushTokensRevoke } from './push-tokens.ts';
+import { ownerClaimMint, ownerRecoveryMint, ownerSeatGet } from './owner-seat.ts';
+import {
+  emailSenderDelete,
+  emailSenderGet,
+  emailSenderPut,
+  tenantProvisionerDelete,
+  tenantProvisionerGet,
+  tenantProvisionerPut,
+} from './platform-grants.ts';
+import { pushTokensCreate, pushTokensList, pushTokensRevoke, pushTokensRotate } from './push-tokens.ts';
 import { rolesDelete, rolesList, rolesPut } from './roles.ts';
 import {
   causeGet,
   deadLettersList,
+  deadLettersRetry,
   denialsList,
   denialsSummary,
   effectsGet,
@@ -35,6 +73,7 @@ import {
   tablesList,
   tablesRead,
 } from './scope-data.ts';
+import { scopeVersionGet, scopeVersionSet } from './scope-version.ts';
 import {
   bookmarksList,
   migrationsGet,
@@ -43,35 +82,125 @@ import {
   scopesGet,
   scopesList,
   scopesProvision,
+  scopesReap,
   scopesRestore,
   scopesRewind,
+  scopesSetStatus,
   snapshotsDelete,
   snapshotsList,
   snapshotsTake,
 } from './scopes.ts';
-import { tenantsCreate, tenantsGet, tenantsList, tenantsSetStatus } from './tenants.ts';
+import {
+  serviceTokensCreate,
+  serviceTokensList,
+  serviceTokensRevoke,
+  serviceTokensRotate,
+} from './service-tokens.ts';
+import { staffGet, staffList, staffPut, staffRemove, staffTokensList, staffTokensRevoke } from './staff.ts';
+import {
+  tenantsCreate,
+  tenantsGet,
+  tenantsList,
+  tenantsReap,
+  tenantsSetStatus,
+  tenantsUpdate,
+} from './tenants.ts';
 import { metersList, modelUsageList } from './usage.ts';
+import {
+  installBlockDelete,
+  installBlockGet,
+  installBlockPut,
+  listingsGet,
+  listingsPut,
+  publishRequest,
+} from './vertical-listings.ts';
+import {
+  channelsList,
+  channelsPromote,
+  versionsAdmit,
+  versionsGet,
+  versionsList,
+  versionsRegister,
+  versionsReject,
+  verticalsCreate,
+  verticalsDeploy,
+  verticalsEgress,
+  verticalsGet,
+  verticalsInstances,
+  verticalsList,
+  verticalsUpdate,
+} from './verticals.ts';
 
 export * from './admin-operation.ts';
+export type { BackupRecord, DirectoryRestored } from './backups.ts';
 export * from './connection-records.ts';
+export type { EntitlementRecord } from './entitlements.ts';
+export type { ErasureReceipt } from './erasure.ts';
+export * from './hostname-records.ts';
+export type { IdentityRecord } from './identities.ts';
 export type { IssueRecord } from './issues.ts';
+export { OPERATION_WAIT_MAX_S, type OperationRecord } from './long-work.ts';
+export type {
+  MetricsPoint,
+  ScriptLogLine,
+  ScriptMetrics,
+  ServiceRef,
+  TenantLogLine,
+  TenantMetrics,
+} from './observability.ts';
 export type { OpsFailureRecord, SweepRunRecord } from './operations-log.ts';
+export type { PlatformGrant, PlatformGrantRecord } from './platform-grants.ts';
 export { PUSH_TOKEN_DAYS_DEFAULT, TOKEN_DAYS_MAX } from './push-tokens.ts';
 export * from './records.ts';
 export * from './scope-records.ts';
+export type { ScopeVersionRecord } from './scope-version.ts';
+export type { ServiceTokenRecord } from './service-tokens.ts';
+export {
+  STAFF_PREFIX,
+  type StaffRecord,
+  type StaffRole,
+  type StaffTokenRecord,
+  staffRole,
+} from './staff.ts';
+export type { TenantErasure, TenantReaped, TenantReapPlan } from './tenants.ts';
 export type { MeterRecord, ModelUsageRecord } from './usage.ts';
+export type {
+  ChannelRecord,
+  DeclaredMigration,
+  Deployment,
+  EgressReport,
+  InstallBlockRecord,
+  InstanceRecord,
+  ListingRecord,
+  VersionChanges,
+  VersionDetail,
+  VersionRecord,
+  VersionStatus,
+  VersionVerdict,
+  VerticalRecord,
+} from './vertical-records.ts';
 
 /** The whole table, keyed by operation name, in the order in which the documentation shows it. */
 export const adminOperations = {
   'tenants.list': tenantsList,
   'tenants.create': tenantsCreate,
   'tenants.get': tenantsGet,
+  'tenants.update': tenantsUpdate,
   'tenants.set-status': tenantsSetStatus,
+  'tenants.reap': tenantsReap,
+  'identities.list': identitiesList,
+  'identities.add': identitiesAdd,
+  'identities.remove': identitiesRemove,
+  'entitlements.list': entitlementsList,
+  'entitlements.put': entitlementsPut,
+  'entitlements.delete': entitlementsDelete,
   'scopes.fleet': scopesFleet,
   'scopes.list': scopesList,
   'scopes.provision': scopesProvision,
   'scopes.get': scopesGet,
+  'scopes.set-status': scopesSetStatus,
   'scopes.configure': scopesConfigure,
+  'scopes.reap': scopesReap,
   'scopes.restore': scopesRestore,
   'scopes.rewind': scopesRewind,
   'migrations.get': migrationsGet,
@@ -79,8 +208,13 @@ export const adminOperations = {
   'snapshots.list': snapshotsList,
   'snapshots.take': snapshotsTake,
   'snapshots.delete': snapshotsDelete,
+  'scope-backups.list': scopeBackupsList,
+  'scope-backups.create': scopeBackupsCreate,
+  'scope-backups.delete': scopeBackupsDelete,
+  'imports.create': importsCreate,
   'owner-seat.get': ownerSeatGet,
   'owner-claim.mint': ownerClaimMint,
+  'owner-recovery.mint': ownerRecoveryMint,
   'tables.list': tablesList,
   'tables.read': tablesRead,
   'query.run': queryRun,
@@ -92,11 +226,43 @@ export const adminOperations = {
   'effects.get': effectsGet,
   'invocation.get': invocationGet,
   'dead-letters.list': deadLettersList,
+  'dead-letters.retry': deadLettersRetry,
   'denials.list': denialsList,
   'denials.summary': denialsSummary,
+  'scope-version.get': scopeVersionGet,
+  'scope-version.set': scopeVersionSet,
+  'verticals.list': verticalsList,
+  'verticals.create': verticalsCreate,
+  'verticals.get': verticalsGet,
+  'verticals.update': verticalsUpdate,
+  'vertical-versions.list': versionsList,
+  'vertical-versions.register': versionsRegister,
+  'vertical-versions.get': versionsGet,
+  'vertical-versions.admit': versionsAdmit,
+  'vertical-versions.reject': versionsReject,
+  'channels.list': channelsList,
+  'channels.promote': channelsPromote,
+  'verticals.deploy': verticalsDeploy,
+  'verticals.instances': verticalsInstances,
+  'listings.get': listingsGet,
+  'listings.put': listingsPut,
+  'listings.request-publish': publishRequest,
+  'install-blocks.get': installBlockGet,
+  'install-blocks.put': installBlockPut,
+  'install-blocks.delete': installBlockDelete,
+  'verticals.egress': verticalsEgress,
+  'email-sender.get': emailSenderGet,
+  'email-sender.put': emailSenderPut,
+  'email-sender.delete': emailSenderDelete,
+  'tenant-provisioner.get': tenantProvisionerGet,
+  'tenant-provisioner.put': tenantProvisionerPut,
+  'tenant-provisioner.delete': tenantProvisionerDelete,
+  'subjects.shred': subjectsShred,
   'hostnames.list': hostnamesList,
   'hostnames.bind': hostnamesBind,
   'hostnames.set-status': hostnamesSetStatus,
+  'hostnames.verify': hostnamesVerify,
+  'hostnames.delete': hostnamesDelete,
   'connections.list': connectionsList,
   'connections.create': connectionsCreate,
   'connections.get': connectionsGet,
@@ -111,6 +277,14 @@ export const adminOperations = {
   'roles.list': rolesList,
   'roles.put': rolesPut,
   'roles.delete': rolesDelete,
+  'directory-backups.list': directoryBackupsList,
+  'directory-backups.create': directoryBackupsCreate,
+  'directory.restore': directoryRestore,
+  'fleet-migrations.get': fleetMigrations,
+  'fleet-migrations.run': fleetMigrate,
+  'operations.list': operationsList,
+  'operations.get': operationsGet,
+  'operations.cancel': operationsCancel,
   'admin-log.list': adminLogList,
   'admin-log.verify': adminLogVerify,
   'access-log.list': accessLogList,
@@ -120,9 +294,27 @@ export const adminOperations = {
   'issues.set-status': issuesSetStatus,
   'model-usage.list': modelUsageList,
   'meters.list': metersList,
+  'staff.list': staffList,
+  'staff.get': staffGet,
+  'staff.put': staffPut,
+  'staff.remove': staffRemove,
+  'staff-tokens.list': staffTokensList,
+  'staff-tokens.revoke': staffTokensRevoke,
+  'observability.logs': observabilityLogs,
+  'observability.metrics': observabilityMetrics,
+  'observability.metrics-series': observabilityMetricsSeries,
+  'observability.tenant-logs': observabilityTenantLogs,
+  'observability.tenant-metrics': observabilityTenantMetrics,
+  'observability.tenant-metrics-series': observabilityTenantMetricsSeries,
+  'service-refs.list': serviceRefsList,
   'push-tokens.list': pushTokensList,
   'push-tokens.create': pushTokensCreate,
+  'push-tokens.rotate': pushTokensRotate,
   'push-tokens.revoke': pushTokensRevoke,
+  'service-tokens.list': serviceTokensList,
+  'service-tokens.create': serviceTokensCreate,
+  'service-tokens.rotate': serviceTokensRotate,
+  'service-tokens.revoke': serviceTokensRevoke,
 } as const satisfies Readonly<Record<string, AdminOperation>>;
 
 export type AdminOperationName = keyof typeof adminOperations;

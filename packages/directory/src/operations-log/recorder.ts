@@ -19,6 +19,7 @@ const unit = { unit: id, ...about, reason: word.nullable().default(null) };
 const sweepUnit = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('connection'), ...unit, outcome: z.enum(['swept', 'skipped', 'failed']) }),
   z.strictObject({ kind: z.literal('schedule'), ...unit, outcome: z.enum(['ran', 'skipped', 'failed']) }),
+  z.strictObject({ kind: z.literal('roles'), ...unit, outcome: z.enum(['swept', 'skipped', 'failed']) }),
   z.strictObject({ kind: z.literal('freshness'), ...unit, outcome: z.enum(['fresh', 'stale', 'failed']) }),
 ]);
 export type SweepUnit = z.input<typeof sweepUnit>;

@@ -1,0 +1,244 @@
+/** Where programs of the staff get their tokens, and the tools for them, as the document lists them. */
+import type { Part } from '@freehold/contracts/http';
+import {
+  answerOf,
+  formBody,
+  json,
+  page,
+  problems,
+  redirect,
+  servicePath,
+  textParameter,
+} from './service-parts.ts';
+
+const tag = 'Programs';
+/** As long as a form of these endpoints may be. */
+const FORM_CHARS_MAX = 16 * 1024;
+
+const text = (description: string, more: Part = {}): Part & { readonly description: string } => ({
+  description,
+  maxLength: FORM_CHARS_MAX,
+  ...more,
+});
+
+/** RFC 6749, section 4.1.1; RFC 7636, section 4.3; RFC 8707. */
+const AUTHORIZATION = {
+  response_type: text('code'),
+  client_id: text('The program'),
+  redirect_uri: text('Where it waits: an address of 127.0.0.1 or [::1]'),
+  code_challenge: text('By the method S256', { pattern: '^[A-Za-z0-9_-]{43}$' }),
+  code_challenge_method: text('S256'),
+  state: text('Handed back as it is'),
+  resource: text('This API, or its /mcp'),
+};
+const CODE = text('What the program shows, eight letters', { maxLength: 20 });
+
+export function oauthPaths(): Record<string, Record<string, Part>> {
+  return {
+    '/oauth/authorize': {
+      get: servicePath({
+        operationId: 'service.authorize',
+        summary: 'Ask a member of the staff whether a program may act for them',
+        description:
+          'The authorization endpoint: RFC 6749 with PKCE (RFC 7636), for programs on the same machine.',
+        tag,
+        parameters: Object.entries(AUTHORIZATION).map(([name, about]) => textParameter('query', name, about)),
+        responses: {
+          200: page('The question.'),
+          302: redirect('To the sign-in, or back to the program with what is wrong.'),
+          400: page('There is no address to send the refusal to.'),
+        },
+      }),
+      post: servicePath({
+        operationId: 'service.authorize-decide',
+        summary: 'Take the answer of the member of the staff',
+        description:
+          'From the page of the same address alone: a session is needed, and the page’s own origin.',
+        tag,
+        requestBody: formBody({ ...AUTHORIZATION, decision: text('allow, or anything else for no') }, [
+          'client_id',
+          'redirect_uri',
+        ]),
+        responses: {
+          303: redirect('Back to the program, with a code or with what is wrong.'),
+          400: page('There is no address to send the refusal to.'),
+          ...problems(403),
+        },
+      }),
+    },
+    '/oauth/token': {
+      post: tokenEndpoint('service.token', {
+        summary: 'Exchange a code for a token',
+        description: 'RFC 6749, section 4.1.3, and RFC 8628, section 3.4.',
+        fields: {
+          grant_type: text('authorization_code, or urn:ietf:params:oauth:grant-type:device_code'),
+          code: text('What the authorization endpoint gave out'),
+          redirect_uri: text('The one that the code was sent to'),
+          code_verifier: text('What the challenge was made of', { pattern: '^[A-Za-z0-9\\-._~]{43,128}$' }),
+          device_code: text('What the device authorization endpoint gave out'),
+          resource: AUTHORIZATION.resource,
+        },
+        required: ['grant_type'],
+        answer: json(TOKEN),
+      }),
+    },
+    '/oauth/device_authorization': {
+      post: tokenEndpoint('service.device-authorization', {
+        summary: 'Begin a sign-in for a program without a browser',
+        description: 'RFC 8628, section 3.1.',
+        fields: { scope: text('Ignored: there is one') },
+        required: [],
+        answer: json(DEVICE),
+      }),
+    },
+    '/oauth/revoke': {
+      post: tokenEndpoint('service.revoke', {
+        summary: 'Give a token back',
+        description: 'RFC 7009. A token that is unknown is no fault: it does not work either way.',
+        fields: { token: text('The token'), token_type_hint: text('Ignored: there is one kind') },
+        required: ['token'],
+        answer: { description: 'It does not work any more.' },
+      }),
+    },
+    '/device': {
+      get: servicePath({
+        operationId: 'service.device-page',
+        summary: 'Type the code that a program shows',
+        tag,
+        parameters: [textParameter('query', 'user_code', CODE)],
+        responses: { 200: page('The page.'), 303: redirect('To the sign-in.') },
+      }),
+      post: servicePath({
+        operationId: 'service.device-decide',
+        summary: 'Take the answer of the member of the staff',
+        description:
+          'From the page of the same address alone: a session is needed, and the page’s own origin.',
+        tag,
+        requestBody: formBody({ user_code: CODE, decision: text('look, approve or deny') }, ['user_code']),
+        responses: {
+          200: page('What became of it.'),
+          303: redirect('To the sign-in.'),
+          400: page('The code does not work.'),
+          429: page('Too many codes were none.'),
+          ...problems(403),
+        },
+      }),
+    },
+    '/.well-known/oauth-authorization-server': {
+      get: metadata('service.oauth-server', 'Describe the authorization server', 'RFC 8414.'),
+    },
+    '/.well-known/oauth-protected-resource': {
+      get: metadata('service.oauth-resource', 'Describe this API as a resource', 'RFC 9728.'),
+    },
+    '/.well-known/oauth-protected-resource/mcp': {
+      get: metadata('service.oauth-resource-mcp', 'Describe the tools as a resource', 'RFC 9728.'),
+    },
+    '/mcp': {
+      post: servicePath({
+        operationId: 'service.mcp',
+        summary: 'Call the operations as tools',
+        description:
+          'The Model Context Protocol over HTTP, without sessions: one JSON-RPC message, one answer. The same tokens, access rules and log rows as everywhere.',
+        tag,
+        security: [{ bearer: [] }],
+        requestBody: { required: true, content: { 'application/json': { schema: { type: 'object' } } } },
+        responses: {
+          200: answerOf('The answer.', {
+            'application/json': { schema: { type: 'object' } },
+            'text/event-stream': { schema: { type: 'string' } },
+          }),
+          202: { description: 'A notification was taken; there is nothing to say.' },
+          400: rpcRefusal('It is not a message.'),
+          404: rpcRefusal('There is no such method.'),
+          406: rpcRefusal('The caller takes no answer that there is.'),
+          ...problems(401, 403, 413, 415, 429),
+        },
+      }),
+    },
+  };
+}
+
+function tokenEndpoint(
+  operationId: string,
+  about: {
+    readonly summary: string;
+    readonly description: string;
+    readonly fields: Readonly<Record<string, Part>>;
+    readonly required: readonly string[];
+    readonly answer: Part;
+  },
+): Part {
+  const { fields, required, answer, ...words } = about;
+  return servicePath({
+    ...words,
+    operationId,
+    tag,
+    requestBody: formBody({ client_id: text('The program'), ...fields }, ['client_id', ...required]),
+    responses: {
+      200: answer,
+      400: oauthRefusal('Refused.'),
+      401: oauthRefusal('The program is not one that is known.'),
+      503: oauthRefusal('Try again later.'),
+    },
+  });
+}
+
+function metadata(operationId: string, summary: string, description: string): Part {
+  const headers = {
+    'Access-Control-Allow-Origin': {
+      description: 'Pages of every origin may read this.',
+      schema: { const: '*' },
+    },
+  };
+  return servicePath({
+    operationId,
+    summary,
+    description,
+    tag,
+    responses: { 200: json({ type: 'object' }, headers) },
+  });
+}
+
+function oauthRefusal(description: string): Part {
+  const schema = {
+    type: 'object',
+    properties: { error: { type: 'string' }, error_description: { type: 'string' } },
+    required: ['error'],
+  };
+  return answerOf(description, { 'application/json': { schema } });
+}
+
+function rpcRefusal(description: string): Part {
+  return answerOf(description, { 'application/json': { schema: { type: 'object' } } });
+}
+
+const seconds = { type: 'integer', minimum: 0, maximum: 31_622_400 };
+const TOKEN = {
+  type: 'object',
+  properties: {
+    access_token: { type: 'string' },
+    token_type: { const: 'Bearer' },
+    expires_in: seconds,
+    scope: { type: 'string' },
+  },
+  required: ['access_token', 'token_type', 'expires_in', 'scope'],
+};
+const DEVICE = {
+  type: 'object',
+  properties: {
+    device_code: { type: 'string' },
+    user_code: { type: 'string' },
+    verification_uri: { type: 'string', format: 'uri' },
+    verification_uri_complete: { type: 'string', format: 'uri' },
+    expires_in: seconds,
+    interval: seconds,
+  },
+  required: [
+    'device_code',
+    'user_code',
+    'verification_uri',
+    'verification_uri_complete',
+    'expires_in',
+    'interval',
+  ],
+};

@@ -1,0 +1,211 @@
+/** What the host administration does to scopes of the real kernel, on either rung of the ladder. */
+import { toTimestamp } from '@freehold/contracts';
+import { describe, expect, test } from 'vitest';
+import type { ErasureReceipt } from '../src/declarations/index.ts';
+import { LIBRARIAN, type LibraryPlatform, openLibraryPlatform, STRANGER } from './library-platform.ts';
+import { refusal } from './platform.ts';
+
+const DAY_MS = 86_400_000;
+const RUNGS = ['bound', 'local'] as const;
+
+const putRole = ({ call }: LibraryPlatform, permissions: string[], key = 'support') =>
+  call('roles.put', { params: { key }, body: { name: 'Support', permissions } });
+
+describe.each(RUNGS)('spec C-22: the roles of the platform, by %s', (rung) => {
+  test('grant in every scope what they say, and no longer when they are taken away', async () => {
+    const opened = await openLibraryPlatform(rung);
+    const { stub, invoke, call } = opened;
+    await putRole(opened, ['book.add', 'invoice.write']);
+    await stub.assignRole({ principal: STRANGER, role: 'support', by: 'platform' });
+    const add = () => invoke(STRANGER, 'book/add', { title: 'Emma' });
+    expect((await add()).output).toMatchObject({ book: expect.any(String) });
+    await putRole(opened, ['book.read']);
+    await expect(add()).rejects.toMatchObject({ code: 'permission_denied' });
+    await putRole(opened, ['book.add']);
+    await add();
+    await call('roles.delete', { params: { key: 'support' } });
+    await expect(add()).rejects.toMatchObject({ code: 'permission_denied' });
+    expect(opened.incidents).toEqual([]);
+  });
+
+  test('are in a scope that is provisioned later, as soon as it is', async () => {
+    const opened = await openLibraryPlatform(rung);
+    await putRole(opened, ['book.add']);
+    const later = opened.host.scope((await opened.provision('later')).id);
+    await later.assignRole({ principal: STRANGER, role: 'support', by: 'platform' });
+    expect((await later.holdings({ principal: STRANGER })).permissions).toEqual(['book.add']);
+  });
+
+  test('survive a rewind to before they were there', async () => {
+    const opened = await openLibraryPlatform(rung);
+    const { call, value, at, stub } = opened;
+    const { current } = await value<{ current: { bookmark: string } }>('bookmarks.list', { params: at });
+    await putRole(opened, ['book.add']);
+    await call('scopes.rewind', { params: at, body: { bookmark: current.bookmark } });
+    await stub.assignRole({ principal: STRANGER, role: 'support', by: 'platform' });
+    expect((await stub.holdings({ principal: STRANGER })).permissions).toEqual(['book.add']);
+  });
+
+  test('do not change what a role of the manifest means', async () => {
+    const opened = await openLibraryPlatform(rung);
+    await putRole(opened, ['book.add'], 'visitor');
+    await opened.stub.assignRole({ principal: STRANGER, role: 'visitor', by: 'platform' });
+    expect((await opened.stub.holdings({ principal: STRANGER })).permissions).toEqual(['library.browse']);
+  });
+});
+
+describe.each(RUNGS)('spec C-20: erasure, by %s', (rung) => {
+  const SECRET = 'Ada lives at Saint James Square 12';
+  const shred = (
+    { value, at }: LibraryPlatform,
+    subject = 'rdr_ada',
+    key?: string,
+  ): Promise<ErasureReceipt> =>
+    value('subjects.shred', { params: { ...at, subject }, ...(key === undefined ? {} : { key }) });
+
+  test('takes out what was said, destroys the key, and answers the same receipt every time', async () => {
+    const opened = await openLibraryPlatform(rung);
+    const { invoke, clock, log, at, value } = opened;
+    await invoke(LIBRARIAN, 'reader/note', { reader: 'rdr_ada', text: SECRET });
+    await invoke(LIBRARIAN, 'reader/note', { reader: 'rdr_bob', text: 'Bob' });
+    const receipt = await shred(opened);
+    expect(receipt).toEqual({
+      subject: 'rdr_ada',
+      redacted: true,
+      keyDestroyedAt: toTimestamp(clock.ms),
+      keyDigest: expect.stringMatching(/^[0-9a-f]{64}$/),
+      receiptId: expect.stringMatching(/^rcp_[0-9a-f]{32}$/),
+    });
+    expect((await invoke(LIBRARIAN, 'reader/notes', { reader: 'rdr_bob' })).output).toEqual(['Bob']);
+    const history = await value<{ items: { payload: unknown }[] }>('history.get', {
+      params: at,
+      query: { entityType: 'reader', entityId: 'rdr_ada' },
+    });
+    expect(history.items).toMatchObject([{ payload: { $shredded: { at: receipt.keyDestroyedAt } } }]);
+    await expect(
+      invoke(LIBRARIAN, 'reader/note', { reader: 'rdr_ada', text: 'again' }),
+    ).rejects.toMatchObject({ reason: 'subject_shredded' });
+
+    clock.ms += DAY_MS;
+    expect(await shred(opened)).toEqual(receipt);
+    const rows = await log('subjects.shred');
+    expect(rows.map(({ outcome }) => outcome)).toEqual(['intent', 'done']);
+    expect(rows[1]).toMatchObject({ after: { receiptId: receipt.receiptId } });
+    // Who was erased is in no log.
+    expect(JSON.stringify(rows)).not.toContain('rdr_ada');
+    expect(opened.incidents).toEqual([]);
+  });
+
+  test('at the same time as another is one erasure, and one of somebody unknown is a receipt too', async () => {
+    const opened = await openLibraryPlatform(rung);
+    const [one, other] = await Promise.all([shred(opened), shred(opened)]);
+    expect(one).toEqual(other);
+    expect(one.keyDigest).toBeNull();
+    expect((await shred(opened, 'rdr_bob')).receiptId).not.toBe(one.receiptId);
+  });
+
+  test('reaches scopes that are suspended or archived, and no builder may ask for it', async () => {
+    const opened = await openLibraryPlatform(rung);
+    const { call, at } = opened;
+    const builder = { kind: 'builder', id: 'tok_1', name: 'ci', tenant: at.tenant } as never;
+    const asked = call('subjects.shred', { params: { ...at, subject: 'rdr_ada' }, as: builder });
+    expect(await refusal(asked)).toMatchObject({ status: 403, reason: 'staff_only' });
+    const foreign = call('subjects.shred', {
+      params: { ...at, tenant: 'tnt_01jd0000000000000000000009', subject: 'rdr_ada' },
+    });
+    expect(await refusal(foreign)).toMatchObject({ status: 404 });
+  });
+});
+
+test('spec C-20: an erasure whose answer is lost is not said to have failed, and the same call ends it', async () => {
+  const opened = await openLibraryPlatform('bound');
+  const { call, value, at, running, log } = opened;
+  const params = { ...at, subject: 'rdr_ada' };
+  running.is = false;
+  expect(await refusal(call('subjects.shred', { params }))).toMatchObject({
+    status: 502,
+    reason: 'outcome_unknown',
+  });
+  expect((await log('subjects.shred')).map(({ outcome }) => outcome)).toEqual(['intent']);
+  running.is = true;
+  expect(await value('subjects.shred', { params })).toMatchObject({ redacted: true });
+  expect((await log('subjects.shred')).map(({ outcome }) => outcome)).toEqual([
+    'intent',
+    'intent',
+    'done',
+    'superseded',
+  ]);
+});
+
+describe.each(RUNGS)('spec C-10: a dead letter, by %s', (rung) => {
+  test('is put back in line, is delivered, and is in the log; once more it is not there', async () => {
+    const opened = await openLibraryPlatform(rung);
+    const { invoke, stub, clock, value, call, at, log } = opened;
+    const { book } = (await invoke(LIBRARIAN, 'book/add', { title: 'poison' })).output as { book: string };
+    await invoke(LIBRARIAN, 'book/lend', { book });
+    await stub.work({});
+    clock.ms += 1_300;
+    await stub.work({});
+    const letters = () => value<{ items: { event: { id: string } }[] }>('dead-letters.list', { params: at });
+    const event = (await letters()).items[0]?.event.id;
+    const retry = (subscriber = 'reminders') =>
+      call('dead-letters.retry', { params: { ...at, event }, body: { subscriber } });
+    expect(await refusal(retry('nobody'))).toMatchObject({ status: 404, reason: 'unknown_dead_letter' });
+    await stub.projectSettings({ settings: { REPAIRED: 'yes' } });
+    expect(await retry()).toMatchObject({ status: 200, value: { event, subscriber: 'reminders' } });
+    await stub.work({});
+    expect((await letters()).items).toEqual([]);
+    const { total } = await value<{ total: number }>('facets.get', {
+      params: at,
+      query: { type: 'loan.reminded' },
+    });
+    expect(total).toBe(1);
+    expect(await refusal(retry())).toMatchObject({ status: 404 });
+    expect(await log('dead-letters.retry')).toMatchObject([
+      { outcome: 'intent' },
+      { outcome: 'failed' },
+      { outcome: 'intent', after: { subscriber: 'reminders' } },
+      { outcome: 'done', target: { other: event } },
+      { outcome: 'intent' },
+      { outcome: 'failed' },
+    ]);
+  });
+});
+
+test('spec C-06: what was removed is said beside history, denials and their summary, alike on both rungs', async () => {
+  const { invoke, stub, clock, value, at, host, ref, running } = await openLibraryPlatform('bound');
+  const answers = async (rung: 'bound' | 'local') => {
+    running.rung = rung;
+    const query = { entityType: 'book', entityId: 'book_1' };
+    return [
+      await value<object>('history.get', { params: at, query }),
+      await value<object>('denials.list', { params: at }),
+      await value<object>('denials.summary', { params: at }),
+    ];
+  };
+  await invoke(LIBRARIAN, 'book/add', { title: 'Emma' });
+  const { book } = (await invoke(LIBRARIAN, 'book/add', { title: 'Persuasion' })).output as { book: string };
+  await invoke(LIBRARIAN, 'book/lend', { book });
+  // The newest of each log stays.
+  for (let i = 0; i < 2; i++)
+    await expect(invoke(STRANGER, 'book/add', { title: 'x' })).rejects.toMatchObject({
+      code: 'permission_denied',
+    });
+  for (const answer of [...(await answers('bound')), ...(await answers('local'))])
+    expect(answer).not.toHaveProperty('prunedBefore');
+
+  clock.ms += 60 * DAY_MS;
+  for (let round = 0; round < 100; round++) {
+    await stub.work({});
+    if ((await stub.retention({})).denialsPrunedBefore !== null) break;
+    clock.ms += DAY_MS / 24;
+  }
+  const { historyPrunedBefore, denialsPrunedBefore } = await stub.retention({});
+  const [history, denials, summary] = await answers('bound');
+  expect(history).toMatchObject({ prunedBefore: historyPrunedBefore });
+  expect(denials).toMatchObject({ prunedBefore: denialsPrunedBefore, items: [{}] });
+  expect(summary).toMatchObject({ prunedBefore: denialsPrunedBefore, total: 1 });
+  expect(await answers('local')).toEqual([history, denials, summary]);
+  const requests = await host.listPlatformRequestHistory({ ...ref, limit: 5 });
+  expect(requests.prunedBefore).toBe(historyPrunedBefore);
+});

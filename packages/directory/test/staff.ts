@@ -1,0 +1,93 @@
+/** Members of the staff for tests: on the roster, signed in, with programs that hold tokens. */
+import { createHash } from 'node:crypto';
+import type { StaffRecord, StaffRole, StaffTokenRecord } from '../src/declarations/index.ts';
+import type { DirectoryHostAdmin } from '../src/index.ts';
+import type { Platform } from './platform.ts';
+
+export const ISSUER = 'https://id.example.test';
+const WEEK_MS = 7 * 24 * 60 * 60 * 1000;
+export const VERIFIER = 'a verifier of the tests, forty-three characters and more';
+export const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url');
+export const REDIRECT = 'http://127.0.0.1:4711/callback';
+
+type Entry = Parameters<DirectoryHostAdmin['staff']['signIn']>[0];
+
+/** Somebody comes back from the issuer. Their address is their login name's, and verified. */
+export function signIn(platform: Platform, login: string, more: Partial<Entry> = {}) {
+  return platform.admin.staff.signIn({
+    issuer: ISSUER,
+    subject: `sub-${login}`,
+    email: `${login}@example.test`,
+    emailVerified: true,
+    sid: `sid-${login}`,
+    issuerSid: `at-issuer-${login}`,
+    expiresAtMs: platform.clock.ms + WEEK_MS,
+    requestId: 'req-sign-in',
+    ...more,
+  });
+}
+
+/** The session that {@link signIn} began, as its cookie tells it. */
+export const sessionOf = (login: string) => ({
+  sid: `sid-${login}`,
+  issuer: ISSUER,
+  subject: `sub-${login}`,
+});
+
+export function invite(
+  platform: Platform,
+  { login, role }: { readonly login: string; readonly role: StaffRole },
+): Promise<StaffRecord> {
+  return platform.value('staff.put', { body: { email: `${login}@example.test`, name: login, role } });
+}
+
+/** On the roster and signed in. */
+export async function staffMember(
+  platform: Platform,
+  who: { readonly login: string; readonly role: StaffRole },
+): Promise<StaffRecord> {
+  const { id } = await invite(platform, who);
+  const outcome = await signIn(platform, who.login);
+  if ('refused' in outcome) throw new Error(`the sign-in was refused: ${outcome.refused}`);
+  return platform.value('staff.get', { params: { member: id } });
+}
+
+export function orderCode(platform: Platform, member: string) {
+  return platform.admin.staff.orderCode({
+    member,
+    client: 'cli',
+    redirectUri: REDIRECT,
+    challenge: CHALLENGE,
+  });
+}
+
+export function redeem(
+  platform: Platform,
+  code: string,
+  more: { readonly client?: string; readonly redirectUri?: string; readonly verifier?: string } = {},
+) {
+  return platform.admin.staff.redeemCode({
+    code,
+    client: 'cli',
+    redirectUri: REDIRECT,
+    verifier: VERIFIER,
+    requestId: 'req-token',
+    ...more,
+  });
+}
+
+/** A program of a member's that has been given a token. */
+export async function staffToken(
+  platform: Platform,
+  member: string,
+): Promise<StaffTokenRecord & { readonly secret: string }> {
+  const { code } = await orderCode(platform, member);
+  const outcome = await redeem(platform, code);
+  if ('refused' in outcome) throw new Error(`the code was refused: ${outcome.refused}`);
+  const { items } = await platform.value<{ items: StaffTokenRecord[] }>('staff-tokens.list', {
+    query: { member },
+  });
+  const record = items.at(-1);
+  if (!record) throw new Error('the token is not listed');
+  return { ...record, secret: outcome.token.secret };
+}
