@@ -62,8 +62,8 @@ export async function openFleet(dataDirectory: string, scopes: number): Promise<
      VALUES (?, ?, ?, 'Main', '${VERTICAL}', 'production', 'active', 1, ?, ?)`,
   );
   const hostnameRow = db.prepare(
-    `INSERT INTO hostnames (hostname, tenant, scope, surface, status, revision, created_at, updated_at)
-     VALUES (?, ?, ?, 'app', 'active', 1, ?, ?)`,
+    `INSERT INTO hostnames (claim, hostname, tenant, scope, surface, status, method, token, verified_at, revision,
+       created_at, updated_at) VALUES (?1 || ' ' || ?2, ?1, ?2, ?3, 'app', 'active', 'dns', ?1, ?4, 1, ?4, ?4)`,
   );
   for (let from = 0; from < scopes; from += ROWS_PER_COMMIT) {
     db.exec('BEGIN');
@@ -72,7 +72,7 @@ export async function openFleet(dataDirectory: string, scopes: number): Promise<
       if (nth % SCOPES_PER_TENANT === 0)
         tenantRow.run(tenant, `t-${nth}`, `Tenant ${nth}`, `tenant ${nth}`, nowMs, nowMs);
       scopeRow.run(scope(nth), tenant, `s-${nth}`, nowMs, nowMs);
-      hostnameRow.run(hostname(nth), tenant, scope(nth), nowMs, nowMs);
+      hostnameRow.run(hostname(nth), tenant, scope(nth), nowMs);
     }
     db.exec('COMMIT');
   }

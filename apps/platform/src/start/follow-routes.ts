@@ -16,11 +16,12 @@ export interface RoutesOptions {
 /** Follows them from here on. The answer tells the issuer of them as they are now. */
 export function followRoutes(options: RoutesOptions): () => Promise<void> {
   const { hostAdmin, addresses, issuer, onChanged, onIncident } = options;
-  const tellIssuer = async (): Promise<void> => {
-    const names = (await hostAdmin.routes()).map(({ hostname }) => addresses.originOf(hostname));
-    // Staff sign in at the control plane itself.
-    await issuer.tellOrigins([addresses.apiOrigin(), ...names]);
-  };
+  const tellIssuer = (): Promise<void> =>
+    issuer.tellOrigins(async () => {
+      const names = (await hostAdmin.routes()).map(({ hostname }) => addresses.originOf(hostname));
+      // Staff sign in at the control plane itself.
+      return [addresses.apiOrigin(), ...names];
+    });
   hostAdmin.onRoutesChanged(() => {
     onChanged();
     tellIssuer().catch((error: unknown) =>

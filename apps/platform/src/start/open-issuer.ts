@@ -9,8 +9,11 @@ import type { Cleanup } from './cleanup.ts';
 export interface OwnIssuer {
   /** The client that the issuer knows this platform by; null in production without an issuer. */
   readonly client: PlatformClient | null;
-  /** Tells the development issuer which addresses it may send people back to. Of an operator's own, it is theirs to do. */
-  tellOrigins(origins: readonly string[]): Promise<void>;
+  /**
+   * Tells the development issuer which addresses it may send people back to. Of an operator's own, it is theirs to do, and
+   * nobody looks the addresses up.
+   */
+  tellOrigins(origins: () => Promise<readonly string[]>): Promise<void>;
 }
 
 /** @throws IssuerError or SettingsError, with one sentence. */
@@ -25,6 +28,6 @@ export async function openIssuer(settings: Settings, secrets: Secrets, cleanup: 
   const clientSecret = secrets.issuerClientSecret;
   return {
     client: { url: issuer.url, clientId: DEVELOPMENT_CLIENT_ID, clientSecret },
-    tellOrigins: (origins) => registerClients(issuer, { origins, clientSecret }),
+    tellOrigins: async (origins) => registerClients(issuer, { origins: await origins(), clientSecret }),
   };
 }
