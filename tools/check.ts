@@ -5,12 +5,7 @@
 import { runStep, type Step } from './run.ts';
 
 /** Areas and requirements that a test must cite from now on. Grows with what is resolved. */
-const HELD = [
-  'A',
-  'B',
-  'D',
-  ...['C-01', 'C-02', 'C-06', 'C-07', 'C-11', 'C-12', 'C-23', 'C-29', 'C-30', 'C-32', 'C-33'],
-];
+const HELD = ['A', 'B', 'C', 'D'];
 
 const steps: Step[] = [
   { name: 'lint, format and boundaries', command: ['biome', 'check', '--error-on-warnings', '.'] },
