@@ -59,6 +59,7 @@ const CALLS: Readonly<Record<RouteName, (() => Ask) | number>> = {
   ownerSeat: () => ({}),
   // The seat is taken.
   ownerClaim: 409,
+  sessionSecretRotate: () => ({ fields: { by: 'ada', keepFormer: true } }),
   ownerRecovery: () => ({
     fields: { origin: 'http://acme.localhost', by: 'ada', why: 'Ticket 17.', recover: true },
   }),

@@ -201,7 +201,7 @@ describe('what cannot be made is refused in one sentence, and nothing is left be
     [2, ['new', 'hono'], /^<name> cannot be used: the project itself depends on the package hono\.$/],
     [2, ['new', 'paper', '--title', 'two\nlines'], /^--title cannot be used: it must be one line of text\.$/],
     [2, ['new', 'paper', '--link', '.'], /^--link cannot be used: .* is not a checkout of Freehold\.$/],
-    [1, ['new', 'paper-trail'], /^There is something at .*paper-trail already/],
+    [5, ['new', 'paper-trail'], /^There is something at .*paper-trail already/],
     [1, ['new', 'paper', '--directory', 'paper-trail/package.json/x'], /^Cannot write .* \(ENOTDIR\)\.$/],
   ] as const)('exit code %i: %j', async (code, inputs, sentence) => {
     const before = readdirSync(home);

@@ -131,7 +131,7 @@ async function wire(
     hostAdmin,
     dataDirectory: settings.dataDirectory,
     apiUrl: addresses.apiOrigin(),
-    fetch: directory.controlPlane,
+    fetch: directory.ownControlPlane,
   });
   const started = startSweep({
     hostAdmin,

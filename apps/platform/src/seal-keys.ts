@@ -40,9 +40,28 @@ export async function openKeyring({ engine, dataDirectory, given }: SealKeysOpti
     throw new SettingsError(
       `The sealing key is another: what is sealed in ${dataDirectory} does not open with ${source}. Give it the key it was sealed with.`,
     );
-  if (proof === null || keyring.isStale(proof))
-    await platform.saveSealProof({ sealed: keyring.seal(PROOF_PLACE, 'opens', randomBytes(IV_BYTES)) });
+  if (proof === null) await prove(platform, keyring);
   return keyring;
+}
+
+/**
+ * Ends a rotation: everything is sealed under the newest key, and so is the proof from now on. Until then the former key
+ * is asked for at each start, so that nobody takes it away from what still needs it.
+ */
+export async function concludeRotation(
+  engine: Pick<Engine, 'unit'>,
+  keyring: Pick<Keyring, 'isStale' | 'seal'>,
+): Promise<void> {
+  const platform = engine.unit(platformUnit, PLATFORM_KEY);
+  const proof = await platform.sealProof();
+  if (proof !== null && keyring.isStale(proof)) await prove(platform, keyring);
+}
+
+async function prove(
+  platform: { saveSealProof(proof: { readonly sealed: string }): Promise<null> },
+  keyring: Pick<Keyring, 'seal'>,
+): Promise<void> {
+  await platform.saveSealProof({ sealed: keyring.seal(PROOF_PLACE, 'opens', randomBytes(IV_BYTES)) });
 }
 
 /** The keys of a file, one a line; null when there is no file. @throws SettingsError when it holds none. */

@@ -1,10 +1,9 @@
 /** A command line from its words to an exit code. How it is read is in `lib/application.ts`. */
 import { ExitCode, run } from '@stricli/core';
-import type { Command, World } from './command.ts';
+import type { Command } from './command.ts';
 import { makeApplication } from './lib/application.ts';
-
-/** 0: done. 1: it failed. 2: the command line cannot be used as it is. */
-export type ExitStatus = 0 | 1 | 2;
+import { EXIT_CODES, type ExitStatus } from './lib/failure.ts';
+import type { World } from './world.ts';
 
 export interface CommandTable {
   readonly commands: readonly Command[];
@@ -13,11 +12,11 @@ export interface CommandTable {
 }
 
 /** Where a command line is read and answered. */
-export interface Terminal extends World {
+export interface Terminal extends Omit<World, 'say' | 'progress' | 'isWatched' | 'isTerminal'> {
   readonly version: string;
   readonly stdout: { write(text: string): void };
   /** Gets one line a failure: a sentence, or with `--json` a problem document (RFC 9457). */
-  readonly stderr: { write(text: string): void };
+  readonly stderr: { write(text: string): void; readonly isTerminal: boolean };
 }
 
 /**
@@ -29,13 +28,35 @@ export async function runCommandLine(
   inputs: readonly string[],
   terminal: Terminal,
 ): Promise<ExitStatus> {
-  const application = makeApplication(table, terminal, { asJson: isJsonWanted(inputs) });
-  const process: { exitCode?: number | string | null } & Pick<Terminal, 'stdout' | 'stderr'> = {
-    stdout: terminal.stdout,
-    stderr: terminal.stderr,
+  const asJson = isJsonWanted(inputs);
+  const world = worldOf(terminal, { asJson });
+  const application = makeApplication(table, { ...terminal, world }, { asJson });
+  const { stdout, stderr } = terminal;
+  // The parser ends every sentence with a line break, also those that are not told.
+  const process: { exitCode?: number | string | null } & Record<'stdout' | 'stderr', Terminal['stdout']> = {
+    stdout,
+    stderr: { write: (text) => void (text.trim() === '' || stderr.write(text)) },
   };
   await run(application, withoutHelpWord(inputs), { process });
   return exitStatus(process.exitCode);
+}
+
+/** Progress is for somebody who watches; what they watch is cleared before anything else is written. */
+function worldOf(terminal: Terminal, { asJson }: { readonly asJson: boolean }): World {
+  const { stderr } = terminal;
+  const isWatched = stderr.isTerminal && !asJson;
+  const clear = '\r\u001b[2K';
+  let shown = false;
+  const progress = (line: string | null): void => {
+    if (!isWatched || (line === null && !shown)) return;
+    stderr.write(`${clear}${line ?? ''}`);
+    shown = line !== null;
+  };
+  const say = (line: string): void => {
+    progress(null);
+    stderr.write(`${line}\n`);
+  };
+  return { ...terminal, isTerminal: stderr.isTerminal, isWatched, progress, say };
 }
 
 /** Known before anything is parsed, so that a command line that cannot be parsed is refused in the same form. */
@@ -52,6 +73,6 @@ function withoutHelpWord(inputs: readonly string[]): readonly string[] {
 
 /** stricli has negative codes for what it could not read. */
 function exitStatus(code: number | string | null | undefined): ExitStatus {
-  if (code === ExitCode.Success) return 0;
-  return code === 2 || code === ExitCode.InvalidArgument || code === ExitCode.UnknownCommand ? 2 : 1;
+  if (code === ExitCode.InvalidArgument || code === ExitCode.UnknownCommand) return 2;
+  return typeof code === 'number' && Object.hasOwn(EXIT_CODES, code) ? (code as ExitStatus) : 1;
 }

@@ -4,19 +4,16 @@
  */
 import { PlatformError } from '@freehold/contracts';
 import type { z } from 'zod';
+import type { World } from './world.ts';
 
-/** What a command may know of the process it runs in. */
-export interface World {
-  /** The directory that relative paths begin at. */
-  readonly cwd: string;
-}
-
-/** What a command answers when it succeeded. Failures are thrown as `PlatformError`s with one sentence. */
+/** What a command answers when it succeeded. Failures are thrown, as `PlatformError`s with one sentence. */
 export interface Outcome {
-  /** For machines: what `--json` prints, as one line. */
-  readonly value: Readonly<Record<string, unknown>>;
-  /** For people. */
+  /** For machines: what `--json` prints, as one line. Undefined for an answer that went out as bytes. */
+  readonly value: unknown;
+  /** For people. Empty prints nothing. */
   readonly text: string;
+  /** What goes on after the answer was printed: a window that stays open. */
+  readonly until?: Promise<void>;
 }
 
 export interface Example {
@@ -24,6 +21,22 @@ export interface Example {
   readonly line: string;
   /** What it does, as a phrase: "in a directory of another name". */
   readonly does: string;
+}
+
+/** Something given by name. */
+export interface Option {
+  readonly summary: string;
+  /**
+   * `value` takes one, `list` takes one each time it is given, `flag` takes none, `choice` is a flag that can also be
+   * given as `--no-…`. Default: `value`.
+   */
+  readonly kind?: 'value' | 'list' | 'flag' | 'choice';
+  /** What stands for the value in help. */
+  readonly placeholder?: string;
+  /** The values there are, for help and completion. The command's schema is what judges. */
+  readonly values?: readonly string[];
+  /** Whether it must be given. */
+  readonly required?: boolean;
 }
 
 interface Described {
@@ -34,14 +47,21 @@ interface Described {
   /** Whole sentences for `--help`. */
   readonly description: string;
   readonly examples: readonly [Example, ...Example[]];
-  /** What is given by position. All of it is required. */
-  readonly arguments: readonly { readonly name: string; readonly summary: string }[];
-  /** What is given by name, in camelCase; `dryRun` is `--dry-run`. All of it is optional and takes a value. */
-  readonly options: Readonly<Record<string, { readonly summary: string; readonly placeholder: string }>>;
+  /** What is given by position. What is optional stands last. */
+  readonly arguments: readonly Argument[];
+  /** What is given by name, in camelCase; `dryRun` is `--dry-run`. */
+  readonly options: Readonly<Record<string, Option>>;
+}
+
+export interface Argument {
+  readonly name: string;
+  readonly summary: string;
+  readonly optional?: boolean;
+  readonly values?: readonly string[];
 }
 
 /** Arguments and options by name, as they were typed. */
-export type RawInput = Readonly<Record<string, string | undefined>>;
+export type RawInput = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 /** A command, ready to be given to an engine. */
 export interface Command extends Described {
@@ -60,6 +80,7 @@ export function command<S extends z.ZodType>({ input, run, ...described }: Comma
   return {
     ...described,
     run: async (raw, world) => {
+      requireOptions(described, raw);
       const parsed = input.safeParse(raw);
       if (!parsed.success) throw unusable(described, parsed.error);
       return run(parsed.data, world);
@@ -67,19 +88,37 @@ export function command<S extends z.ZodType>({ input, run, ...described }: Comma
   };
 }
 
+/** @throws PlatformError `validation_failed` naming the first option that must be given and is not. */
+export function requireOptions({ options }: Pick<Described, 'options'>, raw: RawInput): void {
+  for (const [name, { required }] of Object.entries(options)) {
+    const given = raw[name];
+    if (required && (given === undefined || (Array.isArray(given) && given.length === 0)))
+      throw new PlatformError('validation_failed', `${optionName(name)} is missing.`, {
+        errors: [{ path: optionName(name), message: 'is missing' }],
+      });
+  }
+}
+
 /** The sentence about the first value that a schema refused; the rest is in `errors`. */
-function unusable({ options }: Described, error: z.ZodError): PlatformError {
+export function unusable({ options }: Pick<Described, 'options'>, error: z.ZodError): PlatformError {
   const errors = error.issues.map(({ path, message }) => {
-    const field = String(path[0] ?? '');
-    return { path: Object.hasOwn(options, field) ? optionName(field) : `<${field}>`, message };
+    const [field = '', ...inside] = path.map(String);
+    const name = Object.hasOwn(options, field) ? optionName(field) : `<${field}>`;
+    return { path: [name, ...inside].join('.'), message };
   });
   const [first] = errors;
-  return new PlatformError('validation_failed', `${first?.path} cannot be used: it ${first?.message}.`, {
-    errors,
-  });
+  const message = first?.message ?? '';
+  // zod's own sentences stand for themselves; ours complete this one.
+  const why = /^[A-Z]/.test(message) ? message.replace(/\.$/, '') : `it ${message}`;
+  return new PlatformError('validation_failed', `${first?.path} cannot be used: ${why}.`, { errors });
 }
 
 /** An option as it is typed: `dryRun` → `--dry-run`. */
 export function optionName(option: string): string {
-  return `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  return `--${kebab(option)}`;
+}
+
+/** `dryRun` → `dry-run`. */
+export function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -113,6 +113,23 @@ export const ownerRecoveryResponse = z
   .object({ url: z.url(), expiresAt: timestamp })
   .meta({ id: 'OwnerRecovery' });
 
+/**
+ * Replaces the tenant's session secret. `by` is the operator who does it: the tenant's admin can read it. Without
+ * `keepFormer` all that was signed before ends now.
+ */
+export const sessionSecretRotateRequest = z.strictObject({
+  ...scopeRef.shape,
+  by: z.string().min(1).max(200),
+  keepFormer: z.boolean(),
+});
+export const sessionSecretRotation = z
+  .object({
+    formerValidUntil: timestamp
+      .nullable()
+      .describe('Until when the former secret verifies; null when there is none, or none any more'),
+  })
+  .meta({ id: 'SessionSecretRotation' });
+
 /** How much a payload says about a person. All but `none` are sealed under a key per subject. */
 export const piiClass = z.enum(['none', 'pseudonymous', 'direct']);
 
@@ -213,6 +230,8 @@ export type OwnerSeat = z.infer<typeof ownerSeatResponse>;
 export type OwnerClaim = z.infer<typeof ownerClaimResponse>;
 export type OwnerRecoveryRequest = z.infer<typeof ownerRecoveryRequest>;
 export type OwnerRecovery = z.infer<typeof ownerRecoveryResponse>;
+export type SessionSecretRotateRequest = z.infer<typeof sessionSecretRotateRequest>;
+export type SessionSecretRotation = z.infer<typeof sessionSecretRotation>;
 export type HistoryQuery = z.infer<typeof historyQuery>;
 export type DenialsQuery = z.infer<typeof denialsQuery>;
 export type DenialsSummaryQuery = z.infer<typeof denialsSummaryQuery>;

@@ -27,14 +27,23 @@ export const envEntry = z.strictObject({
   secret: z.boolean().optional(),
 });
 
-export const envSpec = z.record(z.string().max(128).regex(/^[A-Z][A-Z0-9_]*$/), envEntry);
+export const envSpec = z.record(
+  z
+    .string()
+    .max(128)
+    .regex(/^[A-Z][A-Z0-9_]*$/),
+  envEntry,
+);
 export type EnvSpec = z.infer<typeof envSpec>;
 
 export const manifestSchema = z
   .strictObject({
     slug,
     name: z.string().min(1).max(100),
-    version: z.string().max(64).regex(/^\d+\.\d+\.\d+(?:[-+].+)?$/),
+    version: z
+      .string()
+      .max(64)
+      .regex(/^\d+\.\d+\.\d+(?:[-+].+)?$/),
     /** Permission key → what it allows, in words. */
     permissions: z.record(permissionKey, z.string().max(1000)),
     roles: z.record(
@@ -56,7 +65,10 @@ export const manifestSchema = z
     services: z
       .record(
         serviceKey,
-        z.strictObject({ name: z.string().max(200), permissions: z.array(permissionKey).max(PERMISSIONS_MAX) }),
+        z.strictObject({
+          name: z.string().max(200),
+          permissions: z.array(permissionKey).max(PERMISSIONS_MAX),
+        }),
       )
       .optional(),
     env: envSpec,

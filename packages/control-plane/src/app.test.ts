@@ -229,7 +229,10 @@ describe('a call that has its declared form', () => {
   });
 
   test('leaves one line for the log, with nothing of what was sent', async () => {
-    const { send, lines } = setUp(hostAdminDouble(() => ({ value: aThing })));
+    const { send, lines } = setUp(
+      hostAdminDouble(() => ({ value: aThing })),
+      { rateLimit: null },
+    );
     await send('/things/thing-1?', { headers: bearer });
     await send('/nowhere');
     expect(lines).toEqual([

@@ -88,9 +88,16 @@ interface Variables {
   allowance: Allowance | null;
 }
 
+/** What the wiring says of a request beside it: `app.fetch(request, { uncounted: true })`. */
+interface Bindings {
+  /** True for the platform's own work, which goes through a fleet page by page and waits for nobody. */
+  readonly uncounted?: boolean;
+}
+
 /** What hono carries through one request. */
 export interface ControlPlaneEnv {
   readonly Variables: Variables;
+  readonly Bindings: Bindings;
 }
 
 /**
@@ -177,7 +184,7 @@ export function controlPlaneApp(given: ControlPlaneOptions): Hono<ControlPlaneEn
 function actorAdmission(limiter: RateLimiter | null): AdmitActor {
   return (c, actor) => {
     c.set('actor', actor);
-    if (!limiter) return;
+    if (!limiter || c.env?.uncounted) return;
     // A member of the staff has one allowance, whatever they call with; a token of its own kind has its own.
     const allowance = limiter.take(`${actor.kind} ${actor.id}`);
     c.set('allowance', allowance);

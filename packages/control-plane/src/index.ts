@@ -1,4 +1,5 @@
 /** Component C: the control plane's HTTP API and its description. Start with `app.ts`; the client is `./client`. */
+export type { PlatformSecret } from '@freehold/contracts/http';
 export {
   type ControlPlaneEnv,
   type ControlPlaneOptions,
@@ -7,7 +8,6 @@ export {
   type RequestLine,
 } from './app.ts';
 export type { ConnectOptions } from './connect/connect-routes.ts';
-export type { PlatformSecret } from './connect/platform-secret.ts';
 export type { AdminOperationTable } from './declared/operations.ts';
 export { RATE_LIMIT_DEFAULT, type RateLimit } from './http/rate-limit.ts';
 export {

@@ -1,13 +1,15 @@
 /** Property tests over every declared schema: what is valid gets through, what is not is refused as documented. */
+import type { OperationEvent } from '@freehold/directory';
 import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { controlPlaneApp } from '../src/app.ts';
-import { addressesOf, isUnsafe } from '../src/declared/operations.ts';
+import { addressesOf, answersEvents, isUnsafe } from '../src/declared/operations.ts';
 import { expectDocumented } from './support/conformance.ts';
 import { valuesOf } from './support/from-schema.ts';
 import { hostAdminDouble, TOKEN } from './support/host-admin-double.ts';
-import { hostileParts, partsOf, requestOf, validInputs } from './support/requests.ts';
+import { hostileParts, partsOf, requestOf, type ValidInput, validInputs } from './support/requests.ts';
+import { violationsOf } from './support/violations.ts';
 
 const table: Readonly<Record<string, AdminOperation>> = adminOperations;
 const operations = Object.values(table);
@@ -20,10 +22,11 @@ function setUp() {
       fc.sample(valuesOf(operation.output, 'output'), { numRuns: 1, seed: 1 })[0],
     ]),
   );
-  const admin = hostAdminDouble(({ operation }) => ({
+  const admin = hostAdminDouble(({ operation, events }) => ({
     status: table[operation]?.success ?? 200,
     value: answers.get(operation),
     ...(table[operation]?.bytes ? { body: new Blob(['bytes']).stream() } : {}),
+    ...(events ? { events: eventsOf(answers.get(operation)) } : {}),
     ...(table[operation]?.etag ? { etag: '7' } : {}),
   }));
   const incidents: unknown[] = [];
@@ -46,6 +49,15 @@ function setUp() {
     return { response, operation: reached === null ? null : (table[reached] ?? null) };
   };
   return { admin, incidents, send };
+}
+
+/** A beat, then the end. */
+function eventsOf(record: unknown): ReadableStream<OperationEvent> {
+  const events = [
+    { event: 'heartbeat', record },
+    { event: 'done', record },
+  ] as OperationEvent[];
+  return ReadableStream.from(events) as ReadableStream<OperationEvent>;
 }
 
 /** One for all: it keeps nothing from one request to the next. */
@@ -81,6 +93,30 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     );
     expect(incidents).toEqual([]);
   });
+
+  const violations = violationsOf(operation);
+  if (violations.length > 0)
+    test('refuses what breaks its schema, field by field', async () => {
+      for (const { what, parts } of violations) {
+        const { response, operation: met } = await send(requestOf(operation.method, parts, TOKEN));
+        // A body that breaks the limit of a field can break that of a body.
+        expect([400, 413], what).toContain(response.status);
+        expect(met?.name, what).toBe(operation.name);
+        await expectDocumented(operation, response);
+        expect(admin.performed, what).toEqual([]);
+      }
+    });
+
+  if (answersEvents(operation))
+    test('answers events to whoever asks for them', async () => {
+      const [input] = fc.sample(validInputs(operation), { numRuns: 1, seed: 1 });
+      const parts = partsOf(operation, input as ValidInput);
+      const headers = [...parts.headers, ['accept', 'text/event-stream'] as const];
+      const { response } = await send(requestOf(operation.method, { ...parts, headers }, TOKEN));
+      expect(response.headers.get('content-type')).toBe('text/event-stream');
+      expect(await response.clone().text()).toMatch(/^: .*\n\nevent: done\ndata: \{/);
+      expect(await expectDocumented(operation, response)).toBe(true);
+    });
 
   test('refuses a field that nobody declared, wherever it is', async () => {
     await fc.assert(

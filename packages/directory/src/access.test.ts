@@ -180,6 +180,7 @@ const CALLS: Readonly<Record<AdminOperationName, (house: House) => Parts>> = {
   'snapshots.delete': ({ snapshot, ...house }) => ({ params: { ...inScope(house).params, snapshot } }),
   'owner-seat.get': inScope,
   'owner-claim.mint': inScope,
+  'session-secret.rotate': (house) => ({ ...inScope(house), body: { keepFormer: true } }),
   'owner-recovery.mint': (house) => ({ ...inScope(house), body: { why: 'Ticket 17.', recover: true } }),
   'tables.list': inScope,
   'tables.read': (house) => ({ params: { ...inScope(house).params, table: 'orders' } }),
@@ -333,7 +334,10 @@ async function longWorkFor(
   if (name === 'directory.restore') return { backup: await idOf('directory-backups.create'), operation: '' };
   if (!name?.startsWith('operations.')) return { backup: '', operation: '' };
   backups.beforePut = () => new Promise(() => undefined);
-  return { backup: '', operation: ((await make('scope-backups.create')).value as OperationRecord).id };
+  // What a builder may call off is what a builder began.
+  const as = platform.builder(params.tenant);
+  const { value } = await platform.call('scope-backups.create', { params, body: {}, as });
+  return { backup: '', operation: (value as OperationRecord).id };
 }
 
 async function endOf(platform: Platform, value: unknown): Promise<void> {
@@ -393,6 +397,7 @@ const BUILDER: Readonly<Record<AdminOperationName, BuilderAccess>> = {
   'owner-seat.get': 'own-tenant',
   'owner-claim.mint': 'own-tenant',
   'owner-recovery.mint': 'none',
+  'session-secret.rotate': 'none',
   'tables.list': 'own-tenant',
   'tables.read': 'own-tenant',
   'query.run': 'none',

@@ -47,7 +47,6 @@ export type { CollectedUsage } from './usage/collect.ts';
 export type { MeterInput, UsageIntake } from './usage/make-usage.ts';
 export type { BuiltIn } from './vertical-registry/built-in.ts';
 export { declaredMigrations } from './vertical-registry/declared-migrations.ts';
-export { deployBodyOfForm } from './vertical-registry/deploy-form.ts';
 export type { RegistryIntake } from './vertical-registry/make-registry.ts';
 export type {
   EgressObserver,

@@ -56,6 +56,7 @@ import {
 } from './scopes/host-admin-copies.ts';
 import { reapScopeEffect } from './scopes/host-admin-reap.ts';
 import { configureEffect, provisionEffect } from './scopes/host-admin-scopes.ts';
+import { sessionSecretEffect } from './session-secret/host-admin-session-secret.ts';
 import { makeStaffAuthenticate, makeStaffDoor, type StaffDoor } from './staff/host-admin-staff.ts';
 import { makeReapEffect } from './tenants/host-admin-reap.ts';
 import { makeAuthenticate } from './tokens/host-admin-authenticate.ts';
@@ -183,6 +184,7 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   'snapshots.delete': deleteSnapshotEffect as Effect,
   'owner-claim.mint': ownerClaimEffect as Effect,
   'owner-recovery.mint': ownerRecoveryEffect as Effect,
+  'session-secret.rotate': sessionSecretEffect as Effect,
   'subjects.shred': shredEffect as Effect,
   'dead-letters.retry': retryDeadLetterEffect as Effect,
 };
@@ -261,10 +263,11 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
 
   const issues = makeIncidentIntake({ directory, now: options.now });
   const marginBasisPoints = options.modelMarginBasisPoints ?? 0;
+  const unregistered = options.versionOf ?? (() => 'unversioned');
   const usage = makeUsage({
     ...deps,
     directory,
-    versionOf: (vertical) => registry.servingVersion(vertical),
+    unregistered,
     now: options.now,
     marginBasisPoints,
   });
@@ -297,7 +300,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     incident,
   });
 
-  const servingVersion = (vertical: string): string => registry.servingVersion(vertical);
+  const servingVersion = (vertical: string): Promise<string> => registry.servingVersion(vertical);
   const long = makeLongWork({
     deps: { ...deps, directory, backups, copyDirectory, servingVersion },
     effects: {
@@ -318,7 +321,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     directory,
     gateway,
     egress: options.egress,
-    unregistered: options.versionOf ?? (() => 'unversioned'),
+    unregistered,
     now: options.now,
     factsOf,
     conclude,
@@ -386,11 +389,6 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     ...usage.intake,
     ...registry.intake,
     ...makePlatformGrants({ directory, publish }),
-
-    collectModelUsage: async (ref) => {
-      await registry.refresh();
-      return usage.intake.collectModelUsage(ref);
-    },
 
     authenticate: makeStaffAuthenticate({
       directory,

@@ -4,6 +4,7 @@
  */
 import { PlatformError, type ProblemCode } from '@freehold/contracts';
 import { defineUnit, type UnitContext } from '@freehold/store';
+import { requireActing } from './acting.ts';
 import type { Actor, AdminCall, AdminResult } from './actors.ts';
 import { appendAccessLog } from './audit/access-log.ts';
 import {
@@ -100,6 +101,7 @@ import { reapScope, setScopeStatus } from './scopes/status.ts';
 import { scopesMigration } from './scopes/store.ts';
 import { loadScopeTarget, tenantOfScope } from './scopes/target.ts';
 import { readServiceRefs } from './service-refs/operations.ts';
+import { rotateSessionSecret } from './session-secret/operations.ts';
 import {
   putMember,
   readMember,
@@ -119,7 +121,7 @@ import {
   updateTenant,
 } from './tenants/operations.ts';
 import { REAP_QUERIES, reapMethods, reapTenant } from './tenants/reap.ts';
-import { requireActingTenant, tenantsMigration } from './tenants/store.ts';
+import { tenantsMigration } from './tenants/store.ts';
 import {
   createPushToken,
   findTokenActor,
@@ -263,6 +265,7 @@ const DELEGATED: Readonly<Record<string, DelegatedHandler>> = {
   'scope-backups.delete': deleteBackup,
   'owner-claim.mint': mintOwnerClaim,
   'owner-recovery.mint': mintOwnerRecovery,
+  'session-secret.rotate': rotateSessionSecret,
   'channels.promote': promoteVersion,
   'verticals.deploy': deployVersion,
   'hostnames.verify': verifyHostname,
@@ -294,13 +297,13 @@ export interface AccessInput {
 const makeMethods = (context: UnitContext) => ({
   /** A read of the directory's own data. */
   read: ({ call }: { readonly call: AdminCall }): AdminResult => {
-    requireActingTenant(context.db, call.actor);
+    requireActing(context.db, call.actor);
     return { status: 200, replayed: false, ...find(READS, call)(context, call) };
   },
 
   /** A read that is itself logged: what was shown, then the row that says so. */
   readLogged: ({ call }: { readonly call: AdminCall }): AdminResult => {
-    requireActingTenant(context.db, call.actor);
+    requireActing(context.db, call.actor);
     const answer = find(READS, call)(context, call);
     const { items } = answer.value as { readonly items: readonly unknown[] };
     const target = { tenant: null, scope: null, vertical: null, other: null };
@@ -345,7 +348,7 @@ const makeMethods = (context: UnitContext) => ({
     readonly tenant: string;
     readonly scope: string;
   }) => {
-    requireActingTenant(context.db, actor);
+    requireActing(context.db, actor);
     return loadScopeTarget(context.db, ref);
   },
 

@@ -323,6 +323,9 @@ export function makeVerticalDouble(): VerticalDouble {
       case 'POST /internal/owner-recovery':
         require(body);
         return { url: `${body.origin}/?invite=an-invite-secret`, expiresAt: AT };
+      case 'POST /internal/session-secret/rotate':
+        require(body);
+        return { formerValidUntil: body.keepFormer === true ? AT : null };
       case 'POST /internal/dead-letters/retry':
         require(body);
         return { event: body.event, subscriber: body.subscriber };

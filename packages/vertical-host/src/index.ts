@@ -1,10 +1,9 @@
 /** What a vertical's worker exposes to the platform and to its own people. Start with the two `mount…` files. */
 
+export { MCP_META, type PlatformSecret } from '@freehold/contracts/http';
 export * from './connect/request-connect-url.ts';
 export type { OpenApiInfo } from './lib/openapi.ts';
-export type { PlatformSecret } from './lib/platform-secret.ts';
 export * from './management-openapi.ts';
-export { MCP_META } from './mcp/call-meta.ts';
 export { type ContentBlocks, contentBlocks } from './mcp/content-blocks.ts';
 export type { McpOptions } from './mcp/mcp-endpoint.ts';
 export type { ListingStub } from './mcp/mcp-server.ts';

@@ -71,11 +71,12 @@ function hostOf(act: () => never | Promise<never>): VerticalScopeHost {
   return Object.fromEntries(members.map((member) => [member, act])) as unknown as VerticalScopeHost;
 }
 
-test('D-01 every route of the specification is there, and three beyond it', () => {
+test('D-01 every route of the specification is there, and four beyond it', () => {
   const named = `export, restore, bookmarks, migrations, rewind, snapshot, delete-scope, tables, tables/:table, query, history, facets, cause, effects, invocation, dead-letters, denials, denials/summary, platform-requests, platform-requests/history, platform-requests/settle, connector-invoke, connector-attachment, connector-attachment/:attachment, connector-grant, provision, reconcile, configure, owner-seat, owner-claim`;
   expect(ROUTE_NAMES.map((name) => MANAGEMENT_ROUTES[name].path)).toEqual([
     ...named.split(', '),
     'owner-recovery',
+    'session-secret/rotate',
     'dead-letters/retry',
     'shred-subject',
   ]);
@@ -132,6 +133,22 @@ describe('C-10, C-20 what a host may be able to do beyond the specification', ()
       400,
     );
     expect((await surface().ask('ownerRecovery')).status).toBe(501);
+  });
+
+  test('is asked of a hook, for another session secret, of which nothing is told', async () => {
+    const calls: unknown[] = [];
+    const formerValidUntil = '2026-11-29T08:30:00.000Z';
+    const { ask } = surface({
+      rotateSessionSecret: async ({ request }) => {
+        calls.push(request);
+        return { formerValidUntil, secret: 'of no concern' };
+      },
+    });
+    const response = await ask('sessionSecretRotate');
+    expect([response.status, await response.json()]).toEqual([200, { formerValidUntil }]);
+    expect(calls).toEqual([{ ...SCOPE, ...FIELDS.sessionSecretRotate }]);
+    expect((await ask('sessionSecretRotate', { ...SCOPE, by: 'ada' })).status).toBe(400);
+    expect((await surface().ask('sessionSecretRotate')).status).toBe(501);
   });
 
   test.each(['retryDeadLetter', 'shredSubject'] as const)(

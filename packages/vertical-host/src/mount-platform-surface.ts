@@ -1,6 +1,6 @@
 /** The management contract of a vertical: what the platform asks of it under `/internal/*` (spec 4.4, 5.6 and 7). */
 import { PLATFORM_SECRET_HEADER, PlatformError, projectedRoles, roleKey } from '@freehold/contracts';
-import { answerOtherMethod } from '@freehold/contracts/http';
+import { answerOtherMethod, requirePlatformSecret } from '@freehold/contracts/http';
 import type { Context, Env, Hono } from 'hono';
 import { guarded, installProblemHandler } from './lib/failures.ts';
 import { attachmentRoutes } from './lib/internal-attachments.ts';
@@ -8,7 +8,6 @@ import { copyRoutes } from './lib/internal-copies.ts';
 import { delegationRoutes } from './lib/internal-delegations.ts';
 import { flavouredRoutes } from './lib/internal-flavoured.ts';
 import type { InternalRoute } from './lib/internal-route.ts';
-import { assertPlatform } from './lib/platform-secret.ts';
 import type { PlatformSurfaceDeps } from './platform-surface-deps.ts';
 
 /**
@@ -34,7 +33,11 @@ export function mountPlatformSurface<E extends Env>(
   app.use(
     '/internal/*',
     guarded(app, deps, async (c, next) => {
-      assertPlatform(c.req.header(PLATFORM_SECRET_HEADER), deps.platformSecret(c.env));
+      await requirePlatformSecret(
+        c.req.header(PLATFORM_SECRET_HEADER),
+        deps.platformSecret(c.env),
+        'This address is for the platform only.',
+      );
       await next();
       return undefined;
     }),

@@ -10,10 +10,12 @@ import type {
   ProvisionRequest,
   ProvisionResponse,
   ScopeRef,
+  SessionSecretRotateRequest,
+  SessionSecretRotation,
   VerticalScopeHost,
 } from '@freehold/contracts';
+import type { PlatformSecret } from '@freehold/contracts/http';
 import type { z } from 'zod';
-import type { PlatformSecret } from './lib/platform-secret.ts';
 import type { ProblemOptions } from './problem-response.ts';
 
 export type OwnerClaimRequest = z.infer<typeof ownerClaimRequest>;
@@ -28,7 +30,7 @@ export interface PlatformCall<Bindings, Request> {
   readonly ownerRoleKey: string;
 }
 
-/** A hook. It may be called again with the same request, so it must do a thing twice as if once. */
+/** A hook. It may be called again with the same request, so it must do a thing twice as if once, unless it says otherwise. */
 export type PlatformHook<Bindings, Request, Answer> = (
   call: PlatformCall<Bindings, Request>,
 ) => Promise<Answer>;
@@ -73,6 +75,11 @@ export interface PlatformSurfaceDeps<Bindings> extends ProblemOptions {
    * and `mintOwnerRecovery` of the tenant's identity directory. Omitted: owner-recovery is 501.
    */
   readonly mintOwnerRecovery?: PlatformHook<Bindings, OwnerRecoveryRequest, OwnerRecovery>;
+  /**
+   * Replaces the secret that signs the tenant's sessions: `rotateSessionSecret` of its identity directory. A repeat
+   * replaces it once more. Omitted: session-secret/rotate is 501.
+   */
+  readonly rotateSessionSecret?: PlatformHook<Bindings, SessionSecretRotateRequest, SessionSecretRotation>;
   /** Called at the end of every provision, the repeated ones too: seeds what the vertical needs. */
   readonly onProvision?: PlatformHook<
     Bindings,
@@ -98,4 +105,5 @@ export type RequiredHook =
   | 'onConfigure'
   | 'ownerSeat'
   | 'mintOwnerClaim'
-  | 'mintOwnerRecovery';
+  | 'mintOwnerRecovery'
+  | 'rotateSessionSecret';

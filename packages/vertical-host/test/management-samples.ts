@@ -74,6 +74,7 @@ export const FIELDS: Readonly<Record<RouteName, Readonly<Record<string, unknown>
   configure: { config: { 'platform:auth': '{}', OLD: null } },
   ownerSeat: {},
   ownerClaim: { origin: 'https://acme.example' },
+  sessionSecretRotate: { by: 'ada', keepFormer: false },
   ownerRecovery: { origin: 'https://acme.example', by: 'ada', why: 'Ticket 17.', recover: true },
 };
 

@@ -23,6 +23,8 @@ import type { Core } from './open-core.ts';
 export interface Directory {
   readonly hostAdmin: DirectoryHostAdmin;
   readonly controlPlane: (request: Request) => Promise<Response>;
+  /** The same for the platform's own work, which no limit holds up. */
+  readonly ownControlPlane: (request: Request) => Promise<Response>;
 }
 
 export interface DirectoryOptions {
@@ -60,7 +62,11 @@ export function openDirectory(options: DirectoryOptions): Directory {
     connect: { rounds: hostAdmin.connections, platformSecret },
     ...(onRequest === undefined ? {} : { onRequest }),
   });
-  return { hostAdmin, controlPlane: async (request) => app.fetch(request) };
+  return {
+    hostAdmin,
+    controlPlane: async (request) => app.fetch(request),
+    ownControlPlane: async (request) => app.fetch(request, { uncounted: true }),
+  };
 }
 
 function openHostAdmin(options: DirectoryOptions): DirectoryHostAdmin {

@@ -20,6 +20,7 @@ function open({
   const incidents: { key: string; method: string }[] = [];
   const failures: { subject?: string | null; reason: string }[] = [];
   const resealed: string[] = [];
+  const proofs: string[] = [];
   const archived: string[] = [];
   const identities: string[] = [];
   const stopping = new AbortController();
@@ -38,9 +39,12 @@ function open({
           identities.push(tenant);
           return { resealed: 0, left: 0, unreadable: 0 };
         },
+        sealProof: async () => 'sealed long ago',
+        saveSealProof: async ({ sealed }: { sealed: string }) => void proofs.push(sealed),
       }),
     },
     vaultUnit,
+    keyring: { isStale: () => true, seal: () => 'sealed anew' },
     blobArchive: {
       reconcile: async (ids: AsyncIterable<string>) => {
         for await (const id of ids) archived.push(id);
@@ -62,7 +66,17 @@ function open({
     onFailure: (failure: { subject?: string | null; reason: string }) => void failures.push(failure),
   };
   const run = () => tidyUp(options as unknown as Parameters<typeof tidyUp>[0], stopping.signal);
-  return { run, swept, incidents, failures, resealed, archived, identities, stop: () => stopping.abort() };
+  return {
+    run,
+    swept,
+    incidents,
+    failures,
+    resealed,
+    proofs,
+    archived,
+    identities,
+    stop: () => stopping.abort(),
+  };
 }
 
 test('the history of every unit is swept, suspended or not', async () => {
@@ -91,7 +105,7 @@ test('what one unit fails with is an incident, and costs the others nothing; wha
       if (key === 'b') throw new PlatformError('not_found', 'There is no such identity.');
     },
   });
-  expect(await run()).toEqual({ steps: 11, failed: 1 });
+  expect(await run()).toEqual({ steps: 12, failed: 1 });
   expect(swept).toHaveLength(6);
   expect(incidents).toEqual([{ key: 'a', method: 'sweepHistory' }]);
   expect(failures).toMatchObject([
@@ -103,6 +117,15 @@ test('keys are wrapped anew until none is left, and not for ever when some do no
   const { run, resealed } = open({ left: [300, 100, 0, 50, 50] });
   await run();
   expect(resealed).toEqual(['a', 'a', 'a', 'b', 'b']);
+});
+
+test('a rotation ends when everything is sealed under the new key, and not before', async () => {
+  const whole = open({ left: [300, 0, 0] });
+  await whole.run();
+  expect(whole.proofs).toEqual(['sealed anew']);
+  const partly = open({ left: [50, 50, 0] });
+  await partly.run();
+  expect(partly.proofs).toEqual([]);
 });
 
 test('a platform that stops is not kept waiting', async () => {

@@ -7,16 +7,18 @@ import { PlatformError } from '@freehold/contracts';
 import { DIRECTORY_KEY, directoryUnit } from '@freehold/directory';
 import type { NodeEngine } from '@freehold/engine-node';
 import type { VaultUnit } from '@freehold/kernel';
-import type { IncidentSink } from '@freehold/store';
+import type { IncidentSink, Keyring } from '@freehold/store';
 import type { BlobArchive } from '../blob-archive.ts';
 import { type FailureSink, reasonOf } from '../feeds/feeds.ts';
 import type { Fleet } from '../fleet.ts';
 import { PLATFORM_KEY, platformUnit } from '../platform-unit.ts';
+import { concludeRotation } from '../seal-keys.ts';
 import type { CoLocatedVertical } from '../verticals.ts';
 
 export interface MaintenanceOptions {
   readonly engine: Pick<NodeEngine, 'unit' | 'sweepHistory'>;
   readonly vaultUnit: VaultUnit;
+  readonly keyring: Keyring;
   /** Null without an archive. */
   readonly blobArchive: Pick<BlobArchive, 'reconcile'> | null;
   /** By slug. */
@@ -40,7 +42,7 @@ const RESEAL_BATCH = 200;
  * else theirs.
  */
 export async function tidyUp(options: MaintenanceOptions, signal: AbortSignal): Promise<TidyTotals> {
-  const { engine, vaultUnit, blobArchive, verticals, fleet, onIncident, onFailure } = options;
+  const { engine, vaultUnit, keyring, blobArchive, verticals, fleet, onIncident, onFailure } = options;
   const totals = { steps: 0, failed: 0 };
   const attempt = async (key: string, method: string, work: () => Promise<unknown>): Promise<void> => {
     if (signal.aborted) return;
@@ -48,9 +50,7 @@ export async function tidyUp(options: MaintenanceOptions, signal: AbortSignal): 
     try {
       await work();
     } catch (error) {
-      // Not everybody has everything: a tenant of whom nobody was ever asked has no directory, for example.
-      const isAbsent = error instanceof PlatformError && error.code === 'not_found';
-      if (isAbsent || signal.aborted) return;
+      if (isAbsent(error) || signal.aborted) return;
       totals.failed += 1;
       onIncident(error, { kind: 'platform', key, method });
       const detail = `The step ${method} of the daily tidying up did not work.`;
@@ -60,18 +60,28 @@ export async function tidyUp(options: MaintenanceOptions, signal: AbortSignal): 
 
   await attempt(DIRECTORY_KEY, 'sweepHistory', () => engine.sweepHistory(directoryUnit, DIRECTORY_KEY));
   await attempt(PLATFORM_KEY, 'sweepHistory', () => engine.sweepHistory(platformUnit, PLATFORM_KEY));
+  let isAllResealed = true;
+  const reseal = async (batch: () => Promise<{ left: number }>): Promise<void> => {
+    try {
+      if (!(await untilNoneIsLeft(batch, signal))) isAllResealed = false;
+    } catch (error) {
+      if (!isAbsent(error)) isAllResealed = false;
+      throw error;
+    }
+  };
   const identities = new Set([...verticals.values()].map(({ units }) => units.identity));
   for await (const tenant of fleet.tenants()) {
     for (const identity of identities) {
       await attempt(tenant, 'sweepHistory', () => engine.sweepHistory(identity, tenant));
       await attempt(tenant, 'resealSecrets', () =>
-        untilNoneIsLeft(() => engine.unit(identity, tenant).resealSecrets({ limit: RESEAL_BATCH }), signal),
+        reseal(() => engine.unit(identity, tenant).resealSecrets({ limit: RESEAL_BATCH })),
       );
     }
     await attempt(tenant, 'reseal', () =>
-      untilNoneIsLeft(() => engine.unit(vaultUnit, tenant).reseal({ limit: RESEAL_BATCH }), signal),
+      reseal(() => engine.unit(vaultUnit, tenant).reseal({ limit: RESEAL_BATCH })),
     );
   }
+  if (isAllResealed) await attempt(PLATFORM_KEY, 'concludeRotation', () => concludeRotation(engine, keyring));
   for await (const { scope, vertical } of fleet.scopes()) {
     const known = verticals.get(vertical);
     if (!known) continue;
@@ -81,13 +91,25 @@ export async function tidyUp(options: MaintenanceOptions, signal: AbortSignal): 
   return totals;
 }
 
-/** Repeats a batch. What does not open is left as it is: when a batch got nowhere, there is nothing but that. */
-async function untilNoneIsLeft(batch: () => Promise<{ left: number }>, signal: AbortSignal): Promise<void> {
+/** Not everybody has everything: a tenant of whom nobody was ever asked has no directory, for example. */
+function isAbsent(error: unknown): boolean {
+  return error instanceof PlatformError && error.code === 'not_found';
+}
+
+/**
+ * Repeats a batch, and answers whether none is left. What does not open is left as it is: when a batch got nowhere, there
+ * is nothing but that.
+ */
+async function untilNoneIsLeft(
+  batch: () => Promise<{ left: number }>,
+  signal: AbortSignal,
+): Promise<boolean> {
   for (let before = Number.POSITIVE_INFINITY; !signal.aborted; ) {
     const { left } = await batch();
-    if (left === 0 || left >= before) return;
+    if (left === 0 || left >= before) return left === 0;
     before = left;
   }
+  return false;
 }
 
 async function* idsOf(fleet: Fleet): AsyncIterable<string> {

@@ -19,7 +19,7 @@ const RESUME_AFTER_MS = 2_000;
 
 export interface SweepOptions {
   readonly hostAdmin: DirectoryHostAdmin;
-  readonly storage: Pick<Storage, 'engine' | 'vaultUnit' | 'blobArchive'>;
+  readonly storage: Pick<Storage, 'engine' | 'vaultUnit' | 'keyring' | 'blobArchive'>;
   /** By slug. */
   readonly verticals: ReadonlyMap<string, CoLocatedVertical>;
   readonly fleet: Fleet;

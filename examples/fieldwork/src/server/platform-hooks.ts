@@ -65,6 +65,12 @@ export function platformSurface({
       }
     },
 
+    rotateSessionSecret: async ({ request: { tenantId, scopeId, ...asked } }) => {
+      await requireOwner(host, { tenantId, scopeId });
+      const { formerValidUntilMs } = await directory(tenantId).rotateSessionSecret(asked);
+      return { formerValidUntil: formerValidUntilMs === null ? null : toTimestamp(formerValidUntilMs) };
+    },
+
     onProvision: async ({ request: { tenantId, scopeId } }) => {
       // A new instance has schedules, and nobody has looked at them yet.
       deps.onWork?.(scopeId);

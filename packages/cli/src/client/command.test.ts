@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { testWorld } from '../../test/world.ts';
 import { clientCommand } from './command.ts';
 
 let cwd: string;
@@ -22,7 +23,8 @@ export const strange = { 'order/create': { run: () => null }, 'Not A Name': { ru
 export const flat = { 'order/create': 1 };
 `;
 const write = (name: string, text = DECLARATIONS) => writeFileSync(join(cwd, name), text);
-const run = (raw: Record<string, string>) => clientCommand.run({ module: 'operations.mjs', ...raw }, { cwd });
+const run = (raw: Record<string, string>) =>
+  clientCommand.run({ module: 'operations.mjs', ...raw }, testWorld({ cwd }));
 
 test('D-09: the address of every operation, with the types of the declarations', async () => {
   write('operations.mjs');
@@ -45,7 +47,7 @@ test('under other names, from another directory', async () => {
 
 test('a second time writes nothing', async () => {
   write('operations.mjs');
-  const file = String((await run({})).value.file);
+  const file = ((await run({})).value as { file: string }).file;
   const before = statSync(file, { bigint: true }).mtimeNs;
   expect(await run({})).toMatchObject({
     value: { changed: false },

@@ -6,6 +6,7 @@ import { getSystemErrorMessage } from 'node:util';
 import { PlatformError } from '@freehold/contracts';
 import { z } from 'zod';
 import { command } from '../command.ts';
+import { CANNOT_WRITE } from '../world.ts';
 import { clientModule } from './client-module.ts';
 
 const path = z.string().min(1, 'must not be empty');
@@ -88,6 +89,9 @@ function write(file: string, text: string): void {
   } catch (cause) {
     const why =
       cause instanceof Error && 'errno' in cause ? getSystemErrorMessage(Number(cause.errno)) : 'unknown';
-    throw new PlatformError('unavailable', `${file} cannot be written: ${why}.`, { cause });
+    throw new PlatformError('unavailable', `${file} cannot be written: ${why}.`, {
+      reason: CANNOT_WRITE,
+      cause,
+    });
   }
 }

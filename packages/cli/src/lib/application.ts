@@ -1,5 +1,4 @@
 /** The commands as stricli takes them: the one place that knows it, with `misreading.ts`. */
-import { PlatformError, toProblem } from '@freehold/contracts';
 import {
   type Application,
   buildApplication,
@@ -12,8 +11,10 @@ import {
   text_en,
   version,
 } from '@stricli/core';
-import type { Command } from '../command.ts';
+import type { Command, Option } from '../command.ts';
 import type { CommandTable, Terminal } from '../command-line.ts';
+import type { World } from '../world.ts';
+import { tell } from './failure.ts';
 import { misreading, noSuchCommand } from './misreading.ts';
 
 interface Form {
@@ -21,27 +22,34 @@ interface Form {
   readonly asJson: boolean;
 }
 
+/** Where answers go, and the world that commands run in. */
+interface Place extends Pick<Terminal, 'version' | 'stdout'> {
+  readonly world: World;
+}
+
 /** @throws TypeError for a noun without a description: a bug of the table. */
 export function makeApplication(
   { commands, nouns }: CommandTable,
-  terminal: Terminal,
+  place: Place,
   form: Form,
 ): Application<CommandContext> {
   const routes: Record<string, Route<CommandContext> | RouteMap<CommandContext>> = {};
   for (const [word, group] of Map.groupBy(commands, ({ path }) => path[0])) {
     const alone = group.find(({ path }) => path.length === 1);
     routes[word] = alone
-      ? makeRoute(alone, terminal, form)
+      ? makeRoute(alone, place, form)
       : buildRouteMap({
           routes: Object.fromEntries(
-            group.map((each) => [each.path[1] as string, makeRoute(each, terminal, form)]),
+            group.map((each) => [each.path[1] as string, makeRoute(each, place, form)]),
           ),
           docs: { brief: aboutOf(nouns, word) },
         });
   }
+  let isTold = false;
   const say = (error: unknown): string => {
-    const shown = toShown(error);
-    return form.asJson ? JSON.stringify(toProblem(shown)) : shown.message;
+    place.world.progress(null);
+    const { sentence, problem } = tell(error);
+    return form.asJson ? JSON.stringify(problem) : sentence;
   };
   const root = buildRouteMap({
     routes,
@@ -57,12 +65,17 @@ export function makeApplication(
       localization: {
         text: {
           ...text_en,
-          exceptionWhileParsingArguments: (error) => say(misreading(error)),
+          // It is asked for every argument that is missing; a failure is one sentence, about the first.
+          exceptionWhileParsingArguments: (error) => {
+            const sentence = isTold ? '' : say(misreading(error));
+            isTold = true;
+            return sentence;
+          },
           noCommandRegisteredForInput: (word) => say(noSuchCommand(word)),
           exceptionWhileRunningCommand: say,
         },
       },
-      determineExitCode: (error) => (toShown(error).code === 'validation_failed' ? 2 : 1),
+      determineExitCode: (error) => tell(error).exit,
     },
     {
       help: help({
@@ -74,19 +87,16 @@ export function makeApplication(
           caseStyle: 'convert-camel-to-kebab',
         },
       }),
-      version: version({ brief: 'Print the version', info: { currentVersion: terminal.version } }),
+      version: version({ brief: 'Print the version', info: { currentVersion: place.version } }),
     },
   );
 }
 
-type Flags = Readonly<Record<string, string | boolean | undefined>>;
+type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
-function makeRoute(declared: Command, { cwd, stdout }: Terminal, { asJson }: Form): Route<CommandContext> {
+function makeRoute(declared: Command, { stdout, world }: Place, { asJson }: Form): Route<CommandContext> {
   const { summary, description, examples } = declared;
-  const options = Object.entries(declared.options).map(([name, { summary: brief, placeholder }]) => [
-    name,
-    { kind: 'parsed', parse: asTyped, brief, placeholder, optional: true } as const,
-  ]);
+  const options = Object.entries(declared.options).map(([name, option]) => [name, flagOf(option)]);
   const shown = examples.map(({ line, does }) => `  ${line}\n    ${does}`).join('\n');
   return buildCommand<Flags, string[], CommandContext>({
     docs: { brief: summary, fullDescription: `${description}\n\nEXAMPLES\n${shown}` },
@@ -94,20 +104,41 @@ function makeRoute(declared: Command, { cwd, stdout }: Terminal, { asJson }: For
       flags: { ...Object.fromEntries(options), json: JSON_FLAG },
       positional: {
         kind: 'tuple',
-        parameters: declared.arguments.map(({ name, summary: brief }) => ({
+        parameters: declared.arguments.map(({ name, summary: brief, optional = false }) => ({
           placeholder: name,
           brief,
           parse: asTyped,
+          optional,
         })),
         // stricli wants to know how many there are from the types; our commands are data.
       } as never,
     },
     async func({ json: _json, ...given }, ...values) {
       const named = declared.arguments.map(({ name }, index) => [name, values[index]]);
-      const { value, text } = await declared.run({ ...given, ...Object.fromEntries(named) }, { cwd });
-      stdout.write(`${asJson ? JSON.stringify(value) : text}\n`);
+      const { value, text, until } = await declared.run({ ...given, ...Object.fromEntries(named) }, world);
+      world.progress(null);
+      if (!asJson && text !== '') stdout.write(`${text}\n`);
+      if (asJson && value !== undefined) stdout.write(`${JSON.stringify(value)}\n`);
+      await until;
     },
   });
+}
+
+/** All are optional to stricli: what must be given is asked for by the command, in its own words. */
+function flagOf({ kind = 'value', summary, placeholder, values, required }: Option): object {
+  const words = [summary, values && `(${values.join(', ')})`, required && '(required)'];
+  const brief = words.filter(Boolean).join(' ');
+  if (kind === 'flag') return { kind: 'boolean', brief, optional: true, withNegated: false };
+  if (kind === 'choice') return { kind: 'boolean', brief, optional: true, withNegated: true };
+  const list = kind === 'list' ? { variadic: true } : {};
+  return {
+    kind: 'parsed',
+    parse: asTyped,
+    brief,
+    placeholder: placeholder ?? 'value',
+    optional: true,
+    ...list,
+  };
 }
 
 const JSON_FLAG = {
@@ -124,13 +155,4 @@ function aboutOf(nouns: CommandTable['nouns'], noun: string): string {
   const about = nouns[noun];
   if (about === undefined) throw new TypeError(`the noun ${noun} is not described`);
   return about;
-}
-
-/** The failure as it is told. What nobody foresaw is told too: its bugs concern whoever runs the program. */
-function toShown(error: unknown): PlatformError {
-  if (error instanceof PlatformError) return error;
-  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return new PlatformError('internal', `This is a bug of freehold, please report it: ${what}`, {
-    cause: error,
-  });
 }

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writ
 import { basename, dirname, join } from 'node:path';
 import { getSystemErrorMessage } from 'node:util';
 import { PlatformError } from '@freehold/contracts';
+import { CANNOT_WRITE } from '../world.ts';
 
 /**
  * Writes a project into a directory that is missing or empty. The files are written beside it and moved there when
@@ -116,7 +117,7 @@ function occupied(directory: string): PlatformError {
 function unwritable(directory: string, error: SystemError): PlatformError {
   const why = getSystemErrorMessage(error.errno) ?? 'unknown error';
   return new PlatformError('unavailable', `Cannot write ${directory}: ${why} (${error.code}).`, {
-    reason: 'cannot_write',
+    reason: CANNOT_WRITE,
     cause: error,
   });
 }

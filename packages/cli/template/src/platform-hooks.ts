@@ -1,4 +1,5 @@
 /** What the platform asks of this application beyond its scopes: the owner seat, and the settings it delivers. */
+import { toTimestamp } from '@freehold/contracts';
 import type { PlatformSurfaceDeps, ProblemOptions } from '@freehold/vertical-host';
 import type { AppDeps, Bindings, Services } from './env.ts';
 import { manifest } from './manifest.ts';
@@ -33,5 +34,10 @@ export function platformSurface(
       directory(tenantId, { create: true }).putConfig({ scopeId, config }),
 
     ownerSeat: ({ request: { tenantId, scopeId } }) => directory(tenantId).ownerSeat({ scopeId }),
+
+    rotateSessionSecret: async ({ request: { tenantId, by, keepFormer } }) => {
+      const { formerValidUntilMs } = await directory(tenantId).rotateSessionSecret({ by, keepFormer });
+      return { formerValidUntil: formerValidUntilMs === null ? null : toTimestamp(formerValidUntilMs) };
+    },
   };
 }

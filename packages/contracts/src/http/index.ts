@@ -2,11 +2,15 @@
 export * from './connect-url.ts';
 export * from './input-shape.ts';
 export * from './json-body.ts';
+export * from './mcp-message.ts';
+export * from './mcp-meta.ts';
 export * from './methods.ts';
 export * from './openapi/components.ts';
 export { pruneComponents } from './openapi/prune.ts';
 export { makeSchemaCollector, type PartOf, type SchemaCollector } from './openapi/schemas.ts';
 export { mergeTwins } from './openapi/twins.ts';
+export * from './own-address.ts';
+export * from './platform-secret.ts';
 export * from './preconditions.ts';
 export * from './refusal.ts';
 export * from './request-id.ts';

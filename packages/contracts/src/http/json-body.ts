@@ -41,9 +41,7 @@ export async function readJsonObject(
 ): Promise<Readonly<Record<string, unknown>>> {
   const mediaType = request.headers.get('content-type');
   if (mediaType !== null && !JSON_MEDIA_TYPE.test(mediaType.trim())) throw notJson();
-  const coding = request.headers.get('content-encoding');
-  if (coding !== null && coding.trim().toLowerCase() !== 'identity') throw compressed();
-  const bytes = await readBytes(request, limitBytes);
+  const bytes = await readBodyBytes(request, limitBytes);
   if (bytes.byteLength === 0) return {};
   // A form can be sent across sites without asking, and the type is what tells JSON from a form.
   if (mediaType === null) throw notJson();
@@ -54,8 +52,18 @@ export async function readJsonObject(
   return value as Readonly<Record<string, unknown>>;
 }
 
-async function readBytes(request: IncomingBody, limitBytes: number): Promise<Uint8Array> {
+/**
+ * Reads a body whole, whatever it holds.
+ * @throws PlatformError `unsupported_media_type` for a compressed one; `payload_too_large`, by `Content-Length` before a
+ * byte is read and again by what arrives; `validation_failed`, reason `body_incomplete`.
+ */
+export async function readBodyBytes(
+  request: IncomingBody,
+  limitBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
   const { headers } = request;
+  const coding = headers.get('content-encoding');
+  if (coding !== null && coding.trim().toLowerCase() !== 'identity') throw compressed();
   const announced = headers.get('content-length');
   // Spares the sender the upload.
   if (announced !== null && Number(announced) > limitBytes) throw tooLarge(limitBytes);
@@ -67,7 +75,7 @@ async function readBytes(request: IncomingBody, limitBytes: number): Promise<Uin
   return bytes;
 }
 
-async function readStream(body: Stream, limitBytes: number): Promise<Uint8Array> {
+async function readStream(body: Stream, limitBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   if (body === null) return new Uint8Array();
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
@@ -89,7 +97,7 @@ function incomplete(cause: unknown): never {
   throw invalid('body_incomplete', 'The body ended before it was complete.', cause);
 }
 
-function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
+function joined(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(size);
   let offset = 0;
   for (const chunk of chunks) {

@@ -26,6 +26,8 @@ import {
   reconcileRequest,
   reconcileResponse,
   scopeRequest,
+  sessionSecretRotateRequest,
+  sessionSecretRotation,
   walkResponse,
 } from '../management.ts';
 import {
@@ -210,6 +212,12 @@ export const MANAGEMENT_ROUTES = {
     ownerRecoveryRequest,
     ownerRecoveryResponse,
     201,
+  ),
+  sessionSecretRotate: write(
+    'session-secret/rotate',
+    'Replaces the secret that signs the sessions of the tenant',
+    sessionSecretRotateRequest,
+    sessionSecretRotation,
   ),
   retryDeadLetter: write(
     'dead-letters/retry',

@@ -1,11 +1,10 @@
 /** The door for verticals and the two addresses that browsers pass, over rounds that a test decides on. */
 import { PlatformError, problemSchema } from '@freehold/contracts';
-import type { ConnectUrlRequest } from '@freehold/contracts/http';
+import type { ConnectUrlRequest, PlatformSecret } from '@freehold/contracts/http';
 import type { ConnectStep, ConsentAnswer, ConsentRounds } from '@freehold/directory';
 import { describe, expect, test } from 'vitest';
 import { hostAdminDouble } from '../../test/support/host-admin-double.ts';
 import { controlPlaneApp } from '../app.ts';
-import type { PlatformSecret } from './platform-secret.ts';
 
 const DOOR = '/internal/connections/connect-url';
 const SECRET = 'the platform secret of these tests';

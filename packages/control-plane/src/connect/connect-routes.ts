@@ -7,14 +7,15 @@ import {
   answerOtherMethod,
   CONNECT_URL_PATH,
   connectUrlRequest,
+  type PlatformSecret,
   readJsonObject,
   refusal,
+  requirePlatformSecret,
 } from '@freehold/contracts/http';
 import type { ConnectCookie, ConnectStep, ConsentRounds } from '@freehold/directory';
 import type { Context, Hono } from 'hono';
 import type { ControlPlaneEnv } from '../app.ts';
 import { COMMON_HEADERS } from '../http/answer.ts';
-import { assertVertical, type PlatformSecret } from './platform-secret.ts';
 
 export interface ConnectOptions {
   /** `hostAdmin.connections`. */
@@ -26,7 +27,11 @@ export interface ConnectOptions {
 /** Mounts the door and the browser's addresses. Without options the door is shut, and the rest is not there. */
 export function mountConnectRoutes(app: Hono<ControlPlaneEnv>, options: ConnectOptions | undefined): void {
   app.post(CONNECT_URL_PATH, async (c) => {
-    assertVertical(c.req.header(PLATFORM_SECRET_HEADER) ?? null, options?.platformSecret);
+    await requirePlatformSecret(
+      c.req.header(PLATFORM_SECRET_HEADER),
+      options?.platformSecret,
+      'This address is for the platform’s verticals only.',
+    );
     if (!options) throw new TypeError('the door was opened with nothing behind it');
     const request = parseInput('The body', connectUrlRequest, await readJsonObject(c.req.raw));
     return Response.json(await options.rounds.requestUrl(request), { headers: COMMON_HEADERS });

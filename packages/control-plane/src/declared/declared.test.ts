@@ -89,6 +89,7 @@ test('the statuses of an operation follow from its declaration', () => {
     'validation_failed',
     'unauthenticated',
     'not_found',
+    'rate_limited',
     'internal',
     'unavailable',
   ]);
@@ -101,6 +102,7 @@ test('the statuses of an operation follow from its declaration', () => {
     'conflict',
     'payload_too_large',
     'unsupported_media_type',
+    'rate_limited',
     'internal',
     'unavailable',
   ]);

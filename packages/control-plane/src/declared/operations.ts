@@ -15,6 +15,11 @@ export function isUnsafe(method: HttpMethod): boolean {
   return method !== 'GET';
 }
 
+/** Whether the answer of a read is known again by its ETag (RFC 9110, section 13.1.2). */
+export function isValidated({ method, etag, volatile }: AdminOperation): boolean {
+  return method === 'GET' && etag === true && volatile === undefined;
+}
+
 /** Whether an operation can be followed by events: long work, and what is declared so. */
 export function answersEvents({ success, events }: AdminOperation): boolean {
   return success === 202 || events === true;
@@ -66,7 +71,7 @@ export function addressesOf(table: AdminOperationTable): Address[] {
 }
 
 function assertDeclared(key: string, operation: AdminOperation): void {
-  const { name, path, method, input, output, bytes, upload } = operation;
+  const { name, path, method, input, output, bytes, upload, form } = operation;
   if (key !== name) throw new TypeError(`${name} is in the table under ${key}`);
   if (!OPERATION_NAME.test(name)) throw new TypeError(`not a name of the form family.verb: ${name}`);
   const inPath = pathParams(path).sort().join(', ');
@@ -76,6 +81,8 @@ function assertDeclared(key: string, operation: AdminOperation): void {
   if (inPath !== inSchema)
     throw new TypeError(`${name}: the path has the parameters [${inPath}], the schema has [${inSchema}]`);
   if (method === 'GET' && (input.body || upload)) throw new TypeError(`${name}: a GET has no body`);
+  if (form && !Object.hasOwn(input.body?.shape ?? {}, form.files))
+    throw new TypeError(`${name}: its body has no field ${form.files}`);
   if (upload && input.body) throw new TypeError(`${name}: a body is bytes or an object, not both`);
   if (operation.plan && !('dryRun' in (input.query?.shape ?? {})))
     throw new TypeError(`${name}: it has a plan and nothing that asks for it`);

@@ -4,7 +4,7 @@
  */
 import { PROBLEMS, type ProblemCode } from '@freehold/contracts';
 import type { AdminOperation } from '@freehold/directory/declarations';
-import { isUnsafe } from './operations.ts';
+import { isUnsafe, isValidated } from './operations.ts';
 import { pathParams } from './path.ts';
 
 /**
@@ -14,7 +14,7 @@ export function successStatuses(operation: AdminOperation): number[] {
   return [
     ...(operation.success === 201 || operation.plan ? [200] : []),
     operation.success,
-    ...(operation.method === 'GET' && operation.etag ? [304] : []),
+    ...(isValidated(operation) ? [304] : []),
   ];
 }
 

@@ -4,7 +4,7 @@ import type { AdminResult } from '@freehold/directory';
 import type { AdminOperation } from '@freehold/directory/declarations';
 import { z } from 'zod';
 import type { Fields } from '../declared/input.ts';
-import type { AdminOperationTable } from '../declared/operations.ts';
+import { type AdminOperationTable, isValidated } from '../declared/operations.ts';
 import { bytesAnswer } from './bytes.ts';
 import { eventsAnswer } from './events.ts';
 
@@ -28,7 +28,7 @@ export async function answer(
   if (result.head) headers.set('x-admin-log-head', `${result.head.sequence}:${result.head.hash}`);
   if (location !== null) headers.set('location', location);
   if (result.status === 204) return new Response(null, { status: 204, headers });
-  if (operation.method === 'GET' && isUnchanged(request.headers.get('if-none-match'), result.etag))
+  if (isValidated(operation) && isUnchanged(request.headers.get('if-none-match'), result.etag))
     return new Response(null, { status: 304, headers });
   if (operation.bytes) {
     const value = declaredValue(operation, result.value) as Fields;

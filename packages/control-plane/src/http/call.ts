@@ -11,10 +11,11 @@ import {
 } from '@freehold/contracts/http';
 import type { AdminCall } from '@freehold/directory';
 import type { AdminOperation } from '@freehold/directory/declarations';
-import { strictInput } from '../declared/input.ts';
+import { type Fields, strictInput } from '../declared/input.ts';
 import { answersEvents, isUnsafe } from '../declared/operations.ts';
 import { pathParams } from '../declared/path.ts';
 import { acceptsEvents } from './events.ts';
+import { readFormOrJson } from './form.ts';
 import { readUpload } from './upload.ts';
 
 /** The part of a call that the request itself says. */
@@ -48,7 +49,7 @@ export function callReader(operation: AdminOperation): CallReader {
       const ifMatch = ifMatchOf(request.headers, operation.etag === true);
       const content = operation.upload
         ? { body: {}, upload: readUpload(request, operation.upload) }
-        : { body: parseInput('The body', schemas.body, await readJsonObject(request)) };
+        : { body: parseInput('The body', schemas.body, await readBody(request, operation)) };
       return {
         params,
         query,
@@ -59,6 +60,10 @@ export function callReader(operation: AdminOperation): CallReader {
       };
     },
   };
+}
+
+function readBody(request: Request, { form }: AdminOperation): Promise<Fields> {
+  return form ? readFormOrJson(request, form) : readJsonObject(request);
 }
 
 /**

@@ -1,20 +1,11 @@
 /** The staff tools: each admin operation that answers JSON, as a model sees it, and a tool call as the call it is. */
 import { PlatformError, parseInput } from '@freehold/contracts';
-import { parseIdempotencyKey } from '@freehold/contracts/http';
+import { type CallConditions, MCP_META, malformedMeta, readCallMeta } from '@freehold/contracts/http';
 import type { AdminCall } from '@freehold/directory';
 import type { AdminOperation } from '@freehold/directory/declarations';
 import { z } from 'zod';
 import { strictInput } from '../declared/input.ts';
 import { type AdminOperationTable, isUnsafe } from '../declared/operations.ts';
-
-/** The members of `_meta` that are ours: what HTTP says in headers. The same words as those of a vertical's tools. */
-export const MCP_META = {
-  idempotencyKey: 'freehold/idempotencyKey',
-  ifMatch: 'freehold/ifMatch',
-  version: 'freehold/version',
-  replayed: 'freehold/replayed',
-  problem: 'freehold/problem',
-} as const;
 
 type JsonObjectSchema = { readonly [keyword: string]: unknown; readonly type: 'object' };
 
@@ -110,17 +101,12 @@ function descriptionOf(operation: AdminOperation, input: z.ZodObject): ToolDescr
 function conditionsOf(
   meta: Readonly<Record<string, unknown>> | undefined,
   { etag }: AdminOperation,
-): Pick<ToolInput, 'idempotencyKey' | 'ifMatch'> {
-  const key = meta?.[MCP_META.idempotencyKey];
-  const ifMatch = meta?.[MCP_META.ifMatch];
-  if (key !== undefined && typeof key !== 'string')
-    throw invalid('The key is not a text.', MCP_META.idempotencyKey);
-  if (ifMatch !== undefined && (typeof ifMatch !== 'string' || !/^[!#-~]{1,255}$/.test(ifMatch) || !etag))
-    throw invalid('The version is not one, or is not looked at by this tool.', MCP_META.ifMatch);
-  return {
-    ...(key === undefined ? {} : { idempotencyKey: parseIdempotencyKey(key) as string }),
-    ...(ifMatch === undefined ? {} : { ifMatch: ifMatch as string }),
-  };
+): CallConditions {
+  const conditions = readCallMeta(meta);
+  // A condition that nobody would check is refused.
+  if (conditions.ifMatch !== undefined && !etag)
+    throw malformedMeta(MCP_META.ifMatch, 'is not looked at by this tool');
+  return conditions;
 }
 
 function invalid(detail: string, path: string): PlatformError {

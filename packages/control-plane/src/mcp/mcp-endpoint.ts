@@ -3,7 +3,13 @@
  * and audit rows as the routes; only the transport is another. Revision 2026-07-28, and without sessions those before it.
  */
 import { PlatformError, publicError, toProblem } from '@freehold/contracts';
-import { answerOtherMethod, readJsonObject } from '@freehold/contracts/http';
+import {
+  answerOtherMethod,
+  MCP_META,
+  readJsonObject,
+  readMcpMessage,
+  requireOwnAddress,
+} from '@freehold/contracts/http';
 import { type Actor, type HostAdmin, mayCall } from '@freehold/directory';
 import {
   type CallToolResult,
@@ -20,7 +26,7 @@ import { COMMON_HEADERS } from '../http/answer.ts';
 import { authenticate } from '../http/authenticate.ts';
 import { mcpMetadataUrl } from '../oauth/metadata.ts';
 import { CONTROL_PLANE_INFO } from '../openapi/document.ts';
-import { type AdminTool, adminToolsOf, MCP_META, type ToolInput } from './admin-tools.ts';
+import { type AdminTool, adminToolsOf, type ToolInput } from './admin-tools.ts';
 
 const PATH = '/mcp';
 
@@ -38,15 +44,15 @@ export interface McpDeps {
 export function mountMcp(app: Hono<ControlPlaneEnv>, deps: McpDeps): void {
   const tools = adminToolsOf(deps.operations);
   app.post(PATH, async (c) => {
-    requireOwnAddress(c.req.raw, deps);
+    requireOwnAddress(c.req.raw, { origin: deps.origin(), hostnames: deps.hostnames });
     // Tokens only: a browser's session is for our own pages, and nobody reads a stranger's message.
     const actor = await authenticate(c.req.raw, {
       hostAdmin: deps.hostAdmin,
       challenge: `, resource_metadata="${mcpMetadataUrl(deps.origin())}"`,
     });
     deps.admit(c, actor);
-    const message = await readMessage(c.req.raw);
-    if (message instanceof Response) return message;
+    const message = await readMcpMessage(() => readJsonObject(c.req.raw));
+    if (message instanceof Response) return dressed(message);
     const errors: Error[] = [];
     const handler = createMcpHandler(() => makeServer({ c, actor, tools, deps }), {
       onerror: (error) => void errors.push(error),
@@ -54,54 +60,15 @@ export function mountMcp(app: Hono<ControlPlaneEnv>, deps: McpDeps): void {
     const response = await handler.fetch(c.req.raw, { parsedBody: message });
     // The library answers its own failures. What is one is our bug, and recorded as such.
     if (response.status >= 500) throw errors.at(-1) ?? new Error('the tools could not be served');
-    const headers = new Headers(response.headers);
-    for (const [name, value] of Object.entries(COMMON_HEADERS)) headers.set(name, value);
-    return new Response(response.body, { status: response.status, headers });
+    return dressed(response);
   });
   app.all(PATH, (c) => answerOtherMethod(c.req.raw.method, ['POST']));
 }
 
-/**
- * Refuses a request under a name that is not ours, or from a page that is not: a page whose own name was made to lead
- * here is of our origin as far as its browser knows (MCP 2026-07-28, "Security Warning": DNS rebinding).
- */
-function requireOwnAddress({ url, headers }: Request, { origin, hostnames }: McpDeps): void {
-  const own = new URL(origin());
-  const host = headers.get('host') ?? new URL(url).host;
-  const name = URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : '';
-  if (name !== own.hostname && !hostnames.includes(name))
-    throw new PlatformError('forbidden', 'The tools are not reached under that name.', {
-      reason: 'foreign_host',
-    });
-  const page = headers.get('origin');
-  if (page !== null && page !== own.origin)
-    throw new PlatformError('forbidden', 'This can be done only from a page of this site.', {
-      reason: 'cross_site',
-    });
-}
-
-/** The message, or the refusal of what is none, in the words of JSON-RPC. */
-async function readMessage(request: Request): Promise<Readonly<Record<string, unknown>> | Response> {
-  try {
-    const message = await readJsonObject(request);
-    // There is nothing here to be told of, so that nobody is kept on the line for it.
-    if (message.method !== 'subscriptions/listen') return message;
-    const { id } = message;
-    return rpcError(
-      404,
-      -32601,
-      'Method not found',
-      typeof id === 'string' || typeof id === 'number' ? id : null,
-    );
-  } catch (error) {
-    if (!(error instanceof PlatformError) || error.code !== 'validation_failed') throw error;
-    const isUnread = ['body_incomplete', 'body_not_utf8', 'body_not_json'].includes(error.reason ?? '');
-    return rpcError(400, isUnread ? -32700 : -32600, error.message, null);
-  }
-}
-
-function rpcError(status: number, code: number, message: string, id: string | number | null): Response {
-  return Response.json({ jsonrpc: '2.0', id, error: { code, message } }, { status, headers: COMMON_HEADERS });
+function dressed(response: Response): Response {
+  const headers = new Headers(response.headers);
+  for (const [name, value] of Object.entries(COMMON_HEADERS)) headers.set(name, value);
+  return new Response(response.body, { status: response.status, headers });
 }
 
 interface Serving {

@@ -18,7 +18,7 @@ import {
   type SchemaCollector,
   textHeader,
 } from '@freehold/contracts/http';
-import type { AdminOperation, UploadedBytes } from '@freehold/directory/declarations';
+import type { AdminOperation, FormBody, UploadedBytes } from '@freehold/directory/declarations';
 import { z } from 'zod';
 import { strictInput } from '../declared/input.ts';
 import {
@@ -27,6 +27,7 @@ import {
   answersEvents,
   isPaged,
   isUnsafe,
+  isValidated,
 } from '../declared/operations.ts';
 import { openApiPath } from '../declared/path.ts';
 import { problemCodes, successStatuses } from '../declared/statuses.ts';
@@ -99,7 +100,13 @@ export function openApiDocument(
   const document: OpenApiDocument = {
     openapi: '3.1.0',
     info: { ...about, license: LICENSE },
-    servers: [{ url: serverUrl, description: 'This installation', 'x-internal': false }],
+    servers: [
+      {
+        url: serverUrl,
+        description: 'The installation that serves this document, in production or local',
+        'x-internal': false,
+      },
+    ],
     security: [{ bearer: [] }],
     tags: tagsOf(operations),
     paths: {
@@ -191,7 +198,7 @@ function fieldParameters(
 
 function headerParameters(operation: AdminOperation): Part[] {
   if (!isUnsafe(operation.method))
-    return operation.etag ? [{ $ref: '#/components/parameters/IfNoneMatch' }] : [];
+    return isValidated(operation) ? [{ $ref: '#/components/parameters/IfNoneMatch' }] : [];
   return [
     { $ref: '#/components/parameters/IdempotencyKey' },
     ...(operation.etag ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
@@ -202,7 +209,43 @@ function requestBody(operation: AdminOperation, strict: z.ZodObject, schemas: Sc
   return {
     // An empty body stands for an empty object, so one is required exactly where an empty object is refused.
     required: !strict.safeParse({}).success,
-    content: { 'application/json': { schema: schemas.input(strict, `${operation.name}.body`) } },
+    content: {
+      'application/json': { schema: schemas.input(strict, `${operation.name}.body`) },
+      ...(operation.form ? formContent(operation.name, strict, operation.form, schemas) : {}),
+    },
+  };
+}
+
+/** The same body as a form (OpenAPI 3.1, "Special Considerations for multipart Content"). */
+function formContent(
+  name: string,
+  strict: z.ZodObject,
+  { files, bytesMax }: FormBody,
+  schemas: SchemaCollector,
+): Part {
+  const { [files]: listed, ...others } = strict.shape;
+  const { maxItems } = z.toJSONSchema(listed ?? z.array(z.unknown()), { io: 'input' });
+  const meta = schemas.input(z.strictObject(others), `${name}.form`);
+  const file = { contentMediaType: 'application/octet-stream', description: 'Named by its file name' };
+  return {
+    'multipart/form-data': {
+      schema: {
+        type: 'object',
+        description: `At most ${bytesMax} bytes.`,
+        properties: {
+          meta,
+          file: {
+            type: 'array',
+            description: `The ${files}, a part each`,
+            minItems: 1,
+            ...(maxItems === undefined ? {} : { maxItems }),
+            items: file,
+          },
+        },
+        required: ['meta', 'file'],
+      },
+      encoding: { meta: { contentType: 'application/json' } },
+    },
   };
 }
 

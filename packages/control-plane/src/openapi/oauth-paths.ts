@@ -1,5 +1,6 @@
 /** Where programs of the staff get their tokens, and the tools for them, as the document lists them. */
 import type { Part } from '@freehold/contracts/http';
+import { COUNTED } from './rate-limit-headers.ts';
 import {
   answerOf,
   formBody,
@@ -143,11 +144,15 @@ export function oauthPaths(): Record<string, Record<string, Part>> {
         security: [{ bearer: [] }],
         requestBody: { required: true, content: { 'application/json': { schema: { type: 'object' } } } },
         responses: {
-          200: answerOf('The answer.', {
-            'application/json': { schema: { type: 'object' } },
-            'text/event-stream': { schema: { type: 'string' } },
-          }),
-          202: { description: 'A notification was taken; there is nothing to say.' },
+          200: answerOf(
+            'The answer.',
+            {
+              'application/json': { schema: { type: 'object' } },
+              'text/event-stream': { schema: { type: 'string' } },
+            },
+            COUNTED,
+          ),
+          202: { description: 'A notification was taken; there is nothing to say.', headers: COUNTED },
           400: rpcRefusal('It is not a message.'),
           404: rpcRefusal('There is no such method.'),
           406: rpcRefusal('The caller takes no answer that there is.'),
@@ -209,7 +214,7 @@ function oauthRefusal(description: string): Part {
 }
 
 function rpcRefusal(description: string): Part {
-  return answerOf(description, { 'application/json': { schema: { type: 'object' } } });
+  return answerOf(description, { 'application/json': { schema: { type: 'object' } } }, COUNTED);
 }
 
 const seconds = { type: 'integer', minimum: 0, maximum: 31_622_400 };

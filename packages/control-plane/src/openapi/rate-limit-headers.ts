@@ -13,14 +13,16 @@ export const RATE_LIMIT_HEADERS = {
   ),
 } as const satisfies Part;
 
+/** The headers of an answer to a caller who is known. */
+export const COUNTED = headerReferences(Object.keys(RATE_LIMIT_HEADERS));
+
 /** Adds the headers to every refusal of a caller who is known: a stranger is not counted. */
 export function counted(problems: Part): Part {
-  const headers = headerReferences(Object.keys(RATE_LIMIT_HEADERS));
   return Object.fromEntries(
     Object.entries(problems as Readonly<Record<string, { readonly headers: Part }>>).map(
       ([name, problem]) => [
         name,
-        name === 'Problem401' ? problem : { ...problem, headers: { ...problem.headers, ...headers } },
+        name === 'Problem401' ? problem : { ...problem, headers: { ...problem.headers, ...COUNTED } },
       ],
     ),
   );

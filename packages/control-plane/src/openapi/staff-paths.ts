@@ -1,5 +1,6 @@
 /** The addresses at which staff sign in and out with a browser, as the document lists them (spec 4.1). */
 import type { Part } from '@freehold/contracts/http';
+import { COUNTED } from './rate-limit-headers.ts';
 import {
   answerOf,
   formBody,
@@ -74,7 +75,9 @@ export function staffPaths(): Record<string, Record<string, Part>> {
         description:
           'For the issuer (OpenID Connect Back-Channel Logout 1.0); its signature is what lets it in.',
         tag,
-        requestBody: formBody({ logout_token: { description: 'A signed logout token' } }, ['logout_token']),
+        requestBody: formBody({ logout_token: { description: 'A signed logout token', maxLength: 16_384 } }, [
+          'logout_token',
+        ]),
         responses: {
           200: { description: 'The sessions are over.' },
           400: answerOf('Refused.', { 'application/json': { schema: { type: 'object' } } }),
@@ -95,7 +98,7 @@ export function staffPaths(): Record<string, Record<string, Part>> {
         description: 'For every token, and for a session of the staff.',
         tag,
         security: [{ bearer: [] }],
-        responses: { 200: json(ME), ...problems(401, 429) },
+        responses: { 200: json(ME, COUNTED), ...problems(401, 429) },
       }),
     },
   };

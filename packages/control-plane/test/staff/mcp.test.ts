@@ -1,10 +1,11 @@
 /** The staff tools, by the official client of both eras, over a real socket. */
+import { MCP_META } from '@freehold/contracts/http';
 import { adminOperations } from '@freehold/directory/declarations';
 import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../../vertical-host/test/mcp/listen.ts';
 import { modernCall } from '../../../vertical-host/test/mcp/messages.ts';
-import { adminToolsOf, MCP_META } from '../../src/mcp/admin-tools.ts';
+import { adminToolsOf } from '../../src/mcp/admin-tools.ts';
 import { type House, ORIGIN, openHouse, signedIn, tokenOf } from './house.ts';
 
 /** A house on a socket of this machine, under the name that it knows itself by. */

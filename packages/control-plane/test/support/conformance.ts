@@ -2,7 +2,9 @@
 import { PROBLEMS, problemSchema } from '@freehold/contracts';
 import type { AdminOperation } from '@freehold/directory/declarations';
 import { expect } from 'vitest';
+import { answersEvents } from '../../src/declared/operations.ts';
 import { problemCodes, successStatuses } from '../../src/declared/statuses.ts';
+import { EVENT_STREAM } from '../../src/http/events.ts';
 
 /** Asserts that status, media type, headers and body are documented ones. Answers whether the call succeeded. */
 export async function expectDocumented(operation: AdminOperation, response: Response): Promise<boolean> {
@@ -30,6 +32,12 @@ export async function expectDocumented(operation: AdminOperation, response: Resp
     expect(Object.values(bytes.mediaType.types), seen).toContain(response.headers.get('content-type'));
     const said = Object.entries(bytes.headers).map(([name, field]) => [field, response.headers.get(name)]);
     expect(operation.output.safeParse(Object.fromEntries(said)).success, seen).toBe(true);
+    return true;
+  }
+  if (response.headers.get('content-type') === EVENT_STREAM) {
+    expect(answersEvents(operation), seen).toBe(true);
+    const records = [...body.matchAll(/^data: (.*)$/gm)].map((match) => JSON.parse(match[1] as string));
+    for (const record of records) expect(operation.output.safeParse(record).success, seen).toBe(true);
     return true;
   }
   expect(response.headers.get('content-type'), seen).toBe('application/json');

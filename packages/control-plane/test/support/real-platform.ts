@@ -4,7 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PlatformError, toTimestamp, type VerticalScopeHost } from '@freehold/contracts';
-import { type BackupStore, type ConnectionsOptions, makeHostAdmin } from '@freehold/directory';
+import {
+  type BackupStore,
+  type ConnectionsOptions,
+  makeHostAdmin,
+  type VerticalRuntime,
+} from '@freehold/directory';
 import { openNodeEngine } from '../../../engine-node/src/index.ts';
 import { controlPlaneApp, type RequestLine } from '../../src/app.ts';
 import type { ClientOptions } from '../../src/client/index.ts';
@@ -66,12 +71,20 @@ export interface RealPlatformOptions {
   readonly vertical?: Partial<VerticalScopeHost>;
   /** Default: nowhere. */
   readonly backups?: BackupStore;
+  /** What runs uploaded versions. Default: nothing. */
+  readonly runtime?: VerticalRuntime;
   /** Default: nobody is counted. */
   readonly rateLimit?: RateLimit | null;
 }
 
 /** Opens it. `await using` closes it. */
-export async function openRealPlatform({ connections, vertical = {}, backups, rateLimit = null }: RealPlatformOptions = {}) {
+export async function openRealPlatform({
+  connections,
+  vertical = {},
+  backups,
+  runtime,
+  rateLimit = null,
+}: RealPlatformOptions = {}) {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-control-plane-'));
   const incidents: unknown[] = [];
   const world = {
@@ -92,6 +105,7 @@ export async function openRealPlatform({ connections, vertical = {}, backups, ra
     ...world,
     ...(connections === undefined ? {} : { connections }),
     ...(backups === undefined ? {} : { backups }),
+    ...(runtime === undefined ? {} : { runtime }),
   });
   const { secret } = await hostAdmin.mintServiceToken({ name: 'tests' });
   let requests = 0;

@@ -26,5 +26,14 @@ const backupsMigration: Migration = {
   `,
 };
 
+const byTenantMigration: Migration = {
+  version: 2,
+  name: 'backups by tenant',
+  sql: 'CREATE INDEX backups_tenant ON backups (tenant, id);',
+};
+
 /** The set that the directory applies after its own. */
-export const backupMigrations = { name: 'backups', migrations: [backupsMigration] } as const;
+export const backupMigrations = {
+  name: 'backups',
+  migrations: [backupsMigration, byTenantMigration],
+} as const;

@@ -45,6 +45,17 @@ export interface UploadedBytes {
   readonly bytesMax: number;
 }
 
+/**
+ * A second form of the body: `multipart/form-data` (RFC 7578). Its field `meta` is JSON and says everything but the files;
+ * every other part is one of those, named by its file name, so that a form can hold directories.
+ */
+export interface FormBody {
+  /** Which field of the body the files stand for: a list of `{ name, mediaType, base64 }`. */
+  readonly files: string;
+  /** Of the form as a whole. */
+  readonly bytesMax: number;
+}
+
 export interface AdminOperation<I extends AdminInput = AdminInput, O extends z.ZodType = z.ZodType> {
   /** `family.verb`: the client's method and the CLI's command. */
   readonly name: string;
@@ -75,6 +86,8 @@ export interface AdminOperation<I extends AdminInput = AdminInput, O extends z.Z
   readonly events?: boolean;
   /** Present: the body is bytes, whose media type is one of these. */
   readonly upload?: UploadedBytes;
+  /** Present: the body may come as a form too, with files that JSON has no room for. */
+  readonly form?: FormBody;
   /** A second address, which leaves `:tenant` out: the tenant is then that of the scope. */
   readonly shortPath?: string;
   readonly builder: BuilderAccess;
@@ -83,6 +96,8 @@ export interface AdminOperation<I extends AdminInput = AdminInput, O extends z.Z
   readonly audit: AuditRule;
   /** Whether the answer carries an ETag, and `If-Match` is honoured. */
   readonly etag?: boolean;
+  /** Present: a read shows what changes without its record too, so that its ETag proves nothing for a 304. */
+  readonly volatile?: true;
   /** What can go wrong beyond the codes that every operation shares. */
   readonly problems?: readonly ProblemCode[];
 }

@@ -95,6 +95,7 @@ export const scopeBackupsDelete = adminOperation({
   output: z.null(),
   success: 204,
   builder: 'none',
+  staff: 'administer',
   audit: 'audit',
   problems: ['not_found', 'unsupported'],
 });
@@ -187,6 +188,7 @@ export const directoryRestore = adminOperation({
   plan: directoryRestorePlan,
   success: 202,
   builder: 'none',
+  staff: 'administer',
   audit: 'audit',
   problems: ['not_found', 'conflict', 'unsupported'],
 });

@@ -96,6 +96,7 @@ import {
   serviceTokensRevoke,
   serviceTokensRotate,
 } from './service-tokens.ts';
+import { sessionSecretRotate } from './session-secret.ts';
 import { staffGet, staffList, staffPut, staffRemove, staffTokensList, staffTokensRevoke } from './staff.ts';
 import {
   tenantsCreate,
@@ -215,6 +216,7 @@ export const adminOperations = {
   'owner-seat.get': ownerSeatGet,
   'owner-claim.mint': ownerClaimMint,
   'owner-recovery.mint': ownerRecoveryMint,
+  'session-secret.rotate': sessionSecretRotate,
   'tables.list': tablesList,
   'tables.read': tablesRead,
   'query.run': queryRun,

@@ -101,7 +101,7 @@ export const operationsCancel = adminOperation({
   name: 'operations.cancel',
   summary: 'Call long-running work off',
   description:
-    'The work stops before its next step; what it has begun to leave behind is cleared away. Work that has passed the point where stopping would do harm is not cancelled (reason not_cancellable), nor is work that has ended.',
+    'The work stops before its next step; what it has begun to leave behind is cleared away. Work that has passed the point where stopping would do harm is not cancelled (reason not_cancellable), nor is work that has ended. A builder calls off only what a builder of its tenant began (reason staff_only).',
   tag,
   method: 'POST',
   path: '/operations/:operation/cancel',
@@ -110,5 +110,5 @@ export const operationsCancel = adminOperation({
   success: 200,
   builder: 'own-tenant',
   audit: 'audit',
-  problems: ['not_found', 'invalid_transition'],
+  problems: ['forbidden', 'not_found', 'invalid_transition'],
 });

@@ -39,6 +39,11 @@ export const scopeRecord = z
     vertical: slug,
     kind: scopeKind,
     status: scopeStatus,
+    version: z
+      .string()
+      .nullable()
+      .describe('The version that it runs; null where the registry knows of none for its vertical'),
+    bound: z.boolean().describe('Whether the version is its own; otherwise it is what is on prod'),
     createdAt: timestamp,
     updatedAt: timestamp,
     etag,

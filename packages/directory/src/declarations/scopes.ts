@@ -22,6 +22,7 @@ import { adminOperation } from './admin-operation.ts';
 import { backupId } from './backups.ts';
 import { operationRecord } from './long-work.ts';
 import { scopeKind, scopeRecord, scopeStatus } from './records.ts';
+import { versionNumber } from './vertical-records.ts';
 
 const tag = 'Scopes';
 const params = z.strictObject({ tenant: tenantId, scope: scopeId });
@@ -41,6 +42,7 @@ const config = configPatch.meta({ maxProperties: CONFIG_KEYS_MAX });
 const filters = {
   vertical: slug.optional().describe('Only scopes of this vertical'),
   status: scopeStatus.optional().describe('Only scopes in this state'),
+  version: versionNumber.optional().describe('Only scopes that run this version of their vertical'),
 };
 
 export const scopesFleet = adminOperation({
@@ -122,6 +124,8 @@ export const scopesProvision = adminOperation({
 export const scopesGet = adminOperation({
   name: 'scopes.get',
   summary: 'Get one scope',
+  description:
+    'Its version changes with its vertical too: the ETag is for If-Match, and no answer is ever 304.',
   tag,
   method: 'GET',
   path: '/tenants/:tenant/scopes/:scope',
@@ -131,6 +135,7 @@ export const scopesGet = adminOperation({
   builder: 'own-tenant',
   audit: 'none',
   etag: true,
+  volatile: true,
   problems: ['not_found'],
 });
 
@@ -183,6 +188,7 @@ export const scopesReap = adminOperation({
   plan: reapPlan,
   success: 202,
   builder: 'none',
+  staff: 'administer',
   audit: 'audit',
   problems: effectProblems,
 });

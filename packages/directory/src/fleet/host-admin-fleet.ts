@@ -15,7 +15,7 @@ const MIGRATE_TIMEOUT_MS = 10 * 60 * 1000;
 interface FleetDeps {
   readonly directory: UnitStub<DirectoryMethods>;
   /** The version of a vertical that serves. */
-  readonly servingVersion: (vertical: string) => string;
+  readonly servingVersion: (vertical: string) => Promise<string>;
 }
 
 /** Performs `fleet-migrations.get`. */
@@ -89,5 +89,6 @@ async function servingOf(
   actor: AdminCall['actor'] | null,
 ): Promise<Serving> {
   const verticals = await directory.fleetVerticals({ actor });
-  return Object.fromEntries(verticals.map((vertical) => [vertical, servingVersion(vertical)]));
+  const versions = await Promise.all(verticals.map(servingVersion));
+  return Object.fromEntries(verticals.map((vertical, index) => [vertical, versions[index] as string]));
 }

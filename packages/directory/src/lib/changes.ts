@@ -8,6 +8,7 @@
  */
 import type { ProblemCode } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
+import { requireActing } from '../acting.ts';
 import type { AdminCall, AdminResult } from '../actors.ts';
 import {
   type AuditedCall,
@@ -18,7 +19,6 @@ import {
 } from '../audit/admin-log.ts';
 import { endLease, loadLeftBehind, startLease } from '../audit/open-intents.ts';
 import type { LogHead } from '../declarations/records.ts';
-import { requireActingTenant } from '../tenants/store.ts';
 import type {
   AuditEntry,
   Change,
@@ -60,7 +60,7 @@ export function makeChange(
   handler: ChangeHandler,
   { call, facts }: ChangeInput,
 ): ChangeOutcome {
-  requireActingTenant(context.db, call.actor);
+  requireActing(context.db, call.actor);
   const recalled = recallAnswer(context, call);
   if (recalled.kept) return replay(context, recalled.kept);
   return conclude(context, call, handler(changeContext(context, facts, recalled.resumes), call));
@@ -72,7 +72,7 @@ export function beginEffect(
   handler: DelegatedHandler,
   { call, facts }: ChangeInput,
 ): EffectBeginning {
-  requireActingTenant(context.db, call.actor);
+  requireActing(context.db, call.actor);
   const recalled = recallAnswer(context, call);
   if (recalled.kept) return { outcome: replay(context, recalled.kept) };
   const beginning = handler.begin(changeContext(context, facts, recalled.resumes), call);

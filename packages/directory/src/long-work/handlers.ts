@@ -79,7 +79,7 @@ export interface LongDeps extends EffectDeps {
   /** Null where the wiring brings none. */
   readonly backups: BackupStore | null;
   /** The version of a vertical that serves. */
-  readonly servingVersion: (vertical: string) => string;
+  readonly servingVersion: (vertical: string) => Promise<string>;
   /** A copy of the directory itself, as text; null where the engine makes none. */
   readonly copyDirectory: (() => Promise<ScopeExport>) | null;
 }

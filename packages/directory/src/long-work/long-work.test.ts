@@ -207,6 +207,28 @@ describe('a builder', () => {
   });
 });
 
+test('a builder does not call off what the staff began, and does what its own tokens began', async () => {
+  const { platform, scope, backups } = await open();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  backups.beforePut = () => promise;
+  const as = platform.builder(scope.tenant);
+  const params = { tenant: scope.tenant, scope: scope.id };
+  const cancel = (id: string) => platform.call('operations.cancel', { params: { operation: id }, as });
+  const theirs = await platform.call('scope-backups.create', { params, body: {} });
+  const { id } = theirs.value as OperationRecord;
+  expect(await refusal(cancel(id))).toMatchObject({ status: 403, reason: 'staff_only' });
+  const second = await platform.scope(scope.tenant, 'second');
+  const ours = await platform.call('scope-backups.create', {
+    params: { tenant: scope.tenant, scope: second.id },
+    body: {},
+    as,
+  });
+  expect((await cancel((ours.value as OperationRecord).id)).value).toMatchObject({ cancelRequested: true });
+  resolve();
+  expect((await platform.finish(theirs)).state).toBe('done');
+  expect((await platform.finish(ours)).state).toBe('cancelled');
+});
+
 test('work is listed newest first, by tenant, scope and state', async () => {
   const { platform, scope, backups } = await open();
   const first = await platform.finish(backUp(platform, scope));

@@ -1,6 +1,7 @@
 /** Long work inside the directory: how it begins, how far it is, and how it ends, each in one transaction. */
 import { type Failure, fromFailure, PlatformError, toProblem } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
+import { requireActing } from '../acting.ts';
 import type { Actor, AdminCall, AdminResult } from '../actors.ts';
 import { appendAdminLog, auditedCall, logHead } from '../audit/admin-log.ts';
 import {
@@ -14,7 +15,6 @@ import type { LogHead } from '../declarations/records.ts';
 import { type ChangeInput, changeContext, logDone, logEnd } from '../lib/changes.ts';
 import { change, read } from '../lib/handlers.ts';
 import { keepAnswer, recallAnswer } from '../lib/idempotency.ts';
-import { requireActingTenant } from '../tenants/store.ts';
 import type { LongEndContext, LongHandler } from './handlers.ts';
 import {
   auditedOperation,
@@ -63,6 +63,15 @@ export const readOperation = read(operationsGet, ({ db }, { params, actor }) => 
 
 export const cancelOperation = change(operationsCancel, ({ db, now }, { params, actor }) => {
   const row = requireOwn(requireOperation(db, params.operation), actor);
+  // A copy that staff take of a tenant, or a restore, is not that tenant's to stop.
+  if (actor.kind === 'builder' && row.actorKind !== 'builder')
+    throw new PlatformError(
+      'forbidden',
+      'The staff of this platform began this, and only they call it off.',
+      {
+        reason: 'staff_only',
+      },
+    );
   if (row.finishedAtMs !== null)
     throw new PlatformError('invalid_transition', `This has ended already: it is ${row.state}.`, {
       reason: 'not_cancellable',
@@ -131,7 +140,7 @@ export function longWorkMethods(context: UnitContext, handlers: Readonly<Record<
   return {
     /** Writes the intent and the record of the work, or answers the work that this very call began before. */
     beginWork: ({ call, facts }: ChangeInput): AdminResult => {
-      requireActingTenant(db, call.actor);
+      requireActing(db, call.actor);
       const recalled = recallAnswer(context, call);
       if (recalled.kept) return again(context, recalled.kept.value as OperationRecord);
       const beginning = find(call.operation).begin(changeContext(context, facts, recalled.resumes), call);
@@ -147,7 +156,7 @@ export function longWorkMethods(context: UnitContext, handlers: Readonly<Record<
 
     /** What work would do. A query. */
     planWork: ({ call }: { readonly call: AdminCall }): AdminResult => {
-      requireActingTenant(db, call.actor);
+      requireActing(db, call.actor);
       const { plan } = find(call.operation);
       if (!plan)
         throw new PlatformError('unsupported', `There is no plan of ${call.operation}.`, {
@@ -220,7 +229,8 @@ export function longWorkMethods(context: UnitContext, handlers: Readonly<Record<
       readonly name: string;
       readonly value: unknown;
     }): null => {
-      saveStep(db, id, name, value);
+      // Work that has ended, perhaps in another process, keeps no journal.
+      if (unfinished(id)) saveStep(db, id, name, value);
       return null;
     },
 

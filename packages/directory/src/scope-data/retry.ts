@@ -14,32 +14,44 @@ import { logTargetOf } from '../scopes/target.ts';
 import { askScope } from '../verticals/ask-scope.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
 
-export const retryDeadLetter = delegated<typeof deadLettersRetry, ScopeRecord, null>(deadLettersRetry, {
-  begin: ({ db }, { params, body }) => {
+/** What the effect needs to know. */
+export interface RetryTarget {
+  readonly scope: ScopeRecord;
+  /** Whether an earlier attempt of this very call was left without an outcome. */
+  readonly resumes: boolean;
+}
+
+export const retryDeadLetter = delegated<typeof deadLettersRetry, RetryTarget, null>(deadLettersRetry, {
+  begin: ({ db, resumes }, { params, body }) => {
     const scope = scopeOfRow(requireActiveScope(db, params));
-    const target = logTargetOf(scope, params.event);
+    const { event } = params;
     return {
-      intent: { target, before: null, after: { subscriber: body.subscriber } },
-      prepared: scope,
+      intent: {
+        target: logTargetOf(scope, event),
+        before: null,
+        after: { event, subscriber: body.subscriber },
+      },
+      prepared: { scope, resumes: resumes !== null },
     };
   },
   settle: ({ db }, { params, body }) => {
     const scope = scopeOfRow(requireActiveScope(db, params));
-    const { subscriber } = body;
+    const letter = { event: params.event, subscriber: body.subscriber };
     return {
       status: 200,
-      value: { event: params.event, subscriber },
-      audit: { target: logTargetOf(scope, params.event), before: null, after: { subscriber } },
+      value: letter,
+      audit: { target: logTargetOf(scope, letter.event), before: null, after: letter },
     };
   },
   // Another dead letter of the scope is another matter.
-  supersedes: () => false,
+  supersedes: ({ params, body }, earlier) =>
+    earlier?.event === params.event && earlier.subscriber === body.subscriber,
 });
 
-export const retryDeadLetterEffect: Effect<ScopeRecord> = {
+export const retryDeadLetterEffect: Effect<RetryTarget> = {
   check: async ({ gateway, target }, call) =>
     requireKnownVertical(gateway, (await target(call)).scope.vertical),
-  run: async (deps, call, scope) => {
+  run: async (deps, call, { scope, resumes }) => {
     const { params, body } = call as unknown as CallOf<typeof deadLettersRetry>;
     const letter = { event: params.event, subscriber: body.subscriber };
     await askScope(deps, scope, {
@@ -50,6 +62,9 @@ export const retryDeadLetterEffect: Effect<ScopeRecord> = {
         await requireRetries(host, scope.vertical).retryDeadLetterLocal({ ...ref, ...letter });
         return letter;
       },
+    }).catch((error: unknown) => {
+      // The attempt before this one has taken it back, and its answer was lost.
+      if (!(resumes && error instanceof PlatformError && error.reason === 'unknown_dead_letter')) throw error;
     });
     return { facts: null };
   },

@@ -210,6 +210,8 @@ function newScope(
     revision: context.revision,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
+    // Not known before it is there; whoever reads it then is told.
+    ...{ version: null, bound: 0 },
   };
 }
 

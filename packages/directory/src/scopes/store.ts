@@ -34,8 +34,11 @@ export const scopesMigration: Migration = {
   `,
 };
 
-const COLUMNS =
-  'id, tenant, slug, name, vertical, kind, status, revision, created_at AS createdAtMs, updated_at AS updatedAtMs';
+/** A scope with the version that it runs on: one of its own, or what is on prod (see `vertical-registry/`). */
+const SCOPES = `SELECT s.id, s.tenant, s.slug, s.name, s.vertical, s.kind, s.status, s.revision,
+  s.created_at AS createdAtMs, s.updated_at AS updatedAtMs, r.version, b.version IS NOT NULL AS bound
+  FROM scopes s LEFT JOIN verticals v ON v.slug = s.vertical LEFT JOIN scope_versions b ON b.scope = s.id
+  LEFT JOIN vertical_versions r ON r.id = coalesce(b.version, v.serving)`;
 
 export interface ScopeRow {
   readonly id: ScopeId;
@@ -48,6 +51,9 @@ export interface ScopeRow {
   readonly revision: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
+  readonly version: string | null;
+  /** Whether the version is its own. */
+  readonly bound: 0 | 1;
 }
 
 /** A scope is looked up with its tenant, always: another tenant's scope is not there. */
@@ -55,11 +61,11 @@ export function loadScope(
   db: SqlDatabase,
   { tenant, scope }: { readonly tenant: string; readonly scope: string },
 ): ScopeRow | undefined {
-  return db.get<ScopeRow>(`SELECT ${COLUMNS} FROM scopes WHERE id = ? AND tenant = ?`, scope, tenant);
+  return db.get<ScopeRow>(`${SCOPES} WHERE s.id = ? AND s.tenant = ?`, scope, tenant);
 }
 
 export function loadScopeBySlug(db: SqlDatabase, tenant: string, slug: string): ScopeRow | undefined {
-  return db.get<ScopeRow>(`SELECT ${COLUMNS} FROM scopes WHERE tenant = ? AND slug = ?`, tenant, slug);
+  return db.get<ScopeRow>(`${SCOPES} WHERE s.tenant = ? AND s.slug = ?`, tenant, slug);
 }
 
 export function insertScope(db: SqlDatabase, row: ScopeRow): void {
@@ -98,15 +104,18 @@ export interface ScopeFilter extends PageRequest {
   readonly tenant?: string | undefined;
   readonly vertical?: string | undefined;
   readonly status?: string | undefined;
+  readonly version?: string | undefined;
 }
 
 export function scopesPage(filter: ScopeFilter): Statement {
-  const { tenant, vertical, status } = filter;
+  const { tenant, vertical, status, version } = filter;
   return pageStatement(
     {
-      select: `SELECT ${COLUMNS} FROM scopes`,
-      where: { tenant, vertical, status },
-      key: 'id',
+      select: SCOPES,
+      where: { 's.tenant': tenant, 's.vertical': vertical, 's.status': status },
+      // IS, and not =: it keeps the walk along the scopes, where = would have it begin at the versions, and sort.
+      and: version === undefined ? [] : [{ sql: 'r.version IS ?', params: [version] }],
+      key: 's.id',
       order: 'ASC',
     },
     filter,
@@ -127,6 +136,8 @@ export function scopeOfRow(row: ScopeRow): ScopeRecord {
     vertical: row.vertical,
     kind: row.kind,
     status: row.status,
+    version: row.version,
+    bound: row.bound === 1,
     createdAt: toTimestamp(row.createdAtMs),
     updatedAt: toTimestamp(row.updatedAtMs),
     etag: String(row.revision),

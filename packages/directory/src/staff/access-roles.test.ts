@@ -13,8 +13,12 @@ const ADMINS_ONLY = [
   'service-tokens.rotate',
   'service-tokens.revoke',
   'tenants.reap',
+  'scopes.reap',
+  'scope-backups.delete',
+  'directory.restore',
   'subjects.shred',
   'owner-recovery.mint',
+  'session-secret.rotate',
 ];
 /** Changes that an auditor makes all the same: to what is their own. */
 const OWN_AFFAIRS = ['staff-tokens.revoke'];

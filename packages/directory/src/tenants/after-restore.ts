@@ -1,23 +1,36 @@
 /**
  * What a directory that was replaced by an earlier state of itself must not bring back, in the transaction that replaces
- * it: what belonged to tenants that were reaped since, and entitlements that scopes know to have changed.
+ * it: what belonged to tenants and scopes that were reaped since, who was shut out since, credentials that were exchanged
+ * since, and entitlements and roles that scopes know to have changed.
  */
-
+import { shutOutAgain } from '../backups/shut-out.ts';
+import { rememberConnections } from '../connections/after-restore.ts';
 import { oweEverybody } from '../entitlements/outbox.ts';
 import type { LongHandler } from '../long-work/handlers.ts';
-import { eraseAgain } from './erasure.ts';
+import { oweEveryScope } from '../roles/outbox.ts';
+import { eraseAgain, eraseScope } from './erasure.ts';
 
-/** Adds both to the handler of the restore. */
+/** Adds all of it to the handler of the restore. */
 export function afterRestore(handler: LongHandler): LongHandler {
   return {
     ...handler,
     settle: (context, work, facts) => {
-      const ending = handler.settle(context, work, facts);
       const { db, revision } = context;
       const nowMs = context.now();
+      const keepConnections = rememberConnections(db);
+      const hasRoles = () => db.get('SELECT 1 FROM role_set') !== undefined;
+      const hadRoles = hasRoles();
+      const ending = handler.settle(context, work, facts);
+      keepConnections();
+      shutOutAgain(db, { revision, nowMs });
       const reaped = db.all<{ id: string }>("SELECT id FROM tenants WHERE status = 'reaped' ORDER BY id");
       for (const { id } of reaped) eraseAgain(db, { tenant: id, revision, nowMs });
+      for (const { id } of db.all<{ id: string }>(
+        "SELECT id FROM scopes WHERE status = 'reaped' ORDER BY id",
+      ))
+        eraseScope(db, { scope: id, revision, nowMs });
       oweEverybody(context, revision);
+      if (hadRoles || hasRoles()) oweEveryScope(context, revision);
       return ending;
     },
   };

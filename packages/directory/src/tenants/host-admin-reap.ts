@@ -35,7 +35,12 @@ export function makeReapEffect(reap: ReapDeps): LongEffect<ReapWork, ReapFacts> 
     check: async (deps, call) => {
       const { params, body } = call as unknown as CallOf<typeof tenantsReap>;
       if (body.backup) requireStore(deps.backups);
-      for await (const scope of scopesLeft(deps, params.tenant)) await requireErasable(deps, scope, body);
+      for await (const { vertical } of scopesLeft(deps, params.tenant))
+        requireKnownVertical(deps.gateway, vertical);
+      // What lies in a store that is not here would stay there.
+      const { tenant } = params;
+      if (!body.backup && (await deps.directory.backupsToErase({ tenant })).length > 0)
+        requireStore(deps.backups);
     },
     run: async (deps, { tenant, backup }, run) => {
       // Journaled as a whole too: of what is erased there is nothing left to list.
@@ -43,21 +48,11 @@ export function makeReapEffect(reap: ReapDeps): LongEffect<ReapWork, ReapFacts> 
       await run.commit();
       await eraseConnections(deps, reap, tenant, run);
       await eraseScopes(deps, { tenant, backup }, run);
+      if (!backup) await eraseBackups(deps, { tenant });
       await run.step('keys', () => reap.destroyTenantKeys(tenant));
       return { backups };
     },
   };
-}
-
-/** An application that cannot be asked would keep what is in its scopes, and so would a store what lies in it. */
-async function requireErasable(
-  { gateway, directory, backups }: LongDeps,
-  scope: ScopeRecord,
-  { backup }: { readonly backup: boolean },
-): Promise<void> {
-  requireKnownVertical(gateway, scope.vertical);
-  if (backup || backups) return;
-  if ((await directory.backupsToErase({ scope: scope.id })).length > 0) requireStore(backups);
 }
 
 async function backUpAll(deps: LongDeps, reap: ReapDeps, tenant: string, run: LongRun): Promise<Kept[]> {
@@ -111,7 +106,7 @@ async function eraseScopes(
     run.signal.throwIfAborted();
     try {
       await eraseInVertical(deps, scope);
-      if (!backup) await eraseBackups(deps, scope);
+      if (!backup) await eraseBackups(deps, { tenant, scope: scope.id });
     } catch (error) {
       failures.push(error);
       continue;
@@ -141,9 +136,13 @@ async function eraseInVertical(deps: LongDeps, scope: ScopeRecord): Promise<void
   }
 }
 
-async function eraseBackups({ directory, backups }: LongDeps, { id: scope }: ScopeRecord): Promise<void> {
+/** Those of one scope, or of the tenant whatever scope they are of: one may have been reaped before. */
+async function eraseBackups(
+  { directory, backups }: LongDeps,
+  of: { readonly tenant: string; readonly scope?: string },
+): Promise<void> {
   for (;;) {
-    const copies = await directory.backupsToErase({ scope });
+    const copies = await directory.backupsToErase(of);
     if (copies.length === 0) return;
     for (const { id, address } of copies) {
       await requireStore(backups).delete(address);

@@ -212,6 +212,25 @@ describe('C-03: copies', () => {
     expect([...kept.keys()]).toEqual([]);
   });
 
+  test('those of a scope that was reaped by itself before are deleted too', async () => {
+    const { platform, ours, kept } = await openStreet();
+    const [, scope] = ours.scopes as [ScopeRecord, ScopeRecord];
+    const params = { tenant: ours.tenant.id, scope: scope.id };
+    await platform.call('scopes.set-status', { params, body: { status: 'archived' } });
+    const reaped = await platform.call('scopes.reap', { params, body: { backup: true } });
+    expect(await ended(platform, reaped)).toMatchObject({ state: 'done' });
+    expect(kept.size).toBe(1);
+    await setStatus(platform, ours.tenant, 'deleting');
+    expect(await ended(platform, await reap(platform, ours.tenant))).toMatchObject({
+      state: 'done',
+      result: { erased: { backups: 1 }, backups: [] },
+    });
+    expect([...kept.keys()]).toEqual([]);
+    await platform.tamper((database) => {
+      expect(database.prepare('SELECT count(*) AS n FROM backups').get()).toEqual({ n: 0 });
+    });
+  });
+
   test('with backup every scope is copied before anything is erased', async () => {
     const { platform, ours, kept } = await openStreet();
     platform.fieldwork.copy = 'the books';

@@ -132,9 +132,17 @@ export const reapMethods = (context: UnitContext) => ({
     return null;
   },
 
-  /** Backups of a scope. A query. */
-  backupsToErase: ({ scope }: { readonly scope: string }): readonly StoredCopy[] =>
-    context.db.all<StoredCopy & Record<string, never>>(BACKUPS_TO_ERASE, scope, PAGE),
+  /** Backups of a tenant, of one of its scopes or of all. A query. */
+  backupsToErase: ({
+    tenant,
+    scope,
+  }: {
+    readonly tenant: string;
+    readonly scope?: string;
+  }): readonly StoredCopy[] =>
+    scope === undefined
+      ? context.db.all<StoredCopy & Record<string, never>>(BACKUPS_OF_TENANT_TO_ERASE, tenant, PAGE)
+      : context.db.all<StoredCopy & Record<string, never>>(BACKUPS_TO_ERASE, scope, PAGE),
 
   connectionErased: ({ connection }: { readonly connection: string }): null => {
     eraseConnection(context.db, connection);
@@ -148,6 +156,8 @@ export const REAP_QUERIES = ['scopesToErase', 'connectionsToErase', 'backupsToEr
 export const SCOPES_TO_ERASE =
   "SELECT id FROM scopes WHERE tenant = ? AND id > ? AND status <> 'reaped' ORDER BY id LIMIT ?";
 export const BACKUPS_TO_ERASE = 'SELECT id, address FROM backups WHERE scope = ? ORDER BY id LIMIT ?';
+export const BACKUPS_OF_TENANT_TO_ERASE =
+  'SELECT id, address FROM backups WHERE tenant = ? ORDER BY id LIMIT ?';
 export const CONNECTIONS_TO_ERASE = `SELECT c.tenant, c.id AS connection, c.provider, k.sealed, c.revision
    FROM connections c LEFT JOIN connection_credentials k ON k.connection = c.id
    WHERE c.tenant = ? ORDER BY c.id LIMIT ?`;

@@ -67,10 +67,10 @@ describe('spec C-01: service tokens', () => {
   test('revoking ends it at once, also by itself; once more changes nothing', async () => {
     const platform = await openPlatform();
     const { token, secret } = await create(platform);
-    const as = await platform.admin.authenticate(secret);
-    const revoke = () =>
-      platform.call('service-tokens.revoke', { params: { token: token.id }, as: as ?? SERVICE });
-    expect((await revoke()).status).toBe(204);
+    const own = (await platform.admin.authenticate(secret)) ?? SERVICE;
+    const revoke = (as = SERVICE) =>
+      platform.call('service-tokens.revoke', { params: { token: token.id }, as });
+    expect((await revoke(own)).status).toBe(204);
     expect(await works(platform, secret)).toBe(false);
     const rows = await platform.adminLog();
     expect(rows.at(-1)).toMatchObject({
@@ -79,6 +79,7 @@ describe('spec C-01: service tokens', () => {
       after: { revoked: true },
     });
     expect((await revoke()).status).toBe(204);
+    expect(await refusal(revoke(own))).toMatchObject({ status: 403, reason: 'access_ended' });
     expect(await platform.adminLog()).toEqual(rows);
   });
 

@@ -45,7 +45,8 @@ export interface CollectDeps {
   >;
   readonly gateway: VerticalGateway;
   readonly deadline: Deadline;
-  readonly versionOf: (vertical: string) => string;
+  /** The version of a vertical that the registry does not know. */
+  readonly unregistered: (vertical: string) => string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -63,12 +64,12 @@ type Requests = z.output<typeof platformRequestsResponse>;
  * `unsupported` where nothing answers for its vertical, and with what the vertical refused.
  */
 export function makeCollect(deps: CollectDeps): (ref: UsageScope) => Promise<CollectedUsage> {
-  const { directory, versionOf, now } = deps;
+  const { directory, now } = deps;
 
   return async (ref) => {
     const scope = parseInput('The scope', scopeRef, { tenantId: ref.tenant, scopeId: ref.scope });
     const vertical = await directory.usageVertical(ref);
-    const version = versionOf(vertical);
+    const unregistered = deps.unregistered(vertical);
     const door = doorOf(deps, vertical, scope);
     const totals = { taken: 0, repeated: 0, refused: 0 };
 
@@ -80,7 +81,7 @@ export function makeCollect(deps: CollectDeps): (ref: UsageScope) => Promise<Col
         if ('line' in judged) entries.push(judged);
         else refused.push(judged);
       }
-      const { taken } = await directory.takeModelUsage({ ...ref, version, entries, refused });
+      const { taken } = await directory.takeModelUsage({ ...ref, unregistered, entries, refused });
       totals.taken += taken;
       totals.repeated += entries.length - taken;
       totals.refused += refused.length;

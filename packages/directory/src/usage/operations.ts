@@ -7,6 +7,7 @@ import { type CallOf, read } from '../lib/handlers.ts';
 import { appendOpsFailures, type OpsFailure } from '../operations-log/failures-store.ts';
 import { requireScope } from '../scopes/store.ts';
 import { requireTenant } from '../tenants/store.ts';
+import { scopeVersionOf } from '../vertical-registry/scope-versions-store.ts';
 import { listUsage, type UsageFold } from './fold-store.ts';
 import { markSettled, takeLine, trimLines, type UsageEntry } from './lines-store.ts';
 import { addToMeters, listMeters } from './meters-store.ts';
@@ -30,8 +31,8 @@ export interface RefusedUsage {
 }
 
 export interface UsageBatch extends UsageScope {
-  /** The version that serves. */
-  readonly version: string;
+  /** The version of a scope whose vertical the registry does not know. */
+  readonly unregistered: string;
   readonly entries: readonly UsageEntry[];
   readonly refused: readonly RefusedUsage[];
 }
@@ -77,7 +78,9 @@ export const usageMethods = (context: UnitContext) => ({
 
 function takeBatch({ db, now }: UnitContext, batch: UsageBatch): { readonly taken: number } {
   const { id: scope, tenant, vertical, kind } = requireScope(db, batch);
-  const origin = { tenant, scope, vertical, version: batch.version, billable: kind === 'live' };
+  // What the scope runs on when its lines are written down: one of its own, or what prod serves.
+  const version = scopeVersionOf(db, { id: scope, vertical }).version ?? batch.unregistered;
+  const origin = { tenant, scope, vertical, version, billable: kind === 'live' };
   const taken = batch.entries.filter((entry) => takeLine(db, origin, entry)).length;
   const failures = batch.refused.map(
     ({ request, reason }): OpsFailure => ({

@@ -3,8 +3,7 @@ import { PlatformError } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, STAFF } from '../../test/platform.ts';
 import { admitted, makeRuntimeDouble, manifestOf, migrationOf, promote } from '../../test/registry.ts';
-import type { Deployment, VersionRecord } from '../declarations/index.ts';
-import { deployBodyOfForm } from './deploy-form.ts';
+import type { VersionRecord } from '../declarations/index.ts';
 
 const file = (name: string, text: string) => ({
   name,
@@ -188,46 +187,5 @@ describe('when the runtime fails', () => {
     expect((await call()).value).toMatchObject({ promoted: true, version: { status: 'admitted' } });
     expect((await call()).replayed).toBe(true);
     expect(await versions(platform)).toHaveLength(1);
-  });
-});
-
-describe('a deployment as a form', () => {
-  const formOf = (meta: unknown, files: readonly [string, string][]): FormData => {
-    const form = new FormData();
-    if (meta !== undefined) form.set('meta', typeof meta === 'string' ? meta : JSON.stringify(meta));
-    for (const [name, text] of files)
-      form.append('file', new File([text], name, { type: 'application/javascript+module' }));
-    return form;
-  };
-
-  test('says the same as the body that it stands for', async () => {
-    const { platform } = await openApp();
-    const meta = { manifest: manifestOf('app', '1.0.0'), admit: true };
-    const body = await deployBodyOfForm(
-      formOf(meta, [
-        ['index.js', 'export default 1'],
-        ['lib/util.js', 'export const a = 2'],
-      ]),
-    );
-    expect(body).toEqual({ ...meta, modules: MODULES });
-    const { value } = await platform.call('verticals.deploy', { params: { slug: 'app' }, body });
-    expect((value as Deployment).version.status).toBe('admitted');
-  });
-
-  test('carries any bytes, and more of them than a call has arguments', async () => {
-    const bytes = Uint8Array.from({ length: 300_000 }, (_, index) => index % 256);
-    const form = formOf({}, []);
-    form.append('file', new File([bytes], 'app.wasm', { type: 'application/wasm' }));
-    const { modules } = (await deployBodyOfForm(form)) as { modules: { base64: string }[] };
-    expect(Buffer.from(modules[0]?.base64 ?? '', 'base64').equals(bytes)).toBe(true);
-  });
-
-  test.each([
-    ['none', undefined],
-    ['no JSON', '{'],
-    ['a list', '[]'],
-    ['modules beside the files', { modules: [] }],
-  ])('with %s in meta it is refused', async (_, meta) => {
-    expect(await refusal(deployBodyOfForm(formOf(meta, [])))).toMatchObject({ status: 400 });
   });
 });

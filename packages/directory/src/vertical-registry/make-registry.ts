@@ -47,19 +47,12 @@ export interface Registry {
   perform(call: AdminCall): Promise<AdminResult>;
   routes(): Promise<readonly HostRoute[]>;
   route(hostname: string): Promise<HostRoute | null>;
-  /** What prod served when that was last looked up: see {@link Registry.refresh}. */
-  servingVersion(vertical: string): string;
-  /** Looks up what prod serves. */
-  refresh(): Promise<void>;
+  /** What prod serves. */
+  servingVersion(vertical: string): Promise<string>;
 }
 
 export function makeRegistry(deps: RegistryDeps): Registry {
   const { directory, gateway, unregistered, factsOf, conclude } = deps;
-  let serving: Readonly<Record<string, string>> = {};
-
-  const refresh = async (): Promise<void> => {
-    serving = await directory.servingVersions();
-  };
 
   /** A slug that a worker or a host of this platform answers to is not for anybody else to take. */
   const create = async (call: AdminCall): Promise<AdminResult> => {
@@ -105,9 +98,7 @@ export function makeRegistry(deps: RegistryDeps): Registry {
       const route = await directory.versionedRoute(hostname);
       return route && { ...route, version: route.version ?? unregistered(route.vertical) };
     },
-    servingVersion: (vertical) =>
-      (Object.hasOwn(serving, vertical) ? serving[vertical] : undefined) ?? unregistered(vertical),
-    refresh,
+    servingVersion: async (vertical) => (await directory.servingVersion(vertical)) ?? unregistered(vertical),
     intake: {
       registerBuiltIn: async (builtIn) => {
         const { head, version, changed } = await directory.registerBuiltIn(builtIn);

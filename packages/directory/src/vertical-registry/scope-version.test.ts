@@ -38,6 +38,30 @@ describe('spec C-04: the version of a scope', () => {
     expect(await routed(platform)).toEqual(['1.0.0']);
   });
 
+  test('is shown with the scope, and scopes are found by it', async () => {
+    const { platform, tenant, scope } = await openScope();
+    const other = await platform.scope(tenant.id, 'second');
+    const find = async (query: object) =>
+      (await platform.value<{ items: ScopeRecord[] }>('scopes.fleet', { query: { ...query } })).items.map(
+        ({ id }) => id,
+      );
+    const shown = () => platform.value<ScopeRecord>('scopes.get', { params: paramsOf(scope) });
+    expect(await shown()).toMatchObject({ version: '1.0.0', bound: false });
+    await bind(platform, scope, { version: '2.0.0' });
+    expect(await shown()).toMatchObject({ version: '2.0.0', bound: true });
+    expect(await find({ version: '2.0.0' })).toEqual([scope.id]);
+    expect(await find({ version: '1.0.0', vertical: 'fieldwork' })).toEqual([other.id]);
+    expect(await find({ version: '1.0.0', tenant: 'tnt_01jd0000000000000000000000' })).toEqual([]);
+    const params = { tenant: tenant.id };
+    const own = { params, query: { version: '2.0.0' } };
+    expect(await platform.value('scopes.list', own)).toMatchObject({
+      items: [{ id: scope.id, bound: true }],
+    });
+    await bind(platform, scope, { channel: 'prod' });
+    expect(await shown()).toMatchObject({ version: '1.0.0', bound: false });
+    expect(await find({ version: '2.0.0' })).toEqual([]);
+  });
+
   test('a promotion moves the scopes that follow prod, and no other', async () => {
     const { platform, scope, one } = await openScope();
     await bind(platform, scope, { id: one.id });
@@ -52,6 +76,7 @@ describe('spec C-04: the version of a scope', () => {
     const scope = await platform.scope((await platform.tenant('acme')).id);
     await platform.hostname(scope, 'acme.localhost');
     expect(await read(platform, scope)).toMatchObject({ version: null, id: null, bound: false });
+    expect(scope).toMatchObject({ version: null, bound: false });
     expect(await routed(platform)).toEqual(['0.0.0']);
     expect(await refusal(bind(platform, scope, { version: '1.0.0' }))).toMatchObject({
       status: 404,

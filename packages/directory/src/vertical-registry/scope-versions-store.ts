@@ -82,6 +82,15 @@ export function servingVersions(db: SqlDatabase): Readonly<Record<string, string
   );
 }
 
+/** What prod serves of one vertical; null for nothing. */
+export function servingVersionOf(db: SqlDatabase, vertical: string): string | null {
+  const row = db.get<{ version: string }>(
+    'SELECT r.version FROM verticals v JOIN vertical_versions r ON r.id = v.serving WHERE v.slug = ?',
+    vertical,
+  );
+  return row?.version ?? null;
+}
+
 /** The versions of the scopes that have one of their own. */
 export function boundVersions(db: SqlDatabase): Readonly<Record<string, string>> {
   return recordOf(

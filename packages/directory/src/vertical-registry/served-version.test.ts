@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { openPlatform } from '../../test/platform.ts';
 import { admitted, promote } from '../../test/registry.ts';
 
-test('a usage line carries the version that prod serves when it is brought in', async () => {
+test('a usage line carries the version that its scope runs on when it is brought in: its own, or what prod serves', async () => {
   const platform = await openPlatform({ versionOf: () => '0.0.0' });
   const { id: tenant } = await platform.tenant('acme');
   const { id: scope } = await platform.scope(tenant);
@@ -44,9 +44,25 @@ test('a usage line carries the version that prod serves when it is brought in', 
   await promote(platform, 'fieldwork', { version: '1.0.0' });
   raised = [request(2)];
   await platform.admin.collectModelUsage({ tenant, scope });
+  const { version } = await admitted(platform, 'fieldwork', '2.0.0');
+  await platform.call('scope-version.set', { params: { tenant, scope }, body: { version } });
+  raised = [request(3)];
+  await platform.admin.collectModelUsage({ tenant, scope });
   let rows: unknown[] = [];
   await platform.tamper((database) => {
     rows = database.prepare('SELECT version FROM model_usage_lines ORDER BY request').all();
   });
-  expect(rows).toMatchObject([{ version: '0.0.0' }, { version: '1.0.0' }]);
+  expect(rows).toMatchObject([{ version: '0.0.0' }, { version: '1.0.0' }, { version: '2.0.0' }]);
+});
+
+test('the fleet is counted at the version that prod serves now', async () => {
+  const platform = await openPlatform({ versionOf: () => '0.0.0' });
+  const { id: tenant } = await platform.tenant('acme');
+  await platform.scope(tenant);
+  const counted = () => platform.value('fleet-migrations.get');
+  expect(await counted()).toMatchObject({ items: [{ version: '0.0.0', pending: 1 }] });
+  await platform.call('verticals.create', { body: { slug: 'fieldwork', name: 'Fieldwork' } });
+  await admitted(platform, 'fieldwork', '1.0.0');
+  await promote(platform, 'fieldwork', { version: '1.0.0' });
+  expect(await counted()).toMatchObject({ items: [{ version: '1.0.0', pending: 1 }] });
 });

@@ -8,7 +8,7 @@ import type { CallOf } from '../lib/handlers.ts';
 import { requireActingTenant } from '../tenants/store.ts';
 import { type BuiltIn, type RegisteredBuiltIn, registerBuiltIn } from './built-in.ts';
 import { bindScopeVersion, planBinding } from './scope-version.ts';
-import { boundVersions, scopeVersionOf, servingVersions } from './scope-versions-store.ts';
+import { boundVersions, scopeVersionOf, servingVersionOf, servingVersions } from './scope-versions-store.ts';
 import { DEPLOYED } from './versions-store.ts';
 import { loadVertical, requireVertical } from './verticals-store.ts';
 
@@ -29,7 +29,7 @@ export const REGISTRY_QUERIES = [
   'plannedBinding',
   'versionedRoute',
   'versionedRoutes',
-  'servingVersions',
+  'servingVersion',
 ] as const;
 
 type VersionedRoute = StoredRoute & { readonly version: string | null };
@@ -80,8 +80,8 @@ export const registryMethods = (context: UnitContext) => ({
     return { ...route, version };
   },
 
-  /** What prod serves, by vertical. */
-  servingVersions: (): Readonly<Record<string, string>> => servingVersions(context.db),
+  /** What prod serves of a vertical; null where the registry knows of nothing. */
+  servingVersion: (vertical: string): string | null => servingVersionOf(context.db, vertical),
 
   registerBuiltIn: (builtIn: BuiltIn): RegisteredBuiltIn => registerBuiltIn(context, builtIn),
 });

@@ -10,6 +10,8 @@ export function answerRequests(tasks: Tasks): void {
     void answer(tasks, request).then((reply) => process.send?.(reply, undefined, undefined, leaveOnError));
   });
   process.on('disconnect', () => process.exit());
+  // A terminal and a service manager signal the whole group. What is under way is the parent's to end, which then goes.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 }
 
 /** Nobody is there any more to hear the answer. */

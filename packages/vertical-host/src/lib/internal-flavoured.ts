@@ -40,6 +40,12 @@ export function flavouredRoutes<E extends Env>(deps: PlatformSurfaceDeps<E['Bind
       assertWebOrigin(request.origin);
       return mint({ env, request, ownerRoleKey });
     }),
+    jsonRoute(ROUTES.sessionSecretRotate, async (request, env) => {
+      const rotate = requireHook(deps, 'rotateSessionSecret');
+      // By name: whatever else a hook answers could be the secret.
+      const { formerValidUntil } = await rotate({ env, request, ownerRoleKey });
+      return { formerValidUntil };
+    }),
   ];
 }
 

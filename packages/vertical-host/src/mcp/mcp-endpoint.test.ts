@@ -1,4 +1,5 @@
 import { type InvokeResult, type OperationTable, PlatformError, problemSchema } from '@freehold/contracts';
+import { MCP_META } from '@freehold/contracts/http';
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { describe, expect, test } from 'vitest';
@@ -6,7 +7,6 @@ import { z } from 'zod';
 import { declare, type FakeScope, fakeScope, type Handler, sampleOperations } from '../../test/fixtures.ts';
 import { ANY_JSON_RPC, modernCall, rpcOf } from '../../test/mcp/messages.ts';
 import { type MountOperationsOptions, mountOperations, type ResolveStub } from '../mount-operations.ts';
-import { MCP_META } from './call-meta.ts';
 import { contentBlocks } from './content-blocks.ts';
 import type { ListingStub } from './mcp-server.ts';
 

@@ -1,11 +1,11 @@
 /** The MCP endpoint of an operation mount: who may knock, what is read of a request, and who answers it (spec 4.5.3). */
 import { type OperationTable, PlatformError } from '@freehold/contracts';
+import { readMcpMessage, requireOwnAddress } from '@freehold/contracts/http';
 import { createMcpHandler, type Implementation } from '@modelcontextprotocol/server';
 import type { Context, Env } from 'hono';
 import { readBody } from '../lib/json-body.ts';
 import { privateHeaders } from '../lib/json-response.ts';
 import { type ProblemOptions, problemResponse } from '../problem-response.ts';
-import { requireOwnAddress } from './host-guard.ts';
 import { type ListingStub, type McpSurface, makeMcpServer } from './mcp-server.ts';
 import { mcpToolsOf } from './tools.ts';
 
@@ -58,11 +58,8 @@ export function makeMcpEndpoint<E extends Env>(
   return async (c) => {
     requireOwnAddress(c.req.raw, { origin: deps.ownOrigin?.(c), hostnames });
     const stub = await admitted(c, deps);
-    const message = await readMessage(c, bodyLimitBytes);
+    const message = await readMcpMessage(() => readBody(c, bodyLimitBytes));
     if (message instanceof Response) return dressed(c, message);
-    // There is nothing here to be told of, so that nobody is kept on the line for it.
-    if (message.method === 'subscriptions/listen')
-      return dressed(c, rpcError(404, -32601, 'Method not found', idOf(message)));
     const errors: Error[] = [];
     const handler = createMcpHandler(() => makeMcpServer(c, stub, surface), {
       onerror: (error) => void errors.push(error),
@@ -90,35 +87,6 @@ async function admitted<E extends Env>(c: Context<E>, deps: McpEndpointDeps<E>):
       cause,
     });
   }
-}
-
-type Message = Readonly<Record<string, unknown>>;
-
-/** Body faults that mean that there was no JSON at all (JSON-RPC 2.0, "Parse error"). */
-const UNPARSED: ReadonlySet<string | undefined> = new Set([
-  'body_incomplete',
-  'body_not_utf8',
-  'body_not_json',
-]);
-
-/** The message of a request, or the refusal of what is none. A list of messages is none: 2025-06-18 took batches out. */
-async function readMessage(c: Context, bodyLimitBytes: number | undefined): Promise<Message | Response> {
-  try {
-    return await readBody(c, bodyLimitBytes);
-  } catch (thrown) {
-    if (!(thrown instanceof PlatformError) || thrown.code !== 'validation_failed') throw thrown;
-    return UNPARSED.has(thrown.reason)
-      ? rpcError(400, -32700, thrown.message, null)
-      : rpcError(400, -32600, thrown.message, null);
-  }
-}
-
-function rpcError(status: number, code: number, message: string, id: string | number | null): Response {
-  return Response.json({ jsonrpc: '2.0', id, error: { code, message } }, { status });
-}
-
-function idOf({ id }: Message): string | number | null {
-  return typeof id === 'string' || typeof id === 'number' ? id : null;
 }
 
 /** What one caller may see is nobody else's, and every answer names its request. */

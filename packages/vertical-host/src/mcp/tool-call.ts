@@ -9,10 +9,11 @@ import {
   type Problem,
   problemSchema,
 } from '@freehold/contracts';
+import { readCallMeta } from '@freehold/contracts/http';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Context } from 'hono';
 import { type ProblemOptions, problemResponse } from '../problem-response.ts';
-import { problemMeta, readCallMeta, resultMeta } from './call-meta.ts';
+import { problemMeta, resultMeta } from './call-meta.ts';
 import { contentBlocks } from './content-blocks.ts';
 import type { McpTool } from './tools.ts';
 

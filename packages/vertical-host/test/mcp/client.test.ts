@@ -7,11 +7,11 @@ import {
   PlatformError,
   problemSchema,
 } from '@freehold/contracts';
+import { MCP_META } from '@freehold/contracts/http';
 import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Hono } from 'hono';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { MCP_META } from '../../src/mcp/call-meta.ts';
 import { mountOperations } from '../../src/mount-operations.ts';
 import { declare } from '../fixtures.ts';
 import { type Listening, listen } from './listen.ts';

@@ -1,6 +1,6 @@
-import type { PlatformError } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
-import { type OwnAddress, requireOwnAddress } from './host-guard.ts';
+import type { PlatformError } from '../problems.ts';
+import { type OwnAddress, requireOwnAddress } from './own-address.ts';
 
 const DEPLOYED: OwnAddress = { origin: 'https://pipes.example', hostnames: [] };
 const UNSAID: OwnAddress = { origin: undefined, hostnames: [] };

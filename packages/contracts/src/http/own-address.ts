@@ -3,8 +3,8 @@
  * only the name itself tells. Requests under a foreign name, or from a foreign page, are refused before anything is
  * read (MCP 2026-07-28, "Security Warning" of the HTTP transport).
  */
-import { PlatformError } from '@freehold/contracts';
-import { requireSameOrigin } from '@freehold/contracts/http';
+import { PlatformError } from '../problems.ts';
+import { requireSameOrigin } from './same-origin.ts';
 
 export interface OwnAddress {
   /** The origin that browsers see the application at; undefined when nobody said. */

@@ -1,0 +1,88 @@
+/** What people read of an answer: a table, a record, or that there is nothing. */
+import type { ClientResponse } from '@freehold/control-plane/client';
+import type { AdminOperation } from '@freehold/directory/declarations';
+import { isRecord, listText, recordText, tableText } from '../output/table.ts';
+import type { World } from '../world.ts';
+
+type Answer = Pick<ClientResponse<unknown>, 'value'> &
+  Partial<Pick<ClientResponse<unknown>, 'etag' | 'replayed'>>;
+
+/** Fields whose value is told once and never again. */
+const SHOWN_ONCE: readonly string[] = ['secret', 'token', 'url'];
+
+export function answerText(
+  operation: AdminOperation,
+  { value, etag = null, replayed = false }: Answer,
+  world: Pick<World, 'output'>,
+): string {
+  const notes = [
+    replayed ? 'This is the stored answer of an earlier call with the same idempotency key.' : null,
+    isRecord(value) && value.dryRun === true ? 'This is a plan: nothing was changed.' : null,
+    showsSecret(operation, value) ? 'Keep it now: it is shown this once.' : null,
+    etag === null || (isRecord(value) && value.etag === etag) ? null : `(version ${etag}, for --if-match)`,
+  ];
+  return [valueText(value, world), ...notes].filter((line) => line !== null).join('\n');
+}
+
+function valueText(value: unknown, world: Pick<World, 'output'>): string {
+  const { columns } = world.output;
+  if (value === null || value === undefined) return 'Done.';
+  if (!isRecord(value)) return recordText(value, columns);
+  const { items, nextCursor = null, rows, columns: headings, ...rest } = value;
+  if (Array.isArray(items)) {
+    const list = listAnswerText(items, typeof nextCursor === 'string' ? nextCursor : null, world);
+    return Object.keys(rest).length === 0 ? list : `${list}\n\n${recordText(rest, columns)}`;
+  }
+  if (Array.isArray(rows) && Array.isArray(headings) && rows.every(Array.isArray))
+    return rowsText({ rows, headings, rest: { ...rest, nextCursor } }, columns);
+  return Object.keys(value).length === 0 ? 'Nothing.' : recordText(value, columns);
+}
+
+/** A list that is a page, or all of it. */
+export function listAnswerText(
+  items: readonly unknown[],
+  nextCursor: string | null,
+  { output }: Pick<World, 'output'>,
+): string {
+  if (items.length === 0) return 'There are none.';
+  const more =
+    nextCursor === null ? [] : [`There are more: --all lists them, --cursor ${nextCursor} goes on.`];
+  return [listText(items, output.columns), ...more].join('\n');
+}
+
+/** What a query or a table answers: values in the order of their columns. */
+function rowsText(
+  {
+    rows,
+    headings,
+    rest,
+  }: { readonly rows: unknown[][]; readonly headings: unknown[]; readonly rest: object },
+  columns: number | null,
+): string {
+  const names = headings.map((each) => String(isRecord(each) ? each.name : each));
+  const more = Object.fromEntries(
+    Object.entries(rest).filter(([, value]) => value !== null && value !== false),
+  );
+  const cells = rows.map((row) => row.map((cell) => cellText(cell)));
+  const table = rows.length === 0 ? 'There are no rows.' : tableText(names, cells, columns);
+  return Object.keys(more).length === 0 ? table : `${table}\n\n${recordText(more, columns)}`;
+}
+
+/** A value as the data window answers it, in one line. */
+export function cellText(cell: unknown): string {
+  if (!isRecord(cell)) return recordText(cell, null);
+  if (typeof cell.$integer === 'string') return cell.$integer;
+  if (typeof cell.$text === 'string') return `${recordText(cell.$text, null)}…`;
+  return `<${Number(cell.length)} bytes>`;
+}
+
+/** An answer of a call that makes something: a secret that it holds is in no other answer. */
+function showsSecret({ success, audit, method }: AdminOperation, value: unknown): boolean {
+  return (
+    isRecord(value) &&
+    method === 'POST' &&
+    audit === 'audit' &&
+    success === 201 &&
+    SHOWN_ONCE.some((field) => typeof value[field] === 'string')
+  );
+}

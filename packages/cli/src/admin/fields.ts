@@ -1,0 +1,138 @@
+/** How the fields of a declaration are typed on a command line: what each takes is read off its schema. */
+import type { AdminOperation } from '@freehold/directory/declarations';
+import { z } from 'zod';
+import { kebab, type Option } from '../command.ts';
+
+/** How the words that were typed become a value. */
+export type Reading = 'text' | 'number' | 'boolean' | 'json' | 'json-or-text' | 'secret';
+
+export interface Field {
+  readonly part: 'params' | 'query' | 'body';
+  readonly name: string;
+  readonly reading: Reading;
+  readonly isList: boolean;
+  /** Whether the word `null` is none. */
+  readonly isNullable: boolean;
+  readonly isRequired: boolean;
+  readonly values: readonly string[] | null;
+  readonly summary: string;
+  readonly hasDefault: string | null;
+}
+
+/** Fields whose value nobody should see: not on a command line, which other programs of the machine can read. */
+const SECRET_FIELDS: ReadonlySet<string> = new Set(['apiKey']);
+
+/** The fields of a call in the order in which they are shown: those of the path first, as they stand there. */
+export function fieldsOf({ input, path }: AdminOperation): readonly Field[] {
+  const inPath = [...path.matchAll(/:([A-Za-z0-9]+)/g)].map(([, name]) => name as string);
+  const params = fieldsIn('params', input.params).sort(
+    (left, right) => inPath.indexOf(left.name) - inPath.indexOf(right.name),
+  );
+  return [...params, ...fieldsIn('query', input.query), ...fieldsIn('body', input.body)];
+}
+
+/** A field as something given by name. */
+export function optionOf(field: Field): Option {
+  const { reading, isList, values, isRequired } = field;
+  const summary = summaryOf(field);
+  // What a body must have can also come in --body.
+  const required = isRequired && field.part !== 'body';
+  if (reading === 'boolean' && !isList) return { kind: 'choice', summary, required };
+  return {
+    kind: isList ? 'list' : 'value',
+    summary,
+    placeholder: PLACEHOLDERS[reading] ?? kebab(field.name),
+    required,
+    ...(values ? { values } : {}),
+  };
+}
+
+const PLACEHOLDERS: Partial<Record<Reading, string>> = {
+  number: 'number',
+  json: 'json|@file',
+  secret: '@file|-',
+};
+
+function summaryOf({ summary, isList, isNullable, isRequired, part, hasDefault, reading }: Field): string {
+  const more = [
+    isList ? 'can be given several times' : null,
+    reading === 'secret' ? 'read from a file or standard input' : null,
+    isNullable ? 'null for none' : null,
+    isRequired && part === 'body' ? 'required' : null,
+    hasDefault === null ? null : `default ${hasDefault}`,
+  ].filter((each) => each !== null);
+  return more.length === 0 ? summary : `${summary}; ${more.join(', ')}`;
+}
+
+type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+function fieldsIn(part: Field['part'], schema: z.ZodObject | undefined): Field[] {
+  return Object.entries(schema?.shape ?? {}).map(([name, own]) => fieldOf(part, name, own as z.ZodType));
+}
+
+function fieldOf(part: Field['part'], name: string, schema: z.ZodType): Field {
+  const root = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  const whole = resolved(root, root);
+  const branches = branchesOf(whole, root);
+  const kinds = branches.filter(({ type }) => type !== 'null');
+  const list = kinds.length === 1 && kinds[0]?.type === 'array' ? kinds[0] : null;
+  const items = list ? branchesOf(resolved((list.items ?? {}) as JsonSchema, root), root) : kinds;
+  const { default: preset } = whole;
+  return {
+    part,
+    name,
+    reading: SECRET_FIELDS.has(name) ? 'secret' : readingOf(items),
+    isList: list !== null,
+    isNullable: list === null && branches.length > kinds.length && kinds.length > 0,
+    isRequired: !schema.safeParse(undefined).success,
+    values: valuesOf(items),
+    summary: sentence(whole.description ?? wordsOf(name)),
+    hasDefault: preset === undefined || preset === null || preset === '' ? null : presetText(preset),
+  };
+}
+
+function branchesOf(schema: JsonSchema, root: JsonSchema): JsonSchema[] {
+  const branches = schema.anyOf ?? schema.oneOf;
+  if (!branches) return [schema];
+  return branches.flatMap((branch) => branchesOf(resolved(branch as JsonSchema, root), root));
+}
+
+function resolved(schema: JsonSchema, root: JsonSchema): JsonSchema {
+  const target = schema.$ref && root.$defs?.[schema.$ref.replace('#/$defs/', '')];
+  return target
+    ? ({ ...target, description: schema.description ?? target.description } as JsonSchema)
+    : schema;
+}
+
+function readingOf(kinds: readonly JsonSchema[]): Reading {
+  const types = new Set(kinds.map(({ type, enum: values }) => (values ? 'string' : type)));
+  if (types.size === 1) {
+    if (types.has('string')) return 'text';
+    if (types.has('integer') || types.has('number')) return 'number';
+    if (types.has('boolean')) return 'boolean';
+  }
+  return types.has('string') ? 'json-or-text' : 'json';
+}
+
+function valuesOf(kinds: readonly JsonSchema[]): readonly string[] | null {
+  const values = kinds.flatMap((kind) => kind.enum ?? (kind.const === undefined ? [] : [kind.const]));
+  const all = kinds.every((kind) => kind.enum ?? kind.const !== undefined);
+  return all && values.length > 0 ? values.map(String) : null;
+}
+
+/** `ownerTenant` → `Owner tenant`. */
+function wordsOf(name: string): string {
+  const words = kebab(name).replaceAll('-', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** One line without a full stop, as the others are. */
+function sentence(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim().replace(/\.$/, '');
+  return line.charAt(0).toUpperCase() + line.slice(1);
+}
+
+function presetText(preset: unknown): string | null {
+  const text = typeof preset === 'string' ? preset : JSON.stringify(preset);
+  return text === '[]' || text === '{}' ? null : text;
+}

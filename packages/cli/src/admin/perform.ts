@@ -1,0 +1,144 @@
+/** Makes one call of an admin operation, and answers it: pages to their end, long work to its end, bytes to a file. */
+import { openAsBlob } from 'node:fs';
+import { resolve } from 'node:path';
+import { PlatformError } from '@freehold/contracts';
+import {
+  type Caller,
+  type RawInput as CallInput,
+  type ClientResponse,
+  ControlPlaneError,
+  type Upload,
+} from '@freehold/control-plane/client';
+import { type AdminOperation, adminOperations, type OperationRecord } from '@freehold/directory/declarations';
+import type { Outcome, RawInput } from '../command.ts';
+import { progressText } from '../output/progress.ts';
+import { saveStream } from '../output/save.ts';
+import { fileFailure, type World } from '../world.ts';
+import { answerText, listAnswerText } from './answer-text.ts';
+
+export interface Performance {
+  readonly operation: AdminOperation;
+  readonly input: CallInput;
+  readonly raw: RawInput;
+  readonly call: Caller;
+  readonly world: World;
+}
+
+export async function perform(performance: Performance): Promise<Outcome> {
+  const { operation, input, raw, call, world } = performance;
+  if (operation.bytes) return performBytes(performance);
+  if (raw.all === true) return performAll(performance);
+  const upload = operation.upload ? { upload: await uploadOf(operation, raw, world) } : {};
+  const response = await call(operation, { ...input, ...upload }, callOptions(raw));
+  if (response.status === 202) return follow(performance, response.value as OperationRecord);
+  return { value: response.value, text: answerText(operation, response, world) };
+}
+
+function callOptions({ ifMatch, idempotencyKey }: RawInput) {
+  return {
+    ...(typeof ifMatch === 'string' ? { ifMatch: ifMatch.replace(/^"(.*)"$/, '$1') } : {}),
+    ...(typeof idempotencyKey === 'string' ? { idempotencyKey } : {}),
+  };
+}
+
+/** Every page, as one list. */
+async function performAll({ operation, input, call, world }: Performance): Promise<Outcome> {
+  const items: unknown[] = [];
+  let query = input.query;
+  for (;;) {
+    const { value } = await call(operation, { ...input, query });
+    const page = value as { readonly items: readonly unknown[]; readonly nextCursor: string | null };
+    items.push(...page.items);
+    world.progress(`${items.length} items …`);
+    if (page.nextCursor === null) return { value: items, text: listAnswerText(items, null, world) };
+    query = { ...query, cursor: page.nextCursor };
+  }
+}
+
+/** How often somebody who watches hears of it, and how long one request waits otherwise. */
+const WAIT_WATCHED = '2s';
+const WAIT = '30s';
+
+/** Waits for the end of long work. Ctrl-C ends the waiting, and not the work. */
+async function follow(
+  { operation, raw, call, world }: Performance,
+  begun: OperationRecord,
+): Promise<Outcome> {
+  const { id } = begun;
+  const later = `Follow it with freehold operations get ${id} --wait 30s, call it off with freehold operations cancel ${id}.`;
+  if (raw.noWait === true) return { value: begun, text: `${id} has begun. ${later}` };
+  let record = begun;
+  try {
+    while (record.finishedAt === null) {
+      world.progress(progressText(operation.name, record.progress));
+      const wait = world.isWatched ? WAIT_WATCHED : WAIT;
+      const { value } = await call(adminOperations['operations.get'], {
+        params: { operation: id },
+        query: { wait },
+      });
+      record = value as OperationRecord;
+    }
+  } catch (error) {
+    world.say(`The work goes on. ${later}`);
+    throw error;
+  }
+  world.progress(null);
+  if (record.state === 'done') {
+    const result = record.result ?? null;
+    return {
+      value: record,
+      text: result === null ? `Done (${id}).` : answerText(operation, { value: result }, world),
+    };
+  }
+  if (record.problem)
+    throw new ControlPlaneError(record.problem.detail, {
+      status: record.problem.status,
+      problem: record.problem,
+      requestId: record.problem.requestId ?? null,
+    });
+  throw new PlatformError('internal', `${id} was called off.`, { reason: record.state });
+}
+
+/** To a file, or to whatever standard output leads to. A terminal is nothing for bytes. */
+async function performBytes({ operation, input, raw, call, world }: Performance): Promise<Outcome> {
+  const response = (await call(operation, input)) as ClientResponse<{
+    readonly body: ReadableStream<Uint8Array>;
+  }>;
+  const { body, ...said } = response.value;
+  if (typeof raw.out !== 'string') {
+    for await (const chunk of body) await world.output.write(chunk);
+    return { value: undefined, text: '' };
+  }
+  const file = resolve(world.cwd, raw.out);
+  const bytes = await saveStream(body, file, {
+    force: raw.force === true,
+    onBytes: (done) => world.progress(progressText(operation.name, { done, total: null, unit: 'bytes' })),
+  });
+  const value = { ...said, file, bytes };
+  return { value, text: answerText(operation, { value }, world) };
+}
+
+async function uploadOf(
+  { upload }: AdminOperation,
+  { file, mediaType }: RawInput,
+  { cwd }: World,
+): Promise<Upload> {
+  const path = resolve(cwd, String(file));
+  const content = await openAsBlob(path).catch((cause: unknown) => {
+    throw fileFailure(`${path} cannot be read`, cause);
+  });
+  const known = upload?.mediaTypes ?? [];
+  const type = typeof mediaType === 'string' ? mediaType : await mediaTypeOf(content, known);
+  if (!known.includes(type))
+    throw new PlatformError(
+      'validation_failed',
+      `--media-type cannot be used: it must be ${known.join(' or ')}.`,
+    );
+  return { mediaType: type, content };
+}
+
+/** SQLite's files begin with its name; what else is taken is lines of JSON. */
+async function mediaTypeOf(content: Blob, known: readonly string[]): Promise<string> {
+  const isDatabase = (await content.slice(0, 15).text()) === 'SQLite format 3';
+  return known.find((each) => each.includes('sqlite') === isDatabase) ?? '';
+}

@@ -1,0 +1,207 @@
+/** Completion for three shells, from the table of commands: words, options, and the values there are. */
+import { type Command, optionName } from '../command.ts';
+import type { CommandTable } from '../command-line.ts';
+
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof SHELLS)[number];
+
+export function completionScript({ commands, nouns }: CommandTable, shell: Shell): string {
+  return { bash, zsh, fish }[shell](commands, nouns);
+}
+
+/** First words with what they are about. */
+function firstWords(commands: readonly Command[], nouns: CommandTable['nouns']): [string, string][] {
+  const groups = Map.groupBy(commands, ({ path }) => path[0]);
+  return [...groups].map(([word, [first]]) => [
+    word,
+    first?.path.length === 1 ? first.summary : (nouns[word] ?? word),
+  ]);
+}
+
+function verbsOf(commands: readonly Command[]): [noun: string, verbs: Command[]][] {
+  return [
+    ...Map.groupBy(
+      commands.filter(({ path }) => path.length === 2),
+      ({ path }) => path[0],
+    ),
+  ];
+}
+
+function optionsOf({ options }: Command): string[] {
+  const own = Object.entries(options).flatMap(([name, { kind }]) =>
+    kind === 'choice' ? [optionName(name), optionName(name).replace('--', '--no-')] : [optionName(name)],
+  );
+  return [...own, '--json', '--help'];
+}
+
+/** Values by option, and those of the arguments under the empty name. */
+function valuesOf({ options, arguments: args }: Command): [option: string, values: readonly string[]][] {
+  const named = Object.entries(options).flatMap(([name, { values }]): [string, readonly string[]][] =>
+    values ? [[optionName(name), values]] : [],
+  );
+  const positional = args.flatMap(({ values = [] }) => values);
+  return positional.length === 0 ? named : [...named, ['', positional]];
+}
+
+function takesValue({ options }: Command): string[] {
+  return Object.entries(options)
+    .filter(([, { kind = 'value' }]) => kind === 'value' || kind === 'list')
+    .map(([name]) => optionName(name));
+}
+
+function bash(commands: readonly Command[], nouns: CommandTable['nouns']): string {
+  const words = firstWords(commands, nouns).map(([word]) => word);
+  const verbs = verbsOf(commands).map(
+    ([noun, all]) => `      ${noun}) words="${all.map(({ path }) => path[1]).join(' ')}" ;;`,
+  );
+  const options = commands.map(
+    (each) => `    '${each.path.join(' ')}') words="${optionsOf(each).join(' ')}" ;;`,
+  );
+  const values = commands.flatMap((each) =>
+    valuesOf(each).map(
+      ([option, all]) => `    '${[...each.path, option].join(' ')}') words="${all.join(' ')}" ;;`,
+    ),
+  );
+  const valued = commands.flatMap((each) =>
+    takesValue(each).map((option) => `'${[...each.path, option].join(' ')}'`),
+  );
+  const alone = commands.filter(({ path }) => path.length === 1).map(({ path }) => path[0]);
+  return `# Completion of freehold for bash: eval "$(freehold completion bash)"
+_freehold() {
+  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" words="" path
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W "${words.join(' ')} help --help --version" -- "$cur"))
+    return
+  fi
+  path="\${COMP_WORDS[1]}"
+  case "$path" in
+    ${alone.join('|')}) ;;
+    *)
+      if [ "$COMP_CWORD" -eq 2 ]; then
+        case "$path" in
+${verbs.join('\n')}
+        esac
+        COMPREPLY=($(compgen -W "$words --help" -- "$cur"))
+        return
+      fi
+      path="$path \${COMP_WORDS[2]}" ;;
+  esac
+  case "$path $prev" in
+${values.filter((line) => !/ '\) /.test(line)).join('\n')}
+    ${valued.join('|')}) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+  esac
+  if [ -n "$words" ]; then
+    COMPREPLY=($(compgen -W "$words" -- "$cur"))
+    return
+  fi
+  if [ "\${cur#-}" = "$cur" ]; then
+    case "$path " in
+${values.filter((line) => / '\) /.test(line)).join('\n')}
+    esac
+    COMPREPLY=($(compgen -W "$words" -f -- "$cur"))
+    return
+  fi
+  case "$path" in
+${options.join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+complete -o filenames -F _freehold freehold
+`;
+}
+
+function zsh(commands: readonly Command[], nouns: CommandTable['nouns']): string {
+  const told = (entries: [string, string][]) =>
+    entries.map(([word, about]) => quote(`${word}:${about.replaceAll(':', '\\:')}`)).join(' ');
+  const verbs = verbsOf(commands).map(([noun, all]) => {
+    const entries = all.map(({ path, summary }): [string, string] => [path[1] as string, summary]);
+    return `    ${noun}) entries=(${told(entries)}) ;;`;
+  });
+  const options = commands.map(
+    (each) => `    ${quote(each.path.join(' '))}) words=(${optionsOf(each).join(' ')}) ;;`,
+  );
+  const values = commands.flatMap((each) =>
+    valuesOf(each).map(
+      ([option, all]) =>
+        `    ${quote([...each.path, option].join(' '))}) compadd -- ${all.join(' ')}; return ;;`,
+    ),
+  );
+  const valued = commands.flatMap((each) =>
+    takesValue(each).map((option) => quote([...each.path, option].join(' '))),
+  );
+  const alone = commands.filter(({ path }) => path.length === 1).map(({ path }) => path[0]);
+  return `#compdef freehold
+# Completion of freehold for zsh: freehold completion zsh > a file named _freehold in a directory of $fpath
+_freehold() {
+  local -a entries names
+  local target
+  names=("\${(@)words}")
+  if (( CURRENT == 2 )); then
+    entries=(${told(firstWords(commands, nouns))})
+    _describe command entries
+    return
+  fi
+  target="\${names[2]}"
+  case "$target" in
+    ${alone.join('|')}) ;;
+    *)
+      if (( CURRENT == 3 )); then
+        case "$target" in
+${verbs.join('\n')}
+        esac
+        _describe command entries
+        return
+      fi
+      target="$target \${names[3]}" ;;
+  esac
+  case "$target \${names[CURRENT-1]}" in
+${values.join('\n')}
+    ${valued.join('|')}) _files; return ;;
+  esac
+  if [[ "\${names[CURRENT]}" != -* ]]; then
+    case "$target " in
+${values.filter((line) => / '\) /.test(line)).join('\n')}
+    esac
+    _files
+    return
+  fi
+  local -a words
+  case "$target" in
+${options.join('\n')}
+  esac
+  compadd -- $words
+}
+compdef _freehold freehold
+`;
+}
+
+function fish(commands: readonly Command[], nouns: CommandTable['nouns']): string {
+  const lines = firstWords(commands, nouns).map(
+    ([word, about]) => `complete -c freehold -f -n __fish_use_subcommand -a ${word} -d ${quote(about)}`,
+  );
+  for (const [noun, all] of verbsOf(commands)) {
+    const known = all.map(({ path }) => path[1]).join(' ');
+    const when = quote(`__fish_seen_subcommand_from ${noun}; and not __fish_seen_subcommand_from ${known}`);
+    for (const { path, summary } of all)
+      lines.push(`complete -c freehold -f -n ${when} -a ${path[1]} -d ${quote(summary)}`);
+  }
+  for (const each of commands) {
+    const when = quote(each.path.map((word) => `__fish_seen_subcommand_from ${word}`).join('; and '));
+    const values = new Map(valuesOf(each));
+    for (const [name, { summary, kind = 'value' }] of Object.entries(each.options)) {
+      const option = optionName(name);
+      const takes = kind === 'value' || kind === 'list' ? ' -r' : '';
+      const known = values.get(option);
+      const list = known ? ` -f -a ${quote(known.join(' '))}` : '';
+      lines.push(`complete -c freehold -n ${when} -l ${option.slice(2)}${takes}${list} -d ${quote(summary)}`);
+    }
+    const positional = values.get('');
+    if (positional) lines.push(`complete -c freehold -f -n ${when} -a ${quote(positional.join(' '))}`);
+  }
+  lines.push("complete -c freehold -l json -d 'Print the answer as one line of JSON'");
+  return `# Completion of freehold for fish: freehold completion fish | source\n${lines.join('\n')}\n`;
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,111 @@
+/** The control plane's authorization server, as a program of the staff meets it (RFC 8414, 6749, 7636, 8628, 7009). */
+import { createHash } from 'node:crypto';
+import { PlatformError } from '@freehold/contracts';
+import { z } from 'zod';
+import type { World } from '../world.ts';
+
+/** This program, as it is known there: a public client. */
+export const CLIENT_ID = 'freehold-cli';
+
+const metadata = z.object({
+  issuer: z.string(),
+  authorization_endpoint: z.url(),
+  token_endpoint: z.url(),
+  device_authorization_endpoint: z.url().optional(),
+  revocation_endpoint: z.url(),
+});
+export type ServerMetadata = z.infer<typeof metadata>;
+
+/** What the token endpoint gives (RFC 6749, section 5.1). */
+const granted = z.object({
+  access_token: z.string().min(1),
+  token_type: z.string().regex(/^bearer$/i),
+  expires_in: z.number().positive().optional(),
+});
+export type Granted = z.infer<typeof granted>;
+
+const refusal = z.object({ error: z.string() });
+
+/** A refusal of an OAuth endpoint: its code, and nothing of what was sent. */
+export class OAuthRefusal extends Error {
+  override readonly name = 'OAuthRefusal';
+  readonly code: string;
+
+  constructor(code: string) {
+    super(code);
+    this.code = code;
+  }
+}
+
+/**
+ * Finds the server of an address. Whoever answers must be that address: a token, and the code for one, goes to no other
+ * place that a document names (RFC 8414, section 3.3).
+ * @throws PlatformError when there is none, or it is somebody else's.
+ */
+export async function discover(
+  url: string,
+  { fetch }: Pick<World, 'fetch'>,
+  signal: AbortSignal,
+): Promise<ServerMetadata> {
+  const { origin } = new URL(url);
+  const at = `${origin}/.well-known/oauth-authorization-server`;
+  const response = await fetch(new Request(at, { redirect: 'manual', signal }));
+  if (response.status === 404)
+    throw new PlatformError(
+      'unsupported',
+      `Nobody can sign in at ${origin}: it has no authorization server.`,
+    );
+  if (!response.ok)
+    throw new PlatformError('unavailable', `${origin} answered with status ${response.status}.`);
+  const parsed = metadata.safeParse(await response.json().catch(() => null));
+  if (!parsed.success)
+    throw new PlatformError(
+      'unsupported',
+      `${origin} is no control plane: its metadata does not have the known form.`,
+    );
+  const { issuer, ...endpoints } = parsed.data;
+  const elsewhere = Object.values(endpoints).some((each) => new URL(each as string).origin !== origin);
+  if (issuer !== origin || elsewhere)
+    throw new PlatformError(
+      'forbidden',
+      `${origin} says that it is ${URL.canParse(issuer) ? new URL(issuer).origin : 'another'}: sign in at that address instead, if you trust it.`,
+    );
+  return parsed.data;
+}
+
+/** A form to an endpoint (RFC 6749, appendix B). @throws OAuthRefusal for the refusals of the RFCs. */
+export async function postForm(
+  endpoint: string,
+  form: Record<string, string>,
+  { fetch, signal }: Pick<World, 'fetch'> & { readonly signal: AbortSignal },
+): Promise<unknown> {
+  const body = new URLSearchParams({ client_id: CLIENT_ID, ...form });
+  const response = await fetch(new Request(endpoint, { method: 'POST', body, redirect: 'manual', signal }));
+  const text = await response.text();
+  if (response.ok) return text === '' ? null : parse(text);
+  const refused = refusal.safeParse(parse(text));
+  if (refused.success) throw new OAuthRefusal(refused.data.error);
+  const { origin } = new URL(endpoint);
+  throw new PlatformError('unavailable', `${origin} answered with status ${response.status}.`);
+}
+
+/** Judges what the token endpoint gave. */
+export function processGrant(answer: unknown): Granted {
+  const parsed = granted.safeParse(answer);
+  if (parsed.success) return parsed.data;
+  throw new PlatformError('unavailable', 'The control plane answered with something that is no token.');
+}
+
+/** RFC 7636: a secret of this attempt, and what the browser carries of it. */
+export function makePkce(random: World['random']): { readonly verifier: string; readonly challenge: string } {
+  const verifier = Buffer.from(random(32)).toString('base64url');
+  return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,156 @@
+/** `freehold login`: a token for this machine, by way of a browser (RFC 8252) or of a code (RFC 8628). */
+import { PlatformError, toTimestamp } from '@freehold/contracts';
+import { z } from 'zod';
+import { command } from '../command.ts';
+import { loadConfig, PROFILE_DEFAULT, profileName, saveConfig } from '../settings/profiles.ts';
+import { baseUrl, makeReach } from '../settings/target.ts';
+import type { World } from '../world.ts';
+import {
+  CLIENT_ID,
+  discover,
+  type Granted,
+  makePkce,
+  OAuthRefusal,
+  postForm,
+  processGrant,
+  type ServerMetadata,
+} from './authorization-server.ts';
+import { grantByDevice } from './device.ts';
+import { openLoopback } from './loopback.ts';
+import { whoIs, whoText } from './who.ts';
+
+/** As long as somebody may take to sign in at their issuer, in milliseconds. */
+const PATIENCE_MS = 5 * 60 * 1000;
+
+export const loginCommand = command({
+  path: ['login'],
+  summary: 'Sign in at a control plane',
+  description: [
+    'Opens the browser, where you sign in and allow this program to act for you, and remembers the token in a profile. With',
+    '--device the browser can be on another machine: it shows a code to type there. The token works for 30 days, is kept in',
+    'a file that only you may read, and is never shown.',
+    'In a script, where nobody can decide, set FREEHOLD_URL and FREEHOLD_TOKEN instead.',
+  ].join('\n'),
+  examples: [
+    { line: 'freehold login --url https://api.apps.example.org', does: 'in the browser of this machine' },
+    {
+      line: 'freehold login --url https://api.apps.example.org --device',
+      does: 'with a browser somewhere else',
+    },
+    { line: 'freehold login --profile staging', does: 'again, when the token has ended' },
+  ],
+  arguments: [],
+  options: {
+    url: {
+      summary: 'The control plane; the default is that of the profile, or FREEHOLD_URL',
+      placeholder: 'address',
+    },
+    device: { kind: 'flag', summary: 'Show a code to type in a browser somewhere else' },
+    profile: {
+      summary: 'The name to remember it by; the default is the one in use, or default',
+      placeholder: 'name',
+    },
+  },
+  input: z.strictObject({
+    url: z.string().optional(),
+    device: z.boolean().optional(),
+    profile: profileName.optional(),
+  }),
+  run: async ({ url: given, device, profile: named }, world) => {
+    const { env, configDirectory } = world;
+    const before = loadConfig(configDirectory);
+    const envName = profileName.safeParse(env.FREEHOLD_PROFILE).data;
+    const profile = named ?? envName ?? before.current ?? PROFILE_DEFAULT;
+    const known = Object.hasOwn(before.profiles, profile) ? before.profiles[profile]?.url : undefined;
+    const address = given ?? (named === undefined ? env.FREEHOLD_URL || known : (known ?? env.FREEHOLD_URL));
+    if (!address) throw new PlatformError('validation_failed', '--url is missing.');
+    const url = baseUrl(address, '--url');
+    if (!world.isTerminal)
+      throw new PlatformError(
+        'validation_failed',
+        'freehold login needs a terminal, and somebody at it: in a script, set FREEHOLD_URL and FREEHOLD_TOKEN.',
+      );
+    const { access_token: token, expires_in } = await grant({ url, device: device === true }, world);
+    const reach = { fetch: makeReach({ url }, world), signal: world.interrupted };
+    const member = await whoIs({ url, token }, reach);
+    const expiresAt =
+      expires_in === undefined ? {} : { expiresAt: toTimestamp(world.now() + expires_in * 1000) };
+    // Read again: somebody may have signed in elsewhere meanwhile.
+    const config = loadConfig(configDirectory);
+    saveConfig(configDirectory, {
+      current: config.current ?? profile,
+      profiles: { ...config.profiles, [profile]: { url, token, ...expiresAt, member: member.name } },
+    });
+    const inUse = config.current === null || config.current === profile;
+    return {
+      value: { profile, url, member, expiresAt: expiresAt.expiresAt ?? null, current: inUse },
+      text: [
+        `Signed in at ${url} as ${whoText(member)}, as the profile ${profile}.`,
+        ...(inUse
+          ? []
+          : [
+              `Commands ask ${config.current} still: freehold profile use ${profile}, or --profile ${profile}.`,
+            ]),
+      ].join('\n'),
+    };
+  },
+});
+
+async function grant(
+  { url, device }: { readonly url: string; readonly device: boolean },
+  world: World,
+): Promise<Granted> {
+  const reaching = { ...world, fetch: makeReach({ url }, world) };
+  const server = await discover(url, reaching, world.interrupted);
+  return device ? grantByDevice(server, reaching, world.interrupted) : grantByLoopback(server, reaching);
+}
+
+async function grantByLoopback(server: ServerMetadata, world: World): Promise<Granted> {
+  const { verifier, challenge } = makePkce(world.random);
+  const state = Buffer.from(world.random(16)).toString('base64url');
+  const stop = new AbortController();
+  const signal = AbortSignal.any([stop.signal, world.interrupted]);
+  const loopback = await openLoopback({ state, issuer: server.issuer }, signal);
+  try {
+    const url = new URL(server.authorization_endpoint);
+    const query = {
+      response_type: 'code',
+      client_id: CLIENT_ID,
+      redirect_uri: loopback.redirectUri,
+      code_challenge: challenge,
+      code_challenge_method: 'S256',
+      state,
+    };
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    const opened = await world.openBrowser(url.href);
+    world.say(
+      opened
+        ? `Waiting for your browser. If it did not open:\n${url.href}`
+        : `Open this address:\n${url.href}`,
+    );
+    const timeout = world.sleep(PATIENCE_MS, signal).then(() => {
+      throw new PlatformError('unavailable', 'Nobody signed in within five minutes: start again.');
+    });
+    timeout.catch(() => undefined);
+    const code = await Promise.race([loopback.code, timeout]);
+    return processGrant(
+      await postForm(
+        server.token_endpoint,
+        {
+          grant_type: 'authorization_code',
+          code,
+          redirect_uri: loopback.redirectUri,
+          code_verifier: verifier,
+        },
+        { fetch: world.fetch, signal: world.interrupted },
+      ).catch((error: unknown) => {
+        throw error instanceof OAuthRefusal
+          ? new PlatformError('forbidden', 'The control plane refused the code: start again.')
+          : error;
+      }),
+    );
+  } finally {
+    stop.abort();
+    loopback.close();
+  }
+}

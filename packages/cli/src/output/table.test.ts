@@ -1,0 +1,38 @@
+/** What people read fits where they read it. */
+import { expect, test } from 'vitest';
+import { progressText } from './progress.ts';
+import { listText, recordText, scalarText } from './table.ts';
+
+const items = [
+  { id: 'tnt_01', name: 'A long name that goes on and on for quite a while', status: 'active' },
+  { id: 'tnt_02', name: 'B', status: null },
+];
+
+test.each([30, 40, 60, 200])('a table fits a terminal of %i characters', (columns) => {
+  const lines = listText(items, columns)
+    .split('\n')
+    .filter((line) => !line.startsWith('('));
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
+  expect(lines[1]).toMatch(/^tnt_01 /);
+});
+
+test('a column for which there is no room is said to be missing', () => {
+  expect(listText(items, 16)).toContain('(1 more column: --json has them all)');
+});
+
+test('a record stands line by line, with what is inside of it below', () => {
+  expect(recordText({ id: 'x', owner: { email: 'a@b' }, roles: ['a', 'b'], none: null }, 80)).toBe(
+    'id     x\nowner\n  email  a@b\nroles  a, b\nnone   -',
+  );
+});
+
+test('text that would steer a terminal is shown as what it is', () => {
+  expect(scalarText('a\u001b[2Jb\nc\u202e')).toBe('a\\u001b[2Jb⏎c\\u202e');
+});
+
+test('progress is a bar where the end is known, and an amount where it is not', () => {
+  expect(progressText('x', { done: 12, total: 24, unit: 'scopes' })).toBe(
+    `x [${'#'.repeat(12)}${'-'.repeat(12)}] 12 of 24 scopes`,
+  );
+  expect(progressText('x', { done: 1536, total: null, unit: 'bytes' })).toBe('x … 1.5 KiB');
+});

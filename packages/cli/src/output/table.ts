@@ -1,0 +1,107 @@
+/** Answers for people: tables that fit their terminal, and records line by line. */
+
+const GAP = '  ';
+/** Less of a column than this is no use; then columns on the right are left out. */
+const COLUMN_MIN = 8;
+
+/**
+ * Rows under their headings. What does not fit is cut with an ellipsis; identifiers are kept whole.
+ * @param columns the width of the terminal; null for none, and then nothing is cut.
+ */
+export function tableText(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  columns: number | null,
+): string {
+  const wanted = headings.map((heading, index) =>
+    Math.max(heading.length, ...rows.map((row) => row[index]?.length ?? 0)),
+  );
+  const widths = columns === null ? wanted : widthsThatFit(wanted, rows, columns);
+  const left = headings.length - widths.length;
+  const line = (cells: readonly string[]) =>
+    widths
+      .map((width, index) => cut(cells[index] ?? '', width).padEnd(width))
+      .join(GAP)
+      .trimEnd();
+  const lines = [line(headings.map((heading) => heading.toUpperCase())), ...rows.map(line)];
+  if (left > 0) lines.push(`(${left} more ${left === 1 ? 'column' : 'columns'}: --json has them all)`);
+  return lines.join('\n');
+}
+
+/** The widest columns give way first, then the last ones go. Identifiers are worth nothing in part. */
+function widthsThatFit(
+  wanted: readonly number[],
+  rows: readonly (readonly string[])[],
+  columns: number,
+): number[] {
+  const widths = [...wanted];
+  const isWhole = widths.map((_, index) => index === 0 || rows.some((row) => ID.test(row[index] ?? '')));
+  const total = () => widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
+  while (total() > columns && widths.length > 0) {
+    const widest = Math.max(...widths.filter((_, index) => !isWhole[index]), 0);
+    const index = widths.findIndex((width, each) => width === widest && !isWhole[each]);
+    if (widest > COLUMN_MIN) widths[index] = widest - 1;
+    else if (widths.length > 1) widths.pop();
+    else return widths;
+  }
+  return widths;
+}
+
+const ID = /^[a-z]{3}_[0-9a-z]{26}$/;
+
+function cut(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
+}
+
+/** A list of records as a table, with a column for every field that one of them has. */
+export function listText(items: readonly unknown[], columns: number | null): string {
+  const records = items.map((item) => (isRecord(item) ? item : { value: item }));
+  const names = [...new Set(records.flatMap((record) => Object.keys(record)))];
+  const shown = names.filter((name) => records.some((record) => (record[name] ?? null) !== null));
+  const rows = records.map((record) => shown.map((name) => cellOf(record[name])));
+  return tableText(shown, rows, columns);
+}
+
+/** A field in a row: records in short, and of lists of them how many there are. */
+function cellOf(value: unknown): string {
+  if (Array.isArray(value) && value.some(isRecord)) return `(${value.length})`;
+  if (!isRecord(value)) return scalarText(value);
+  const known = Object.entries(value).filter(([, each]) => (each ?? null) !== null);
+  return known.length === 0 ? '-' : known.map(([name, each]) => `${name}=${scalarText(each)}`).join(' ');
+}
+
+/** A record, a line a field; what is inside of a field is indented below it. */
+export function recordText(value: unknown, columns: number | null, indent = ''): string {
+  if (!isRecord(value)) return `${indent}${scalarText(value)}`;
+  const entries = Object.entries(value);
+  const width = Math.max(...entries.map(([name]) => name.length), 0);
+  return entries
+    .map(([name, field]) => {
+      if (isRecord(field) && Object.keys(field).length > 0)
+        return `${indent}${name}\n${recordText(field, columns, `${indent}  `)}`;
+      if (Array.isArray(field) && field.some(isRecord)) {
+        const inner = listText(field, columns === null ? null : Math.max(columns - indent.length - 2, 40));
+        return `${indent}${name}\n${inner.replaceAll(/^/gm, `${indent}  `)}`;
+      }
+      return `${indent}${name.padEnd(width)}${GAP}${scalarText(field)}`.trimEnd();
+    })
+    .join('\n');
+}
+
+/** One line. Characters that would steer a terminal are shown as what they are, whoever wrote them. */
+export function scalarText(value: unknown): string {
+  if (value === null || value === undefined) return '-';
+  if (Array.isArray(value) && value.every((each) => typeof each === 'string' || typeof each === 'number'))
+    return value.length === 0 ? '-' : harmless(value.join(', '));
+  return harmless(typeof value === 'object' ? JSON.stringify(value) : String(value));
+}
+
+function harmless(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (char) =>
+    char === '\n' ? '⏎' : `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,136 @@
+/** Which control plane a command line means, and with which token it is asked. */
+import { PlatformError } from '@freehold/contracts';
+import { type Caller, makeCaller } from '@freehold/control-plane/client';
+import type { World } from '../world.ts';
+import { loadConfig, profileName } from './profiles.ts';
+
+export interface Target {
+  readonly url: string;
+  /** The profile that it is of; null for an address of the environment. */
+  readonly profile: string | null;
+  /** Null when nobody is signed in there. */
+  readonly token: string | null;
+}
+
+/**
+ * `--profile` wins over the environment, and the environment over the profile in use. A profile's token goes to the
+ * profile's own address and nowhere else.
+ * @throws PlatformError `validation_failed` when no address is known, or it cannot be one.
+ */
+export function resolveTarget({ env, configDirectory }: World, named: string | undefined): Target {
+  const { current, profiles } = loadConfig(configDirectory);
+  const given = { url: env.FREEHOLD_URL || undefined, token: env.FREEHOLD_TOKEN || undefined };
+  const name = named ?? (env.FREEHOLD_PROFILE || undefined) ?? current ?? undefined;
+  const profile = name === undefined ? undefined : Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  const isChosen = named !== undefined || (given.url === undefined && Boolean(env.FREEHOLD_PROFILE));
+  if (isChosen && !profile) throw noProfile(String(name), Object.keys(profiles));
+  if (named !== undefined && profile)
+    return {
+      url: baseUrl(profile.url, 'The address of the profile'),
+      profile: named,
+      token: profile.token ?? null,
+    };
+  const address = given.url ?? profile?.url;
+  if (address === undefined)
+    throw new PlatformError(
+      'validation_failed',
+      'No control plane is known: sign in with freehold login --url <address>, or set FREEHOLD_URL and FREEHOLD_TOKEN.',
+    );
+  const url = baseUrl(address, given.url === undefined ? 'The address of the profile' : 'FREEHOLD_URL');
+  const isOwn = profile !== undefined && baseUrl(profile.url, 'The address of the profile') === url;
+  const token = given.token ?? (isOwn ? profile.token : undefined) ?? null;
+  return { url, profile: isOwn ? (name ?? null) : null, token };
+}
+
+/** @throws PlatformError `validation_failed`; `unauthenticated` with a sentence that says what to do. */
+export function requireTarget(world: World, named: string | undefined): Target & { readonly token: string } {
+  const target = resolveTarget(world, named);
+  if (target.token === null)
+    throw new PlatformError(
+      'unauthenticated',
+      `Nobody is signed in at ${target.url}: sign in with freehold login, or set FREEHOLD_TOKEN.`,
+    );
+  return { ...target, token: target.token };
+}
+
+/**
+ * An address as it is used, without a slash at its end.
+ * @throws PlatformError `validation_failed` for one that would carry a token in the clear over a network.
+ */
+export function baseUrl(text: string, what: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const why =
+    url === null || !/^https?:$/.test(url.protocol) ? 'must begin with https:// or http://' : refused(url);
+  if (url === null || why !== null)
+    throw new PlatformError('validation_failed', `${what} cannot be used: it ${why}.`, {
+      errors: [{ path: what, message: String(why) }],
+    });
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+function refused({ protocol, hostname, username, password, search, hash }: URL): string | null {
+  if (username || password || search || hash)
+    return 'must be an address alone, without a name, query or fragment';
+  const isHere = /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+  return protocol === 'http:' && !isHere
+    ? 'must begin with https:// (http:// is for this machine alone)'
+    : null;
+}
+
+/** What goes wrong on the way is a failure of its own, with an exit code that says: try again. */
+export function makeReach({ url }: Pick<Target, 'url'>, { fetch }: Pick<World, 'fetch'>) {
+  return async (request: Request): Promise<Response> => {
+    try {
+      return await fetch(request);
+    } catch (cause) {
+      if (!(cause instanceof TypeError) || request.signal.aborted) throw cause;
+      throw outOfReach(url, cause);
+    }
+  };
+}
+
+/** Calls by declaration. A control plane that cannot be reached is `unavailable`, after as many attempts as usual. */
+export function callerOf(target: Target & { readonly token: string }, world: World): Caller {
+  const unreached = new WeakSet<object>();
+  const call = makeCaller({
+    baseUrl: target.url,
+    token: target.token,
+    now: world.now,
+    sleep: (ms, signal) => world.sleep(ms, signal),
+    fetch: async (request) => {
+      try {
+        return await world.fetch(request);
+      } catch (error) {
+        if (error instanceof TypeError) unreached.add(error);
+        throw error;
+      }
+    },
+  });
+  return async (operation, input, options) => {
+    try {
+      return await call(operation, input, { signal: world.interrupted, ...options });
+    } catch (error) {
+      throw error instanceof TypeError && unreached.has(error) ? outOfReach(target.url, error) : error;
+    }
+  };
+}
+
+function outOfReach(url: string, cause: unknown): PlatformError {
+  const inner = cause instanceof Error ? cause.cause : undefined;
+  const code = inner instanceof Error && 'code' in inner ? ` (${String(inner.code)})` : '';
+  return new PlatformError('unavailable', `${url} cannot be reached${code}.`, {
+    reason: 'out_of_reach',
+    cause,
+  });
+}
+
+export function noProfile(name: string, names: readonly string[]): PlatformError {
+  const shown = profileName.safeParse(name).success ? ` "${name}"` : '';
+  const known = names.length === 0 ? 'there are none yet' : `there are ${names.join(', ')}`;
+  return new PlatformError('validation_failed', `There is no profile${shown}: ${known}.`);
+}
+
+/** `--profile`, which every command takes that asks a control plane. */
+export const PROFILE_OPTION = {
+  profile: { summary: 'The control plane to ask, by the name it has here', placeholder: 'name' },
+} as const;

@@ -1,0 +1,209 @@
+/** Signing in and out against the real authorization server: a browser that says yes, a code that is typed, and refusals. */
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ORIGIN, openHouse, ownPage, signedIn } from '../../control-plane/test/staff/house.ts';
+import { commands } from '../src/commands.ts';
+import { answerCallback } from '../src/login/loopback.ts';
+import { fetchFromHere } from '../src/settings/fetch-from-here.ts';
+import { runLine, scratchDirectory } from './world.ts';
+
+type Over = NonNullable<Parameters<typeof runLine>[2]>;
+
+async function open() {
+  const house = await openHouse();
+  await signedIn(house, 'ada', 'operator');
+  const configDirectory = join(scratchDirectory(), 'freehold');
+  const run = (line: string[], over: Over = {}) =>
+    runLine(commands, line, {
+      configDirectory,
+      watched: true,
+      fetch: house.send,
+      now: () => house.clock.ms,
+      // The way out of waiting for a browser is never taken here.
+      sleep: () => new Promise(() => {}),
+      ...over,
+    });
+  /** A browser in which ada is signed in: it decides, and goes where it is sent. */
+  const browser =
+    (decision: 'allow' | 'deny', alter: (back: URL) => void = () => {}) =>
+    async (address: string) => {
+      const form = Object.fromEntries(new URL(address).searchParams);
+      const answer = await house.post('/oauth/authorize', { ...form, decision }, ownPage('ada'));
+      const back = new URL(answer.headers.get('location') ?? '');
+      alter(back);
+      await fetchFromHere(new Request(back));
+      return true;
+    };
+  const config = () => JSON.parse(readFileSync(join(configDirectory, 'config.json'), 'utf8'));
+  return { house, run, browser, config, configDirectory };
+}
+
+const login = ['login', '--url', ORIGIN];
+
+describe('freehold login, by the browser of this machine (RFC 8252)', () => {
+  test('remembers a token that only its owner reads, and never shows it', async () => {
+    const { run, browser, config, configDirectory } = await open();
+    const ended = await run(login, { openBrowser: browser('allow') });
+    expect(ended.status, ended.stderr).toBe(0);
+    expect(ended.stdout).toBe(`Signed in at ${ORIGIN} as ada (staff, operator), as the profile default.\n`);
+    const { token } = config().profiles.default;
+    expect(token).toMatch(/^fh_staff_/);
+    expect(ended.stdout + ended.stderr).not.toContain(token);
+    expect(statSync(join(configDirectory, 'config.json')).mode & 0o777).toBe(0o600);
+    expect(statSync(configDirectory).mode & 0o777).toBe(0o700);
+    const asked = await run(['whoami', '--json']);
+    expect(JSON.parse(asked.stdout)).toMatchObject({
+      name: 'ada',
+      role: 'operator',
+      url: ORIGIN,
+      profile: 'default',
+    });
+    expect((await run(['tenants', 'list'])).status).toBe(0);
+    for (const line of [
+      ['profile', 'list'],
+      ['profile', 'show', '--json'],
+    ])
+      expect((await run(line)).stdout).not.toContain(token);
+  });
+
+  test('asks with PKCE, S256, and a state, for this machine by its address', async () => {
+    const { run, browser } = await open();
+    let asked = new URL(ORIGIN);
+    const openBrowser = (address: string) => {
+      asked = new URL(address);
+      return browser('allow')(address);
+    };
+    await run(login, { openBrowser });
+    expect(Object.fromEntries(asked.searchParams)).toMatchObject({
+      client_id: 'freehold-cli',
+      code_challenge_method: 'S256',
+      redirect_uri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/),
+      state: expect.stringMatching(/^[\w-]{22}$/),
+    });
+  });
+
+  test.each([
+    ['a no', 'deny', undefined, 'You said no.'],
+    [
+      'another issuer',
+      'allow',
+      (back: URL) => back.searchParams.set('iss', 'https://evil.example'),
+      /not from the control plane/,
+    ],
+  ] as const)('%s ends it with exit code 3, and remembers nothing', async (_, decision, alter, sentence) => {
+    const { run, browser, config } = await open();
+    const ended = await run(login, { openBrowser: browser(decision, alter) });
+    expect(ended).toMatchObject({ status: 3, stdout: '' });
+    expect(ended.stderr).toMatch(sentence);
+    expect(config).toThrow('ENOENT');
+  });
+
+  test('gives up when nobody comes', async () => {
+    const { run } = await open();
+    const ended = await run(login, { sleep: async () => {} });
+    expect(ended.status).toBe(6);
+    expect(ended.stderr).toContain('Nobody signed in within five minutes');
+  });
+
+  test('is refused without a terminal, and without an address', async () => {
+    const { run } = await open();
+    expect(await run(login, { watched: false })).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('FREEHOLD_TOKEN'),
+    });
+    expect(await run(['login'])).toMatchObject({ status: 2, stderr: '--url is missing.\n' });
+    const clear = await run(['login', '--url', 'http://api.example.org']);
+    expect(clear).toMatchObject({ status: 2, stderr: expect.stringContaining('https://') });
+  });
+
+  test('goes to no server that says it is another', async () => {
+    const { run, house } = await open();
+    const ended = await run(['login', '--url', 'http://other.localhost:8787'], { fetch: house.send });
+    expect(ended.status).toBe(3);
+    expect(ended.stderr).toContain(`says that it is ${ORIGIN}`);
+  });
+});
+
+describe('the place that the browser comes back to', () => {
+  const expected = { state: 'of-this-attempt', issuer: ORIGIN, port: 4711 };
+  const ask = (target: string, host = '127.0.0.1:4711') => answerCallback(target, host, expected);
+  const good = `/callback?code=c&state=of-this-attempt&iss=${encodeURIComponent(ORIGIN)}`;
+
+  test('takes one answer to this attempt', () => {
+    expect(ask(good)).toMatchObject({ status: 200, code: 'c' });
+  });
+
+  test.each([
+    ['another path', good.replace('callback', 'other'), undefined],
+    ['another name for this machine', good, 'localhost:4711'],
+    ['a name of somebody', good, 'evil.example:4711'],
+    ['another state', good.replace('of-this', 'of-that'), undefined],
+    ['no state', '/callback?code=c', undefined],
+    ['two states', `${good}&state=of-this-attempt`, undefined],
+  ])('takes no code with %s, and goes on waiting', (_, target, host) => {
+    const answer = ask(target, host);
+    expect(answer.status).toBeGreaterThanOrEqual(400);
+    expect(answer).not.toHaveProperty('code');
+    expect(answer).not.toHaveProperty('refused');
+  });
+});
+
+describe('freehold login --device (RFC 8628)', () => {
+  test('shows a code, asks as often as it may, and remembers the token', async () => {
+    const { house, run, config } = await open();
+    const waits: number[] = [];
+    let typed = '';
+    const sleep = async (ms: number) => {
+      waits.push(ms);
+      house.clock.ms += ms;
+      if (waits.length === 2)
+        await house.post('/device', { user_code: typed, decision: 'approve' }, ownPage('ada'));
+    };
+    const fetch = async (request: Request) => {
+      const answer = await house.send(request);
+      if (request.url.endsWith('/device_authorization'))
+        typed = ((await answer.clone().json()) as { user_code: string }).user_code;
+      return answer;
+    };
+    const ended = await run([...login, '--device', '--profile', 'staging'], { fetch, sleep });
+    expect(ended.status, ended.stderr).toBe(0);
+    expect(ended.stderr).toContain(`Open ${ORIGIN}/device and type the code ${typed}\n`);
+    expect(waits).toEqual([5000, 5000]);
+    expect(config()).toMatchObject({
+      current: 'staging',
+      profiles: { staging: { url: ORIGIN, member: 'ada' } },
+    });
+  });
+
+  test('ends with a no, and with the time', async () => {
+    const { house, run } = await open();
+    const sleep = async (ms: number) => {
+      house.clock.ms += ms;
+    };
+    const late = await run([...login, '--device'], { sleep });
+    expect(late.status).toBe(6);
+    expect(late.stderr).toContain('Nobody decided in time');
+  });
+});
+
+describe('freehold logout (RFC 7009)', () => {
+  test('revokes the token, forgets it, and keeps the address', async () => {
+    const { house, run, browser, config } = await open();
+    await run(login, { openBrowser: browser('allow') });
+    const { token } = config().profiles.default;
+    expect((await run(['logout'])).stdout).toBe(`Signed out at ${ORIGIN}.\n`);
+    expect(config()).toEqual({ current: 'default', profiles: { default: { url: ORIGIN } } });
+    const again = await house.ask('/auth/me', { headers: { authorization: `Bearer ${token}` } });
+    expect(again.status).toBe(401);
+    expect((await run(['whoami'])).status).toBe(3);
+  });
+
+  test('that cannot reach anybody forgets nothing', async () => {
+    const { run, browser, config } = await open();
+    await run(login, { openBrowser: browser('allow') });
+    const fetch = () => Promise.reject(new TypeError('fetch failed'));
+    expect((await run(['logout'], { fetch })).status).toBe(6);
+    expect(config().profiles.default.token).toMatch(/^fh_staff_/);
+  });
+});

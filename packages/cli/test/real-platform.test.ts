@@ -1,0 +1,291 @@
+/** Commands against the real control plane: what is typed, what happens there, and what is printed. */
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { PlatformError } from '@freehold/contracts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openRealPlatform } from '../../control-plane/test/support/real-platform.ts';
+import { makeMemoryBackups } from '../../directory/test/memory-backups.ts';
+import { commands } from '../src/commands.ts';
+import { Interrupted } from '../src/world.ts';
+import { runLine, scratchDirectory } from './world.ts';
+
+const URL_OF = 'https://control.example';
+
+async function open(over: { readonly copy?: () => ReadableStream<Uint8Array> } = {}) {
+  const backups = makeMemoryBackups();
+  const platform = await openRealPlatform({
+    backups,
+    vertical: {
+      exportScopeLocal: async () => ({ format: 'sqlite', bookmark: 'bm_1', body: (over.copy ?? textCopy)() }),
+    },
+  });
+  onTestFinished(() => platform[Symbol.asyncDispose]());
+  const cwd = scratchDirectory();
+  const env = { FREEHOLD_URL: URL_OF, FREEHOLD_TOKEN: platform.secret };
+  const sent: Request[] = [];
+  const fetch = async (request: Request) => {
+    sent.push(request.clone());
+    return platform.send(request);
+  };
+  const run = (line: string[], more: Parameters<typeof runLine>[2] = {}) =>
+    runLine(commands, line, { cwd, configDirectory: cwd, env, fetch, ...more });
+  const json = async <T>(...line: string[]): Promise<T> => {
+    const { status, stdout, stderr } = await run([...line, '--json']);
+    if (status !== 0) throw new Error(stderr);
+    return JSON.parse(stdout) as T;
+  };
+  const scope = async () => {
+    const tenant = await json<{ id: string }>('tenants', 'create', '--slug', 'acme', '--name', 'Acme');
+    const words = ['--slug', 'main', '--name', 'Main', '--vertical', 'fieldwork'];
+    const made = await json<{ id: string }>('scopes', 'provision', tenant.id, ...words);
+    return [tenant.id, made.id] as const;
+  };
+  return { platform, backups, cwd, env, sent, run, json, scope };
+}
+
+/** Begins as a database does, and is text, which is what the backups of these tests keep. */
+const textCopy = () => new Response('SQLite format 3, or nearly').body as ReadableStream<Uint8Array>;
+
+/** A database file, as an engine answers one. */
+function copyOf(): ReadableStream<Uint8Array> {
+  const file = join(scratchDirectory(), 'copy.sqlite');
+  const database = new DatabaseSync(file);
+  database.exec("CREATE TABLE jobs (id TEXT, title TEXT); INSERT INTO jobs VALUES ('job-1', '<b>Roof</b>')");
+  database.close();
+  return new Response(readFileSync(file)).body as ReadableStream<Uint8Array>;
+}
+
+describe('spec C-33: a command', () => {
+  test('makes, shows and lists, for people', async () => {
+    const { run } = await open();
+    expect(await run(['tenants', 'list'])).toMatchObject({ status: 0, stdout: 'There are none.\n' });
+    const made = await run(['tenants', 'create', '--slug', 'acme', '--name', 'Acme Roofing']);
+    expect(made).toMatchObject({ status: 0, stderr: '' });
+    expect(made.stdout).toMatch(/^id +tnt_.*$/m);
+    expect(made.stdout).toMatch(/^etag +\S+$/m);
+    expect((await run(['tenants', 'list'])).stdout).toMatch(/^ID .*\ntnt_\w{26} .*Acme Roofing/);
+  });
+
+  test('answers with --json exactly what the API does, in one line', async () => {
+    const { run, platform } = await open();
+    await run(['tenants', 'create', '--slug', 'acme', '--name', 'Acme']);
+    const { stdout } = await run(['tenants', 'list', '--limit', '5', '--json']);
+    const headers = { authorization: `Bearer ${platform.secret}` };
+    const answer = await platform.send(new Request(`${URL_OF}/tenants?limit=5`, { headers }));
+    expect(stdout).toBe(`${JSON.stringify(await answer.json())}\n`);
+  });
+
+  test('follows every page with --all, and says where one goes on without it', async () => {
+    const { run, json, sent } = await open();
+    for (const slug of ['one', 'two', 'three'])
+      await run(['tenants', 'create', '--slug', slug, '--name', slug]);
+    expect((await run(['tenants', 'list', '--limit', '2'])).stdout).toMatch(
+      /--all lists them, --cursor \S+ goes on\.\n$/,
+    );
+    sent.length = 0;
+    const all = await json<unknown[]>('tenants', 'list', '--limit', '2', '--all');
+    expect([all.length, sent.length]).toEqual([3, 2]);
+  });
+
+  test('is judged before anything is sent', async () => {
+    const { run, sent } = await open();
+    for (const [line, sentence] of [
+      [['tenants', 'get', 'acme'], '<tenant> cannot be used: it must be an id that begins with tnt_.'],
+      [['tenants', 'create', '--slug', 'acme'], '--name is missing.'],
+      [['tenants', 'list', '--limit', 'many'], /^--limit cannot be used: .*number/],
+      [['tenants', 'list', '--status', 'gone'], /^--status cannot be used: .*"active"/],
+      [['tenants', 'create', '--body', '[]'], /^--body cannot be used: it must be a JSON object/],
+      [['tenants', 'create', '--body', '@missing.json'], /missing\.json, which --body names, cannot be read/],
+    ] as const) {
+      const ended = await run([...line]);
+      expect(ended.stderr).toMatch(sentence);
+      expect(ended.status).toBe(line.at(-1) === '@missing.json' ? 1 : 2);
+    }
+    expect(sent).toEqual([]);
+  });
+
+  test('takes a body whole, from a file or standard input, and options win', async () => {
+    const { json, run, cwd } = await open();
+    writeFileSync(join(cwd, 'tenant.json'), '{"slug":"acme","name":"From a file"}');
+    expect(await json('tenants', 'create', '--body', '@tenant.json', '--name', 'Typed')).toMatchObject({
+      slug: 'acme',
+      name: 'Typed',
+    });
+    const readStdin = async () => '{"slug":"other","name":"Piped"}';
+    expect((await run(['tenants', 'create', '--body', '-', '--json'], { readStdin })).stdout).toContain(
+      '"Piped"',
+    );
+  });
+
+  test('keeps a condition and an idempotency key', async () => {
+    const { run, json } = await open();
+    const words = ['tenants', 'create', '--slug', 'acme', '--name', 'Acme', '--idempotency-key', 'once'];
+    const { id } = await json<{ id: string }>(...words);
+    expect((await run(words)).stdout).toContain('the stored answer of an earlier call');
+    const stale = await run(['tenants', 'update', id, '--name', 'New', '--if-match', 'stale']);
+    expect(stale.status).toBe(5);
+  });
+
+  test('shows a secret that is told once with a note', async () => {
+    const { run } = await open();
+    const { stdout } = await run(['service-tokens', 'create', '--name', 'ci']);
+    expect(stdout).toMatch(/^secret +\S+$/m);
+    expect(stdout).toContain('Keep it now: it is shown this once.');
+  });
+
+  test('never takes a secret from the command line', async () => {
+    const { run, sent } = await open();
+    const ended = await run([
+      'connections',
+      'rotate',
+      `tnt_${'0'.repeat(26)}`,
+      `con_${'0'.repeat(26)}`,
+      '--api-key',
+      'hunter22',
+    ]);
+    expect(ended.status).toBe(2);
+    expect(ended.stderr).toContain('--api-key cannot be used: it must be @ and a file');
+    expect(ended.stderr).not.toContain('hunter22');
+    expect(sent).toEqual([]);
+  });
+});
+
+describe('exit codes', () => {
+  const nobody = `tnt_${'0'.repeat(26)}`;
+
+  test('3 for nobody, 4 for nothing, 5 for a collision, 6 for out of reach', async () => {
+    const { run, env, json } = await open();
+    await json('tenants', 'create', '--slug', 'acme', '--name', 'Acme');
+    const foreign = { env: { ...env, FREEHOLD_TOKEN: 'fh_wrong' } };
+    const refused = await run(['tenants', 'list'], foreign);
+    expect(refused.status).toBe(3);
+    expect(refused.stderr).toContain('freehold login');
+    expect(refused.stderr).not.toContain('fh_wrong');
+    expect((await run(['tenants', 'list'], { env: { FREEHOLD_URL: URL_OF } })).status).toBe(3);
+    const missing = await run(['tenants', 'get', nobody, '--json']);
+    expect(missing.status).toBe(4);
+    expect(JSON.parse(missing.stderr)).toMatchObject({ code: 'not_found', requestId: expect.any(String) });
+    expect((await run(['tenants', 'create', '--slug', 'acme', '--name', 'Another'])).status).toBe(5);
+    const fetch = () => Promise.reject(new TypeError('fetch failed'));
+    const away = await run(['tenants', 'list'], { fetch });
+    expect(away).toMatchObject({ status: 6, stderr: `${URL_OF} cannot be reached.\n` });
+  });
+});
+
+describe('long work', () => {
+  test('is waited for, and its result is printed', async () => {
+    const { run, json, scope } = await open();
+    const at = await scope();
+    const { stdout, status } = await run(['scope-backups', 'create', ...at]);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^id +bkp_/m);
+    const record = await json<object>('scope-backups', 'create', ...at);
+    expect(record).toMatchObject({ state: 'done', result: { id: expect.stringMatching(/^bkp_/) } });
+  });
+
+  test('is left alone with --no-wait', async () => {
+    const { run, scope } = await open();
+    const { stdout } = await run(['scope-backups', 'create', ...(await scope()), '--no-wait']);
+    expect(stdout).toMatch(
+      /^opn_\w{26} has begun\. Follow it with freehold operations get opn_\w{26} --wait 30s/,
+    );
+  });
+
+  test('goes on after Ctrl-C, which says how it is followed', async () => {
+    const { run, scope, platform, backups } = await open();
+    const at = await scope();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    onTestFinished(() => resolve());
+    backups.beforePut = () => promise;
+    const stop = new AbortController();
+    const fetch = (request: Request) => {
+      if (!request.url.includes('/operations/')) return platform.send(request);
+      stop.abort(new Interrupted());
+      return Promise.reject(stop.signal.reason);
+    };
+    const ended = await run(['scope-backups', 'create', ...at], { fetch, interrupted: stop.signal });
+    expect(ended.status).toBe(130);
+    expect(ended.stderr).toMatch(/^The work goes on\. Follow it with freehold operations get opn_\w{26} /);
+  });
+
+  test('that fails is told with its own problem', async () => {
+    const { run, scope, backups } = await open();
+    backups.beforePut = () => Promise.reject(new PlatformError('unavailable', 'The place is full.'));
+    const ended = await run(['scope-backups', 'create', ...(await scope()), '--json']);
+    expect(ended.status).toBe(6);
+    expect(JSON.parse(ended.stderr)).toMatchObject({ code: 'unavailable' });
+  });
+
+  test('shows how far it is on a terminal, and takes it away again', async () => {
+    const { run, scope } = await open();
+    const { stderr } = await run(['scope-backups', 'create', ...(await scope())], { watched: true } as never);
+    expect(stderr).toContain('scope-backups.create');
+    expect(stderr.endsWith('\r\u001b[2K')).toBe(true);
+  });
+
+  test('spec C-04: a plan says that it is one', async () => {
+    const { run, scope } = await open();
+    const at = await scope();
+    await run(['scopes', 'set-status', ...at, '--status', 'archived']);
+    const { stdout } = await run(['scopes', 'reap', ...at, '--dry-run', '--no-backup']);
+    expect(stdout).toContain('This is a plan: nothing was changed.');
+    expect(stdout).toMatch(/^backup +false$/m);
+  });
+});
+
+describe('bytes', () => {
+  test('go to a file or into a pipe, and never to a terminal', async () => {
+    const { run, scope, cwd, sent } = await open({ copy: copyOf });
+    const at = await scope();
+    sent.length = 0;
+    expect(await run(['scopes', 'export', ...at], { watched: true } as never)).toMatchObject({ status: 2 });
+    expect(sent).toEqual([]);
+    const piped = await run(['scopes', 'export', ...at]);
+    expect(piped.bytes.subarray(0, 15).toString()).toBe('SQLite format 3');
+    expect(await run(['scopes', 'export', ...at, '--out', 'copy'])).toMatchObject({ status: 0 });
+    expect(readFileSync(join(cwd, 'copy')).equals(piped.bytes)).toBe(true);
+  });
+
+  test('a pulled copy is a file that only its owner reads, and the access log says so', async () => {
+    const { run, scope, cwd, json, sent } = await open();
+    const at = await scope();
+    const { status, stdout } = await run(['scope', 'pull', ...at, '--out', 'acme.sqlite']);
+    expect(status).toBe(0);
+    expect(stdout).toContain('freehold scope open acme.sqlite');
+    const file = join(cwd, 'acme.sqlite');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const { items } = await json<{ items: { operation: string }[] }>('access-log', 'list');
+    expect(items[0]?.operation).toBe('scopes.export');
+    sent.length = 0;
+    expect((await run(['scope', 'pull', ...at, '--out', 'acme.sqlite'])).status).toBe(5);
+    expect(sent).toEqual([]);
+    expect((await run(['scope', 'pull', ...at, '--out', 'acme.sqlite', '--force'])).status).toBe(0);
+  });
+
+  test('that break off leave nothing behind', async () => {
+    const copy = () =>
+      new ReadableStream<Uint8Array>({
+        start: (controller) => {
+          controller.enqueue(new Uint8Array(1000));
+          controller.error(new TypeError('terminated'));
+        },
+      });
+    const { run, scope, cwd } = await open({ copy });
+    const ended = await run(['scope', 'pull', ...(await scope()), '--out', 'acme.sqlite']);
+    expect(ended.status).not.toBe(0);
+    expect(existsSync(join(cwd, 'acme.sqlite'))).toBe(false);
+  });
+
+  test('are sent with what their first ones say they are', async () => {
+    const { run, scope, cwd, sent } = await open();
+    const at = await scope();
+    await run(['scope', 'pull', ...at, '--out', 'acme.sqlite']);
+    const ended = await run(['imports', 'create', ...at, '--file', 'acme.sqlite']);
+    expect(ended.status, ended.stderr).toBe(0);
+    expect(sent.at(-1)?.headers.get('content-type')).toBe('application/vnd.sqlite3');
+    writeFileSync(join(cwd, 'copy.ndjson'), '{"_":1}\n');
+    await run(['imports', 'create', ...at, '--file', 'copy.ndjson']);
+    expect(sent.at(-1)?.headers.get('content-type')).toBe('application/x-ndjson');
+  });
+});

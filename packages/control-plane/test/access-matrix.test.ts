@@ -1,0 +1,211 @@
+/**
+ * The access matrix (spec C-01; design: control-plane, "Actors"): every operation × everybody who can come × own, other and
+ * no tenant, over the real host administration. What is expected follows from the declarations alone.
+ */
+import { type Actor, mayCall } from '@freehold/directory';
+import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
+import { expect, test } from 'vitest';
+import { expectDocumented } from './support/conformance.ts';
+import {
+  bearer,
+  type Credential,
+  type Names,
+  namesThing,
+  openStreet,
+  requestAbout,
+  type Street,
+} from './support/street.ts';
+
+const OPERATIONS: readonly AdminOperation[] = Object.values(adminOperations);
+const TIMEOUT_MS = 300_000;
+
+type Place = 'params' | 'query' | 'body';
+type Pick = (place: Place, field: string) => Names;
+
+/** Which house the fields of a request are about. */
+const about =
+  (names: Names): Pick =>
+  () =>
+    names;
+
+/** A tenant of one house, and things of another. */
+const nested =
+  (tenant: Names, things: Names): Pick =>
+  (_, field) =>
+    field === 'tenant' ? tenant : things;
+
+/** Everything about an answer that its receiver can see, but for the names of the request itself. */
+async function seenIn(response: Response): Promise<string> {
+  const { requestId: _, ...body } = JSON.parse((await response.clone().text()) || '{}');
+  const headers = [...response.headers].filter(([name]) => name !== 'x-request-id');
+  return JSON.stringify({ status: response.status, headers, body });
+}
+
+/** Collects what was not as expected, a line a cell, so that one run shows the whole of it. */
+function findings() {
+  const lines: string[] = [];
+  const cells = { count: 0 };
+  return {
+    lines,
+    cells,
+    check: async (cell: string, statement: () => Promise<void> | void) => {
+      cells.count += 1;
+      try {
+        await statement();
+      } catch (error) {
+        lines.push(`${cell}: ${(error as Error).message.split('\n').slice(0, 4).join(' ')}`);
+      }
+    },
+  };
+}
+
+const fieldsOf = ({ input }: AdminOperation): [Place, string][] =>
+  (['params', 'query', 'body'] as const).flatMap((place) =>
+    Object.keys(input[place]?.shape ?? {}).map((field): [Place, string] => [place, field]),
+  );
+
+/** Whether a request of this operation can be about somebody else's. */
+const namesThings = (operation: AdminOperation) =>
+  fieldsOf(operation).some(([place, field]) => namesThing(operation, place, field));
+
+/** Whether it can be about a thing beside the tenant. */
+const namesMoreThanTenant = (operation: AdminOperation) => {
+  const fields = fieldsOf(operation).filter(([place, field]) => namesThing(operation, place, field));
+  return (
+    fields.some(([, field]) => field === 'tenant') &&
+    fields.some(([place, field]) => place === 'params' && !['tenant', 'key'].includes(field))
+  );
+};
+
+async function answersOf(
+  street: Street,
+  operation: AdminOperation,
+  credential: Credential,
+  picks: Readonly<Record<string, Pick>>,
+): Promise<{ target: string; response: Response; seen: string }[]> {
+  const answers = [];
+  for (const [target, pick] of Object.entries(picks)) {
+    const response = await street.send(requestAbout(operation, pick, { credential }));
+    answers.push({ target, response, seen: await seenIn(response) });
+  }
+  return answers;
+}
+
+test(
+  'nobody who may not learns anything, and nothing happens (C-01, C-33)',
+  async () => {
+    const street = await openStreet();
+    const { ours, theirs, nowhere, credentials } = street;
+    const { lines, cells, check } = findings();
+    const before = await street.logged();
+    const everywhere = { own: about(ours.names), other: about(theirs.names), none: about(nowhere) };
+    const refusedAlike = async (
+      operation: AdminOperation,
+      who: string,
+      {
+        credential,
+        picks,
+        expected,
+      }: { credential: Credential; picks: Record<string, Pick>; expected: object },
+    ) => {
+      const answers = await answersOf(street, operation, credential, picks);
+      for (const { target, response, seen } of answers)
+        await check(`${operation.name}, ${who}, ${target}`, async () => {
+          expect(await response.clone().json()).toMatchObject(expected);
+          await expectDocumented(operation, response);
+          expect(seen).toBe(answers[0]?.seen);
+        });
+    };
+    for (const operation of OPERATIONS) {
+      for (const [who, credential] of Object.entries(credentials.strangers))
+        await refusedAlike(operation, who, {
+          credential,
+          picks: everywhere,
+          expected: { status: 401, code: 'unauthenticated' },
+        });
+      for (const role of ['admin', 'operator', 'auditor'] as const)
+        if (!mayCall(operation, staff(role)))
+          await refusedAlike(operation, role, {
+            credential: credentials[role],
+            picks: everywhere,
+            expected: { status: 403, reason: 'role_insufficient' },
+          });
+      if (operation.builder === 'none')
+        await refusedAlike(operation, 'a builder', {
+          credential: bearer(ours.push),
+          picks: everywhere,
+          expected: { status: 403, reason: 'staff_only' },
+        });
+      if (operation.builder === 'own-tenant' && namesThings(operation))
+        await refusedAlike(operation, 'a builder', {
+          credential: bearer(ours.push),
+          picks: { none: about(nowhere), other: about(theirs.names) },
+          expected: { status: 404, code: 'not_found' },
+        });
+      // The tenant is right, and what is in it is somebody else's.
+      if (namesMoreThanTenant(operation))
+        for (const [who, credential] of [
+          ['service', credentials.service],
+          ...(operation.builder === 'own-tenant' ? ([['a builder', bearer(ours.push)]] as const) : []),
+        ] as const)
+          await refusedAlike(operation, `${who} with a tenant of its own`, {
+            credential,
+            picks: { none: nested(ours.names, nowhere), other: nested(ours.names, theirs.names) },
+            expected: { status: 404, code: 'not_found' },
+          });
+      // Whoever may see everything hears that there is nothing.
+      if (operation.path.includes('/:tenant'))
+        await refusedAlike(operation, 'service', {
+          credential: credentials.service,
+          picks: { none: about(nowhere) },
+          expected: { status: 404, code: 'not_found' },
+        });
+    }
+    expect(lines).toEqual([]);
+    // Strangers alone are 21 cells of each operation.
+    expect(cells.count).toBeGreaterThan(OPERATIONS.length * 24);
+    expect(await street.logged()).toBe(before);
+    expect(street.incidents).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'whoever may is let in, by the role and the token that the declaration says (C-01)',
+  async () => {
+    const street = await openStreet();
+    const { credentials } = street;
+    const { lines, check } = findings();
+    for (const [index, operation] of OPERATIONS.entries()) {
+      // Of its own, because many an operation is the end of what it is about.
+      const house = await street.build(`house-${index}`);
+      const callers: [string, Credential, boolean][] = [
+        ['a builder', bearer(house.push), operation.builder === 'own-tenant'],
+        ['auditor', credentials.auditor, mayCall(operation, staff('auditor'))],
+        ['operator', credentials.operator, mayCall(operation, staff('operator'))],
+        ['admin', credentials.admin, mayCall(operation, staff('admin'))],
+        ['service', credentials.service, true],
+      ];
+      for (const [who, credential, may] of callers.filter(([, , each]) => each))
+        await check(`${operation.name}, ${who}, own`, async () => {
+          const response = await street.send(requestAbout(operation, about(house.names), { credential }));
+          const text = await response.clone().text();
+          expect(may).toBe(true);
+          // Where the declaration says that the state of the thing decides too, it may.
+          if (!operation.problems?.includes('forbidden'))
+            expect(text).not.toMatch(/"(staff_only|role_insufficient|unknown_tenant)"/);
+          expect(response.status).not.toBe(401);
+          if (operation.method === 'GET') expect(`${response.status} ${text}`).not.toMatch(/^404/);
+          if (who === 'a builder') expect(text).not.toContain(street.theirs.names.tenant);
+          await expectDocumented(operation, response);
+        });
+    }
+    expect(lines).toEqual([]);
+    expect(street.incidents).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+function staff(role: 'admin' | 'operator' | 'auditor'): Actor {
+  return { kind: 'staff', id: 'stf', name: role, role };
+}

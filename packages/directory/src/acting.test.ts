@@ -1,0 +1,80 @@
+/** A call that was on its way while its caller's access ended does nothing (design: control-plane, "Actors"). */
+import { describe, expect, test } from 'vitest';
+import { openPlatform, type Platform, refusal, SERVICE } from '../test/platform.ts';
+import { sessionOf, staffMember, staffToken } from '../test/staff.ts';
+import type { Actor } from './actors.ts';
+
+const ENDED = { status: 403, reason: 'access_ended' };
+const EVE = { email: 'eve@example.test', name: 'Eve', role: 'admin' } as const;
+
+/** Each kind of call: a read, one that is logged, a change, one with an effect elsewhere. */
+async function refusedAll(platform: Platform, as: Actor): Promise<void> {
+  expect(await refusal(platform.call('tenants.list', { as }))).toMatchObject(ENDED);
+  expect(await refusal(platform.call('staff.put', { body: EVE, as }))).toMatchObject(ENDED);
+  expect(await refusal(platform.call('access-log.list', { as }))).toMatchObject(ENDED);
+  const { id: tenant } = await platform.value<{ id: string }>('tenants.create', {
+    body: { slug: 'held', name: 'Held' },
+  });
+  const body = { slug: 'main', name: 'Main', vertical: 'fieldwork' };
+  expect(await refusal(platform.call('scopes.provision', { params: { tenant }, body, as }))).toMatchObject(
+    ENDED,
+  );
+}
+
+describe('a member of the staff', () => {
+  const session = async (platform: Platform, login: string) => {
+    const actor = await platform.admin.staff.session(sessionOf(login));
+    if (!actor) throw new Error('there is no session');
+    return actor;
+  };
+
+  test('who was removed while a call waited for its body does not put themselves back', async () => {
+    const platform = await openPlatform();
+    const { id: member } = await staffMember(platform, { login: 'eve', role: 'admin' });
+    const as = await session(platform, 'eve');
+    expect((await platform.call('tenants.list', { as })).status).toBe(200);
+    await platform.call('staff.remove', { params: { member }, as: SERVICE });
+    await refusedAll(platform, as);
+    expect(await platform.value('staff.list')).toMatchObject({ items: [] });
+  });
+
+  test('whose role was lowered meanwhile acts with the old one no more', async () => {
+    const platform = await openPlatform();
+    await staffMember(platform, { login: 'eve', role: 'admin' });
+    const as = await session(platform, 'eve');
+    await platform.call('staff.put', { body: { ...EVE, role: 'auditor' }, as: SERVICE });
+    expect(await refusal(platform.call('staff.put', { body: EVE, as }))).toMatchObject(ENDED);
+  });
+
+  test('whose program lost its token meanwhile', async () => {
+    const platform = await openPlatform();
+    const { id } = await staffMember(platform, { login: 'eve', role: 'admin' });
+    const { secret } = await staffToken(platform, id);
+    const as = await platform.admin.authenticate(secret);
+    if (!as) throw new Error('the token does not work');
+    await platform.admin.staff.revoke({ secret, requestId: 'req-revoke' });
+    await refusedAll(platform, as);
+  });
+});
+
+test('a token that was revoked meanwhile, of a builder or of a service', async () => {
+  const platform = await openPlatform();
+  const { id: tenant } = await platform.tenant('acme');
+  const made = [
+    await platform.value<{ token: { id: string }; secret: string }>('push-tokens.create', {
+      body: { name: 'ci', tenant },
+    }),
+    await platform.value<{ token: { id: string }; secret: string }>('service-tokens.create', {
+      body: { name: 'ci' },
+    }),
+  ];
+  for (const [index, { token, secret }] of made.entries()) {
+    const as = await platform.admin.authenticate(secret);
+    if (!as) throw new Error('the token does not work');
+    expect((await platform.call('tenants.list', { as })).status).toBe(200);
+    await platform.call(index === 0 ? 'push-tokens.revoke' : 'service-tokens.revoke', {
+      params: { token: token.id },
+    });
+    expect(await refusal(platform.call('tenants.list', { as }))).toMatchObject(ENDED);
+  }
+});

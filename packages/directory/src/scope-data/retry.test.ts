@@ -1,0 +1,52 @@
+/** A second chance for a delivery, when nobody heard what became of the first attempt to give it. */
+import { PlatformError, problemDocument } from '@freehold/contracts';
+import { expect, test } from 'vitest';
+import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
+import { EVENT } from '../../test/vertical-double.ts';
+
+const gone = async () =>
+  problemDocument(
+    new PlatformError('not_found', 'There is no such dead letter.', { reason: 'unknown_dead_letter' }),
+  );
+
+async function openScope() {
+  const platform = await openPlatform();
+  const { id: tenant } = await platform.tenant('acme');
+  const { id: scope } = await platform.scope(tenant);
+  const retry = (key: string, event = EVENT) =>
+    platform.call('dead-letters.retry', {
+      params: { tenant, scope, event },
+      body: { subscriber: 'invoices' },
+      key,
+    });
+  return { platform, retry };
+}
+
+const outcomes = async (platform: Platform) =>
+  (await platform.adminLog({ action: 'dead-letters.retry' })).map(({ outcome }) => outcome);
+
+test('spec C-02: the same call again settles it, also when the first attempt had taken the letter back', async () => {
+  const { platform, retry } = await openScope();
+  platform.fieldwork.fault = () => Promise.reject(new TypeError('the connection broke off'));
+  expect(await refusal(retry('first'))).toMatchObject({ reason: 'outcome_unknown' });
+  platform.fieldwork.fault = gone;
+  expect(await retry('first')).toMatchObject({
+    status: 200,
+    value: { event: EVENT, subscriber: 'invoices' },
+  });
+  expect(await outcomes(platform)).toEqual(['intent', 'intent', 'done', 'superseded']);
+  expect(await platform.adminLog({ outcome: 'unsettled' })).toEqual([]);
+});
+
+test('another call is told that there is no such letter, and another letter settles nothing', async () => {
+  const { platform, retry } = await openScope();
+  platform.fieldwork.fault = () => Promise.reject(new TypeError('the connection broke off'));
+  await refusal(retry('first'));
+  platform.fieldwork.fault = gone;
+  expect(await refusal(retry('second'))).toMatchObject({ reason: 'unknown_dead_letter' });
+  platform.fieldwork.fault = null;
+  await retry('third', 'evt_01jd0000000000000000000009');
+  expect(await platform.adminLog({ outcome: 'unsettled' })).toHaveLength(1);
+  await retry('fourth');
+  expect(await platform.adminLog({ outcome: 'unsettled' })).toEqual([]);
+});

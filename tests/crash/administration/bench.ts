@@ -1,0 +1,166 @@
+/** Where deeds are prepared and done: every call is announced before it is made, and what became of it after. */
+import { writeSync } from 'node:fs';
+import { PlatformError, parseInput } from '@freehold/contracts';
+import {
+  type AdminOperation,
+  type AdminOperationName,
+  adminOperations,
+  type OperationRecord,
+} from '../../../packages/directory/src/declarations/index.ts';
+import type { Actor, AdminResult } from '../../../packages/directory/src/index.ts';
+import type { OpenedPlatform } from './open.ts';
+import type { Condition, Line, RepeatableCall } from './protocol.ts';
+
+export type CallParts = Omit<RepeatableCall, 'operation' | 'key'>;
+
+/** A mutation that is ready to be made, on something that nothing else touches. */
+export interface Prepared extends CallParts {
+  readonly effect: readonly Condition[];
+  /** What follows when it was acknowledged, or refused. */
+  readonly after?: () => void;
+}
+
+/** How to make one kind of mutation. */
+export type Deed = (bench: Bench) => Promise<Prepared>;
+
+export interface Bench {
+  readonly platform: OpenedPlatform;
+  /** A name that no other has. */
+  name(prefix: string): string;
+  /** Makes a call that prepares another one, and answers its value. */
+  value<T = { id: string }>(operation: AdminOperationName, parts?: CallParts): Promise<T>;
+  /** The same for long work, which must end well. */
+  finish(operation: AdminOperationName, parts?: CallParts): Promise<OperationRecord>;
+  /** Begins long work, and does not wait for its end. */
+  begin(operation: AdminOperationName, parts?: CallParts): Promise<OperationRecord>;
+  /** Makes the mutation itself. */
+  make(operation: AdminOperationName, prepared: Prepared): Promise<void>;
+  /** Makes a call again. */
+  repeat(call: RepeatableCall, request: string): Promise<void>;
+}
+
+const STAFF: Actor = { kind: 'staff', id: 'ada', name: 'Ada', role: 'admin' };
+
+/** A line that was written is there for the test, whatever becomes of this process. */
+export function say(line: Line): void {
+  writeSync(1, `${JSON.stringify(line)}\n`);
+}
+
+export function makeBench(platform: OpenedPlatform, round: string): Bench {
+  let names = 0;
+  const next = (): number => {
+    names += 1;
+    return names;
+  };
+  const perform = async (
+    call: RepeatableCall,
+    effect: readonly Condition[] | null,
+    { request = `req-${round}-${next()}`, follows = true } = {},
+  ): Promise<AdminResult> => {
+    say({ t: 'begin', request, call, effect });
+    try {
+      const result = await performOn(platform, call, request);
+      say({ t: 'acknowledged', request, replayed: result.replayed, head: result.head ?? null });
+      // Whoever was told goes on to follow it; that it ended is said apart.
+      if (follows && adminOperations[call.operation].success === 202) await follow(platform, result, request);
+      return result;
+    } catch (error) {
+      say({ t: 'refused', request, ...wordsOf(error) });
+      throw error;
+    }
+  };
+  const callOf = (operation: AdminOperationName, parts: CallParts): RepeatableCall => ({
+    ...parts,
+    operation,
+    key: `key-${round}-${next()}`,
+  });
+  return {
+    platform,
+    name: (prefix) => `${prefix}-${round}-${next()}`,
+    value: async <T>(operation: AdminOperationName, parts: CallParts = {}) =>
+      (await perform(callOf(operation, parts), null)).value as T,
+    finish: async (operation, parts = {}) => {
+      const { value } = await perform(callOf(operation, parts), null);
+      const { id } = value as OperationRecord;
+      const record = await recordOf(platform, id);
+      if (record.state !== 'done') throw new Error(`${operation} ended as ${JSON.stringify(record)}`);
+      return record;
+    },
+    begin: async (operation, parts = {}) =>
+      (await perform(callOf(operation, parts), null, { follows: false })).value as OperationRecord,
+    make: async (operation, { effect, after, ...parts }) => {
+      try {
+        await perform(callOf(operation, parts), effect);
+      } finally {
+        after?.();
+      }
+    },
+    repeat: async (call, request) => void (await perform(call, [], { request })),
+  };
+}
+
+/** Parses as the transport does, and performs. */
+async function performOn(
+  { admin }: OpenedPlatform,
+  call: RepeatableCall,
+  requestId: string,
+): Promise<AdminResult> {
+  const { operation, builder, upload, key } = call;
+  const { input }: AdminOperation = adminOperations[operation];
+  return admin.perform({
+    operation,
+    params: input.params ? parseInput('The path', input.params, call.params) : {},
+    query: input.query ? parseInput('The query', input.query, call.query ?? {}) : {},
+    body: input.body ? parseInput('The body', input.body, call.body ?? {}) : {},
+    actor:
+      builder === undefined ? STAFF : { kind: 'builder', id: 'tok_ci', name: 'ci', tenant: builder as never },
+    requestId,
+    idempotencyKey: key,
+    ...(upload === undefined
+      ? {}
+      : {
+          upload: {
+            mediaType: 'application/x-ndjson',
+            body: new Response(upload).body as ReadableStream<Uint8Array>,
+          },
+        }),
+  });
+}
+
+async function follow(platform: OpenedPlatform, { value }: AdminResult, request: string): Promise<void> {
+  const { id } = value as OperationRecord;
+  say({ t: 'ended', request, state: (await recordOf(platform, id)).state });
+}
+
+/** Waits for long work to end. */
+export async function recordOf({ admin }: OpenedPlatform, operation: string): Promise<OperationRecord> {
+  for (;;) {
+    const { value } = await admin.perform({
+      operation: 'operations.get',
+      params: { operation },
+      query: { wait: '30s' },
+      body: {},
+      actor: STAFF,
+      requestId: 'req-follow',
+    });
+    const record = value as OperationRecord;
+    if (record.state !== 'queued' && record.state !== 'running') return record;
+  }
+}
+
+/** A read of the directory, for whoever has no call to announce. */
+export async function ask<T>(
+  platform: OpenedPlatform,
+  operation: AdminOperationName,
+  query: Readonly<Record<string, unknown>> = {},
+  params: Readonly<Record<string, unknown>> = {},
+): Promise<T> {
+  const result = await performOn(platform, { operation, params, query, key: 'none' }, 'req-look');
+  return result.value as T;
+}
+
+function wordsOf(error: unknown): { readonly reason: string; readonly message: string } {
+  if (error instanceof PlatformError)
+    return { reason: error.reason ?? error.code, message: `${error.code}: ${error.message}` };
+  return { reason: 'unexpected', message: error instanceof Error ? String(error.stack) : String(error) };
+}

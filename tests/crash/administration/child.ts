@@ -1,0 +1,69 @@
+/** The process that is killed: does what it is ordered to on its standard input, in the place that it is given. */
+import { createInterface } from 'node:readline';
+import type { OperationRecord } from '../../../packages/directory/src/declarations/index.ts';
+import { ask, type Deed, makeBench, recordOf, say } from './bench.ts';
+import { deeds } from './deeds/index.ts';
+import { type OpenedPlatform, openInPlace } from './open.ts';
+import type { Order } from './protocol.ts';
+
+const platform = await openInPlace(process.argv[2] as string, (error) =>
+  say({ t: 'trouble', message: wordsOf(error) }),
+);
+await platform.admin.resumeLongWork();
+await allEnded(platform);
+say({ t: 'ready' });
+for await (const line of createInterface({ input: process.stdin })) {
+  const order = JSON.parse(line) as Order;
+  if (order.do === 'stop') break;
+  try {
+    await carryOut(platform, order);
+  } catch (error) {
+    say({ t: 'trouble', message: wordsOf(error) });
+  }
+  say({ t: 'over', points: platform.points.passed });
+  platform.points.arm(Number.POSITIVE_INFINITY);
+}
+await platform.close();
+process.exit();
+
+async function carryOut(opened: OpenedPlatform, order: Exclude<Order, { do: 'stop' }>): Promise<void> {
+  if (order.do === 'verify') {
+    const { status, firstBad } = await ask<{ status: string; firstBad: unknown }>(opened, 'admin-log.verify');
+    return say({ t: 'verdict', status, firstBad });
+  }
+  if (order.do === 'repeat') {
+    const bench = makeBench(opened, 'repeat');
+    for (const { of, call } of order.calls) await bench.repeat(call, `${of}-again`).catch(() => undefined);
+    return;
+  }
+  const bench = makeBench(opened, order.round);
+  const prepared = await Promise.all(
+    order.deeds.map(async (name) => {
+      try {
+        return [{ name, mutation: await (deeds[name] as Deed)(bench) }];
+      } catch (error) {
+        say({ t: 'trouble', message: `${name} could not be prepared: ${wordsOf(error)}` });
+        return [];
+      }
+    }),
+  );
+  opened.points.arm(order.killAt);
+  await Promise.all(
+    // A refusal is said by the bench, and judged by the test.
+    prepared.flat().map(({ name, mutation }) => bench.make(name, mutation).catch(() => undefined)),
+  );
+}
+
+async function allEnded(opened: OpenedPlatform): Promise<void> {
+  for (const state of ['queued', 'running']) {
+    const { items } = await ask<{ items: OperationRecord[] }>(opened, 'operations.list', {
+      state,
+      limit: 200,
+    });
+    for (const { id } of items) await recordOf(opened, id);
+  }
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? String(error.stack) : String(error);
+}

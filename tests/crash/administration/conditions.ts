@@ -1,0 +1,39 @@
+/** How effects are told: rows that are there or gone, files that are there or gone. */
+import { type Condition, PLACE } from './protocol.ts';
+
+type Params = readonly (string | number)[];
+
+/** The directory has such a row: `tenants WHERE id = ?`. */
+export function row(rest: string, ...params: Params): Condition {
+  return rowIn('directory/main', rest, ...params);
+}
+
+/** The directory has no such row. */
+export function noRow(rest: string, ...params: Params): Condition {
+  return { ...row(rest, ...params), not: true };
+}
+
+/** The unit has such a row. */
+export function rowIn(unit: string, rest: string, ...params: Params): Condition {
+  return { unit, sql: `SELECT 1 FROM ${rest} LIMIT 1`, params };
+}
+
+/** The unit has no such row. */
+export function noRowIn(unit: string, rest: string, ...params: Params): Condition {
+  return { ...rowIn(unit, rest, ...params), not: true };
+}
+
+/** There is no database of this unit. */
+export function noUnit(unit: string): Condition {
+  return { file: `${PLACE.data}/${unit}.sqlite`, not: true };
+}
+
+/** Nothing lies at this address of the place for backups. */
+export function noBackupFile(address: string): Condition {
+  return { file: `${PLACE.backups}/${address}`, not: true };
+}
+
+/** The runtime was told so. */
+export function runtimeFile(name: string): Condition {
+  return { file: `${PLACE.runtime}/${name}` };
+}

@@ -1,0 +1,147 @@
+/** The host administration of a real directory over real scopes, in a process that is there to be killed. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { PrincipalId, ScopeId } from '@freehold/contracts';
+import { makeNodeBlobStore, openNodeEngine } from '@freehold/engine-node';
+import { makeFieldwork } from '@freehold/fieldwork';
+import { makeScopeHost, makeScopeUnit, makeUnitVault } from '@freehold/kernel';
+import { makeKeyring } from '@freehold/store';
+import { makeFileAnchor } from '../../../apps/platform/src/anchor.ts';
+import { makeFileBackups } from '../../../apps/platform/src/backups.ts';
+import { makeGateway } from '../../../apps/platform/src/gateway.ts';
+import {
+  type BackupStore,
+  type DirectoryHostAdmin,
+  makeHostAdmin,
+  type VerticalRuntime,
+} from '../../../packages/directory/src/index.ts';
+import { makeKeyProvider } from '../../../packages/directory/test/key-provider.ts';
+import { library, libraryVaultUnit } from '../../../packages/kernel/src/contract-suite/index.ts';
+import { type KillPoints, makeKillPoints } from './kill-points.ts';
+import { PLACE } from './protocol.ts';
+
+const LIBRARIAN = 'prn_01j00000000000000000000001' as PrincipalId;
+
+export interface OpenedPlatform {
+  readonly admin: DirectoryHostAdmin;
+  readonly points: KillPoints;
+  /** Publishes a TXT record. */
+  publish(name: string, value: string): void;
+  /** Keeps a backup of this address from being stored, until it is let go. */
+  hold(scope: string): () => void;
+  /** A library with a librarian in it, and what it is asked to do. */
+  readonly library: {
+    admit(scope: string): Promise<void>;
+    ask<T>(scope: string, operation: string, input: unknown): Promise<T>;
+    /** Does what waits now, and answers when there will be more. */
+    work(scope: string): Promise<number | null>;
+    repair(scope: string): Promise<void>;
+  };
+  close(): Promise<void>;
+}
+
+/** Opens what is in this place, or an empty one. */
+export async function openInPlace(
+  place: string,
+  onIncident: (error: unknown) => void,
+): Promise<OpenedPlatform> {
+  const dataDirectory = join(place, PLACE.data);
+  const world = { now: () => Date.now(), random: (bytes: number) => randomBytes(bytes), onIncident };
+  const inner = openNodeEngine({ dataDirectory, ...world });
+  const points = makeKillPoints(inner);
+  const { engine } = points;
+  const vault = makeUnitVault((tenant) => engine.unit(libraryVaultUnit, tenant, { create: true }));
+  const platformSecret = 'the platform secret of the crash suite, long enough';
+  const fieldwork = makeFieldwork({
+    engine,
+    vault,
+    sealing: makeKeyring(['a sealing key of the crash suite, long enough']),
+    blobs: (scopeId) => makeNodeBlobStore({ dataDirectory, scopeId, now: world.now }),
+    platformSecret,
+    fetch: () => Promise.reject(new TypeError('nobody is out there')),
+    ...world,
+  });
+  const libraryHost = makeScopeHost({ engine, unit: makeScopeUnit(library), vault, ...world });
+  const own = makeGateway(
+    new Map([['fieldwork', { host: fieldwork.host, fetch: (request) => fieldwork.app.fetch(request) }]]),
+    platformSecret,
+  );
+  const held = new Map<string, Promise<void>>();
+  const admin = makeHostAdmin({
+    engine,
+    gateway: {
+      bound: own.bound,
+      local: (vertical) => (vertical === 'library' ? libraryHost : own.local(vertical)),
+    },
+    baseDomains: ['apps.example'],
+    anchor: makeFileAnchor(join(place, PLACE.anchor)),
+    backups: withHolds(makeFileBackups(join(place, PLACE.backups)), held),
+    hostnames: {
+      resolver: {
+        resolveTxt: async (name) => ({ outcome: 'found', values: published(place, name) }),
+        resolveAddress: async () => ({ outcome: 'found', cname: [], addresses: ['192.0.2.7'] }),
+      },
+      fetch: () => Promise.reject(new TypeError('nobody is out there')),
+    },
+    runtime: makeFileRuntime(join(place, PLACE.runtime)),
+    connections: makeKeyProvider().options,
+    permissionsOf: () => [],
+    ...world,
+  });
+  await admin.registerBuiltIn({ manifest: fieldwork.manifest, migrations: [] });
+  const scopeOf = (scope: string) => libraryHost.scope(scope as ScopeId);
+  return {
+    admin,
+    points,
+    publish: (name, value) => {
+      mkdirSync(join(place, PLACE.dns), { recursive: true });
+      writeFileSync(join(place, PLACE.dns, name), value);
+    },
+    hold: (scope) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held.set(scope, promise);
+      return resolve;
+    },
+    library: {
+      admit: async (scope) =>
+        void (await scopeOf(scope).assignRole({ principal: LIBRARIAN, role: 'librarian', by: 'platform' })),
+      ask: async <T>(scope: string, operation: string, input: unknown) =>
+        (await libraryHost.operations(scope as ScopeId, LIBRARIAN).invoke({ operation, input })).output as T,
+      work: async (scope) => (await scopeOf(scope).work({})).nextAtMs,
+      repair: async (scope) => void (await scopeOf(scope).projectSettings({ settings: { REPAIRED: 'yes' } })),
+    },
+    close: async () => {
+      await admin.stopLongWork();
+      await inner.close();
+    },
+  };
+}
+
+/** What was published about a name, also by a process before this one. */
+function published(place: string, name: string): string[] {
+  const path = join(place, PLACE.dns, name);
+  return existsSync(path) ? [readFileSync(path, 'utf8')] : [];
+}
+
+function withHolds(store: BackupStore, held: ReadonlyMap<string, Promise<void>>): BackupStore {
+  return {
+    ...store,
+    put: async (address, body) => {
+      await [...held].find(([scope]) => address.includes(scope))?.[1];
+      return store.put(address, body);
+    },
+  };
+}
+
+/** Runs nothing; remembers what was uploaded, and what serves. */
+function makeFileRuntime(directory: string): VerticalRuntime {
+  const write = (name: string, text: string): void => {
+    mkdirSync(directory, { recursive: true });
+    writeFileSync(join(directory, name), text);
+  };
+  return {
+    upload: async ({ script }) => write(`uploaded-${script}`, script),
+    serve: async ({ vertical, version }) => write(`serving-${vertical}-${version}`, version),
+  };
+}

@@ -1,0 +1,79 @@
+/** What the test and the process that it kills say to each other: one JSON value a line, in both directions. */
+import type { AdminOperationName } from '../../../packages/directory/src/declarations/index.ts';
+
+/** Something that is so exactly when a call had its effect: a row that is there, or a file. */
+export type Condition = (
+  | {
+      /** `directory/main`, `scope-fieldwork/scp_…`: a database that does not exist has no rows. */
+      readonly unit: string;
+      readonly sql: string;
+      readonly params: readonly (string | number)[];
+    }
+  | {
+      /** Below the directory of the whole place: `data/scope-fieldwork/scp_….sqlite`. */
+      readonly file: string;
+    }
+) & { readonly not?: true };
+
+/** A call as it can be made again: by the same caller, with the same key. */
+export interface RepeatableCall {
+  readonly operation: AdminOperationName;
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly body?: Readonly<Record<string, unknown>>;
+  /** The tenant whose builder makes the call. Default: staff. */
+  readonly builder?: string;
+  /** The bytes of an upload, as text. */
+  readonly upload?: string;
+  readonly key: string;
+}
+
+/** What the process says. */
+export type Line =
+  /** Everything is open, and all long work that was left has ended. */
+  | { readonly t: 'ready' }
+  | {
+      readonly t: 'begin';
+      readonly request: string;
+      readonly call: RepeatableCall;
+      /** What becomes true with it; null for a call that only prepares another one. */
+      readonly effect: readonly Condition[] | null;
+    }
+  | {
+      readonly t: 'acknowledged';
+      readonly request: string;
+      readonly replayed: boolean;
+      readonly head: { readonly sequence: number; readonly hash: string } | null;
+    }
+  | { readonly t: 'refused'; readonly request: string; readonly reason: string; readonly message: string }
+  /** Long work has ended. */
+  | { readonly t: 'ended'; readonly request: string; readonly state: string }
+  /** What was asked is done, and after how many points at which it could have been killed. */
+  | { readonly t: 'over'; readonly points: number }
+  | { readonly t: 'verdict'; readonly status: string; readonly firstBad: unknown }
+  | { readonly t: 'trouble'; readonly message: string };
+
+/** What it is told. */
+export type Order =
+  | {
+      readonly do: 'load';
+      readonly round: string;
+      readonly deeds: readonly AdminOperationName[];
+      /** Dies at this point, counted from when all are begun. */
+      readonly killAt: number;
+    }
+  | {
+      readonly do: 'repeat';
+      readonly calls: readonly { readonly of: string; readonly call: RepeatableCall }[];
+    }
+  | { readonly do: 'verify' }
+  | { readonly do: 'stop' };
+
+/** Where the parts of a place lie, below its directory. */
+export const PLACE = {
+  data: 'data',
+  backups: 'backups',
+  anchor: 'anchor.json',
+  dns: 'dns',
+  runtime: 'runtime',
+};

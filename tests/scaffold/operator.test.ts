@@ -1,0 +1,190 @@
+/**
+ * The operator's guide (docs/operator.md), followed by somebody who does what it says and nothing else, from the first
+ * start to the tenant that is reaped: every command is run, and what they see is what the guide says.
+ */
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type DnsServer, startDnsServer } from '../../apps/platform/test/dns-server.ts';
+import { adminOperations } from '../../packages/directory/src/declarations/index.ts';
+import { requireJson, requireLines } from '../guide/expectations.ts';
+import { readGuide, type Step } from '../guide/read-guide.ts';
+import { openShell, type Shell } from '../guide/shell.ts';
+import { type RunningPlatform, startPlatform } from '../support/platform.ts';
+
+const root = join(import.meta.dirname, '../..');
+const PAGE = 'docs/operator.md';
+const markdown = readFileSync(join(root, PAGE), 'utf8');
+
+/** What the reader has: a machine with disks, a zone, and two terminals. */
+let home: string;
+let port: number;
+let zone: DnsServer;
+let shell: Shell;
+let platform: RunningPlatform | undefined;
+
+beforeAll(async () => {
+  home = mkdtempSync(join(tmpdir(), 'freehold-operator-'));
+  port = await freePort();
+  zone = await startDnsServer();
+  // With the right Node.js, as `npm ci` has put it there, and a home of its own.
+  const path = `${join(root, 'node_modules/.bin')}:${process.env.PATH}`;
+  shell = openShell({ cwd: root, env: { PATH: path, HOME: home } });
+});
+afterAll(async () => {
+  await platform?.stop();
+  await shell?.[Symbol.asyncDispose]();
+  await zone?.close();
+  rmSync(home, { recursive: true, force: true });
+});
+
+/** On other disks and another port, because those of the guide may be somebody's; without a proxy and its certificate. */
+const here = (text: string): string =>
+  text
+    .replaceAll('/srv/', `${home}/srv/`)
+    .replaceAll('/mnt/', `${home}/mnt/`)
+    .replaceAll('8787', String(port))
+    .replaceAll(/https:\/\/((?:\w+\.)*apps\.)example\.org/g, `http://$1localhost:${port}`)
+    .replaceAll('apps.example.org', 'apps.localhost');
+
+/** One section, from heading to heading. The platform is stopped where the reader is told to. */
+const sections = markdown.split(/^(?=## )/m).slice(1);
+const titleOf = (section: string): string => /^## (.+)$/m.exec(section)?.[1] ?? '';
+
+let isLost = false;
+describe('whoever follows the guide sees what it says', () => {
+  test.each(sections.map((section) => [titleOf(section), section]))('%s', async (title, section) => {
+    if (isLost) throw new Error('an earlier section did not work');
+    isLost = true;
+    const [first = '', ...others] = here(section).split(/^Stop the platform\b/m);
+    await follow(readGuide(`${PAGE}, ${title}`, first));
+    for (const part of others) {
+      await platform?.stop();
+      platform = undefined;
+      await follow(readGuide(`${PAGE}, ${title}`, part));
+    }
+    isLost = false;
+  });
+
+  test('what nobody else may read is readable by its owner only', () => {
+    for (const file of ['settings', 'data/seal-key', 'data/service-token', 'data/secrets.json'])
+      expect(statSync(join(home, 'srv/freehold', file)).mode & 0o077, file).toBe(0);
+  });
+
+  test('a log whose end was cut off is broken, and the reason is the one in the guide', async () => {
+    expect(isLost).toBe(false);
+    await platform?.stop();
+    const database = new DatabaseSync(join(home, 'srv/freehold/data/directory/main.sqlite'));
+    database.exec('DROP TRIGGER admin_log_no_delete');
+    database.exec('DELETE FROM admin_log WHERE sequence = (SELECT max(sequence) FROM admin_log)');
+    database.close();
+    await start();
+    const { output } = await shell.run('npx freehold admin-log verify --json');
+    expect(JSON.parse(output)).toMatchObject({ status: 'broken', firstBad: { reason: 'tail_missing' } });
+    expect(markdown).toContain('`broken` names the first row that does not fit; `tail_missing`');
+  });
+});
+
+describe('the page', () => {
+  test('starts what the tests start', () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    expect(scripts.start).toMatch(/ && node apps\/platform\/src\/main\.ts$/);
+  });
+
+  test('has no link that leads nowhere', () => {
+    const links = [...markdown.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
+    expect(links.length).toBeGreaterThan(20);
+    expect(links.filter((link) => !/^https?:/.test(link) && !leadsSomewhere(link))).toEqual([]);
+  });
+
+  test('names no command that there is not', () => {
+    const named = [
+      ...markdown.matchAll(/`(?:npx freehold )?([a-z]+(?:-[a-z]+)*) ([a-z]+(?:-[a-z]+)*)[^`\n]*`/g),
+    ]
+      .map(([, family, verb]) => `${family}.${verb}`)
+      .filter((name) => families.has(name.split('.')[0] ?? ''));
+    expect(named.length).toBeGreaterThan(12);
+    expect(named.filter((name) => !names.has(name))).toEqual([]);
+  });
+});
+
+/** Every operation is a command of the same words. */
+const names: ReadonlySet<string> = new Set(Object.values(adminOperations).map(({ name }) => name));
+const families = new Set([...names].map((name) => name.split('.')[0]));
+
+/** Does all of it. @throws Error that begins with the place in the guide that is not right. */
+async function follow(steps: readonly Step[]): Promise<void> {
+  let seen: { readonly from: 'shell' | 'npm'; readonly output: string } | null = null;
+  for (const step of steps) {
+    try {
+      if (step.kind === 'file') {
+        mkdirSync(dirname(step.path), { recursive: true });
+        writeFileSync(step.path, step.text);
+      } else if (step.kind === 'run' && step.command === 'npm start') {
+        seen = { from: 'npm', output: await start() };
+      } else if (step.kind === 'run' && step.command !== 'npm ci') {
+        const { code, output } = await shell.run(step.command);
+        if (code !== 0) throw new Error(`${step.command} ended with ${code}:\n${output}`);
+        publish(output);
+        seen = { from: step.command.includes('npm ') ? 'npm' : 'shell', output };
+      } else if (step.kind === 'see') {
+        if (seen === null) throw new Error('nothing was run');
+        if (step.language === 'json') requireJson(step.text, seen.output);
+        // npm says more than what matters.
+        else requireLines(step.text, seen.output, seen.from === 'npm' ? 'somewhere' : 'exactly');
+      }
+    } catch (error) {
+      throw new Error(`${step.where}: ${error instanceof Error ? error.message : error}`, { cause: error });
+    }
+  }
+}
+
+/**
+ * What `npm start` starts, with the settings of the guide, in the place of what ran before. One process and not a shell
+ * around it, so that it alone is told to stop.
+ */
+async function start(): Promise<string> {
+  await platform?.stop();
+  const settings = Object.fromEntries(
+    [...readFileSync(join(home, 'srv/freehold/settings'), 'utf8').matchAll(/^(\w+)=(.*)$/gm)].map(
+      ([, name = '', value = '']) => [name, value],
+    ),
+  );
+  const { FREEHOLD_DATA: dataDirectory = '', FREEHOLD_ANCHOR_FILE: anchorFile = '' } = settings;
+  const place = { port, issuerPort: 0, dataDirectory, anchorFile, url: String, remove: () => undefined };
+  platform = await startPlatform(place, { ...settings, FREEHOLD_DNS_SERVERS: zone.address });
+  return platform.output();
+}
+
+/** The owner of the zone publishes what was shown. */
+function publish(output: string): void {
+  const [, name, value] = /"name":"([^"]+)","type":"TXT","value":"([^"]+)"/.exec(output) ?? [];
+  if (name && value) zone.zone.set(`TXT ${name}`, [value]);
+}
+
+/** Whether a link of the page leads to a file that exists, and to a heading in it. */
+function leadsSomewhere(link: string): boolean {
+  const [file = '', anchor] = link.split('#');
+  const target = file === '' ? join(root, PAGE) : join(root, 'docs', file);
+  if (!existsSync(target)) return false;
+  const headings = [...readFileSync(target, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+  return anchor === undefined || headings.includes(anchor);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port: free } = server.address() as AddressInfo;
+  await once(server.close(), 'close');
+  return free;
+}
