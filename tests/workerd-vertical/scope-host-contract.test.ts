@@ -101,8 +101,7 @@ const beyondTheContract: Beyond = {
   deleteSnapshotLocal: (ref) => call('deleteSnapshotLocal', ref) as never,
   retryDeadLetterLocal: (ref) => call('retryDeadLetterLocal', ref) as never,
   shredSubjectLocal: (ref) => call('shredSubjectLocal', ref) as never,
-  projectEntitlementsLocal: (ref, projection) =>
-    call('projectEntitlementsLocal', ref, projection) as never,
+  projectEntitlementsLocal: (ref, projection) => call('projectEntitlementsLocal', ref, projection) as never,
 };
 
 describeScopeHost({

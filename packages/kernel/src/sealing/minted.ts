@@ -11,8 +11,6 @@ export type Mint = (prefix: string) => string;
 /** How many calls that wait for keys are remembered. One that is forgotten makes its ids anew. */
 const CALLS_MAX = 1_000;
 
-export type Minted = ReturnType<typeof makeMinted>;
-
 export function makeMinted(newId: Mint) {
   /** By call, and then by the step in it: a round of work is one call and runs many handlers. */
   const calls = new Map<string, Map<string, readonly string[]>>();
