@@ -21,9 +21,6 @@ const BATCH = 16;
 /** How many steps a batch has, until one has been seen to its end. */
 const STEPS = 800;
 
-/** An intent is settled by a later success on the same scope. These are about no scope, and so stay listed as unsettled. */
-const STAY_LISTED: readonly string[] = ['channels.promote', 'verticals.deploy'];
-
 const kinds = (Object.keys(deeds) as AdminOperationName[]).filter((name) => !alone.includes(name));
 
 test('every audited operation is made here, or is listed with the reason', () => {
@@ -96,7 +93,7 @@ async function settle(place: string, victim: Victim, cutOff: readonly JudgedCall
   await victim.carryOut({ do: 'repeat', calls });
   const repeated = callsOf(withoutTrouble(victim.take()));
   expect(cutOff.flatMap((call) => faultsOfRepeat(place, call, repeated))).toEqual([]);
-  expect(openIntents(place).filter(({ action }) => !STAY_LISTED.includes(action))).toEqual([]);
+  expect(openIntents(place)).toEqual([]);
   await victim.carryOut({ do: 'verify' });
   expect(withoutTrouble(victim.take())).toContainEqual({ t: 'verdict', status: 'ok', firstBad: null });
 }

@@ -157,6 +157,7 @@ const CALLS: Readonly<Record<AdminOperationName, (house: House) => Parts>> = {
   }),
   'directory-backups.list': () => ({}),
   'directory-backups.create': () => ({ body: {} }),
+  'directory-backups.delete': ({ backup }) => ({ params: { backup } }),
   'directory.restore': ({ backup }) => ({ body: { backup } }),
   'fleet-migrations.get': ({ tenant }) => ({ query: { tenant: tenant.id } }),
   'fleet-migrations.run': () => ({ body: {} }),
@@ -331,7 +332,8 @@ async function longWorkFor(
   if (name === 'scopes.reap')
     await platform.call('scopes.set-status', { params, body: { status: 'archived' } });
   if (name === 'scope-backups.delete') return { backup: await idOf('scope-backups.create'), operation: '' };
-  if (name === 'directory.restore') return { backup: await idOf('directory-backups.create'), operation: '' };
+  if (name === 'directory.restore' || name === 'directory-backups.delete')
+    return { backup: await idOf('directory-backups.create'), operation: '' };
   if (!name?.startsWith('operations.')) return { backup: '', operation: '' };
   backups.beforePut = () => new Promise(() => undefined);
   // What a builder may call off is what a builder began.
@@ -376,6 +378,7 @@ const BUILDER: Readonly<Record<AdminOperationName, BuilderAccess>> = {
   'imports.create': 'none',
   'directory-backups.list': 'none',
   'directory-backups.create': 'none',
+  'directory-backups.delete': 'none',
   'directory.restore': 'none',
   'fleet-migrations.get': 'own-tenant',
   'fleet-migrations.run': 'none',

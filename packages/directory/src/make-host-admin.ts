@@ -237,6 +237,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     ...connectionEffects,
     ...makeDeployEffects({ directory, runtime: options.runtime, incident }),
     'scope-backups.delete': makeDeleteBackupEffect(backups) as Effect,
+    'directory-backups.delete': makeDeleteBackupEffect(backups) as Effect,
     'hostnames.verify': makeVerifyEffect(options.hostnames) as Effect,
   };
 

@@ -137,7 +137,10 @@ test('unsettled intents are found from their own small table', () => {
 });
 
 test('intents that were left behind are found from that table too', () => {
-  const plan = planOf({ sql: LEFT_BEHIND, params: [9, 0, 'scopes.configure', 'scp_1', 10] }).join('\n');
+  const plan = planOf({
+    sql: LEFT_BEHIND,
+    params: [9, 0, 'scopes.configure', 'scp_1', null, null, null, 10],
+  }).join('\n');
   expect(plan).toMatch(/SEARCH l USING INTEGER PRIMARY KEY \(rowid=\?\)/);
   expect(plan).not.toMatch(/SCAN l|TEMP B-TREE/);
 });

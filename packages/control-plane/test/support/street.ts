@@ -202,6 +202,7 @@ async function buildHouse(platform: Platform, slug: string): Promise<House> {
   const member = await staffMember(platform, { login: `of-${slug}`, role: 'operator' });
   await platform.call('entitlements.put', { params: { tenant, key: 'seats' }, body: { quota: 5 } });
   const backup = await platform.finish(platform.call('scope-backups.create', { params: at, body: {} }));
+  const directoryBackup = await platform.finish(platform.call('directory-backups.create', { body: {} }));
   const app = await openApp(platform, tenant, `${slug}-app`);
   const names = {
     ...at,
@@ -216,6 +217,7 @@ async function buildHouse(platform: Platform, slug: string): Promise<House> {
     }),
     operation: backup.id,
     backup: (backup.result as { id: string }).id,
+    'directory-backups backup': (directoryBackup.result as { id: string }).id,
     slug: app.slug,
     id: app.pending,
     member: member.id,

@@ -6,6 +6,7 @@
  * that makes its outcome immaterial has succeeded.
  */
 import type { Migration, SqlDatabase } from '@freehold/store';
+import type { LogTarget } from '../declarations/records.ts';
 
 /** How long an intent may be running: longer than any vertical may take to answer. */
 const LEASE_MS = 2 * 60 * 1000;
@@ -18,9 +19,13 @@ export const openIntentsMigration: Migration = {
   sql: 'ALTER TABLE open_intents ADD COLUMN running_until INTEGER NOT NULL DEFAULT 0;',
 };
 
-/** The open intents of one action on one scope, before one of them, that nobody is waiting for. Oldest first. */
+/**
+ * The open intents of one action on one target, before one of them, that nobody is waiting for. Oldest first. A scope is a
+ * target by itself; where there is none, everything else that the log says of a target has to be the same.
+ */
 export const LEFT_BEHIND = `SELECT o.sequence, l.after FROM open_intents o CROSS JOIN admin_log l ON l.sequence = o.sequence
-   WHERE o.sequence < ? AND o.running_until <= ? AND l.action = ? AND l.scope = ? ORDER BY o.sequence LIMIT ?`;
+   WHERE o.sequence < ? AND o.running_until <= ? AND l.action = ? AND l.scope IS ?
+     AND (l.scope IS NOT NULL OR (l.tenant IS ? AND l.vertical IS ? AND l.other IS ?)) ORDER BY o.sequence LIMIT ?`;
 
 /** An intent that was left behind, with the fields that were logged about what was meant to happen. */
 export interface LeftBehind {
@@ -56,12 +61,12 @@ export function loadLeftBehind(
   {
     intent,
     action,
-    scope,
+    target: { tenant, scope, vertical, other },
     nowMs,
   }: {
     readonly intent: number;
     readonly action: string;
-    readonly scope: string | null;
+    readonly target: LogTarget;
     readonly nowMs: number;
   },
 ): LeftBehind[] {
@@ -71,7 +76,7 @@ export function loadLeftBehind(
       intent,
       nowMs,
       action,
-      scope,
+      ...[scope, tenant, vertical, other],
       SUPERSEDED_PER_CHANGE,
     )
     .map(({ sequence, after }) => ({ sequence, after: after === null ? null : JSON.parse(after) }));

@@ -42,6 +42,20 @@ test('a backup is a copy of everything, listed with its digest and its size', as
   expect(log[1]?.after).toMatchObject({ address: backup.address, sha256: backup.sha256 });
 });
 
+test('spec C-19: a backup is deleted with its bytes, and cannot be restored or deleted again', async () => {
+  const { platform, backups, backUp, restore } = await open();
+  const [gone, kept] = [await backUp(), await backUp()];
+  const remove = () => platform.call('directory-backups.delete', { params: { backup: gone.id } });
+  expect((await remove()).status).toBe(204);
+  expect([...backups.kept.keys()]).toEqual([kept.address]);
+  expect((await platform.value<{ items: unknown[] }>('directory-backups.list')).items).toEqual([kept]);
+  expect(await refusal(remove())).toMatchObject({ code: 'not_found', reason: 'unknown_backup' });
+  expect(await restore(gone.id)).toMatchObject({ state: 'failed', result: null });
+  const [intent, done] = await platform.adminLog({ action: 'directory-backups.delete' });
+  expect(intent).toMatchObject({ outcome: 'intent', before: { address: gone.address } });
+  expect(done).toMatchObject({ outcome: 'done', after: { backup: gone.id } });
+});
+
 test('spec C-19: a restore brings back what was known then; the log goes on and names the head before', async () => {
   const { platform, backUp, restore } = await open();
   const acme = await platform.tenant('acme');

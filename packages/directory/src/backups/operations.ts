@@ -4,6 +4,7 @@ import type { SqlDatabase, UnitContext } from '@freehold/store';
 import {
   type BackupRecord,
   directoryBackupsCreate,
+  directoryBackupsDelete,
   directoryBackupsList,
   importsCreate,
   scopeBackupsCreate,
@@ -95,6 +96,23 @@ export const deleteBackup = delegated<typeof scopeBackupsDelete, BackupRecord, n
     return { status: 204, value: null, audit: { target, before: null, after: { backup: params.backup } } };
   },
 });
+
+export const deleteDirectoryBackup = delegated<typeof directoryBackupsDelete, BackupRecord, null>(
+  directoryBackupsDelete,
+  {
+    begin: ({ db }, { params }) => {
+      const backup = requireBackup(db, params.backup, { scope: null });
+      return { intent: { target: NOBODY, before: backupFields(backup), after: null }, prepared: backup };
+    },
+    settle: ({ db }, { params }) => {
+      forgetBackup(db, params.backup);
+      const audit = { target: NOBODY, before: null, after: { backup: params.backup } };
+      return { status: 204, value: null, audit };
+    },
+    // The intent says in `before` which one it was about; another one's deletion says nothing of it.
+    supersedes: () => false,
+  },
+);
 
 /** The bytes are in the store already; this is what makes them known. */
 export const importCopy = change(importsCreate, (context, call) => {

@@ -144,6 +144,23 @@ export const directoryBackupsCreate = adminOperation({
   problems: ['conflict', 'unsupported'],
 });
 
+export const directoryBackupsDelete = adminOperation({
+  name: 'directory-backups.delete',
+  summary: 'Delete a backup of the directory',
+  description:
+    'A copy of the directory holds who belonged to it when it was made, tenants that were reaped since included: whoever has to be forgotten altogether is forgotten here too.',
+  tag,
+  method: 'DELETE',
+  path: '/directory/backups/:backup',
+  input: { params: z.strictObject({ backup: backupId }) },
+  output: z.null(),
+  success: 204,
+  builder: 'none',
+  staff: 'administer',
+  audit: 'audit',
+  problems: ['not_found', 'unsupported'],
+});
+
 const lost = z
   .object({ tenants: z.int(), scopes: z.int() })
   .describe('How many are there now and not in the backup: nothing leads to them afterwards');

@@ -2,6 +2,7 @@
 import type { AdminOperation } from './admin-operation.ts';
 import {
   directoryBackupsCreate,
+  directoryBackupsDelete,
   directoryBackupsList,
   directoryRestore,
   importsCreate,
@@ -281,6 +282,7 @@ export const adminOperations = {
   'roles.delete': rolesDelete,
   'directory-backups.list': directoryBackupsList,
   'directory-backups.create': directoryBackupsCreate,
+  'directory-backups.delete': directoryBackupsDelete,
   'directory.restore': directoryRestore,
   'fleet-migrations.get': fleetMigrations,
   'fleet-migrations.run': fleetMigrate,

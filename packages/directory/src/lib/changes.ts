@@ -6,7 +6,7 @@
  * elsewhere, `settleEffect` or `failEffect` the outcome after. Where nobody knows the outcome, `leaveOpen` writes none:
  * an intent that nobody settles stays findable.
  */
-import type { ProblemCode } from '@freehold/contracts';
+import { canonicalJson, type ProblemCode } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { requireActing } from '../acting.ts';
 import type { AdminCall, AdminResult } from '../actors.ts';
@@ -115,12 +115,16 @@ export function logDone(
   { audit, intent, supersedes }: Settled,
 ): LogHead {
   const head = appendAdminLog(context, by, { ...audit, outcome: 'done', intent });
+  // Outside of scopes one target sees many works of one kind: only the very same one is done with this.
+  const announced = loadAdminLogRow(context.db, intent)?.after ?? null;
+  const isSame = (after: AuditEntry['after']): boolean =>
+    (after === null ? null : canonicalJson(after)) === announced;
   const older = loadLeftBehind(context.db, {
     intent,
     action: by.action,
-    scope: audit.target.scope,
+    target: audit.target,
     nowMs: context.now(),
-  }).filter(({ after }) => supersedes(after));
+  }).filter(({ after }) => supersedes(after) && (audit.target.scope !== null || isSame(after)));
   const heads = older.map(({ sequence }) => logEnd(context, by, sequence, { outcome: 'superseded' }));
   return heads.at(-1) ?? head;
 }

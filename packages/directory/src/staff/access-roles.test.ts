@@ -15,6 +15,7 @@ const ADMINS_ONLY = [
   'tenants.reap',
   'scopes.reap',
   'scope-backups.delete',
+  'directory-backups.delete',
   'directory.restore',
   'subjects.shred',
   'owner-recovery.mint',
