@@ -80,7 +80,9 @@ describe('troubleshooting', () => {
       'platform_secret_unset',
       'platform_secret_mismatch',
     ]) {
-      expect(sourcesOf('packages/{store,vertical-host}/src/**/*.ts')).toContain(`'${word}'`);
+      expect(
+        sourcesOf('packages/{store,vertical-host}/src/**/*.ts', 'packages/contracts/src/http/*.ts'),
+      ).toContain(`'${word}'`);
       given.add(word);
     }
     const explained = firstWords(

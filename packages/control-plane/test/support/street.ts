@@ -98,7 +98,10 @@ export async function openStreet(): Promise<Street> {
     },
   });
   const strangers = await makeStrangers(platform);
-  const build = (slug: string) => buildHouse(platform, slug);
+  // One for the whole street: the directory does one such work at a time.
+  const { result } = await platform.finish(platform.call('directory-backups.create', { body: {} }));
+  const directoryBackup = (result as { id: string }).id;
+  const build = (slug: string) => buildHouse(platform, slug, directoryBackup);
   const [ours, theirs] = [await build('ours'), await build('theirs')];
   await platform.call('roles.put', {
     params: { key: 'support' },
@@ -165,7 +168,7 @@ async function makeStrangers(platform: Platform): Promise<Record<string, Credent
   };
 }
 
-async function buildHouse(platform: Platform, slug: string): Promise<House> {
+async function buildHouse(platform: Platform, slug: string, directoryBackup: string): Promise<House> {
   const made = async (name: Parameters<Platform['call']>[0], parts: Parameters<Platform['call']>[1]) =>
     (await platform.value<{ id: string }>(name, parts)).id;
   const tenant = (await platform.tenant(slug)).id;
@@ -202,7 +205,6 @@ async function buildHouse(platform: Platform, slug: string): Promise<House> {
   const member = await staffMember(platform, { login: `of-${slug}`, role: 'operator' });
   await platform.call('entitlements.put', { params: { tenant, key: 'seats' }, body: { quota: 5 } });
   const backup = await platform.finish(platform.call('scope-backups.create', { params: at, body: {} }));
-  const directoryBackup = await platform.finish(platform.call('directory-backups.create', { body: {} }));
   const app = await openApp(platform, tenant, `${slug}-app`);
   const names = {
     ...at,
@@ -217,7 +219,7 @@ async function buildHouse(platform: Platform, slug: string): Promise<House> {
     }),
     operation: backup.id,
     backup: (backup.result as { id: string }).id,
-    'directory-backups backup': (directoryBackup.result as { id: string }).id,
+    'directory backup': directoryBackup,
     slug: app.slug,
     id: app.pending,
     member: member.id,
@@ -278,6 +280,7 @@ export function namesThing(
 /** The name under which a house keeps the value of a field. */
 function nameOf({ path }: AdminOperation, field: string): string {
   const family = /([a-z-]+)\/:[a-z]+/g;
+  if (field === 'backup' && path.startsWith('/directory/')) return 'directory backup';
   if (field !== 'token' && field !== 'key') return field;
   return `${[...path.matchAll(family)].find(([text]) => text.endsWith(`:${field}`))?.[1]} ${field}`;
 }
