@@ -286,7 +286,11 @@ function newestFirst(database: Database): Database {
       : sql;
   return {
     ...database,
-    db: { ...database.db, get: (sql, ...params) => database.db.get(turn(sql), ...params) },
+    db: {
+      ...database.db,
+      get: (sql, ...params) => database.db.get(turn(sql), ...params),
+      all: (sql, ...params) => database.db.all(turn(sql), ...params),
+    },
   };
 }
 
