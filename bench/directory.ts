@@ -67,7 +67,6 @@ async function asksOf(fleet: Fleet) {
     return nextCursor;
   };
   const middle = Buffer.from(fleet.scope(Math.floor(scopes / 2))).toString('base64url');
-  let status = 'active';
   return {
     'resolving a host name': async () => {
       const hostname = fleet.hostname(nth());
@@ -83,9 +82,8 @@ async function asksOf(fleet: Fleet) {
     'the first page of the fleet': () => page(),
     'a middle page of the fleet': () => page(middle),
     'a change with its audit row': () => {
-      status = status === 'active' ? 'suspended' : 'active';
       const params = { tenant: fleet.tenantOf(0) };
-      return perform(hostAdmin, 'tenants.set-status', { params, body: { status } });
+      return perform(hostAdmin, 'tenants.update', { params, body: { name: `Tenant, change ${requests}` } });
     },
   };
 }
