@@ -13,6 +13,7 @@ export default defineConfig({
             'tests/workerd/on-node.test.ts',
           ],
           exclude: ['packages/engine-workerd/**', '**/node_modules/**'],
+          setupFiles: ['tests/support/seed.ts'],
         },
       },
       {

@@ -7,89 +7,66 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { canonicalJson } from '@freehold/contracts';
-import type { AdminCall, AdminResult, DirectoryHostAdmin } from '@freehold/directory';
-import { type Fleet, openDirectory, openFleet, VERTICAL } from './directory-fleet.ts';
-import { atMostMegabytes, compare, compareRounds, type Row, within } from './harness.ts';
+import { ACTOR, asksOf, perform } from './directory-asks.ts';
+import { memoryInChild } from './directory-child.ts';
+import { type Fleet, makeFleet, openDirectory, openFleet, VERTICAL } from './directory-fleet.ts';
+import { compare, compareRounds, type Row, within } from './harness.ts';
 import { openHost } from './notes.ts';
 
 const SMALL = 1_000;
 const SIZES = [100_000, 1_000_000];
 const CALLERS = 64;
 const PROVISIONED = 1_000;
-/** How many records are asked for in turn, spread over the whole directory. */
-const RECORDS = 50;
-
-const ACTOR = { kind: 'service', id: 'svc_bench', name: 'bench' } as const;
 
 export async function benchDirectory(directory: string): Promise<Row[]> {
-  const small = await openFleet(join(directory, 'small'), SMALL);
+  const smallPlan = await makeFleet(join(directory, 'small'), SMALL);
+  const smallMemory = await memoryInChild(smallPlan);
+  const small = openFleet(smallPlan);
   const rows: Row[] = [];
   for (const size of SIZES) {
-    const before = process.memoryUsage.rss();
-    const large = await openFleet(join(directory, `fleet-${size}`), size);
-    rows.push(...(await benchSize(large, small)));
+    const plan = await makeFleet(join(directory, `fleet-${size}`), size);
+    rows.push(memoryRow(size, await memoryInChild(plan), smallMemory));
+    const large = openFleet(plan);
+    rows.push(...(await benchSize(large, small)), await benchChain(large, small));
     await large.engine.close();
-    const used = (process.memoryUsage.rss() - before) / 1e6;
-    rows.push(
-      atMostMegabytes({
-        name: `memory, ${size.toLocaleString('en')} scopes`,
-        megabytes: Math.max(0, used),
-        limit: 256,
-        against: 'resident, what all of the above added',
-      }),
-    );
   }
   await small.engine.close();
   return [...rows, ...(await benchAudit(directory)), ...(await benchProvisioning(directory))];
 }
 
-let requests = 0;
-
-/** One call, as the transport would make it. */
-function perform(
-  hostAdmin: DirectoryHostAdmin,
-  operation: string,
-  parts: Partial<Pick<AdminCall, 'params' | 'query' | 'body'>>,
-): Promise<AdminResult> {
-  const requestId = `req_${++requests}`;
-  return hostAdmin.perform({ operation, params: {}, query: {}, body: {}, ...parts, actor: ACTOR, requestId });
+/** What a process holds that has used a directory, beside one that did the same in a small one. */
+function memoryRow(size: number, bytes: number, smallBytes: number): Row {
+  const ratio = smallBytes / bytes;
+  return {
+    name: `memory, ${size.toLocaleString('en')} scopes`,
+    against: `resident in a process of its own after the reads below, and with ${SMALL.toLocaleString('en')}`,
+    ours: bytes,
+    peer: smallBytes,
+    ratio,
+    target: 'at least 0.67×',
+    met: ratio >= 0.67,
+    shown: [`${(bytes / 1e6).toFixed(0)} MB`, `${(smallBytes / 1e6).toFixed(0)} MB`],
+  };
 }
 
-/** What is asked of a directory of any size. */
-async function asksOf(fleet: Fleet) {
-  const { hostAdmin, scopes } = fleet;
-  let turn = 0;
-  const nth = (): number => Math.floor(((turn++ % RECORDS) / RECORDS) * scopes);
-  const page = async (cursor?: string): Promise<string> => {
-    const { value } = await perform(hostAdmin, 'scopes.fleet', { query: { limit: 50, cursor } });
-    const { items, nextCursor } = value as { items: readonly unknown[]; nextCursor: string | null };
-    if (items.length !== 50 || nextCursor === null) throw new Error(`a page has ${items.length} scopes`);
-    return nextCursor;
-  };
-  const middle = Buffer.from(fleet.scope(Math.floor(scopes / 2))).toString('base64url');
-  return {
-    'resolving a host name': async () => {
-      const hostname = fleet.hostname(nth());
-      if ((await hostAdmin.route(hostname))?.hostname !== hostname)
-        throw new Error('a host name leads nowhere');
-    },
-    'getting a scope': () => {
-      const at = nth();
-      return perform(hostAdmin, 'scopes.get', {
-        params: { tenant: fleet.tenantOf(at), scope: fleet.scope(at) },
-      });
-    },
-    'the first page of the fleet': () => page(),
-    'a middle page of the fleet': () => page(middle),
-    'a change with its audit row': () => {
-      const params = { tenant: fleet.tenantOf(0) };
-      return perform(hostAdmin, 'tenants.update', { params, body: { name: `Tenant, change ${requests}` } });
-    },
-  };
+/** Verifying a log with a row for each scope, by the row. */
+async function benchChain(large: Fleet, small: Fleet): Promise<Row> {
+  const verified =
+    ({ hostAdmin, scopes }: Fleet) =>
+    async (): Promise<number> => {
+      const startedMs = performance.now();
+      const { value } = await perform(hostAdmin, 'admin-log.verify', {});
+      const { rows, firstBad } = value as { rows: number; firstBad: unknown };
+      if (rows < scopes || firstBad !== null) throw new Error(`the log of ${scopes} scopes is not sound`);
+      return (1_000 * rows) / (performance.now() - startedMs);
+    };
+  const name = `verifying the chain, ${large.scopes.toLocaleString('en')} rows`;
+  const against = `a row in a log of ${small.scopes.toLocaleString('en')}`;
+  return compareRounds({ name, against, ours: verified(large), peer: verified(small), rounds: 3 }, 0.5);
 }
 
 async function benchSize(large: Fleet, small: Fleet): Promise<Row[]> {
-  const [ours, peer] = [await asksOf(large), await asksOf(small)];
+  const [ours, peer] = [asksOf(large), asksOf(small)];
   const rows: Row[] = [];
   for (const name of Object.keys(ours) as (keyof typeof ours)[]) {
     rows.push(

@@ -5,6 +5,7 @@ export type { LogAnchor } from './audit/host-admin-anchor.ts';
 export type { BackupStore, StoredBackup } from './backups/backup-store.ts';
 export type { ConnectCookie, ConnectStep, ConsentAnswer, ConsentRounds } from './connections/consent.ts';
 export type { Connections, ConnectionsOptions } from './connections/make-connections.ts';
+export { isLoopbackHost, providerSchema } from './connections/provider-schema.ts';
 export type {
   AccountProbe,
   ApiKeyProvider,

@@ -5,17 +5,12 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { dirname, resolve } from 'node:path';
-import type { ConnectionProvider, ConnectionProviders } from '@freehold/directory';
+import { type ConnectionProvider, type ConnectionProviders, isLoopbackHost } from '@freehold/directory';
 import type { z } from 'zod';
 import { type AddressList, isRange, makeAddressList } from '../address-list.ts';
 import { isPublic } from '../guarded-fetch.ts';
 import { SettingsError } from '../settings.ts';
-import {
-  isLoopbackName,
-  providersFile,
-  type SecretReference,
-  type WrittenProvider,
-} from './provider-schema.ts';
+import { providersFile, type SecretReference, type WrittenProvider } from './provider-schema.ts';
 
 export interface ProvidersSource {
   /** Absolute. Null: there are no providers. */
@@ -105,7 +100,7 @@ function requireReachable(at: string, provider: WrittenProvider, isAllowed: (hos
   for (const [field, endpoint] of endpointsOf(provider)) {
     const { hostname } = new URL(endpoint);
     const host = hostname.replace(/^\[|\]$/g, '');
-    const isPrivate = isLoopbackName(hostname) || (isIP(host) !== 0 && !isPublic(host));
+    const isPrivate = isLoopbackHost(hostname) || (isIP(host) !== 0 && !isPublic(host));
     if (isPrivate && !isAllowed(host))
       throw unusable(
         `${at}.${field}: ${host} is not public; an operator can allow it with FREEHOLD_ALLOWED_PROVIDERS`,

@@ -1,51 +1,13 @@
 /** Signing in at a certified OpenID provider that runs beside this test, by way of component B, in a browser with cookies. */
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { type Issuer, startIssuer } from '../../../../apps/issuer/src/index.ts';
-import { makeStaffSignIn } from '../../../../apps/platform/src/staff-sign-in.ts';
+import { describe, expect, test } from 'vitest';
 import { type Browser, makeBrowser } from '../connect/browser.ts';
 import { authorization, ORIGIN, openHouse } from './house.ts';
-
-const CLIENT_SECRET = 'the client secret of the platform at the issuer';
+import { chooses, openHouseWithIssuer } from './house-with-issuer.ts';
 
 async function openSignIn(origin = ORIGIN) {
-  const issuer = await startIssuer({
-    port: 0,
-    env: {},
-    onError: () => undefined,
-    clients: [
-      {
-        clientId: 'freehold',
-        clientSecret: CLIENT_SECRET,
-        redirectUris: [`${origin}/api/auth/callback`],
-        postLogoutRedirectUris: [`${origin}/`],
-      },
-    ],
-  });
-  onTestFinished(() => issuer.close());
-  const client = { url: issuer.url, clientId: 'freehold', clientSecret: CLIENT_SECRET };
-  const house = await openHouse({
-    origin: () => origin,
-    relyingParty: () =>
-      makeStaffSignIn({
-        client: () => client,
-        origin: () => origin,
-        platformSecret: 'the platform secret of these tests, long enough',
-        allowedIssuers: [],
-        // The issuer lives in real time, and its tokens with it.
-        now: Date.now,
-      }),
-  });
-  house.clock.ms = Date.now();
+  const { house, issuer } = await openHouseWithIssuer(origin);
   const browser = makeBrowser({ [new URL(origin).host]: house.send }, ['127.0.0.1:4711']);
   return { house, issuer, browser };
-}
-
-/** Fills in the form of the issuer's page. */
-async function chooses(browser: Browser, issuer: Issuer, page: Response, login: string) {
-  const action = /<form[^>]* action="([^"]+)"/.exec(await page.text())?.[1];
-  if (action === undefined) throw new Error('the page has no form');
-  const body = new URLSearchParams({ login });
-  return browser.go(new URL(action, issuer.url), { method: 'POST', body });
 }
 
 const me = async (browser: Browser) => (await browser.go(`${ORIGIN}/auth/me`)).response;

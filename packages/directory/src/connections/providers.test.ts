@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type ConnectionProvider, isLoopbackHost, makeProviderRegistry } from './providers.ts';
+import { isLoopbackHost } from './provider-schema.ts';
+import { type ConnectionProvider, makeProviderRegistry } from './providers.ts';
 
 const oauth = {
   kind: 'oauth2',

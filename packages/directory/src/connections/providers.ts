@@ -4,6 +4,7 @@
  */
 import { providerKey } from '@freehold/contracts/http';
 import { z } from 'zod';
+import { providerSchema } from './provider-schema.ts';
 
 /** Whom a credential belongs to, asked of the provider itself. */
 export interface AccountProbe {
@@ -63,70 +64,7 @@ export interface ProviderRegistry {
   find(key: string): ConnectionProvider | undefined;
 }
 
-/** Parameters that the round itself sets: an operator's word must not replace them. */
-const OWN_PARAMS = new Set([
-  ...['response_type', 'client_id', 'redirect_uri', 'scope', 'state'],
-  ...['code_challenge', 'code_challenge_method', 'request', 'request_uri', 'response_mode'],
-]);
-
-const text = z.string().min(1).max(500);
-const endpoint = z
-  .string()
-  .max(2000)
-  .refine(isSoundEndpoint, 'must be an https URL without credentials or a fragment');
-const fieldPath = z.string().regex(/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/, 'must be a dotted path');
-const accountProbe = z.strictObject({
-  endpoint,
-  account: fieldPath.optional(),
-  accountName: fieldPath.optional(),
-});
-
-const oauthProvider = z
-  .strictObject({
-    kind: z.literal('oauth2'),
-    name: text,
-    authorizationEndpoint: endpoint,
-    tokenEndpoint: endpoint,
-    revocationEndpoint: endpoint.optional(),
-    // RFC 6749, section 3.3.
-    scopes: z.array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be an OAuth scope')).max(100),
-    clientId: text,
-    clientSecret: text.optional(),
-    clientAuth: z.enum(['client_secret_basic', 'client_secret_post']).optional(),
-    issuer: endpoint.optional(),
-    authorizationParams: z
-      .record(text, z.string().max(500))
-      .refine(
-        (params) => Object.keys(params).every((name) => !OWN_PARAMS.has(name)),
-        'must not set what the consent round sets itself',
-      )
-      .optional(),
-    identity: accountProbe.optional(),
-  })
-  .refine((provider) => provider.clientAuth === undefined || provider.clientSecret !== undefined, {
-    path: ['clientAuth'],
-    message: 'needs a clientSecret',
-  });
-
-const apiKeyProvider = z.strictObject({
-  kind: z.literal('api-key'),
-  name: text,
-  probe: z.strictObject({
-    ...accountProbe.shape,
-    header: z
-      .string()
-      .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of a header')
-      .optional(),
-    prefix: z
-      .string()
-      .regex(/^[\x20-\x7e]*$/)
-      .max(64)
-      .optional(),
-    tellsAccount: z.boolean().optional(),
-  }),
-});
-
-const connectionProvider = z.discriminatedUnion('kind', [oauthProvider, apiKeyProvider]);
+const connectionProvider = providerSchema(z.string().min(1).max(500));
 
 /**
  * Judges what the operator has written.
@@ -147,21 +85,4 @@ export function makeProviderRegistry(providers: ConnectionProviders): ProviderRe
     judged.set(key, parsed.data);
   }
   return { find: (key) => judged.get(key) };
-}
-
-/** Whether plain http stays on this machine: a name that RFC 6761 keeps local, or a loopback address. */
-export function isLoopbackHost(hostname: string): boolean {
-  return (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    hostname === '[::1]' ||
-    /^127(?:\.\d{1,3}){3}$/.test(hostname)
-  );
-}
-
-/** Plain http is for development, on this machine. */
-function isSoundEndpoint(text: string): boolean {
-  const url = URL.parse(text);
-  if (url === null || url.username !== '' || url.password !== '' || text.includes('#')) return false;
-  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.hostname));
 }

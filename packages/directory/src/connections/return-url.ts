@@ -1,6 +1,6 @@
 /** The way back from a consent round: which addresses are taken, and what is written on them (spec 4.7 and 7.6). */
 import { PlatformError } from '@freehold/contracts';
-import { isLoopbackHost } from './providers.ts';
+import { isLoopbackHost } from './provider-schema.ts';
 
 /**
  * Judges an address by its form. Whether its host name is one of the scope's is the directory's to say.

@@ -93,7 +93,11 @@ export const staffPut = adminOperation({
   method: 'PUT',
   path: '/staff',
   input: {
-    body: z.strictObject({ email, name: z.string().trim().min(1).max(100), role: staffRole }),
+    body: z.strictObject({
+      email,
+      name: z.string().trim().regex(/\S/, 'must not be empty').max(100),
+      role: staffRole,
+    }),
   },
   output: staffRecord,
   success: 200,

@@ -1,12 +1,39 @@
 /** A list that grows by a page at a time. */
 import { type ReactNode, useState } from 'react';
 import { useAction } from '../lib/use-action.ts';
-import { Button, ErrorNote } from './basics.tsx';
+import type { Loaded } from '../lib/use-load.ts';
+import { Button, ErrorNote, PageError, Skeleton } from './basics.tsx';
 
 /** A page of a list, as every list answers it. */
 export interface Page<T> {
   readonly items: readonly T[];
   readonly nextCursor: string | null;
+}
+
+/** A list as the main thing of a page: while it loads, when that fails, when there is nothing, and what there is. */
+export function LoadedPages<T>({
+  name,
+  loaded,
+  more,
+  empty,
+  children,
+}: {
+  /** What there is a list of, within a sentence: `customers`. */
+  name: string;
+  loaded: Pick<Loaded<Page<T>>, 'data' | 'error' | 'reload'>;
+  more: (cursor: string) => Promise<Page<T>>;
+  empty: ReactNode;
+  children: (items: readonly T[]) => ReactNode;
+}) {
+  const { data, error, reload } = loaded;
+  if (error) return <PageError error={error} retry={reload} />;
+  if (!data) return <Skeleton lines={5} label={`Loading ${name}`} />;
+  if (data.items.length === 0) return empty;
+  return (
+    <Pages first={data} more={more}>
+      {children}
+    </Pages>
+  );
 }
 
 /** A list that grows: its first page comes from above, the others when they are asked for. */

@@ -14,7 +14,7 @@ import {
 } from '../components/basics.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Link } from '../components/link.tsx';
-import { Pages } from '../components/pages.tsx';
+import { LoadedPages, Pages } from '../components/pages.tsx';
 import { CustomerForm, SiteForm } from '../dialogs/customer-forms.tsx';
 import { EraseCustomer } from '../dialogs/erase-customer.tsx';
 import { NewOrder } from '../dialogs/new-order.tsx';
@@ -61,49 +61,45 @@ export function CustomersPage() {
           onChange={(event) => goTo(withQuery({ q: event.target.value }), 'replace')}
         />
       </search>
-      {customers.error ? (
-        <PageError error={customers.error} retry={customers.reload} />
-      ) : !customers.data ? (
-        <Skeleton lines={5} label="Loading customers" />
-      ) : customers.data.items.length === 0 ? (
-        <EmptyState icon="people" title={q ? `Nobody found for “${q}”` : 'No customers yet'}>
-          <p>{q ? 'Try a part of the name.' : 'Add one here, or on the way when you open an order.'}</p>
-          {!q && can('customer.write') && (
-            <Button look="primary" icon="plus" onClick={() => setAdding(true)}>
-              Add a customer
-            </Button>
-          )}
-        </EmptyState>
-      ) : (
-        <Pages
-          key={q}
-          first={customers.data}
-          more={async (cursor) => (await call('customer/list', { q, limit: PAGE_SIZE, cursor })).value}
-        >
-          {(items) => (
-            <ul className="rows">
-              {items.map((customer) => (
-                <li key={customer.id}>
-                  <Link href={`/customers/${customer.id}`} className="row">
-                    <span className="row-main">
-                      <strong>{customer.name}</strong>
-                      <small>{[customer.phone, customer.email].filter(Boolean).join(' · ')}</small>
-                    </span>
-                    {customer.openOrders > 0 && (
-                      <Badge>
-                        {customer.openOrders === 1 ? '1 open order' : `${customer.openOrders} open orders`}
-                      </Badge>
-                    )}
-                    <span className="row-when">
-                      {customer.sites === 1 ? '1 site' : `${customer.sites} sites`}
-                    </span>
-                  </Link>
-                </li>
-              ))}
-            </ul>
-          )}
-        </Pages>
-      )}
+      <LoadedPages
+        key={q}
+        name="customers"
+        loaded={customers}
+        more={async (cursor) => (await call('customer/list', { q, limit: PAGE_SIZE, cursor })).value}
+        empty={
+          <EmptyState icon="people" title={q ? `Nobody found for “${q}”` : 'No customers yet'}>
+            <p>{q ? 'Try a part of the name.' : 'Add one here, or on the way when you open an order.'}</p>
+            {!q && can('customer.write') && (
+              <Button look="primary" icon="plus" onClick={() => setAdding(true)}>
+                Add a customer
+              </Button>
+            )}
+          </EmptyState>
+        }
+      >
+        {(items) => (
+          <ul className="rows">
+            {items.map((customer) => (
+              <li key={customer.id}>
+                <Link href={`/customers/${customer.id}`} className="row">
+                  <span className="row-main">
+                    <strong>{customer.name}</strong>
+                    <small>{[customer.phone, customer.email].filter(Boolean).join(' · ')}</small>
+                  </span>
+                  {customer.openOrders > 0 && (
+                    <Badge>
+                      {customer.openOrders === 1 ? '1 open order' : `${customer.openOrders} open orders`}
+                    </Badge>
+                  )}
+                  <span className="row-when">
+                    {customer.sites === 1 ? '1 site' : `${customer.sites} sites`}
+                  </span>
+                </Link>
+              </li>
+            ))}
+          </ul>
+        )}
+      </LoadedPages>
       {adding && (
         <CustomerForm
           onClose={() => setAdding(false)}

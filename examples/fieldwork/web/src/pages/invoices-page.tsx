@@ -2,20 +2,12 @@
 import { useEffect, useState } from 'react';
 import { type Answer, call, type Rates } from '../api.ts';
 import { useAnnounce } from '../components/announce.tsx';
-import {
-  Badge,
-  Button,
-  Card,
-  EmptyState,
-  LoadError,
-  PageError,
-  PageHead,
-  Skeleton,
-} from '../components/basics.tsx';
+import { Badge, EmptyState, PageHead } from '../components/basics.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { TextField } from '../components/fields.tsx';
 import { Link } from '../components/link.tsx';
-import { Pages } from '../components/pages.tsx';
+import { LoadedPages } from '../components/pages.tsx';
+import { SettingCard, type SettingFormProps } from '../components/setting-card.tsx';
 import { formatDay, formatMoney, parseMoney } from '../lib/format.ts';
 import { useAction } from '../lib/use-action.ts';
 import { useLoad } from '../lib/use-load.ts';
@@ -40,48 +32,44 @@ export function InvoicesPage() {
       />
       <div className="order-columns">
         <div className="order-main">
-          {invoices.error ? (
-            <PageError error={invoices.error} retry={invoices.reload} />
-          ) : !invoices.data ? (
-            <Skeleton lines={5} label="Loading invoices" />
-          ) : invoices.data.items.length === 0 ? (
-            <EmptyState icon="receipt" title="No invoices yet">
-              <p>Complete an order, and its invoice is drafted for you.</p>
-              <Link className="button button-plain" href="/">
-                Show the orders
-              </Link>
-            </EmptyState>
-          ) : (
-            <Pages
-              first={invoices.data}
-              more={async (cursor) => (await call('invoice/list', { limit: PAGE_SIZE, cursor })).value}
-            >
-              {(items) => (
-                <ul className="rows">
-                  {items.map((invoice) => (
-                    <li key={invoice.id}>
-                      <Link href={`/orders/${invoice.order.id}`} className="row">
-                        <span className="number">
-                          {invoice.number === null ? '—' : `No. ${invoice.number}`}
-                        </span>
-                        <span className="row-main">
-                          <strong>{invoice.customer.name}</strong>
-                          <small>
-                            Order #{invoice.order.number}, {invoice.order.title}
-                          </small>
-                        </span>
-                        <span className="row-when">{formatDay(invoice.issuedAt ?? invoice.createdAt)}</span>
-                        <span className="amount">{formatMoney(invoice.totalCents, invoice.currency)}</span>
-                        <Badge tone={invoice.state === 'issued' ? 'good' : 'neutral'}>
-                          {invoice.state === 'issued' ? 'Issued' : 'Draft'}
-                        </Badge>
-                      </Link>
-                    </li>
-                  ))}
-                </ul>
-              )}
-            </Pages>
-          )}
+          <LoadedPages
+            name="invoices"
+            loaded={invoices}
+            more={async (cursor) => (await call('invoice/list', { limit: PAGE_SIZE, cursor })).value}
+            empty={
+              <EmptyState icon="receipt" title="No invoices yet">
+                <p>Complete an order, and its invoice is drafted for you.</p>
+                <Link className="button button-plain" href="/">
+                  Show the orders
+                </Link>
+              </EmptyState>
+            }
+          >
+            {(items) => (
+              <ul className="rows">
+                {items.map((invoice) => (
+                  <li key={invoice.id}>
+                    <Link href={`/orders/${invoice.order.id}`} className="row">
+                      <span className="number">
+                        {invoice.number === null ? '—' : `No. ${invoice.number}`}
+                      </span>
+                      <span className="row-main">
+                        <strong>{invoice.customer.name}</strong>
+                        <small>
+                          Order #{invoice.order.number}, {invoice.order.title}
+                        </small>
+                      </span>
+                      <span className="row-when">{formatDay(invoice.issuedAt ?? invoice.createdAt)}</span>
+                      <span className="amount">{formatMoney(invoice.totalCents, invoice.currency)}</span>
+                      <Badge tone={invoice.state === 'issued' ? 'good' : 'neutral'}>
+                        {invoice.state === 'issued' ? 'Issued' : 'Draft'}
+                      </Badge>
+                    </Link>
+                  </li>
+                ))}
+              </ul>
+            )}
+          </LoadedPages>
         </div>
         {can('rates.read') && (
           <aside className="order-side" aria-label="Rates">
@@ -95,58 +83,28 @@ export function InvoicesPage() {
 
 function RatesCard({ mayEdit }: { mayEdit: boolean }) {
   const loaded = useLoad<Answer<Rates>>('rates', (signal) => call('rates/get', {}, { signal }));
-  const [editing, setEditing] = useState(false);
-  const rates = loaded.data?.value;
   return (
-    <Card
+    <SettingCard
       title="Rates"
-      action={
-        mayEdit &&
-        rates && (
-          <Button icon="pencil" onClick={() => setEditing(true)}>
-            Edit rates
-          </Button>
-        )
-      }
+      edit="Edit rates"
+      mayEdit={mayEdit}
+      loaded={loaded}
+      form={RatesForm}
+      note={<p className="quiet">Without tax. A change holds for work that is completed from then on.</p>}
     >
-      {loaded.error && <LoadError error={loaded.error} retry={loaded.reload} />}
-      {rates ? (
+      {(rates) => (
         <dl className="pairs">
           <dt>An hour</dt>
           <dd>{formatMoney(rates.hourlyCents, rates.currency)}</dd>
           <dt>Coming out</dt>
           <dd>{formatMoney(rates.callOutCents, rates.currency)}</dd>
         </dl>
-      ) : (
-        <Skeleton lines={2} label="Loading rates" />
       )}
-      <p className="quiet">Without tax. A change holds for work that is completed from then on.</p>
-      {editing && loaded.data && (
-        <RatesForm
-          present={loaded.data}
-          onClose={() => setEditing(false)}
-          onTakeNewest={loaded.reload}
-          onDone={(answer) => {
-            setEditing(false);
-            loaded.put(answer);
-          }}
-        />
-      )}
-    </Card>
+    </SettingCard>
   );
 }
 
-function RatesForm({
-  present,
-  onClose,
-  onDone,
-  onTakeNewest,
-}: {
-  present: Answer<Rates>;
-  onClose: () => void;
-  onDone: (answer: Answer<Rates>) => void;
-  onTakeNewest: () => void;
-}) {
+function RatesForm({ present, onClose, onDone, onTakeNewest }: SettingFormProps<Rates>) {
   const announce = useAnnounce();
   const action = useAction();
   const [hourly, setHourly] = useState((present.value.hourlyCents / 100).toFixed(2));

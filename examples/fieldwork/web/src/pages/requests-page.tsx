@@ -2,19 +2,11 @@
 import { useEffect, useState } from 'react';
 import { type Answer, type AppointmentRequest, call, type WidgetSites } from '../api.ts';
 import { useAnnounce } from '../components/announce.tsx';
-import {
-  Button,
-  Card,
-  EmptyState,
-  ErrorNote,
-  LoadError,
-  PageError,
-  PageHead,
-  Skeleton,
-} from '../components/basics.tsx';
+import { Button, Card, EmptyState, ErrorNote, PageHead } from '../components/basics.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { TextArea } from '../components/fields.tsx';
-import { Pages } from '../components/pages.tsx';
+import { LoadedPages } from '../components/pages.tsx';
+import { SettingCard, type SettingFormProps } from '../components/setting-card.tsx';
 import { formatRelative } from '../lib/format.ts';
 import { goTo } from '../lib/router.ts';
 import { useAction } from '../lib/use-action.ts';
@@ -37,31 +29,27 @@ export function RequestsPage() {
       <PageHead title="Requests" lead="Appointments that visitors of your web site ask for." />
       <div className="order-columns">
         <div className="order-main">
-          {requests.error ? (
-            <PageError error={requests.error} retry={requests.reload} />
-          ) : !requests.data ? (
-            <Skeleton lines={4} label="Loading requests" />
-          ) : requests.data.items.length === 0 ? (
-            <EmptyState icon="mail" title="Nobody waits">
-              <p>Put the form into your web site, and what visitors ask for appears here.</p>
-            </EmptyState>
-          ) : (
-            <Pages
-              first={requests.data}
-              more={async (cursor) => (await call('request/list', { limit: PAGE_SIZE, cursor })).value}
-            >
-              {(items) =>
-                items.map((request) => (
-                  <RequestCard
-                    key={request.id}
-                    request={request}
-                    maySettle={can('request.settle')}
-                    onSettled={requests.reload}
-                  />
-                ))
-              }
-            </Pages>
-          )}
+          <LoadedPages
+            name="requests"
+            loaded={requests}
+            more={async (cursor) => (await call('request/list', { limit: PAGE_SIZE, cursor })).value}
+            empty={
+              <EmptyState icon="mail" title="Nobody waits">
+                <p>Put the form into your web site, and what visitors ask for appears here.</p>
+              </EmptyState>
+            }
+          >
+            {(items) =>
+              items.map((request) => (
+                <RequestCard
+                  key={request.id}
+                  request={request}
+                  maySettle={can('request.settle')}
+                  onSettled={requests.reload}
+                />
+              ))
+            }
+          </LoadedPages>
         </div>
         {can('widget.read') && (
           <aside className="order-side" aria-label="Your web site">
@@ -148,62 +136,38 @@ function RequestCard({
 
 function SitesCard({ mayEdit }: { mayEdit: boolean }) {
   const loaded = useLoad<Answer<WidgetSites>>('widget', (signal) => call('widget/get', {}, { signal }));
-  const [editing, setEditing] = useState(false);
-  const origins = loaded.data?.value.origins;
   return (
-    <Card
+    <SettingCard
       title="Your web site"
-      action={
-        mayEdit &&
-        origins && (
-          <Button icon="pencil" onClick={() => setEditing(true)}>
-            Edit sites
-          </Button>
-        )
+      edit="Edit sites"
+      mayEdit={mayEdit}
+      loaded={loaded}
+      form={SitesForm}
+      note={
+        <>
+          <p className="quiet">Put this line where the form shall be:</p>
+          <pre className="snippet">
+            <code>{`<script src="${location.origin}/embed/appointments.js" async></script>`}</code>
+          </pre>
+        </>
       }
     >
-      {loaded.error && <LoadError error={loaded.error} retry={loaded.reload} />}
-      {!origins ? (
-        <Skeleton lines={2} label="Loading sites" />
-      ) : origins.length === 0 ? (
-        <p className="quiet">No site may show the form yet.</p>
-      ) : (
-        <ul className="plain-list">
-          {origins.map((origin) => (
-            <li key={origin}>{origin}</li>
-          ))}
-        </ul>
-      )}
-      <p className="quiet">Put this line where the form shall be:</p>
-      <pre className="snippet">
-        <code>{`<script src="${location.origin}/embed/appointments.js" async></script>`}</code>
-      </pre>
-      {editing && loaded.data && (
-        <SitesForm
-          present={loaded.data}
-          onClose={() => setEditing(false)}
-          onTakeNewest={loaded.reload}
-          onDone={(answer) => {
-            setEditing(false);
-            loaded.put(answer);
-          }}
-        />
-      )}
-    </Card>
+      {({ origins }) =>
+        origins.length === 0 ? (
+          <p className="quiet">No site may show the form yet.</p>
+        ) : (
+          <ul className="plain-list">
+            {origins.map((origin) => (
+              <li key={origin}>{origin}</li>
+            ))}
+          </ul>
+        )
+      }
+    </SettingCard>
   );
 }
 
-function SitesForm({
-  present,
-  onClose,
-  onDone,
-  onTakeNewest,
-}: {
-  present: Answer<WidgetSites>;
-  onClose: () => void;
-  onDone: (answer: Answer<WidgetSites>) => void;
-  onTakeNewest: () => void;
-}) {
+function SitesForm({ present, onClose, onDone, onTakeNewest }: SettingFormProps<WidgetSites>) {
   const announce = useAnnounce();
   const action = useAction();
   const [text, setText] = useState(present.value.origins.join('\n'));

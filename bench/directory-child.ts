@@ -1,0 +1,31 @@
+/** Uses a directory in a process of its own, so that its memory is that directory's alone. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { asksOf } from './directory-asks.ts';
+import { type FleetPlan, openFleet } from './directory-fleet.ts';
+
+/** How often each thing is asked. */
+const TIMES = 2_000;
+
+/** How many bytes are resident in a process that has asked everything of a directory. */
+export async function memoryInChild(plan: FleetPlan): Promise<number> {
+  const child = fork(import.meta.filename, [JSON.stringify(plan)], { execArgv: ['--expose-gc'] });
+  const [answer] = (await Promise.race([once(child, 'message'), once(child, 'exit')])) as [unknown];
+  const { rss } = (answer ?? {}) as { readonly rss?: number };
+  if (rss === undefined) throw new Error(`using a directory ended with ${answer}`);
+  return rss;
+}
+
+async function run(plan: FleetPlan): Promise<number> {
+  const fleet = openFleet(plan);
+  for (const ask of Object.values(asksOf(fleet))) for (let time = 0; time < TIMES; time++) await ask();
+  (globalThis as { gc?: () => void }).gc?.();
+  const { rss } = process.memoryUsage();
+  await fleet.engine.close();
+  return rss;
+}
+
+if (process.channel && process.argv[1] === import.meta.filename) {
+  const rss = await run(JSON.parse(process.argv[2] ?? '{}') as FleetPlan);
+  process.send?.({ rss }, () => process.disconnect?.());
+}
