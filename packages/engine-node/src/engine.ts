@@ -1,5 +1,6 @@
 /** The embedded engine: one SQLite file a unit under a data directory, all in one process. */
 import { randomBytes } from 'node:crypto';
+import { stat } from 'node:fs/promises';
 import { PlatformError } from '@freehold/contracts';
 import {
   assertUnitKey,
@@ -92,6 +93,11 @@ export interface NodeEngine extends Engine, EngineTools {
    * called for every unit about once a day.
    */
   sweepHistory<M extends UnitMethods>(definition: UnitDefinition<M>, key: string): Promise<void>;
+  /**
+   * The size of a unit's database file in bytes, without opening the unit; null for one that was never created. What was
+   * written last, and waits in the log (at most about eight megabytes), is not in it, nor are its history and snapshots.
+   */
+  databaseBytes<M extends UnitMethods>(definition: UnitDefinition<M>, key: string): Promise<number | null>;
 }
 
 /**
@@ -183,11 +189,25 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
       requireOpen();
       await accessTo(definition, key).open().history?.sweep();
     },
+    databaseBytes: async ({ kind }, key) => {
+      requireOpen();
+      assertUnitKey(key);
+      return sizeOf(unitFiles(dataDirectory, kind, key).database);
+    },
     close: () => {
       closing ??= closeAll();
       return closing;
     },
   };
+}
+
+async function sizeOf(path: string): Promise<number | null> {
+  return (await stat(path).catch(orMissing))?.size ?? null;
+}
+
+function orMissing(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null;
+  throw error;
 }
 
 /** Gives the directory back when it cannot be opened after all. */

@@ -34,6 +34,8 @@ const NESTING_MAX = 16;
 export interface InvokeParts extends ContextParts {
   readonly denials: DenialStore;
   readonly idempotency: ReturnType<typeof makeIdempotency>;
+  /** Called after each operation that was performed for a caller: neither for a replay nor for a nested one. */
+  readonly onPerformed: () => void;
 }
 
 /** `cause` is the event that set the call off, when it was not a person. */
@@ -63,7 +65,7 @@ export type Invoke = (input: InvokeInput, options?: InvokeOptions) => InvokeResu
 
 /** Builds the scope's `invoke`. */
 export function makeInvoke(parts: InvokeParts): Invoke {
-  const { unit, vertical, events, denials, idempotency, requireEntity } = parts;
+  const { unit, vertical, events, denials, idempotency, requireEntity, onPerformed } = parts;
   const { demand, contextOf } = makeContextFactory(parts);
   const operations = new Map<string, Operation>(Object.entries(vertical.operations));
 
@@ -215,6 +217,7 @@ export function makeInvoke(parts: InvokeParts): Invoke {
       replayed: false,
     };
     if (keyed) idempotency.store(keyed, result, [...(invocation.subjects ?? [])].sort());
+    onPerformed();
     return result;
   };
 

@@ -62,6 +62,13 @@ import type { Vertical } from './vertical.ts';
 export interface ScopeUnit extends UnitDefinition<ScopeMethods> {
   /** What the scopes are scopes of. */
   readonly vertical: Vertical;
+  /**
+   * Has somebody told of every operation that was performed in a scope of this process, once it is durable: for the
+   * platform's own counting, which depends on nothing that a vertical passes on. Whoever called is told of alike: a
+   * person, a program, a connection, a subscription, a schedule. Not told of are replays, refusals, failures, and what
+   * an operation invokes itself. The listener is called within the kernel's way of every call: it only counts.
+   */
+  onInvoked(listener: (scopeId: string) => void): void;
 }
 
 /** Names of tables that a vertical may read and never write. */
@@ -99,6 +106,7 @@ export interface ScopeUnitOptions {
  * `provision` and migrated whenever it is opened: the spine first, then the vertical's own set, guarded.
  */
 export function makeScopeUnit(vertical: Vertical, options: ScopeUnitOptions = {}): ScopeUnit {
+  let listener: InvokedListener = null;
   const definition = defineUnit<ScopeMethods>({
     kind: `scope-${vertical.manifest.slug}`,
     admit: admitScope,
@@ -124,15 +132,27 @@ export function makeScopeUnit(vertical: Vertical, options: ScopeUnitOptions = {}
       'retention',
       'latecomers',
     ],
-    open: (unit) => openScope(vertical, unit, options),
+    open: (unit) => openScope(vertical, unit, { ...options, invokedListener: () => listener }),
   });
-  return { ...definition, vertical };
+  return {
+    ...definition,
+    vertical,
+    onInvoked: (told) => {
+      listener = told;
+    },
+  };
+}
+
+type InvokedListener = ((scopeId: string) => void) | null;
+
+interface OpenOptions extends ScopeUnitOptions {
+  readonly invokedListener: () => InvokedListener;
 }
 
 function openScope(
   vertical: Vertical,
   unit: UnitContext,
-  { onWork, rewindMs = REWIND_MS }: ScopeUnitOptions,
+  { onWork, rewindMs = REWIND_MS, invokedListener }: OpenOptions,
 ): ScopeMethods {
   const { db } = unit;
   const permissions = makePermissions(db, vertical.manifest);
@@ -156,6 +176,8 @@ function openScope(
     if (work.enqueue(event, nowMs) && onWork) unit.afterCommit(() => onWork(unit.key));
   };
   const idempotency = makeIdempotency(db, subjectKeys);
+  // One closure for all calls: what a call pays for being counted is one more task of its commit.
+  const tellInvoked = (): void => invokedListener()?.(unit.key);
   const invoke = makeInvoke({
     unit,
     vertical,
@@ -168,6 +190,9 @@ function openScope(
     requests,
     settings,
     onEvent,
+    onPerformed: () => {
+      if (invokedListener()) unit.afterCommit(tellInvoked);
+    },
     sql,
     readOnlySql,
   });

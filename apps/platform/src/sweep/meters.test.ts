@@ -1,28 +1,31 @@
 import { expect, test } from 'vitest';
-import { makeRequestMeter } from './meters.ts';
+import { makeUseMeter, remembering } from './meters.ts';
 
 function open(fails: (tenant: string) => boolean = () => false) {
   const added: [tenant: string, quantity: number][] = [];
   const asked: string[] = [];
   const errors: string[] = [];
-  const meter = makeRequestMeter({
+  const meter = makeUseMeter({
+    meter: 'operations.invoked',
     add: async ([reading]) => {
       if (!reading || fails(reading.tenant)) throw new Error('no');
+      expect(reading.meter).toBe('operations.invoked');
       added.push([reading.tenant, reading.quantity]);
     },
-    isLive: async ({ scope }) => {
+    isLive: remembering(async ({ scope }) => {
       asked.push(scope);
       return !scope.startsWith('test');
-    },
+    }),
     onError: (_error, tenant) => errors.push(tenant),
   });
   const count = (tenant: string, scope: string, times: number) => {
-    for (let i = 0; i < times; i++) meter.count({ tenant, scope });
+    for (let i = 1; i < times; i++) meter.count({ tenant, scope });
+    meter.count({ tenant, scope }, 1);
   };
   return { meter, count, added, asked, errors };
 }
 
-test('requests are added up per tenant, and those of test scopes are not', async () => {
+test('spec C-22: what is used is added up per tenant, and what test scopes use is not', async () => {
   const { meter, count, added, asked } = open();
   count('a', 'a1', 3);
   count('a', 'a2', 2);

@@ -1,40 +1,42 @@
-/** Counting what tenants use: requests to their applications, in memory, added to the directory's meters by the minute. */
+/** Counting what tenants use: in memory, added to the directory's meters by the minute. */
 import type { MeterInput } from '@freehold/directory';
 
-export interface RequestMeter {
-  count(scope: { readonly tenant: string; readonly scope: string }): void;
+export interface MeteredScope {
+  readonly tenant: string;
+  readonly scope: string;
+}
+
+/** Counts one thing of live scopes. */
+export interface UseMeter {
+  /** @param quantity default 1. */
+  count(scope: MeteredScope, quantity?: number): void;
   /** Adds what was counted. What cannot be added is dropped: charged too little is better than charged twice. */
   flush(): Promise<void>;
 }
 
-export interface RequestMeterOptions {
+export interface UseMeterOptions {
+  readonly meter: MeterInput['meter'];
   readonly add: (readings: readonly MeterInput[]) => Promise<void>;
   /** Whether a scope is billed: a test scope never is. */
-  readonly isLive: (ref: { readonly tenant: string; readonly scope: string }) => Promise<boolean>;
-  /** Told of each tenant whose requests are not counted. */
+  readonly isLive: (ref: MeteredScope) => Promise<boolean>;
+  /** Told of each tenant whose use is not counted. */
   readonly onError: (error: unknown, tenant: string) => void;
 }
 
-export function makeRequestMeter({ add, isLive, onError }: RequestMeterOptions): RequestMeter {
-  let counts = new Map<string, { readonly tenant: string; readonly scope: string; quantity: number }>();
-  /** What a scope is for does not change. */
-  const live = new Map<string, boolean>();
+export function makeUseMeter({ meter, add, isLive, onError }: UseMeterOptions): UseMeter {
+  let counts = new Map<string, MeteredScope & { quantity: number }>();
 
-  const quantityOf = async (parts: Iterable<{ tenant: string; scope: string; quantity: number }>) => {
+  const quantityOf = async (parts: Iterable<MeteredScope & { readonly quantity: number }>) => {
     let sum = 0;
-    for (const { tenant, scope, quantity } of parts) {
-      const known = live.get(scope) ?? (await isLive({ tenant, scope }));
-      live.set(scope, known);
-      if (known) sum += quantity;
-    }
+    for (const { tenant, scope, quantity } of parts) if (await isLive({ tenant, scope })) sum += quantity;
     return sum;
   };
 
   return {
-    count: ({ tenant, scope }) => {
+    count: ({ tenant, scope }, quantity = 1) => {
       const entry = counts.get(scope);
-      if (entry) entry.quantity += 1;
-      else counts.set(scope, { tenant, scope, quantity: 1 });
+      if (entry) entry.quantity += quantity;
+      else counts.set(scope, { tenant, scope, quantity });
     },
     flush: async () => {
       const taken = counts;
@@ -45,12 +47,22 @@ export function makeRequestMeter({ add, isLive, onError }: RequestMeterOptions):
         [...byTenant].map(async ([tenant, parts]) => {
           try {
             const quantity = await quantityOf(parts);
-            if (quantity > 0) await add([{ tenant: tenant as never, meter: 'http.requests', quantity }]);
+            if (quantity > 0) await add([{ tenant: tenant as never, meter, quantity }]);
           } catch (error) {
             onError(error, tenant);
           }
         }),
       );
     },
+  };
+}
+
+/** Asks once of each scope: what it is for does not change. */
+export function remembering(isLive: UseMeterOptions['isLive']): UseMeterOptions['isLive'] {
+  const known = new Map<string, boolean>();
+  return async (ref) => {
+    const live = known.get(ref.scope) ?? (await isLive(ref));
+    known.set(ref.scope, live);
+    return live;
   };
 }

@@ -19,14 +19,25 @@ export interface UsageIntake {
   collectModelUsage(scope: UsageScope): Promise<CollectedUsage>;
   /** Adds to meters of today that do not follow from usage lines. Each call counts: it is not to be repeated. */
   addToMeters(readings: readonly MeterInput[]): Promise<void>;
+  /** Makes these the figures of today of meters that are measured. Each call replaces: it may be repeated. */
+  setMeters(readings: readonly GaugeInput[]): Promise<void>;
 }
 
 const meterInput = z.strictObject({
   tenant: tenantId,
-  meter: z.enum(['http.requests']),
+  meter: z.enum(['http.requests', 'operations.invoked']),
   quantity: z.int().min(0).max(1_000_000_000),
 });
 export type MeterInput = z.input<typeof meterInput>;
+
+/** A petabyte: such days add up within an integer for twenty years. */
+const GAUGE_MAX = 10 ** 15;
+const gaugeInput = z.strictObject({
+  tenant: tenantId,
+  meter: z.enum(['storage.bytes']),
+  quantity: z.int().min(0).max(GAUGE_MAX),
+});
+export type GaugeInput = z.input<typeof gaugeInput>;
 
 export interface UsageDeps extends Omit<CollectDeps, 'directory'> {
   readonly directory: UnitStub<DirectoryMethods>;
@@ -58,6 +69,10 @@ export function makeUsage({ directory, marginBasisPoints, ...deps }: UsageDeps):
       addToMeters: async (inputs) => {
         const readings = parseInput('The readings', z.array(meterInput).max(1000), inputs);
         await directory.addMeters({ readings });
+      },
+      setMeters: async (inputs) => {
+        const readings = parseInput('The readings', z.array(gaugeInput).max(1000), inputs);
+        await directory.setMeters({ readings });
       },
     },
     performs: (operation) => operation === modelUsageList.name,

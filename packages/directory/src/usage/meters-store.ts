@@ -20,9 +20,22 @@ export function addToMeters(
   }
 }
 
+/** Makes this the figure of the day: a measure that is repeated replaces the one before. */
+export function setMeter(
+  db: SqlDatabase,
+  { tenant, day }: { readonly tenant: string; readonly day: string },
+  { meter, quantity }: { readonly meter: MeterName; readonly quantity: number },
+): void {
+  db.run(
+    `INSERT INTO meter_days (tenant, meter, day, quantity) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET quantity = excluded.quantity`,
+    ...[tenant, meter, day, quantity],
+  );
+}
+
 export function metersPage(filter: UsageFilter): Statement {
   return foldPage(
-    'SELECT tenant, meter, CAST(sum(quantity) AS TEXT) AS quantity FROM meter_days',
+    'SELECT tenant, meter, CAST(sum(quantity) AS TEXT) AS quantity, count(*) AS days FROM meter_days',
     'meter',
     filter,
   );
@@ -31,7 +44,9 @@ export function metersPage(filter: UsageFilter): Statement {
 interface MeterRow {
   readonly tenant: TenantId;
   readonly meter: MeterName;
+  /** The sum of the days, as text. */
   readonly quantity: string;
+  readonly days: number;
 }
 
 export function listMeters(db: SqlDatabase, filter: UsageFilter): Page<MeterRecord> {
@@ -40,6 +55,15 @@ export function listMeters(db: SqlDatabase, filter: UsageFilter): Page<MeterReco
     db.all<MeterRow>(sql, ...params),
     filter.limit,
     ({ tenant, meter }) => foldKey(tenant, meter),
-    ({ tenant, meter, quantity }) => ({ tenant, meter, unit: METERS[meter], quantity: Number(quantity) }),
+    ({ tenant, meter, quantity: sum, days }) => {
+      const { unit, kind } = METERS[meter];
+      const quantity = kind === 'gauge' ? mean(BigInt(sum), BigInt(days)) : Number(sum);
+      return { tenant, meter, unit, kind, quantity, days };
+    },
   );
+}
+
+/** Rounded to the nearest whole number, halves up. */
+function mean(sum: bigint, days: bigint): number {
+  return Number((2n * sum + days) / (2n * days));
 }

@@ -10,7 +10,7 @@ import { requireTenant } from '../tenants/store.ts';
 import { scopeVersionOf } from '../vertical-registry/scope-versions-store.ts';
 import { listUsage, type UsageFold } from './fold-store.ts';
 import { markSettled, takeLine, trimLines, type UsageEntry } from './lines-store.ts';
-import { addToMeters, listMeters } from './meters-store.ts';
+import { addToMeters, listMeters, setMeter } from './meters-store.ts';
 import { dayOf, type Period, periodOf } from './period.ts';
 
 export const readMeters = read(metersList, ({ db, now }, { query }) => {
@@ -71,6 +71,15 @@ export const usageMethods = (context: UnitContext) => ({
     for (const { tenant, meter, quantity } of readings) {
       requireTenant(context.db, tenant);
       addToMeters(context.db, { tenant, day }, [[meter, quantity]]);
+    }
+    return null;
+  },
+
+  setMeters: ({ readings }: { readonly readings: readonly MeterReading[] }): null => {
+    const day = dayOf(context.now());
+    for (const { tenant, meter, quantity } of readings) {
+      requireTenant(context.db, tenant);
+      setMeter(context.db, { tenant, day }, { meter, quantity });
     }
     return null;
   },

@@ -10,6 +10,8 @@ import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
 import { PLATFORM_SECRET } from '../../test/vertical-double.ts';
 import type { MeterRecord, ModelUsageRecord, OpsFailureRecord, ScopeRecord } from '../declarations/index.ts';
 
+const DAY_MS = 24 * 60 * 60 * 1000;
+
 interface Raised {
   id: string;
   kind: string;
@@ -377,14 +379,66 @@ describe('spec C-22: meters', () => {
     const reading = { tenant: scope.tenant, meter: 'http.requests', quantity: 40 } as const;
     await platform.admin.addToMeters([reading, reading, { ...reading, tenant: other.tenant, quantity: 1 }]);
     const { tenant } = scope;
+    await platform.admin.addToMeters([{ ...reading, meter: 'operations.invoked', quantity: 7 }]);
+    const counted = { tenant, kind: 'counter', days: 1 };
     expect(await meters({ tenant })).toEqual([
-      { tenant, meter: 'http.requests', unit: 'requests', quantity: 80 },
-      { tenant, meter: 'model.calls', unit: 'calls', quantity: 2 },
-      { tenant, meter: 'model.input-tokens', unit: 'tokens', quantity: 2000 },
-      { tenant, meter: 'model.output-tokens', unit: 'tokens', quantity: 75 },
+      { ...counted, meter: 'http.requests', unit: 'requests', quantity: 80 },
+      { ...counted, meter: 'model.calls', unit: 'calls', quantity: 2 },
+      { ...counted, meter: 'model.input-tokens', unit: 'tokens', quantity: 2000 },
+      { ...counted, meter: 'model.output-tokens', unit: 'tokens', quantity: 75 },
+      { ...counted, meter: 'operations.invoked', unit: 'invocations', quantity: 7 },
     ]);
-    expect(await meters()).toHaveLength(5);
+    expect(await meters()).toHaveLength(6);
     expect(await meters({ until: '2026-11-20' })).toEqual([]);
+  });
+
+  test('a gauge has one figure a day, the last one, and its period is the mean of the days that have one', async () => {
+    const { platform, scope, other, meters } = await openUsing();
+    const { tenant } = scope;
+    const measure = (quantity: number) =>
+      platform.admin.setMeters([{ tenant, meter: 'storage.bytes', quantity }]);
+    await measure(500);
+    await measure(100);
+    const figure = { tenant, meter: 'storage.bytes', unit: 'bytes', kind: 'gauge' };
+    expect(await meters({ tenant })).toEqual([{ ...figure, quantity: 100, days: 1 }]);
+    platform.clock.ms += DAY_MS;
+    await measure(200);
+    // Nothing ran here for two days: they are no days of nothing.
+    platform.clock.ms += 3 * DAY_MS;
+    await measure(301);
+    await platform.admin.setMeters([{ tenant: other.tenant, meter: 'storage.bytes', quantity: 9 }]);
+    expect(await meters({ tenant })).toEqual([{ ...figure, quantity: 200, days: 3 }]);
+    expect(await meters({ tenant, since: '2026-11-22' })).toEqual([{ ...figure, quantity: 251, days: 2 }]);
+    // Nothing that is kept is a figure too.
+    platform.clock.ms += DAY_MS;
+    await measure(0);
+    expect(await meters({ tenant })).toEqual([{ ...figure, quantity: 150, days: 4 }]);
+  });
+
+  test('the largest figures are exact', async () => {
+    const { platform, scope, meters } = await openUsing();
+    for (let day = 0; day < 3; day++) {
+      await platform.admin.setMeters([
+        { tenant: scope.tenant, meter: 'storage.bytes', quantity: 10 ** 15 - day },
+      ]);
+      platform.clock.ms += DAY_MS;
+    }
+    expect(await meters()).toMatchObject([{ quantity: 10 ** 15 - 1, days: 3 }]);
+  });
+
+  test('what is measured cannot be added up, nor what is counted be set', async () => {
+    const { platform, scope } = await openUsing();
+    const reading = { tenant: scope.tenant, quantity: 1 };
+    const added = platform.admin.addToMeters([{ ...reading, meter: 'storage.bytes' } as never]);
+    expect(await refusal(added)).toMatchObject({ status: 400 });
+    for (const bad of [{ meter: 'http.requests' }, { meter: 'storage.bytes', quantity: 10 ** 15 + 1 }])
+      expect(await refusal(platform.admin.setMeters([{ ...reading, ...bad } as never]))).toMatchObject({
+        status: 400,
+      });
+    const nobody = [
+      { ...reading, meter: 'storage.bytes', tenant: 'tnt_01jd0000000000000000000009' } as const,
+    ];
+    expect(await refusal(platform.admin.setMeters(nobody as never))).toMatchObject({ status: 404 });
   });
 
   test('the wiring cannot count what follows from lines, less than nothing, or for nobody', async () => {

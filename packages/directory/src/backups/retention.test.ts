@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest';
+import { type BackupPolicy, expiredOf, expiredOfReaped, isDue } from './retention.ts';
+import type { ScheduledCopy } from './scheduled-store.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const POLICY: BackupPolicy = { everyMs: DAY_MS, keepDaily: 7, keepWeekly: 4 };
+/** A Saturday. */
+const START_MS = Date.UTC(2026, 10, 21, 8);
+
+const dayOf = ({ atMs }: ScheduledCopy): string => new Date(atMs).toISOString().slice(0, 10);
+
+/** Makes a backup at an interval, expires after each as the platform does, and answers what is left. */
+function run({
+  days,
+  everyMs = DAY_MS,
+  policy = POLICY,
+  fails = () => false,
+}: {
+  days: number;
+  everyMs?: number;
+  policy?: BackupPolicy;
+  fails?: (day: number) => boolean;
+}): readonly ScheduledCopy[] {
+  let copies: readonly ScheduledCopy[] = [];
+  for (let ms = 0; ms < days * DAY_MS; ms += everyMs) {
+    const nowMs = START_MS + ms;
+    if (fails(Math.floor(ms / DAY_MS))) continue;
+    copies = [...copies, { id: `bkp_${nowMs}`, atMs: nowMs }];
+    const over = new Set(expiredOf(copies, policy, nowMs));
+    copies = copies.filter((copy) => !over.has(copy));
+  }
+  return copies;
+}
+
+test('spec C-19: after 60 days there are seven days, and four weeks', () => {
+  // 2027-01-19 is a Tuesday: its week has no Sunday yet.
+  expect(run({ days: 60 }).map(dayOf)).toEqual([
+    ...['2027-01-03', '2027-01-10'],
+    ...['2027-01-13', '2027-01-14', '2027-01-15', '2027-01-16', '2027-01-17', '2027-01-18', '2027-01-19'],
+  ]);
+});
+
+test('where more than one is made in a day, those of the last day stay, and of each day before the newest', () => {
+  const copies = run({ days: 60, everyMs: 6 * HOUR_MS });
+  expect(copies.slice(-5).map(({ atMs }) => new Date(atMs).toISOString().slice(5, 13))).toEqual([
+    // Of its day the newest; the others of that day are a day old by now.
+    '01-18T20',
+    '01-19T08',
+    '01-19T14',
+    '01-19T20',
+    '01-20T02',
+  ]);
+  expect(new Set(copies.map(dayOf)).size).toBe(9);
+});
+
+test('while none is made, because each fails, none is deleted', () => {
+  const before = run({ days: 30 });
+  expect(run({ days: 60, fails: (day) => day >= 30 })).toEqual(before);
+  // Days without one do not count either when it works again: seven days that have one are kept.
+  const after = run({ days: 60, fails: (day) => day >= 30 && day < 57 }).map(dayOf);
+  expect(after.slice(-7)).toEqual([
+    ...['2026-12-17', '2026-12-18', '2026-12-19', '2026-12-20'],
+    ...['2027-01-17', '2027-01-18', '2027-01-19'],
+  ]);
+});
+
+test.each([
+  [{ keepDaily: 1, keepWeekly: 0 }, ['2027-01-18', '2027-01-19']],
+  [{ keepDaily: 2, keepWeekly: 2 }, ['2027-01-17', '2027-01-18', '2027-01-19']],
+] as const)('%j keeps %j: what is younger than a day is never deleted', (kept, days) => {
+  const copies = run({ days: 60, policy: { ...POLICY, ...kept } });
+  // The one of a day ago is exactly a day old, and has its time behind it.
+  expect(copies.map(dayOf)).toEqual(kept.keepDaily === 1 ? days.slice(1) : days);
+});
+
+test('the newest stays however old it is, and there is never none', () => {
+  const one = [{ id: 'bkp_1', atMs: 0 }];
+  expect(expiredOf(one, { ...POLICY, keepDaily: 1, keepWeekly: 0 }, START_MS)).toEqual([]);
+  expect(expiredOf([], POLICY, START_MS)).toEqual([]);
+});
+
+test('of a scope that was reaped everything goes once it is as old as the oldest that is kept', () => {
+  const copies = [
+    { id: 'old', atMs: START_MS - 28 * DAY_MS - 1 },
+    { id: 'kept', atMs: START_MS - 28 * DAY_MS },
+  ];
+  expect(expiredOfReaped(copies, POLICY, START_MS)).toEqual([copies[0]]);
+  expect(expiredOfReaped(copies, POLICY, START_MS + 1)).toEqual(copies);
+});
+
+test('something is due once in each interval, and a fleet is due all over it', () => {
+  const fleet = Array.from({ length: 240 }, (_, i) => `scp_01jd0000000000000000000${i}`);
+  const newest = new Map<string, number>();
+  const made: number[] = [];
+  for (let hour = 0; hour < 72; hour++) {
+    const nowMs = START_MS + hour * HOUR_MS;
+    const due = fleet.filter((id) =>
+      isDue(id, { newestAtMs: newest.get(id) ?? null, everyMs: DAY_MS, nowMs }),
+    );
+    for (const id of due) newest.set(id, nowMs);
+    made.push(due.length);
+  }
+  // What there is none of is made at once.
+  expect(made[0]).toBe(240);
+  const ofDay = (day: number) => made.slice(1 + day * 24, 25 + day * 24);
+  for (const day of [0, 1]) {
+    expect(ofDay(day).reduce((sum, each) => sum + each)).toBe(240);
+    expect(Math.max(...ofDay(day))).toBeLessThan(30);
+  }
+});
