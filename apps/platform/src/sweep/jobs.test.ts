@@ -27,10 +27,12 @@ function open({
   outcomes = [],
   failedSteps = 0,
   lagMs = 0,
+  backupPolicy = { everyMs: 86_400_000, keepDaily: 7, keepWeekly: 4 },
 }: {
   outcomes?: readonly ScopeOutcome[];
   failedSteps?: number;
   lagMs?: number;
+  backupPolicy?: JobsOptions['backupPolicy'];
 } = {}) {
   const written: (SweepUnit | ConnectionSweep)[] = [];
   const failures: OpsFailureInput[] = [];
@@ -55,7 +57,14 @@ function open({
       entitlements: { deliver: async () => void calls.push('entitlements') },
       roles: { sweep: nothing },
       hostnames: { recheck: nothing },
+      backups: {
+        sweep: async function* sweep() {
+          yield { kind: 'backup', unit: 'directory', outcome: 'swept', reason: 'backed_up' };
+          yield { kind: 'backup', unit: 'scp_1', outcome: 'skipped', reason: 'operation_running' };
+        },
+      },
     },
+    backupPolicy,
     archive: { archiveStatus: () => ({ state: 'shipping', lagMs }) },
     blobArchive: null,
     outcomes: {
@@ -67,25 +76,29 @@ function open({
       collectTouched: async () => void calls.push('touched'),
       collectAll: async () => void calls.push('all'),
     },
-    meter: { flush: async () => void calls.push('meters') },
+    meters: ['requests', 'invocations'].map((name) => ({ flush: async () => void calls.push(name) })),
+    storageMeter: { measure: async () => void calls.push('storage') },
     tidyUp: async () => ({ steps: 9, failed: failedSteps }),
     onFailure: (failure: OpsFailureInput) => void failures.push(failure),
     repeats: makeRepeats(() => 0),
   };
-  const jobs = new Map(makeJobs(options as unknown as JobsOptions).map((job) => [job.name, job]));
+  const list = makeJobs(options as unknown as JobsOptions);
+  const jobs = new Map(list.map((job) => [job.name, job]));
   const run = async (name: string): Promise<void> => {
     await jobs.get(name)?.run(stopping.signal);
   };
-  return { jobs, run, written, failures, calls };
+  return { list, jobs, run, written, failures, calls };
 }
 
 test('every job has a name of its own, and comes by often enough for what it is there for', () => {
-  const { jobs } = open();
+  const { list, jobs } = open();
   const every = (name: string) => (jobs.get(name)?.everyMs ?? 0) / 60_000;
   // A token that ends within ten minutes is refreshed by whoever comes by.
   expect(every('connections')).toBeLessThan(10);
   expect([every('usage'), every('meters'), every('maintenance')]).toEqual([1, 1, 24 * 60]);
-  expect(jobs.size).toBe(11);
+  // A figure of every day, also where the platform is up for an hour of it.
+  expect(every('storage')).toBeLessThan(24 * 60);
+  expect(jobs.size).toBe(list.length);
 });
 
 test('a sweep over connections ends between two of them when the platform stops', async () => {
@@ -121,8 +134,20 @@ test('spec 6.4: an archive that is late is stale, and that is said once an hour'
   expect(written).toMatchObject([{ unit: 'archive/databases', outcome: 'stale', reason: 'lagging' }]);
 });
 
+test('spec C-31: what is backed up is a row each, and what is passed over again and again is one a day', async () => {
+  const { run, written } = open();
+  await run('backups');
+  await run('backups');
+  const made = { kind: 'backup', unit: 'directory', outcome: 'swept' };
+  expect(written).toMatchObject([made, { unit: 'scp_1', outcome: 'skipped' }, made]);
+});
+
+test('without a policy there is no job that makes backups', () => {
+  expect(open({ backupPolicy: null }).jobs.has('backups')).toBe(false);
+});
+
 test('what has no rows is done all the same', async () => {
   const { run, calls } = open();
-  for (const name of ['usage', 'usage-everywhere', 'meters', 'entitlements']) await run(name);
-  expect(calls).toEqual(['touched', 'all', 'meters', 'entitlements']);
+  for (const name of ['usage', 'usage-everywhere', 'meters', 'storage', 'entitlements']) await run(name);
+  expect(calls).toEqual(['touched', 'all', 'requests', 'invocations', 'storage', 'entitlements']);
 });

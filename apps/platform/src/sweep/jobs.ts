@@ -7,12 +7,14 @@ import type { NodeEngine } from '@freehold/engine-node';
 import type { BlobArchive } from '../blob-archive.ts';
 import type { FailureSink } from '../feeds/feeds.ts';
 import type { Repeats } from '../feeds/repeats.ts';
+import { type BackupJobOptions, makeBackupJobs } from './backup-job.ts';
 import { freshnessUnits } from './freshness.ts';
 import type { TidyTotals } from './maintenance.ts';
-import type { RequestMeter } from './meters.ts';
+import type { UseMeter } from './meters.ts';
 import { newsOf } from './news.ts';
 import type { Job } from './scheduler.ts';
 import type { ScopeOutcomes } from './scope-outcomes.ts';
+import type { StorageMeter } from './storage-meter.ts';
 import { makeUpkeepJobs, untilStopped } from './upkeep-jobs.ts';
 import type { UsageSweep } from './usage.ts';
 
@@ -22,14 +24,21 @@ const HOUR_MS = 60 * MINUTE_MS;
 export interface JobsOptions {
   readonly hostAdmin: Pick<
     DirectoryHostAdmin,
-    'recordSweep' | 'recordConnectionSweep' | 'entitlements' | 'hostnames' | 'roles'
-  > & { readonly connections: Pick<DirectoryHostAdmin['connections'], 'sweep'> };
+    'recordSweep' | 'recordConnectionSweep' | 'entitlements' | 'hostnames' | 'imports' | 'roles'
+  > & {
+    readonly connections: Pick<DirectoryHostAdmin['connections'], 'sweep'>;
+    readonly backups: BackupJobOptions['hostAdmin']['backups'];
+  };
+  /** Null: the platform makes no backups by itself. */
+  readonly backupPolicy: BackupJobOptions['policy'];
   readonly archive: Pick<NodeEngine, 'archiveStatus'>;
   /** Null without an archive. */
   readonly blobArchive: Pick<BlobArchive, 'status'> | null;
   readonly outcomes: Pick<ScopeOutcomes, 'read'>;
   readonly usage: Pick<UsageSweep, 'collectTouched' | 'collectAll'>;
-  readonly meter: Pick<RequestMeter, 'flush'>;
+  /** What is counted, by the minute. */
+  readonly meters: readonly Pick<UseMeter, 'flush'>[];
+  readonly storageMeter: StorageMeter;
   readonly tidyUp: (signal: AbortSignal) => Promise<TidyTotals>;
   readonly onFailure: FailureSink;
   readonly repeats: Repeats;
@@ -37,7 +46,7 @@ export interface JobsOptions {
 
 /** The jobs of the scheduler. */
 export function makeJobs(options: JobsOptions): readonly Job[] {
-  const { hostAdmin, archive, blobArchive, outcomes, usage, meter, tidyUp, onFailure, repeats } = options;
+  const { hostAdmin, archive, blobArchive, outcomes, usage, meters, tidyUp, onFailure, repeats } = options;
 
   async function* runsOf(signal: AbortSignal): AsyncGenerator<SweepUnit, void, undefined> {
     for await (const outcome of outcomes.read(signal)) {
@@ -85,7 +94,7 @@ export function makeJobs(options: JobsOptions): readonly Job[] {
       run: (signal) => usage.collectTouched(signal),
     },
     {
-      // What was used before a crash, and nothing has been done in the scope since.
+      // What was used before a crash, and nothing has been done in the scope since: some scopes each time, all once a day.
       name: 'usage-everywhere',
       firstMs: 5 * MINUTE_MS,
       everyMs: HOUR_MS,
@@ -95,8 +104,16 @@ export function makeJobs(options: JobsOptions): readonly Job[] {
       name: 'meters',
       firstMs: MINUTE_MS,
       everyMs: MINUTE_MS,
-      run: () => meter.flush(),
+      run: async () => void (await Promise.all(meters.map((meter) => meter.flush()))),
     },
+    {
+      // It measures once a day, early: the figure of a day is there even if nothing runs for the rest of it.
+      name: 'storage',
+      firstMs: 5 * MINUTE_MS,
+      everyMs: HOUR_MS,
+      run: (signal) => options.storageMeter.measure(signal),
+    },
+    ...makeBackupJobs({ hostAdmin, policy: options.backupPolicy, repeats }),
     {
       // Not in the rush of a start, and often enough for a platform that is restarted every day.
       name: 'maintenance',

@@ -1,5 +1,5 @@
 /** What the platform does by itself while it runs, put together: deliveries in the scopes, and the scheduler's jobs. */
-import type { DirectoryHostAdmin } from '@freehold/directory';
+import type { BackupPolicy, DirectoryHostAdmin, RoutesChange } from '@freehold/directory';
 import type { IncidentSink } from '@freehold/store';
 import type { FailureSink } from '../feeds/feeds.ts';
 import { makeRepeats } from '../feeds/repeats.ts';
@@ -7,11 +7,15 @@ import type { Fleet } from '../fleet.ts';
 import type { Storage } from '../storage.ts';
 import type { CoLocatedVertical } from '../verticals.ts';
 import { type Deliveries, makeDeliveries } from './deliveries.ts';
+import { buildOf } from './deliveries-build.ts';
+import type { Rest } from './deliveries-rest.ts';
+import { makeInvocationCounter } from './invocations.ts';
 import { makeJobs } from './jobs.ts';
 import { tidyUp } from './maintenance.ts';
-import { makeRequestMeter, type RequestMeter } from './meters.ts';
+import { makeUseMeter, remembering, type UseMeter, type UseMeterOptions } from './meters.ts';
 import { makeScheduler, type Scheduler } from './scheduler.ts';
 import { makeScopeOutcomes } from './scope-outcomes.ts';
+import { makeStorageMeter, type StorageMeter } from './storage-meter.ts';
 import { makeUsageSweep, type UsageScope } from './usage.ts';
 
 /** The people who wait for a start come first. What is new in a scope wakes it before that. */
@@ -19,14 +23,18 @@ const RESUME_AFTER_MS = 2_000;
 
 export interface SweepOptions {
   readonly hostAdmin: DirectoryHostAdmin;
-  readonly storage: Pick<Storage, 'engine' | 'vaultUnit' | 'keyring' | 'blobArchive'>;
+  readonly storage: Pick<Storage, 'engine' | 'vaultUnit' | 'keyring' | 'blobs' | 'blobArchive'>;
   /** By slug. */
   readonly verticals: ReadonlyMap<string, CoLocatedVertical>;
   readonly fleet: Fleet;
+  /** Which scopes have nothing to do. */
+  readonly rest: Rest;
   /** Whose a scope is, where that is known. */
   readonly tenantOf: (scope: string) => string | undefined;
-  /** Whether a scope is billed. */
+  /** Whether a scope is billed. Asked once of each. */
   readonly isLive: (ref: UsageScope) => Promise<boolean>;
+  /** Null: the platform makes no backups by itself. */
+  readonly backupPolicy: BackupPolicy | null;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly onIncident: IncidentSink;
@@ -34,10 +42,10 @@ export interface SweepOptions {
 }
 
 export interface Sweep extends Pick<Deliveries, 'wake'>, Pick<Scheduler, 'run'> {
-  /** Everything is up: a moment later each scope is looked into for what is left from before. */
+  /** Everything is up: a moment later the scopes that do not rest are looked into for what is left from before. */
   begin(): void;
-  /** Somebody was suspended or let in. */
-  refresh(): void;
+  /** Somebody was suspended or let in, or everything was replaced. */
+  changed(change: RoutesChange): void;
   /** A request was answered by the application of a scope. */
   served(request: UsageScope & { readonly method: string }): void;
   /** Begins nothing new, adds to the meters what was counted, and resolves when nothing is under way. */
@@ -49,7 +57,7 @@ const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** Puts it together. Nothing runs before `begin`, but deliveries in scopes that are woken. */
 export function startSweep(options: SweepOptions): Sweep {
-  const { hostAdmin, storage, verticals, fleet, tenantOf, isLive, now, onIncident, onFailure } = options;
+  const { hostAdmin, storage, verticals, fleet, rest, tenantOf, now, onIncident, onFailure } = options;
   const incident = (method: string) => (error: unknown, ref: { readonly scope: string }) =>
     onIncident(error, { kind: 'platform', key: ref.scope, method });
 
@@ -61,18 +69,26 @@ export function startSweep(options: SweepOptions): Sweep {
   const usage = makeUsageSweep({
     collect: hostAdmin.collectModelUsage,
     fleet,
+    now,
     isRunning: (vertical) => verticals.has(vertical),
     onFailure,
     onError: incident('collectModelUsage'),
   });
-  const meter = makeMeter({ hostAdmin, isLive, onIncident, onFailure });
+  const { requests, invocations, storageMeter } = openMeters(options);
   const deliveries = makeDeliveries({
     verticals: new Map(
-      [...verticals].map(([slug, { host, units }]) => [slug, { vertical: units.scope.vertical, host }]),
+      [...verticals].map(([slug, { host, units }]) => [
+        slug,
+        { vertical: units.scope.vertical, host, build: buildOf(units.scope) },
+      ]),
     ),
     fleet,
+    rest,
     now,
     onIncident,
+    // It may have called a model before this process began.
+    onUnsettled: usage.touch,
+    isOwed: usage.isOwed,
     onWorked: (vertical, scope) => {
       outcomes.touch({ vertical, scope });
       // An executor may have called a model.
@@ -87,7 +103,9 @@ export function startSweep(options: SweepOptions): Sweep {
       blobArchive: storage.blobArchive,
       outcomes,
       usage,
-      meter,
+      meters: [requests, invocations],
+      storageMeter,
+      backupPolicy: options.backupPolicy,
       tidyUp: (signal) => tidyUp({ ...storage, verticals, fleet, onIncident, onFailure }, signal),
       onFailure,
       repeats: makeRepeats(now),
@@ -103,32 +121,88 @@ export function startSweep(options: SweepOptions): Sweep {
       beginning = setTimeout(() => void deliveries.resume(), RESUME_AFTER_MS).unref();
       scheduler.begin();
     },
-    refresh: () => void deliveries.resume(),
+    changed: (change) => void deliveries.changed(change),
     served: ({ tenant, scope, method }) => {
-      meter.count({ tenant, scope });
+      requests.count({ tenant, scope });
       if (!READS.has(method)) usage.touch({ tenant, scope });
     },
     stop: async () => {
       clearTimeout(beginning);
       await Promise.all([scheduler.stop(), deliveries.stop()]);
-      await meter.flush();
+      await Promise.all([requests.flush(), invocations.flush()]);
     },
   };
 }
 
-function makeMeter({
-  hostAdmin,
-  isLive,
-  onIncident,
-  onFailure,
-}: Pick<SweepOptions, 'hostAdmin' | 'isLive' | 'onIncident' | 'onFailure'>): RequestMeter {
-  return makeRequestMeter({
-    add: (readings) => hostAdmin.addToMeters(readings),
-    isLive,
-    onError: (error, tenant) => {
-      onIncident(error, { kind: 'platform', key: tenant, method: 'addToMeters' });
-      const detail = 'Requests of about a minute were not added to the meter.';
-      onFailure({ operation: 'meters.add', tenant, reason: 'internal', detail });
-    },
+/** What is counted and measured. What cannot be is told, and charged to nobody. */
+function openMeters(options: SweepOptions): {
+  readonly requests: UseMeter;
+  readonly invocations: Pick<UseMeter, 'flush'>;
+  readonly storageMeter: StorageMeter;
+} {
+  const { hostAdmin, storage, verticals, fleet, tenantOf, now, onIncident, onFailure } = options;
+  const isLive = remembering(options.isLive);
+  const failed = (error: unknown, key: string, told: { method: string; tenant?: string; detail: string }) => {
+    const { method, tenant, detail } = told;
+    onIncident(error, { kind: 'platform', key, method });
+    onFailure({
+      operation: 'meters.add',
+      tenant: (tenant ?? null) as never,
+      subject: key,
+      reason: 'internal',
+      detail,
+    });
+  };
+  const meterOf = (meter: UseMeterOptions['meter']): UseMeter =>
+    makeUseMeter({
+      meter,
+      add: (readings) => hostAdmin.addToMeters(readings),
+      isLive,
+      onError: (error, tenant) =>
+        failed(error, meter, {
+          method: 'addToMeters',
+          tenant,
+          detail: 'What was used in about a minute was not added to the meter.',
+        }),
+    });
+
+  const invocations = makeInvocationCounter({
+    meter: meterOf('operations.invoked'),
+    tenantOf: async ({ vertical, scope }) =>
+      tenantOf(scope) ?? (await requireHost(verticals, vertical).scope(scope).identify({})).tenantId,
+    onError: (error, scope) =>
+      failed(error, scope, {
+        method: 'countInvocations',
+        detail: 'The operations of about a minute of this scope were not counted: nobody knows whose it is.',
+      }),
   });
+  for (const [slug, { units }] of verticals) units.scope.onInvoked((scope) => invocations.count(slug, scope));
+
+  return {
+    requests: meterOf('http.requests'),
+    invocations,
+    storageMeter: makeStorageMeter({
+      fleet,
+      databaseBytes: async ({ vertical, scope }) => {
+        const known = verticals.get(vertical);
+        return known ? storage.engine.databaseBytes(known.units.scope, scope) : null;
+      },
+      blobs: storage.blobs,
+      isLive,
+      set: (readings) => hostAdmin.setMeters(readings),
+      now,
+      onError: (error, tenant) =>
+        failed(error, 'storage.bytes', {
+          method: 'measureStorage',
+          tenant,
+          detail: 'What this tenant keeps was not measured today.',
+        }),
+    }),
+  };
+}
+
+function requireHost(verticals: SweepOptions['verticals'], slug: string): CoLocatedVertical['host'] {
+  const known = verticals.get(slug);
+  if (known) return known.host;
+  throw new TypeError(`there is no vertical ${slug} here`);
 }

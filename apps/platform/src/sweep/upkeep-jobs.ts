@@ -8,12 +8,15 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 export interface UpkeepJobsOptions {
-  readonly hostAdmin: Pick<DirectoryHostAdmin, 'recordSweep' | 'entitlements' | 'hostnames' | 'roles'>;
+  readonly hostAdmin: Pick<
+    DirectoryHostAdmin,
+    'recordSweep' | 'entitlements' | 'hostnames' | 'imports' | 'roles'
+  >;
   readonly repeats: Repeats;
 }
 
 export function makeUpkeepJobs({ hostAdmin, repeats }: UpkeepJobsOptions): readonly Job[] {
-  const { recordSweep, entitlements, hostnames, roles } = hostAdmin;
+  const { recordSweep, entitlements, hostnames, imports, roles } = hostAdmin;
   return [
     {
       name: 'entitlements',
@@ -45,6 +48,13 @@ export function makeUpkeepJobs({ hostAdmin, repeats }: UpkeepJobsOptions): reado
         const units = untilStopped(hostnames.recheck(), signal);
         await recordSweep(newsOf(units, ({ kind, unit }) => `${kind} ${unit}`, repeats));
       },
+    },
+    {
+      // Bytes of uploads that ended in a crash.
+      name: 'imports',
+      firstMs: 25 * MINUTE_MS,
+      everyMs: DAY_MS,
+      run: async () => void (await imports.clearAbandoned()),
     },
   ];
 }

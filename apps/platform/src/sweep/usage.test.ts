@@ -1,11 +1,20 @@
 import { PlatformError } from '@freehold/contracts';
 import type { CollectedUsage, OpsFailureInput } from '@freehold/directory';
 import { expect, test } from 'vitest';
+import type { FleetScope } from '../fleet.ts';
 import { makeUsageSweep } from './usage.ts';
 
 const DONE: CollectedUsage = { taken: 1, repeated: 0, refused: 0, more: false };
 
-function open(collect: (scope: string) => CollectedUsage = () => DONE) {
+const FLEET: readonly FleetScope[] = [
+  { tenant: 't', scope: 'a', vertical: 'x', serving: true },
+  { tenant: 't', scope: 'b', vertical: 'x', serving: false },
+  { tenant: 't', scope: 'c', vertical: 'elsewhere', serving: true },
+];
+const HOUR_MS = 3_600_000;
+
+function open(collect: (scope: string) => CollectedUsage = () => DONE, fleet = FLEET) {
+  const clock = { nowMs: 0 };
   const asked: string[] = [];
   const failures: OpsFailureInput[] = [];
   const errors: unknown[] = [];
@@ -16,17 +25,16 @@ function open(collect: (scope: string) => CollectedUsage = () => DONE) {
     },
     fleet: {
       scopes: async function* scopes() {
-        yield { tenant: 't', scope: 'a', vertical: 'x', serving: true };
-        yield { tenant: 't', scope: 'b', vertical: 'x', serving: false };
-        yield { tenant: 't', scope: 'c', vertical: 'elsewhere', serving: true };
+        yield* fleet;
       },
     },
+    now: () => clock.nowMs,
     isRunning: (vertical) => vertical === 'x',
     onFailure: (failure) => void failures.push(failure),
     onError: (error) => errors.push(error),
   });
   const { signal } = new AbortController();
-  return { usage, asked, failures, errors, signal };
+  return { usage, asked, failures, errors, signal, clock };
 }
 
 test('spec 4.3.13: a scope in which something was done is asked once, and again when more waits', async () => {
@@ -74,4 +82,40 @@ test('what nobody expected is an incident', async () => {
   });
   await usage.collectAll(signal);
   expect([failures, errors.length]).toEqual([[], 2]);
+});
+
+test('a round goes through ten thousand scopes some at a time, and the next one begins a day later', async () => {
+  const fleet = Array.from({ length: 1_200 }, (_, index) => ({
+    tenant: 't',
+    scope: `s${index}`,
+    vertical: 'x',
+    serving: true,
+  }));
+  const { usage, asked, signal, clock } = open(() => DONE, fleet);
+  const counts: number[] = [];
+  for (let hour = 0; hour < 25; hour++) {
+    clock.nowMs = hour * HOUR_MS;
+    await usage.collectAll(signal);
+    counts.push(asked.length);
+  }
+  expect(counts.slice(0, 4)).toEqual([500, 1_000, 1_200, 1_200]);
+  expect(counts.at(-2)).toBe(1_200);
+  expect(counts.at(-1)).toBe(1_700);
+});
+
+test('a scope is owed from when it was touched until it was asked, and one that could not be asked stays owed', async () => {
+  let broken = true;
+  const { usage, asked, signal } = open(() => {
+    if (broken) throw new PlatformError('runtime_fault', 'No.');
+    return DONE;
+  }, []);
+  expect(usage.isOwed('a')).toBe(false);
+  usage.touch({ tenant: 't', scope: 'a' });
+  expect(usage.isOwed('a')).toBe(true);
+  await usage.collectTouched(signal);
+  expect(usage.isOwed('a')).toBe(true);
+  broken = false;
+  await usage.collectAll(signal);
+  expect(usage.isOwed('a')).toBe(false);
+  expect(asked).toEqual(['a', 'a']);
 });

@@ -1,11 +1,12 @@
 /**
  * Bringing in the usage lines of model calls: from scopes in which something was just done, a minute later, and from every
- * scope now and then. A scope takes no further line when a thousand wait, so that the busy ones are not kept waiting.
+ * scope now and then, some at a time. A scope takes no further line when a thousand wait, so that the busy ones are not
+ * kept waiting.
  */
 import { PlatformError } from '@freehold/contracts';
 import type { CollectedUsage } from '@freehold/directory';
 import { type FailureSink, reasonOf } from '../feeds/feeds.ts';
-import type { Fleet } from '../fleet.ts';
+import type { Fleet, FleetScope } from '../fleet.ts';
 
 export interface UsageScope {
   readonly tenant: string;
@@ -17,13 +18,20 @@ export interface UsageSweep {
   touch(scope: UsageScope): void;
   /** Collects from the scopes that were touched. */
   collectTouched(signal: AbortSignal): Promise<void>;
-  /** Collects from all there are, suspended ones too: what was used before that was used. */
+  /** Whether lines may wait in a scope: it was touched since they were collected there, or they could not be. */
+  isOwed(scope: string): boolean;
+  /**
+   * Against whatever nobody thought of: asks those again that could not be asked, and goes on with a round through all there
+   * are, suspended ones too, by at most 500 scopes. A round begins a day after the one before it did, at the soonest.
+   */
   collectAll(signal: AbortSignal): Promise<void>;
 }
 
 export interface UsageSweepOptions {
   readonly collect: (scope: UsageScope) => Promise<CollectedUsage>;
   readonly fleet: Pick<Fleet, 'scopes'>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
   /** Whether something answers for a vertical here. */
   readonly isRunning: (vertical: string) => boolean;
   readonly onFailure: FailureSink;
@@ -31,19 +39,31 @@ export interface UsageSweepOptions {
   readonly onError: (error: unknown, scope: UsageScope) => void;
 }
 
+/** How many scopes a round goes on by at a time: ten thousand take most of a day. */
+const PORTION = 500;
+const ROUND_MS = 24 * 3_600_000;
+
 export function makeUsageSweep(options: UsageSweepOptions): UsageSweep {
-  const { collect, fleet, isRunning, onFailure, onError } = options;
+  const { collect, fleet, now, isRunning, onFailure, onError } = options;
   const touched = new Map<string, UsageScope>();
+  /** Those that could not be asked. */
+  const failed = new Map<string, UsageScope>();
+  const asking = new Set<string>();
+  /** Where the round is; null between two. */
+  let round: AsyncIterator<FleetScope> | null = null;
+  let roundAtMs: number | null = null;
 
   /** Each answer is at most a thousand lines; what is more comes with the next round. */
   const collectOne = async (ref: UsageScope): Promise<void> => {
     try {
       const { more } = await collect(ref);
+      failed.delete(ref.scope);
       if (more) touched.set(ref.scope, ref);
     } catch (error) {
+      failed.set(ref.scope, ref);
       if (!(error instanceof PlatformError)) return onError(error, ref);
       // Gone, or its vertical is: there is nobody to ask.
-      if (error.code === 'not_found' || error.code === 'unsupported') return;
+      if (error.code === 'not_found' || error.code === 'unsupported') return void failed.delete(ref.scope);
       onFailure({
         operation: 'model-usage.collect',
         tenant: ref.tenant,
@@ -54,20 +74,48 @@ export function makeUsageSweep(options: UsageSweepOptions): UsageSweep {
     }
   };
 
-  return {
-    touch: ({ tenant, scope }) => void touched.set(scope, { tenant, scope }),
-    collectTouched: async (signal) => {
-      for (const ref of [...touched.values()]) {
+  /** The next few scopes of the round; a round that cannot go on begins anew. */
+  const goOn = async (signal: AbortSignal): Promise<void> => {
+    if (round === null) {
+      if (roundAtMs !== null && now() - roundAtMs < ROUND_MS) return;
+      roundAtMs = now();
+      round = fleet.scopes()[Symbol.asyncIterator]();
+    }
+    try {
+      for (let count = 0; count < PORTION; count++) {
         if (signal.aborted) return;
-        touched.delete(ref.scope);
-        await collectOne(ref);
-      }
-    },
-    collectAll: async (signal) => {
-      for await (const { tenant, scope, vertical } of fleet.scopes()) {
-        if (signal.aborted) return;
+        const { done, value } = await round.next();
+        if (done) {
+          round = null;
+          return;
+        }
+        const { tenant, scope, vertical } = value;
         if (isRunning(vertical)) await collectOne({ tenant, scope });
       }
+    } catch (error) {
+      round = null;
+      roundAtMs = null;
+      throw error;
+    }
+  };
+
+  /** Owed until it was asked: a scope that rests meanwhile would not be asked by the next process. */
+  const collectFrom = async (owing: Map<string, UsageScope>, signal: AbortSignal): Promise<void> => {
+    for (const ref of [...owing.values()]) {
+      if (signal.aborted) return;
+      asking.add(ref.scope);
+      owing.delete(ref.scope);
+      await collectOne(ref).finally(() => asking.delete(ref.scope));
+    }
+  };
+
+  return {
+    touch: ({ tenant, scope }) => void touched.set(scope, { tenant, scope }),
+    isOwed: (scope) => touched.has(scope) || failed.has(scope) || asking.has(scope),
+    collectTouched: (signal) => collectFrom(touched, signal),
+    collectAll: async (signal) => {
+      await collectFrom(failed, signal);
+      await goOn(signal);
     },
   };
 }

@@ -1,8 +1,13 @@
 /** Spec C-04, C-09: the fleet is migrated in waves, and what became of it is counted per version. */
+
+import { DatabaseSync } from 'node:sqlite';
 import { PlatformError, problemDocument } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
+import { admitted, promote } from '../../test/registry.ts';
 import type { ScopeRecord } from '../declarations/index.ts';
+import { directoryUnit } from '../unit.ts';
+import { VERTICALS_IN_USE } from './operations.ts';
 
 let version = '1.0.0';
 
@@ -132,6 +137,38 @@ test('the plan counts scopes and waves, and opens nothing', async () => {
   expect(platform.fieldwork.requests).toEqual([]);
 });
 
+test('a scope that is bound to a version is counted and migrated under that one, whatever prod serves', async () => {
+  const platform = await openPlatform();
+  const tenant = await platform.tenant('acme');
+  await platform.call('verticals.create', { body: { slug: 'fieldwork', name: 'Fieldwork' } });
+  for (const number of ['1.0.0', '2.0.0']) await admitted(platform, 'fieldwork', number);
+  await promote(platform, 'fieldwork', { version: '1.0.0' });
+  const bound = await platform.scope(tenant.id, 'bound');
+  await platform.scope(tenant.id, 'follows');
+  const params = { tenant: tenant.id, scope: bound.id };
+  const bind = (body: Record<string, unknown>) => platform.call('scope-version.set', { params, body });
+  await bind({ version: '2.0.0' });
+  expect(await counts(platform)).toMatchObject([
+    { version: '1.0.0', pending: 1, applied: 0 },
+    { version: '2.0.0', pending: 1, applied: 0 },
+  ]);
+  breakDown(platform, [bound]);
+  await run(platform, { failuresMax: 1 });
+  expect(await counts(platform)).toMatchObject([
+    { version: '1.0.0', pending: 0, applied: 1, failed: 0, failures: [] },
+    { version: '2.0.0', pending: 0, applied: 0, failed: 1, failures: [{ scope: bound.id }] },
+  ]);
+  platform.fieldwork.fault = null;
+  expect(await run(platform)).toMatchObject({ result: { applied: 1, failed: 0 } });
+  expect(await counts(platform)).toMatchObject([
+    { version: '1.0.0', applied: 1 },
+    { version: '2.0.0', applied: 1, pending: 0, failed: 0 },
+  ]);
+  // What was done for its own version says nothing about prod's.
+  await bind({ channel: 'prod' });
+  expect(await counts(platform)).toMatchObject([{ version: '1.0.0', applied: 1, pending: 1 }]);
+});
+
 test('archived scopes are left alone', async () => {
   const { platform, scopes } = await open(2);
   const params = { tenant: scopes[0]?.tenant, scope: scopes[0]?.id };
@@ -150,4 +187,17 @@ test('spec C-09: counting writes no row of the access log, and a builder counts 
   expect(await platform.accessLog()).toEqual([]);
   const wave = platform.call('fleet-migrations.run', { body: {}, as: platform.builder(tenant.id) });
   expect(await refusal(wave)).toMatchObject({ status: 403, reason: 'staff_only' });
+});
+
+test('which verticals are in use is read from one to the next in the index, and not scope by scope', () => {
+  const database = new DatabaseSync(':memory:');
+  for (const { migrations } of directoryUnit.migrations) for (const { sql } of migrations) database.exec(sql);
+  const plan = database
+    .prepare(`EXPLAIN QUERY PLAN ${VERTICALS_IN_USE}`)
+    .all()
+    .map(({ detail }) => String(detail))
+    .filter((detail) => detail.includes('scopes'));
+  expect(plan).toHaveLength(2);
+  // The least of an index is its first entry.
+  for (const step of plan) expect(step).toMatch(/^SEARCH scopes USING COVERING INDEX scopes_vertical/);
 });

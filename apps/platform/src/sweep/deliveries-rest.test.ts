@@ -1,0 +1,285 @@
+/** The mark over real scopes on the embedded engine: what is put in line is found after any end of a process. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { ScopeId, TenantId } from '@freehold/contracts';
+import { openNodeEngine } from '@freehold/engine-node';
+import { defineOperations, defineVertical, makeScopeHost, makeScopeUnit, operation } from '@freehold/kernel';
+import { defineUnit, type Engine, type EngineTools } from '@freehold/store';
+import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { buildOf } from './deliveries-build.ts';
+import { makeRest } from './deliveries-rest.ts';
+import { REST_SQL, restUnit } from './deliveries-rest-unit.ts';
+
+const DAY_MS = 86_400_000;
+const TENANT = 'tnt_01j00000000000000000000001' as TenantId;
+const SCOPE = 'scp_01j00000000000000000000001' as ScopeId;
+const OTHER = 'scp_01j00000000000000000000002' as ScopeId;
+const BEGIN = Date.parse('2026-11-21T08:00:00.000Z');
+
+const bells = (cron?: string) =>
+  defineVertical({
+    manifest: {
+      slug: 'bells',
+      name: 'Bells',
+      version: '1.0.0',
+      permissions: { 'bell.ring': 'Ring it', 'bell.hear': 'Hear it' },
+      roles: { owner: { name: 'Owner', permissions: ['bell.ring', 'bell.hear'] } },
+      ownerRole: 'owner',
+      entities: { bell: {} },
+      services: { clock: { name: 'The clock', permissions: ['bell.ring', 'bell.hear'] } },
+      env: {},
+    },
+    migrations: [],
+    operations: defineOperations({
+      'bell/ring': operation({
+        summary: 'Ring the bell',
+        input: z.strictObject({}),
+        output: z.object({}),
+        permission: 'bell.ring',
+        run: (ctx) => {
+          ctx.emit({ type: 'bell.rung', entity: { type: 'bell', id: 'bel_1' }, payload: {} });
+          return {};
+        },
+      }),
+      'bell/hear': operation({
+        summary: 'Hear the bell',
+        input: z.strictObject({ event: z.string() }),
+        output: z.object({}),
+        permission: 'bell.hear',
+        run: () => ({}),
+      }),
+    }),
+    subscriptions: { ears: { on: ['bell.rung'], as: 'clock', operation: 'bell/hear' } },
+    ...(cron === undefined ? {} : { schedules: { noon: { cron, operation: 'bell/ring', as: 'clock' } } }),
+  });
+
+/** A directory, and processes over it one after the other. */
+function openHouse(vertical = bells()) {
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-rest-'));
+  onTestFinished(() => rmSync(dataDirectory, { recursive: true }));
+  const clock = { nowMs: BEGIN };
+  const begin = (breaking?: (engine: Engine & EngineTools) => Engine) => {
+    const engine = openNodeEngine({ dataDirectory, now: () => clock.nowMs, onIncident: () => undefined });
+    const rest = makeRest({ engine: breaking ? breaking(engine) : engine, now: () => clock.nowMs });
+    const unit = makeScopeUnit(vertical);
+    const host = makeScopeHost({ engine: rest.watch(engine), unit, now: () => clock.nowMs });
+    const build = buildOf(unit);
+    const settle = (quietMs = 0, owed: readonly string[] = []) =>
+      rest.settle({ quietMs, buildOf: () => build, isOwed: (scope) => owed.includes(scope) });
+    const rests = async (scope: string = SCOPE, as: string = build) =>
+      (await rest.resting([{ vertical: 'bells', scope }], () => as)).get(scope);
+    const ring = () =>
+      host.scope(SCOPE).invoke({ operation: 'bell/ring', input: {}, principal: 'service:clock' as never });
+    return { engine, rest, host, settle, rests, ring };
+  };
+  const provisioned = async () => {
+    const process = begin();
+    await process.host.provisionScopeLocal({ scopeId: SCOPE, tenantId: TENANT, name: 'Bells' });
+    return process;
+  };
+  return { clock, begin, provisioned };
+}
+
+test('a scope rests after a round of work with which nothing was left, and the next process knows', async () => {
+  const house = openHouse();
+  const { engine, host, settle, rests } = await house.provisioned();
+  expect(await rests()).toBeUndefined();
+  await host.scope(SCOPE).work({});
+  expect(await settle()).toEqual([]);
+  expect(await rests()).toBe(true);
+  expect(await rests(SCOPE, 'another build')).toBe(false);
+  await engine.close();
+  const next = house.begin();
+  expect(await next.rests()).toBe(true);
+  expect(next.engine.openUnits).toBe(1);
+  await next.engine.close();
+});
+
+test('what is put in line wakes it first: a crash right after the call leaves no scope at rest', async () => {
+  const house = openHouse();
+  const first = await house.provisioned();
+  await first.host.scope(SCOPE).work({});
+  await first.settle();
+  await first.ring();
+  // Nothing was settled: that is how a crash would leave it.
+  await first.engine.close();
+  const next = house.begin();
+  expect(await next.rests()).toBeUndefined();
+  expect((await next.host.scope(SCOPE).work({})).settled).toBe(1);
+  await next.engine.close();
+});
+
+test('a mark that cannot be taken away refuses the call: nothing is put in line in a scope that rests', async () => {
+  const house = openHouse();
+  const first = await house.provisioned();
+  await first.host.scope(SCOPE).work({});
+  await first.settle();
+  await first.engine.close();
+  const broken = house.begin((engine) => ({
+    ...engine,
+    unit: (definition, key, options) =>
+      ({
+        ...engine.unit(definition, key, options),
+        disturb: () => Promise.reject(new Error('full')),
+      }) as never,
+  }));
+  await expect(broken.ring()).rejects.toThrow('full');
+  await expect(broken.ring()).rejects.toThrow('full');
+  await broken.engine.close();
+  const next = house.begin();
+  expect(
+    (await next.host.scope(SCOPE).history({ entity: { type: 'bell', id: 'bel_1' }, limit: 5 })).items,
+  ).toEqual([]);
+  await next.engine.close();
+});
+
+test('reading leaves a scope at rest', async () => {
+  const house = openHouse();
+  const { engine, host, settle, rests } = await house.provisioned();
+  await host.scope(SCOPE).work({});
+  await settle();
+  await host.scope(SCOPE).identify({});
+  await host.scope(SCOPE).tables({});
+  await settle();
+  expect(await rests()).toBe(true);
+  await engine.close();
+});
+
+test('a call after the round, or during it, leaves open whether anything waits, and what is owed keeps a scope awake', async () => {
+  const house = openHouse();
+  const { engine, host, settle, rests, ring } = await house.provisioned();
+  await host.scope(SCOPE).work({});
+  await ring();
+  expect(await settle()).toEqual([{ vertical: 'bells', scope: SCOPE }]);
+  expect(await rests()).toBe(false);
+
+  const working = host.scope(SCOPE).work({});
+  const ringing = ring();
+  await Promise.all([working, ringing]);
+  expect(await rests()).toBeUndefined();
+  await settle();
+  expect(await rests()).toBe(false);
+
+  await host.scope(SCOPE).work({});
+  await settle(0, [SCOPE]);
+  expect(await rests()).toBeUndefined();
+  await settle();
+  expect(await rests()).toBe(true);
+  await engine.close();
+});
+
+test('only who was quiet for a while is put to rest', async () => {
+  const house = openHouse();
+  const { engine, host, settle, rests } = await house.provisioned();
+  await host.scope(SCOPE).work({});
+  house.clock.nowMs += 599_999;
+  await settle(600_000);
+  expect(await rests()).toBeUndefined();
+  house.clock.nowMs += 1;
+  await settle(600_000);
+  expect(await rests()).toBe(true);
+  await engine.close();
+});
+
+test('a call that comes while somebody is put to rest finds it awake when it is done', async () => {
+  const house = openHouse();
+  const { engine, host, settle, rests, ring } = await house.provisioned();
+  await host.scope(SCOPE).work({});
+  await Promise.all([settle(), ring()]);
+  expect(await rests()).toBeUndefined();
+  await engine.close();
+});
+
+test('spec 6.4: a schedule makes a scope due at its time, also in the next process, and once', async () => {
+  const house = openHouse(bells('0 12 * * *'));
+  const first = await house.provisioned();
+  await first.host.scope(SCOPE).work({});
+  await first.settle();
+  await first.engine.close();
+  const { engine, rest, rests } = house.begin();
+  const noon = Date.parse('2026-11-21T12:00:00.000Z');
+  expect(await rest.takeDue()).toEqual({ items: [], nextAtMs: noon });
+  house.clock.nowMs = noon;
+  expect(await rest.takeDue()).toEqual({ items: [{ scope: SCOPE, vertical: 'bells' }], nextAtMs: null });
+  expect(await rests()).toBe(false);
+  expect(await rest.takeDue()).toEqual({ items: [], nextAtMs: null });
+  await engine.close();
+});
+
+test('a scope that is taken back in time is awake: other things wait in that state', async () => {
+  const house = openHouse();
+  const { engine, host, settle, rests } = await house.provisioned();
+  const { items } = await host.migrationBookmarksLocal({ tenantId: TENANT, scopeId: SCOPE, limit: 1 });
+  house.clock.nowMs += DAY_MS;
+  await host.scope(SCOPE).work({});
+  await settle();
+  expect(await rests()).toBe(true);
+  await host.rewindScopeLocal({
+    tenantId: TENANT,
+    scopeId: SCOPE,
+    bookmark: items[0]?.bookmark as string,
+  } as never);
+  expect(await rests()).toBeUndefined();
+  await engine.close();
+});
+
+test('a scope that is not there, or not any more, is forgotten', async () => {
+  const house = openHouse();
+  const { engine, host, settle, rests } = await house.provisioned();
+  await host.scope(SCOPE).work({});
+  await host.deleteScopeLocal({ tenantId: TENANT, scopeId: SCOPE });
+  expect(await settle()).toEqual([]);
+  expect(await rests()).toBeUndefined();
+  await expect(host.scope(OTHER).work({})).rejects.toMatchObject({ code: 'not_found' });
+  expect(await settle()).toEqual([]);
+  await engine.close();
+});
+
+test('units that are no scopes pass untouched', async () => {
+  const house = openHouse();
+  const { engine, rest } = house.begin();
+  const plain = defineUnit({
+    kind: 'plain',
+    migrations: [],
+    queries: [],
+    open: () => ({ ask: () => 'answer' }),
+  });
+  const watched = rest.watch(engine).unit(plain, 'one', { create: true });
+  expect(await watched.ask()).toBe('answer');
+  expect(await rest.settle({ quietMs: 0, buildOf: () => 'b', isOwed: () => false })).toEqual([]);
+  await engine.close();
+});
+
+test.each(Object.entries(REST_SQL))('the statement %s reads no row that it does not answer', (name, sql) => {
+  const database = new DatabaseSync(':memory:');
+  for (const { migrations } of restUnit.migrations) for (const each of migrations) database.exec(each.sql);
+  const params = { resting: ['[]'], due: [0, 1], nextDue: [] }[name] ?? [];
+  const plan = database
+    .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+    .all(...params)
+    .map(({ detail }) => String(detail))
+    .filter((detail) => detail.includes('resting_scopes'));
+  expect(plan).toHaveLength(1);
+  // The next one that is due is the first of the index.
+  expect(plan[0]).toMatch(name === 'nextDue' ? /INDEX resting_scopes_due/ : /^SEARCH .*(PRIMARY KEY|INDEX)/);
+  expect(plan.join()).not.toContain('TEMP B-TREE');
+});
+
+test('a call that began and ended while a round was under way counts as one after it', async () => {
+  const house = openHouse();
+  const { engine, rest, settle, rests } = house.begin();
+  const round = Promise.withResolvers<unknown>();
+  const stub = { work: () => round.promise, invoke: async () => null };
+  const double = { ...engine, unit: () => stub } as unknown as Engine & EngineTools;
+  const scope = rest.watch(double).unit(makeScopeUnit(bells()), SCOPE);
+  const working = scope.work({});
+  await scope.invoke({ operation: 'bell/ring', input: {}, principal: 'service:clock' as never });
+  round.resolve({ settled: 0, claimed: [], nextAtMs: null });
+  await working;
+  expect(await settle()).toEqual([{ vertical: 'bells', scope: SCOPE }]);
+  expect(await rests()).toBe(false);
+  await engine.close();
+});

@@ -1,0 +1,207 @@
+/**
+ * Keeps the mark of the scopes that rest (see `deliveries-rest-unit.ts`), so that a start need not open a fleet to find out
+ * that nothing waits in it.
+ *
+ * Invariants:
+ * 1. No call that may put something in line reaches a scope that rests: the mark goes first, and durably.
+ * 2. A scope rests only by the answer of a round of work after which, and during which, nothing else was called there.
+ */
+import type { Engine, EngineTools, UnitDefinition, UnitMethods, UnitStub, UnitTools } from '@freehold/store';
+import { NO_BUILD, REST_KEY, type RestingScope, restUnit } from './deliveries-rest-unit.ts';
+import type { WorkedScope } from './scope-outcomes.ts';
+
+export interface SettleOptions {
+  /** For how long a scope must not have been called, in milliseconds. */
+  readonly quietMs: number;
+  /** What a vertical is at present; undefined for one that does not run here: its scopes are left as they are. */
+  readonly buildOf: (vertical: string) => string | undefined;
+  /** Scopes that are left as they are, because something else is to be done there yet. */
+  readonly isOwed: (scope: string) => boolean;
+}
+
+export interface Rest {
+  /** The same engine; whatever is asked of a scope through it is noticed. */
+  watch(engine: Engine & EngineTools): Engine & EngineTools;
+  /**
+   * Which of these scopes rest: true where their vertical is what it was when that was found, as `buildOf` says. False where
+   * it is another build, which may have other work, or where work may wait but nothing else was to be done.
+   */
+  resting(
+    scopes: readonly WorkedScope[],
+    buildOf: SettleOptions['buildOf'],
+  ): Promise<ReadonlyMap<string, boolean>>;
+  /** The scopes that have come due, at most 200, and when to ask again: milliseconds since the epoch, null for never. */
+  takeDue(): Promise<{ readonly items: readonly WorkedScope[]; readonly nextAtMs: number | null }>;
+  /**
+   * Puts to rest whoever has been quiet. The answer are quiet scopes of which it is not known whether anything waits: a
+   * round of work there tells.
+   */
+  settle(options: SettleOptions): Promise<readonly WorkedScope[]>;
+}
+
+export interface RestOptions {
+  readonly engine: Engine;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** A scope that has no mark, as far as this process knows. */
+interface Awake {
+  readonly vertical: string;
+  /** Until the mark is gone; null from then on. */
+  ready: Promise<unknown> | null;
+  calls: number;
+  active: number;
+  lastAtMs: number;
+  /** What the last round of work answered, if nothing was called since. */
+  found: { readonly dueAtMs: number | null } | null;
+}
+
+const BATCH = 200;
+const KIND = /^scope-(.+)$/;
+
+export function makeRest({ engine, now }: RestOptions): Rest {
+  const marks = engine.unit(restUnit, REST_KEY, { create: true });
+  const awake = new Map<string, Awake>();
+
+  const attend = (vertical: string, scope: string): Awake => {
+    const known = awake.get(scope);
+    if (known) return known;
+    const ready = marks.disturb({ scope });
+    const state: Awake = { vertical, ready, calls: 0, active: 0, lastAtMs: now(), found: null };
+    awake.set(scope, state);
+    // The first to hear of it, so that calls which waited go before those that need not.
+    ready.then(
+      () => {
+        state.ready = null;
+      },
+      () => forget(scope, state),
+    );
+    return state;
+  };
+
+  const forget = (scope: string, state: Awake): void => {
+    if (awake.get(scope) === state) awake.delete(scope);
+  };
+
+  const noticed = async (
+    { vertical, scope }: WorkedScope,
+    method: string,
+    call: () => Promise<unknown>,
+  ): Promise<unknown> => {
+    const state = attend(vertical, scope);
+    state.calls += 1;
+    state.active += 1;
+    state.found = null;
+    const mine = state.calls;
+    try {
+      if (state.ready) await state.ready;
+      const answer = await call();
+      if (method === 'work' && state.active === 1 && state.calls === mine)
+        state.found = foundBy(answer as WorkAnswer, now());
+      if (method === 'remove') forget(scope, state);
+      return answer;
+    } catch (error) {
+      // One that is gone, or never was, is nothing to keep in mind.
+      if ((error as { readonly code?: unknown } | null)?.code === 'not_found') forget(scope, state);
+      throw error;
+    } finally {
+      state.active -= 1;
+      state.lastAtMs = now();
+    }
+  };
+
+  /** The next few who are quiet, taken off the list: whoever is called from here on begins anew. */
+  const takeQuiet = ({ quietMs, buildOf, isOwed }: SettleOptions) => {
+    const items: RestingScope[] = [];
+    const unsure: WorkedScope[] = [];
+    for (const [scope, state] of awake) {
+      if (items.length >= BATCH) break;
+      const { vertical, found } = state;
+      const build = buildOf(vertical);
+      if (build === undefined || isOwed(scope)) continue;
+      if (state.active > 0 || state.ready || now() - state.lastAtMs < quietMs) continue;
+      awake.delete(scope);
+      items.push({ scope, vertical, build: found ? build : NO_BUILD, dueAtMs: found?.dueAtMs ?? null });
+      if (!found) unsure.push({ vertical, scope });
+    }
+    return { items, unsure };
+  };
+
+  return {
+    watch: (watched) => ({
+      capabilities: watched.capabilities,
+      close: () => watched.close(),
+      unit: (definition, key, options) => {
+        const stub = watched.unit(definition, key, options);
+        const [, vertical] = KIND.exec(definition.kind) ?? [];
+        if (vertical === undefined) return stub;
+        return noticing(stub, definition, (method, call) => noticed({ vertical, scope: key }, method, call));
+      },
+      tools: (definition, key) => {
+        const tools = watched.tools(definition, key);
+        const [, vertical] = KIND.exec(definition.kind) ?? [];
+        if (vertical === undefined) return tools;
+        const replacing = <T>(name: string, call: () => Promise<T>): Promise<T> =>
+          noticed({ vertical, scope: key }, name, call) as Promise<T>;
+        return noticingTools(tools, replacing);
+      },
+    }),
+
+    resting: async (scopes, buildOf) => {
+      const builds = new Map(scopes.map(({ vertical, scope }) => [scope, buildOf(vertical)]));
+      const rows = await marks.resting({ scopes: [...builds.keys()] });
+      return new Map(rows.map(({ scope, build }) => [scope, builds.get(scope) === build]));
+    },
+
+    takeDue: () => marks.takeDue({ nowMs: now(), limit: BATCH }),
+
+    settle: async (options) => {
+      const all: WorkedScope[] = [];
+      for (;;) {
+        // In one step with taking them off the list: the mark of whoever is called next is taken away after this.
+        const { items, unsure } = takeQuiet(options);
+        if (items.length === 0) return all;
+        await marks.rest({ items });
+        all.push(...unsure);
+      }
+    },
+  };
+}
+
+interface WorkAnswer {
+  readonly claimed: readonly unknown[];
+  readonly nextAtMs: number | null;
+}
+
+function foundBy({ claimed, nextAtMs }: WorkAnswer, nowMs: number): Awake['found'] {
+  return claimed.length === 0 && (nextAtMs === null || nextAtMs > nowMs) ? { dueAtMs: nextAtMs } : null;
+}
+
+/** What only reads puts nothing in line. */
+function noticing<M extends UnitMethods>(
+  stub: UnitStub<M>,
+  { queries }: UnitDefinition<M>,
+  call: (method: string, call: () => Promise<unknown>) => Promise<unknown>,
+): UnitStub<M> {
+  return new Proxy(stub, {
+    get: (target, name) => {
+      const method: unknown = Reflect.get(target, name);
+      if (typeof name !== 'string' || typeof method !== 'function' || queries.includes(name)) return method;
+      return (input: unknown) => call(name, () => method(input));
+    },
+  });
+}
+
+/** The tools that put another state in place of a scope: other things wait in that. */
+function noticingTools(
+  tools: UnitTools,
+  call: <T>(name: string, call: () => Promise<T>) => Promise<T>,
+): UnitTools {
+  return {
+    ...tools,
+    restore: (format, body, admit) => call('restore', () => tools.restore(format, body, admit)),
+    rewind: (target, admit) => call('rewind', () => tools.rewind(target, admit)),
+    remove: () => call('remove', () => tools.remove()),
+  };
+}
