@@ -3,15 +3,14 @@ import type { VerticalGateway } from '@freehold/directory';
 import type { CoLocatedVertical } from './verticals.ts';
 
 export function makeGateway(
-  verticals: ReadonlyMap<string, Pick<CoLocatedVertical, 'fetch' | 'host'>>,
-  platformSecret: string,
+  verticals: ReadonlyMap<string, Pick<CoLocatedVertical, 'fetch' | 'host' | 'platformSecret'>>,
 ): VerticalGateway {
   return {
     bound: (slug) => {
       const vertical = verticals.get(slug);
       return vertical
         ? {
-            platformSecret,
+            platformSecret: vertical.platformSecret,
             fetch: async (request) => vertical.fetch(request, { node: null, clientAddress: null }),
           }
         : null;

@@ -25,14 +25,20 @@ export async function loadSecrets(
   dataDirectory: string,
   makeIssuerKeys: () => Promise<unknown>,
 ): Promise<Secrets> {
-  const path = join(dataDirectory, 'secrets.json');
-  if (existsSync(path)) return readSecrets(path);
+  const found = findSecrets(dataDirectory);
+  if (found) return found;
   if (existsSync(join(dataDirectory, 'directory', 'main.sqlite'))) {
     throw new SettingsError(
-      `The secrets are missing: ${path} is gone although the directory holds data. Restore that file from your backup.`,
+      `The secrets are missing: ${pathIn(dataDirectory)} is gone although the directory holds data. Restore that file from your backup.`,
     );
   }
   return makeSecrets(dataDirectory, makeIssuerKeys);
+}
+
+/** The secrets of a data directory, or null where there are none. @throws SettingsError when they are damaged. */
+export function findSecrets(dataDirectory: string): Secrets | null {
+  const path = pathIn(dataDirectory);
+  return existsSync(path) ? readSecrets(path) : null;
 }
 
 /** Makes them anew. Nothing is sealed with them: whoever was given one is told the new one at the next start. */
@@ -45,7 +51,7 @@ export async function makeSecrets(
     issuerClientSecret: randomSecret(),
     issuerKeys: await makeIssuerKeys(),
   };
-  writePrivately(join(dataDirectory, 'secrets.json'), `${JSON.stringify(secrets, null, 2)}\n`);
+  writePrivately(pathIn(dataDirectory), `${JSON.stringify(secrets, null, 2)}\n`);
   return secrets;
 }
 
@@ -54,6 +60,10 @@ export function writePrivately(path: string, text: string): void {
   const draft = `${path}.${process.pid}.draft`;
   writeFileSync(draft, text, { mode: 0o600, flush: true });
   renameSync(draft, path);
+}
+
+function pathIn(dataDirectory: string): string {
+  return join(dataDirectory, 'secrets.json');
 }
 
 function readSecrets(path: string): Secrets {

@@ -2,7 +2,8 @@
 
 import { apiDocs } from '@freehold/api-docs/node';
 import type { VerticalManifest } from '@freehold/contracts';
-import { makeFieldwork } from '@freehold/fieldwork';
+import { verticalSecret } from '@freehold/contracts/http';
+import { makeFieldwork, manifest } from '@freehold/fieldwork';
 import { readWebFiles } from '@freehold/fieldwork/web-files';
 import type { ScopeHost, Vault } from '@freehold/kernel';
 import type { Outbox } from '@freehold/mail';
@@ -16,6 +17,8 @@ export interface CoLocatedVertical {
   readonly fetch: (request: Request, env: NodeEnv) => Response | Promise<Response>;
   readonly host: ScopeHost;
   readonly units: ReturnType<typeof makeFieldwork>['units'];
+  /** Its own: it opens this vertical's management, and the platform's doors to this vertical alone. */
+  readonly platformSecret: string;
 }
 
 export interface VerticalsOptions {
@@ -24,6 +27,7 @@ export interface VerticalsOptions {
   /** What secrets of tenants are sealed under. */
   readonly sealing: Keyring;
   readonly blobs: (scopeId: string) => BlobStore;
+  /** What each vertical's own secret is derived from. None of them is told this one. */
   readonly platformSecret: string;
   readonly now: () => number;
   readonly random: (bytes: number) => Uint8Array;
@@ -38,21 +42,22 @@ export interface VerticalsOptions {
 }
 
 /** Opens them, by slug. */
-export function openVerticals({
+export async function openVerticals({
   bindings,
   onWork,
   ...deps
-}: VerticalsOptions): ReadonlyMap<string, CoLocatedVertical> {
+}: VerticalsOptions): Promise<ReadonlyMap<string, CoLocatedVertical>> {
   const webFiles = readWebFiles();
+  const { slug } = manifest;
+  const platformSecret = await verticalSecret(deps.platformSecret, slug);
   const fieldwork = makeFieldwork({
     ...deps,
+    platformSecret,
     onWork: (scopeId) => onWork(slug, scopeId),
     docs: apiDocs,
     ...(webFiles === undefined ? {} : { webFiles }),
   });
-  const { app, host, units, manifest } = fieldwork;
-  const { slug } = manifest;
-  return new Map([
-    [slug, { manifest, host, units, fetch: (request, env) => app.fetch(request, { ...bindings(), ...env }) }],
-  ]);
+  const { app, host, units } = fieldwork;
+  const fetch: CoLocatedVertical['fetch'] = (request, env) => app.fetch(request, { ...bindings(), ...env });
+  return new Map([[slug, { manifest: fieldwork.manifest, host, units, platformSecret, fetch }]]);
 }

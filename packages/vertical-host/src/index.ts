@@ -1,7 +1,9 @@
 /** What a vertical's worker exposes to the platform and to its own people. Start with the two `mount…` files. */
 
 export { MCP_META, type PlatformSecret } from '@freehold/contracts/http';
+export { PlatformRequestError, type PlatformRequestOptions } from './connect/ask-platform.ts';
 export * from './connect/request-connect-url.ts';
+export * from './connect/request-tenant.ts';
 export type { OpenApiInfo } from './lib/openapi.ts';
 export * from './management-openapi.ts';
 export { type ContentBlocks, contentBlocks } from './mcp/content-blocks.ts';

@@ -1,7 +1,9 @@
 /**
- * The gate between the platform and its verticals (spec 4.7 and 5.6): the same secret opens a vertical's `/internal/*` to
- * the platform, and the platform's own door to its verticals.
+ * The gate between the platform and its verticals (spec 4.7 and 5.6). Every vertical has a secret of its own, derived from
+ * the platform's: it opens that vertical's `/internal/*` to the platform, and the platform's doors to that vertical, so
+ * that none of them can speak as another.
  */
+import { slug as slugSchema } from '../manifest.ts';
 import { PlatformError } from '../problems.ts';
 
 /** The secret, or several while one is being replaced; none means that nobody is let in. */
@@ -18,11 +20,59 @@ export async function requirePlatformSecret(
   configured: PlatformSecret,
   detail: string,
 ): Promise<void> {
-  const refused = (reason: string): PlatformError => new PlatformError('forbidden', detail, { reason });
-  const secrets = [configured ?? []].flat().filter((secret) => secret !== '');
-  if (secrets.length === 0) throw refused('platform_secret_unset');
+  const secrets = listOf(configured);
   if (presented === null || presented === undefined || !(await isOneOf(presented, secrets)))
-    throw refused('platform_secret_mismatch');
+    throw refusal(secrets, detail);
+}
+
+/** What a vertical's secret begins with, so that people and scanners of secrets know one when they see it. */
+const VERTICAL_SECRET_PREFIX = 'fh_vrt_';
+/** A slug has no underscore: what stands before the last one is the whole of it. */
+const VERTICAL_SECRET = new RegExp(`^${VERTICAL_SECRET_PREFIX}([a-z0-9-]+)_[0-9a-f]{64}$`);
+/** Keeps the derived secret from meaning anything where the same key might sign something else. */
+const PURPOSE = 'freehold.vertical.v1';
+const VERTICALS_ONLY = 'This takes the secret that the platform gave to a vertical.';
+
+/**
+ * The secret of one vertical: `fh_vrt_<slug>_<HMAC-SHA-256 in hex>`. Who has it can derive neither another's nor the
+ * platform's.
+ * @param master the platform's secret, which is no vertical's to know.
+ * @throws TypeError for an empty master and for what is no slug.
+ */
+export async function verticalSecret(master: string, slug: string): Promise<string> {
+  if (master === '') throw new TypeError('nothing is derived from an empty secret');
+  if (!slugSchema.safeParse(slug).success) throw new TypeError('a vertical is named by its slug');
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+  const key = await crypto.subtle.importKey('raw', utf8(master), algorithm, false, ['sign']);
+  const mac = new Uint8Array(await crypto.subtle.sign('HMAC', key, utf8(`${PURPOSE}\n${slug}`)));
+  return `${VERTICAL_SECRET_PREFIX}${slug}_${Array.from(mac, hexOf).join('')}`;
+}
+
+/**
+ * Lets in a vertical that shows its own secret, and answers which one it is.
+ * @param masters the platform's secret, or several while one is being replaced.
+ * @throws PlatformError `forbidden`, reason `platform_secret_unset` or `platform_secret_mismatch`, as
+ * {@link requirePlatformSecret}; a master itself is a mismatch.
+ */
+export async function requireVerticalSecret(
+  presented: string | null | undefined,
+  masters: PlatformSecret,
+): Promise<string> {
+  const secrets = listOf(masters);
+  const slug = slugSchema.safeParse(VERTICAL_SECRET.exec(presented ?? '')?.[1]).data;
+  if (slug === undefined) throw refusal(secrets, VERTICALS_ONLY);
+  const own = await Promise.all(secrets.map((master) => verticalSecret(master, slug)));
+  await requirePlatformSecret(presented, own, VERTICALS_ONLY);
+  return slug;
+}
+
+function listOf(configured: PlatformSecret): string[] {
+  return [configured ?? []].flat().filter((secret) => secret !== '');
+}
+
+function refusal({ length }: readonly string[], detail: string): PlatformError {
+  const reason = length === 0 ? 'platform_secret_unset' : 'platform_secret_mismatch';
+  return new PlatformError('forbidden', detail, { reason });
 }
 
 /**
@@ -43,5 +93,13 @@ function isEqual(left: Uint8Array, right: Uint8Array): boolean {
 }
 
 async function sha256(text: string): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', utf8(text)));
+}
+
+function utf8(text: string): ReturnType<TextEncoder['encode']> {
+  return new TextEncoder().encode(text);
+}
+
+function hexOf(byte: number): string {
+  return byte.toString(16).padStart(2, '0');
 }

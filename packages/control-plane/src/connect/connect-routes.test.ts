@@ -1,13 +1,14 @@
 /** The door for verticals and the two addresses that browsers pass, over rounds that a test decides on. */
 import { PlatformError, problemSchema } from '@freehold/contracts';
-import type { ConnectUrlRequest, PlatformSecret } from '@freehold/contracts/http';
-import type { ConnectStep, ConsentAnswer, ConsentRounds } from '@freehold/directory';
+import { type PlatformSecret, verticalSecret } from '@freehold/contracts/http';
+import type { ConnectStep, ConsentAnswer, ConsentOrder, ConsentRounds } from '@freehold/directory';
 import { describe, expect, test } from 'vitest';
 import { hostAdminDouble } from '../../test/support/host-admin-double.ts';
 import { controlPlaneApp } from '../app.ts';
 
 const DOOR = '/internal/connections/connect-url';
-const SECRET = 'the platform secret of these tests';
+const MASTER = 'the platform secret of these tests';
+const SECRET = await verticalSecret(MASTER, 'fieldwork');
 const order = {
   tenantId: 'tnt_01jd0000000000000000000001',
   scopeId: 'scp_01jd0000000000000000000001',
@@ -33,8 +34,8 @@ interface SetUp {
 }
 
 function setUp(options: SetUp = {}) {
-  const { platformSecret, fails, result } = { platformSecret: SECRET, result: step, ...options };
-  const asked: { orders: ConnectUrlRequest[]; tickets: string[]; answers: ConsentAnswer[] } = {
+  const { platformSecret, fails, result } = { platformSecret: MASTER, result: step, ...options };
+  const asked: { orders: ConsentOrder[]; tickets: string[]; answers: ConsentAnswer[] } = {
     orders: [],
     tickets: [],
     answers: [],
@@ -60,7 +61,8 @@ function setUp(options: SetUp = {}) {
     onIncident: (error) => incidents.push(error),
     now: () => 0,
     newRequestId: () => 'req_new',
-    connect: { rounds, platformSecret },
+    platformSecret,
+    connect: rounds,
   });
   const send = async (path: string, init?: RequestInit): Promise<Response> =>
     app.fetch(new Request(`https://api.example.com${path}`, init));
@@ -90,8 +92,8 @@ describe('spec 4.7: the door', () => {
     expect(await response.json()).toEqual(issued);
     await knock({ ...order, ttlSeconds: 1 });
     expect(asked.orders).toEqual([
-      { ...order, ttlSeconds: 900 },
-      { ...order, ttlSeconds: 1 },
+      { ...order, vertical: 'fieldwork', ttlSeconds: 900 },
+      { ...order, vertical: 'fieldwork', ttlSeconds: 1 },
     ]);
   });
 
@@ -100,11 +102,12 @@ describe('spec 4.7: the door', () => {
     ['the secret is empty', '', { 'x-platform-secret': '' }, 'platform_secret_unset'],
     ['the list is empty', [], { 'x-platform-secret': SECRET }, 'platform_secret_unset'],
     ['the list holds nothing', [''], { 'x-platform-secret': '' }, 'platform_secret_unset'],
-    ['none is shown', SECRET, {}, 'platform_secret_mismatch'],
-    ['another is shown', SECRET, { 'x-platform-secret': `${SECRET}x` }, 'platform_secret_mismatch'],
+    ['none is shown', MASTER, {}, 'platform_secret_mismatch'],
+    ['another is shown', MASTER, { 'x-platform-secret': `${SECRET}x` }, 'platform_secret_mismatch'],
+    ['the platform’s own is shown', MASTER, { 'x-platform-secret': MASTER }, 'platform_secret_mismatch'],
     [
       'it is shown as a bearer token',
-      SECRET,
+      MASTER,
       { authorization: `Bearer ${SECRET}` },
       'platform_secret_mismatch',
     ],
@@ -121,9 +124,10 @@ describe('spec 4.7: the door', () => {
   });
 
   test('takes any secret of the list while one is being replaced', async () => {
-    const { knock } = setUp({ platformSecret: ['a newer one', SECRET] });
-    expect((await knock()).status).toBe(200);
-    expect((await knock(order, { 'x-platform-secret': 'a newer one' })).status).toBe(200);
+    const { knock, asked } = setUp({ platformSecret: ['a newer one', MASTER] });
+    for (const secret of [SECRET, await verticalSecret('a newer one', 'library')])
+      expect((await knock(order, { 'x-platform-secret': secret })).status).toBe(200);
+    expect(asked.orders.map(({ vertical }) => vertical)).toEqual(['fieldwork', 'library']);
   });
 
   test('is shut on a platform that was wired without it', async () => {
@@ -132,6 +136,7 @@ describe('spec 4.7: the door', () => {
       onIncident: () => undefined,
       now: () => 0,
       newRequestId: () => 'req_new',
+      platformSecret: MASTER,
     });
     const init = { method: 'POST', headers: { 'x-platform-secret': SECRET }, body: JSON.stringify(order) };
     const response = await app.fetch(new Request(`https://api.example.com${DOOR}`, init));

@@ -1,6 +1,6 @@
 /**
  * The routes of a consent round (spec 4.7): the door at which a vertical asks for a URL, and the two addresses that a
- * person's browser passes. None of them is an admin operation: a vertical shows the platform secret, a browser its ticket.
+ * person's browser passes. None of them is an admin operation: a vertical shows its own secret, a browser its ticket.
  */
 import { PLATFORM_SECRET_HEADER, PlatformError, parseInput } from '@freehold/contracts';
 import {
@@ -10,35 +10,33 @@ import {
   type PlatformSecret,
   readJsonObject,
   refusal,
-  requirePlatformSecret,
+  requireVerticalSecret,
 } from '@freehold/contracts/http';
 import type { ConnectCookie, ConnectStep, ConsentRounds } from '@freehold/directory';
 import type { Context, Hono } from 'hono';
 import type { ControlPlaneEnv } from '../app.ts';
 import { COMMON_HEADERS } from '../http/answer.ts';
 
-export interface ConnectOptions {
-  /** `hostAdmin.connections`. */
-  readonly rounds: ConsentRounds;
-  /** What verticals show at the door. Unset: nobody is let in (403). */
+interface ConnectOptions {
+  readonly rounds: ConsentRounds | undefined;
+  /** What the secrets that verticals show at the door are derived from. Unset: nobody is let in (403). */
   readonly platformSecret: PlatformSecret;
 }
 
-/** Mounts the door and the browser's addresses. Without options the door is shut, and the rest is not there. */
-export function mountConnectRoutes(app: Hono<ControlPlaneEnv>, options: ConnectOptions | undefined): void {
+/** Mounts the door and the browser's addresses. Without rounds the door is shut, and the rest is not there. */
+export function mountConnectRoutes(
+  app: Hono<ControlPlaneEnv>,
+  { rounds, platformSecret }: ConnectOptions,
+): void {
   app.post(CONNECT_URL_PATH, async (c) => {
-    await requirePlatformSecret(
-      c.req.header(PLATFORM_SECRET_HEADER),
-      options?.platformSecret,
-      'This address is for the platform’s verticals only.',
-    );
-    if (!options) throw new TypeError('the door was opened with nothing behind it');
+    const shown = c.req.header(PLATFORM_SECRET_HEADER);
+    const vertical = await requireVerticalSecret(shown, rounds && platformSecret);
+    if (!rounds) throw new TypeError('the door was opened with nothing behind it');
     const request = parseInput('The body', connectUrlRequest, await readJsonObject(c.req.raw));
-    return Response.json(await options.rounds.requestUrl(request), { headers: COMMON_HEADERS });
+    return Response.json(await rounds.requestUrl({ ...request, vertical }), { headers: COMMON_HEADERS });
   });
   app.all(CONNECT_URL_PATH, (c) => answerOtherMethod(c.req.raw.method, ['POST']));
-  if (!options) return;
-  const { rounds } = options;
+  if (!rounds) return;
 
   app.all('/connect/callback/:provider', (c) =>
     browserStep(c, () => {

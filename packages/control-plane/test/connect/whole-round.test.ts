@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { verticalSecret } from '@freehold/contracts/http';
 import type { ConnectionProviders } from '@freehold/directory';
 import { makeKeyring } from '@freehold/store';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -84,7 +85,7 @@ async function openHouse() {
 
   const order: ConnectUrlOrder = {
     controlPlaneUrl: BASE_URL,
-    platformSecret: PLATFORM_SECRET,
+    platformSecret: await verticalSecret(PLATFORM_SECRET, 'fieldwork'),
     tenantId: tenant.id,
     scopeId: scope.id,
     provider: 'calendar',
@@ -156,7 +157,7 @@ describe('spec 4.7: a consent round through a real provider', () => {
       await client.accessLog.list(),
       await client.connections.activity({ params }),
     ]);
-    for (const secret of [...tokens, CLIENT_SECRET, PLATFORM_SECRET]) {
+    for (const secret of [...tokens, CLIENT_SECRET, PLATFORM_SECRET, order.platformSecret]) {
       expect(everything).not.toContain(secret);
       for (const file of databaseFiles(platform.dataDirectory)) expect(file.includes(secret)).toBe(false);
     }
@@ -250,6 +251,13 @@ describe('spec 7.6, D-16: what the helper is refused', () => {
       'return_url_unbound',
     ],
     ['another secret', { platformSecret: 'x' }, 403, 'forbidden', 'platform_secret_mismatch'],
+    [
+      'the platform’s own secret',
+      { platformSecret: PLATFORM_SECRET },
+      403,
+      'forbidden',
+      'platform_secret_mismatch',
+    ],
     ['an unknown scope', { scopeId: 'scp_01jd0000000000000000000009' }, 404, 'not_found', 'unknown_scope'],
     ['a field of its own', { vertical: 'x' } as object, 400, 'validation_failed', undefined],
   ])('%s', async (_, more, status, code, reason) => {

@@ -122,7 +122,8 @@ describe('spec 7.6, D-16: a consent URL is refused', () => {
       'return_url_unbound',
     ],
     ['an unknown scope', { scopeId: 'scp_01jd0000000000000000000009' as never }, 404, 'unknown_scope'],
-    ['an unknown tenant', { tenantId: 'tnt_01jd0000000000000000000009' as never }, 404, 'unknown_tenant'],
+    ['an unknown tenant', { tenantId: 'tnt_01jd0000000000000000000009' as never }, 404, 'unknown_scope'],
+    ['a scope of another vertical', { vertical: 'library' }, 404, 'unknown_scope'],
   ])('%s', async (_, more, status, reason) => {
     const { rounds, order } = await openRounds();
     expect(await refusal(rounds().requestUrl(order(more)))).toMatchObject({ status, reason });
@@ -144,6 +145,27 @@ describe('spec 7.6, D-16: a consent URL is refused', () => {
     expect(await refusal(rounds().requestUrl(order()))).toMatchObject(unbound);
     // The scope of one tenant under the name of another.
     expect(await refusal(rounds().requestUrl(order({ scopeId: theirs.id })))).toMatchObject({ status: 404 });
+  });
+
+  test('another vertical’s scope answers exactly as one that is not there, whatever state it is in', async () => {
+    const { platform, rounds, order, tenant, scope } = await openRounds();
+    const nowhere = { scopeId: 'scp_01jd0000000000000000000009' as never };
+    const params = { tenant: tenant.id, scope: scope.id };
+    const alike = async () => {
+      const theirs = await refusal(rounds().requestUrl(order({ vertical: 'library' })));
+      expect(theirs).toEqual(await refusal(rounds().requestUrl(order(nowhere))));
+      expect(theirs).toMatchObject({ status: 404, reason: 'unknown_scope' });
+    };
+    await alike();
+    await platform.call('scopes.set-status', { params, body: { status: 'suspended' } });
+    await alike();
+    await platform.call('tenants.set-status', {
+      params: { tenant: tenant.id },
+      body: { status: 'suspended' },
+    });
+    await alike();
+    // The application that it belongs to hears what is the matter.
+    expect(await refusal(rounds().requestUrl(order()))).toMatchObject({ reason: 'tenant_not_active' });
   });
 
   test('for a tenant that is suspended', async () => {

@@ -56,10 +56,15 @@ export interface ConsentAnswer {
   readonly requestId: string;
 }
 
+/** What a vertical asks for, and which one it is: the caller has seen its secret. */
+export interface ConsentOrder extends ConnectUrlRequest {
+  readonly vertical: string;
+}
+
 /** What the connect routes are made of. Every method rejects with a `PlatformError`. */
 export interface ConsentRounds {
-  /** Issues a consent URL. Stores nothing. */
-  requestUrl(request: ConnectUrlRequest): Promise<ConnectUrlResponse>;
+  /** Issues a consent URL, for a scope that the directory records as the vertical's. Stores nothing. */
+  requestUrl(order: ConsentOrder): Promise<ConnectUrlResponse>;
   /** Uses a ticket: from here on it is spent, and the round is this browser's. */
   start(ticket: string): Promise<ConnectStep>;
   /** Takes the provider's answer, once, from the browser that began. */
@@ -135,6 +140,7 @@ export function makeConsentRounds(deps: ConsentDeps, keeper: TokenKeeper): Conse
       const { ticket, vertical, expiresAtMs } = await directory.issueTicket({
         tenant: request.tenantId,
         scope: request.scopeId,
+        vertical: request.vertical,
         provider: request.provider,
         createdBy: request.createdBy,
         subjectRef: request.subjectRef,

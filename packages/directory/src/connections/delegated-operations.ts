@@ -71,6 +71,7 @@ export const disconnect = delegated<typeof connectionsDisconnect, Disconnecting,
 
 /** Where a connection is to be let in. */
 export interface Admission {
+  /** As it was before the call. */
   readonly connection: ConnectionRow;
   readonly scope: { readonly tenantId: string; readonly scopeId: string };
 }
@@ -101,17 +102,23 @@ export const putGrant = delegated<typeof connectionGrantsPut, Admission, { grant
   connectionGrantsPut,
   {
     begin: (context, call) => {
+      const { db, resumes, revision } = context;
       const admission = requireAdmission(context, call);
-      const target = { ...targetOf(admission.connection), scope: call.body.scope };
+      const { connection } = admission;
+      requireMatch(call.ifMatch, String(connection.revision), resumes);
+      // Where it may act is part of it: a second call with the same tag is refused while this one is running.
+      saveConnection(db, { ...connection, revision });
+      const target = { ...targetOf(connection), scope: call.body.scope };
       return {
         intent: { target, before: null, after: grantFields(call) },
         prepared: admission,
       };
     },
     settle: (context, call) => {
-      const { db } = context;
+      const { db, revision } = context;
       const { params, body, actor } = call;
       const connection = requireConnection(db, params);
+      saveConnection(db, { ...connection, revision, updatedAtMs: context.now() });
       const grant: GrantRow = saveGrant(db, {
         id: context.newId('cgr'),
         connection: connection.id,
@@ -127,8 +134,13 @@ export const putGrant = delegated<typeof connectionGrantsPut, Admission, { grant
       return {
         status: 200,
         value: grantOfRow(grant),
+        etag: String(revision),
         audit: { target, before: null, after: grantFields(call) },
       };
+    },
+    undo: (context, { params }, { connection: { revision } }) => {
+      const row = requireConnection(context.db, params);
+      if (row.revision === context.intent) saveConnection(context.db, { ...row, revision });
     },
     supersedes: (call, earlier) => JSON.stringify(grantFields(call)) === JSON.stringify(earlier),
   },

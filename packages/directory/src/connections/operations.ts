@@ -34,6 +34,7 @@ import {
   listConnections,
   loadCredential,
   requireConnection,
+  saveConnection,
   saveCredential,
 } from './store.ts';
 
@@ -63,6 +64,7 @@ export const readConnection = read(connectionsGet, ({ db }, { params }) => {
   return { value, etag: value.etag };
 });
 
+/** What lies at one address with the connection has the version of the connection. */
 export const readCredential = read(connectionsCredential, ({ db }, { params }) => {
   const row = requireConnection(db, params);
   const credential = loadCredential(db, row.id);
@@ -70,7 +72,7 @@ export const readCredential = read(connectionsCredential, ({ db }, { params }) =
     throw new PlatformError('not_found', 'This connection has no credential any more.', {
       reason: 'no_credential',
     });
-  return { value: credentialOfRow(row, credential) };
+  return { value: credentialOfRow(row, credential), etag: String(row.revision) };
 });
 
 export const readActivity = read(connectionsActivity, ({ db }, { params, query }) => {
@@ -79,16 +81,18 @@ export const readActivity = read(connectionsActivity, ({ db }, { params, query }
 });
 
 export const readGrants = read(connectionGrantsList, ({ db }, { params, query }) => {
-  const { id } = requireConnection(db, params);
-  return { value: listGrants(db, { ...query, connection: id }) };
+  const { id, revision } = requireConnection(db, params);
+  return { value: listGrants(db, { ...query, connection: id }), etag: String(revision) };
 });
 
 /** Shuts a connection out of a scope: the platform stops calling, whatever the application still remembers. */
-export const shutOut = change(connectionGrantsDelete, (context, { params, query, actor }) => {
-  const { db } = context;
+export const shutOut = change(connectionGrantsDelete, (context, { params, query, actor, ifMatch }) => {
+  const { db, revision } = context;
   const row = requireConnection(db, params);
+  requireMatch(ifMatch, String(row.revision));
   if (!hasGrantIn(db, row.id, query.scope)) return { status: 204, value: null, audit: null };
   deleteGrantsIn(db, row.id, query.scope);
+  saveConnection(db, { ...row, revision, updatedAtMs: context.now() });
   note(context, { connection: row.id, kind: 'shut_out', by: actor.id });
   const target = { ...targetOf(row), scope: query.scope };
   return { status: 204, value: null, audit: { target, before: null, after: { acts: false } } };

@@ -5,7 +5,7 @@
 import { PlatformError } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { loadHostname } from '../hostnames/store.ts';
-import { requireActiveScope } from '../scopes/store.ts';
+import { requireActiveScope, requireScope } from '../scopes/store.ts';
 import { requireActiveTenant } from '../tenants/store.ts';
 import {
   clearOldRounds,
@@ -25,8 +25,8 @@ const TICKET_KEY = 'connect ticket key';
 /** Names a round: what a ticket is known by. */
 const ROUND_PREFIX = 'cnr';
 
-/** What a vertical asks for. `hostname` is that of `returnUrl`. */
-export interface TicketOrder extends Omit<TicketClaims, 'id' | 'vertical' | 'expiresAtMs'> {
+/** What a vertical asks for, which has shown that it is this one. `hostname` is that of `returnUrl`. */
+export interface TicketOrder extends Omit<TicketClaims, 'id' | 'expiresAtMs'> {
   readonly hostname: string;
   readonly ttlMs: number;
 }
@@ -38,18 +38,20 @@ export interface IssuedTicket {
 }
 
 /**
- * Issues a ticket.
+ * Issues a ticket. For a vertical, scopes that the directory does not record as its own are not there.
  * @throws PlatformError `not_found` or `invalid_transition` about tenant and scope; `validation_failed`, reason
  * `return_url_unbound`.
  */
 export function issueTicket(context: UnitContext, order: TicketOrder): IssuedTicket {
   const { db } = context;
   const { hostname, ttlMs, ...asked } = order;
+  // The scope first: of a tenant in which it has none, a vertical learns nothing, not even that there is one.
+  requireScope(db, order);
   requireActiveTenant(db, order.tenant);
   const { vertical } = requireActiveScope(db, order);
   if (!isBound(db, order.scope, hostname)) throw unbound();
   const expiresAtMs = context.now() + ttlMs;
-  const claims = { ...asked, id: context.newId(ROUND_PREFIX), vertical, expiresAtMs };
+  const claims = { ...asked, id: context.newId(ROUND_PREFIX), expiresAtMs };
   return { ticket: signTicket(ticketKey(context), claims), vertical, expiresAtMs };
 }
 
@@ -127,10 +129,11 @@ export function requireSameTarget(db: SqlDatabase, claims: TicketClaims): void {
   );
 }
 
-function isTarget(db: SqlDatabase, { tenant, scope, vertical }: TicketClaims): boolean {
+function isTarget(db: SqlDatabase, claims: TicketClaims): boolean {
   try {
-    requireActiveTenant(db, tenant);
-    return requireActiveScope(db, { tenant, scope }).vertical === vertical;
+    requireActiveTenant(db, claims.tenant);
+    requireActiveScope(db, claims);
+    return true;
   } catch (error) {
     if (error instanceof PlatformError) return false;
     throw error;

@@ -15,6 +15,7 @@ import type {
 } from '../declarations/connection-records.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 import { type SealedCredential, sealKeyOf } from './credential.ts';
+import type { Disconnecting } from './delegated-operations.ts';
 
 export interface ConnectionRow {
   readonly id: string;
@@ -223,4 +224,50 @@ export function listForUpkeep(
   { after, limit }: { readonly after: string; readonly limit: number },
 ): UpkeepRow[] {
   return db.all<UpkeepRow>(UPKEEP_PAGE, after, limit);
+}
+
+export const CONNECTIONS_OF_SCOPE = `SELECT c.tenant, c.id AS connection, c.provider, k.sealed, c.revision
+   FROM connections c LEFT JOIN connection_credentials k ON k.connection = c.id WHERE c.scope = ? ORDER BY c.id`;
+
+/** The connections that were made in a scope, with what revoking them takes. */
+export function connectionsOfScope(db: SqlDatabase, scope: string): Disconnecting[] {
+  return db.all<Disconnecting & Record<string, string | number | null>>(CONNECTIONS_OF_SCOPE, scope);
+}
+
+/** The scope beside this one in which a connection acts, the one that let it in first; null for none. */
+export function actsElsewhere(
+  db: SqlDatabase,
+  { connection, scope }: { readonly connection: string; readonly scope: string },
+): string | null {
+  const row = db.get<{ scope: string }>(
+    `SELECT g.scope FROM connection_grants g JOIN scopes s ON s.id = g.scope
+     WHERE g.connection = ? AND g.scope <> ? AND s.status <> 'reaped' ORDER BY g.granted_at, g.id LIMIT 1`,
+    connection,
+    scope,
+  );
+  return row?.scope ?? null;
+}
+
+/** Makes a connection one of another scope of the same application. */
+export function moveConnection(
+  db: SqlDatabase,
+  {
+    connection,
+    to,
+    revision,
+    nowMs,
+  }: {
+    readonly connection: string;
+    readonly to: string;
+    readonly revision: number;
+    readonly nowMs: number;
+  },
+): void {
+  // Without an account it is told from others by its scope and its name there, which may be taken where it goes.
+  db.run(
+    `UPDATE connections SET scope = ?1, revision = ?2, updated_at = ?3,
+       account_key = CASE WHEN account IS NULL THEN 'subject:' || ?1 || ':' || subject_ref || ' ' || id ELSE account_key END
+     WHERE id = ?4`,
+    ...[to, revision, nowMs, connection],
+  );
 }

@@ -1,6 +1,8 @@
 /** The platform's grants: given and taken by staff, and what a vertical can do with one. */
 import { describe, expect, test } from 'vitest';
-import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
+import { type CallParts, openPlatform, type Platform, refusal, SERVICE } from '../../test/platform.ts';
+import type { Actor } from '../actors.ts';
+import type { AdminOperationName, TenantRecord } from '../declarations/index.ts';
 
 async function openApp(): Promise<Platform> {
   const platform = await openPlatform();
@@ -53,65 +55,102 @@ describe.each(['email-sender', 'tenant-provisioner'] as const)('spec C-21: %s', 
 });
 
 describe('spec C-21: a vertical that creates tenants', () => {
-  const order = { vertical: 'app', slug: 'new', name: 'New' };
+  const app: Actor = { kind: 'vertical', id: 'app', name: 'app' };
+  const body = { slug: 'new', name: 'New' };
+  const create = (platform: Platform, parts: CallParts = {}) =>
+    platform.call('tenants.create', { body, as: app, ...parts });
+  const grant = (platform: Platform) => platform.call('tenant-provisioner.put', { params, body: {} });
 
   test('may not without the grant, and nothing is written', async () => {
     const platform = await openApp();
     await platform.call('email-sender.put', { params, body: {} });
+    await platform.call('verticals.create', { body: { slug: 'other', name: 'Other' } });
+    await platform.call('tenant-provisioner.put', { params: { slug: 'other' }, body: {} });
     const before = await platform.adminLog();
-    for (const vertical of ['app', 'nobody'])
-      expect(await refusal(platform.admin.provisionTenant({ ...order, vertical }))).toMatchObject({
-        status: 403,
-        reason: 'not_granted',
-      });
+    for (const id of ['app', 'nobody'])
+      for (const key of [undefined, 'key-1'])
+        expect(
+          await refusal(create(platform, { as: { ...app, id }, ...(key === undefined ? {} : { key }) })),
+        ).toMatchObject({ status: 403, code: 'forbidden', reason: 'not_granted' });
     expect(await platform.adminLog()).toEqual(before);
     expect((await platform.value<{ items: [] }>('tenants.list')).items).toEqual([]);
   });
 
   test('may with it; the log names the vertical, and its chain holds', async () => {
     const platform = await openApp();
-    await platform.call('tenant-provisioner.put', { params, body: {} });
-    const { tenant, created } = await platform.admin.provisionTenant(order);
-    expect(created).toBe(true);
-    expect(await platform.value('tenants.get', { params: { tenant: tenant.id } })).toEqual(tenant);
-    expect((await platform.adminLog()).at(-1)).toMatchObject({
+    await grant(platform);
+    const { status, value, etag, head } = await create(platform);
+    expect(status).toBe(201);
+    const { id } = value as TenantRecord;
+    expect(await platform.value('tenants.get', { params: { tenant: id } })).toEqual(value);
+    const row = (await platform.adminLog()).at(-1);
+    expect(row).toMatchObject({
       action: 'tenants.create',
-      actor: { kind: 'system', id: 'vertical:app' },
+      actor: { kind: 'vertical', id: 'app', name: 'app' },
       token: null,
-      target: { tenant: tenant.id },
+      target: { tenant: id },
       after: { slug: 'new' },
+      outcome: 'done',
     });
+    expect([etag, head?.hash]).toEqual([String(row?.sequence), row?.hash]);
     expect(await platform.value('admin-log.verify')).toMatchObject({ firstBad: null });
   });
 
   test('the same one again is the one that is there; another name is a conflict', async () => {
     const platform = await openApp();
-    await platform.call('tenant-provisioner.put', { params, body: {} });
-    const { tenant } = await platform.admin.provisionTenant(order);
+    await grant(platform);
+    const { value } = await create(platform);
     const before = await platform.adminLog();
-    expect(await platform.admin.provisionTenant(order)).toEqual({ tenant, created: false });
-    expect(await refusal(platform.admin.provisionTenant({ ...order, name: 'Other' }))).toMatchObject({
+    expect(await create(platform)).toMatchObject({ status: 200, value, replayed: false });
+    expect(await refusal(create(platform, { body: { ...body, name: 'Other' } }))).toMatchObject({
       reason: 'slug_taken',
     });
     expect(await platform.adminLog()).toEqual(before);
   });
 
-  test('may no more, from the moment it is taken away', async () => {
+  test('an idempotency key is its own: not another vertical’s, nor that of a token with the same id', async () => {
     const platform = await openApp();
-    await platform.call('tenant-provisioner.put', { params, body: {} });
-    await platform.admin.provisionTenant(order);
-    await platform.call('tenant-provisioner.delete', { params });
-    expect(await refusal(platform.admin.provisionTenant({ ...order, slug: 'next' }))).toMatchObject({
-      reason: 'not_granted',
-    });
+    await grant(platform);
+    await platform.call('verticals.create', { body: { slug: 'other', name: 'Other' } });
+    await platform.call('tenant-provisioner.put', { params: { slug: 'other' }, body: {} });
+    const first = await create(platform, { key: 'key-1' });
+    expect(await create(platform, { key: 'key-1' })).toMatchObject({ status: 201, replayed: true });
+    for (const as of [{ ...app, id: 'other' }, { ...SERVICE, id: 'app' } as Actor])
+      expect(await create(platform, { key: 'key-1', as })).toMatchObject({
+        status: 200,
+        value: first.value,
+        replayed: false,
+      });
   });
 
-  test('what is not a tenant is refused', async () => {
+  test('may no more, from the moment it is taken away, and is not told again what it was told before', async () => {
     const platform = await openApp();
-    await platform.call('tenant-provisioner.put', { params, body: {} });
-    for (const parts of [{ slug: 'Not A Slug' }, { name: '' }])
-      expect(await refusal(platform.admin.provisionTenant({ ...order, ...parts }))).toMatchObject({
-        status: 400,
+    await grant(platform);
+    await create(platform, { key: 'key-1' });
+    await platform.call('tenant-provisioner.delete', { params });
+    const before = await platform.adminLog();
+    for (const parts of [{ body: { slug: 'next', name: 'Next' } }, {}, { key: 'key-1' }])
+      expect(await refusal(create(platform, parts))).toMatchObject({ status: 403, reason: 'not_granted' });
+    expect(await platform.adminLog()).toEqual(before);
+  });
+
+  test('nothing else is open to it, whatever it was granted', async () => {
+    const platform = await openApp();
+    await grant(platform);
+    await platform.call('email-sender.put', { params, body: {} });
+    const { id: tenant } = await platform.tenant('acme');
+    const calls: [AdminOperationName, CallParts][] = [
+      ['tenants.list', {}],
+      ['tenants.get', { params: { tenant } }],
+      ['tenants.update', { params: { tenant }, body: { name: 'Mine' } }],
+      ['verticals.get', { params }],
+      ['tenant-provisioner.put', { params, body: {} }],
+      ['push-tokens.create', { body: { tenant, name: 'mine' } }],
+    ];
+    for (const [name, parts] of calls)
+      expect(await refusal(platform.call(name, { ...parts, as: app }))).toMatchObject({
+        status: 403,
+        reason: 'not_for_verticals',
       });
   });
 });
