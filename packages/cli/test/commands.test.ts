@@ -1,5 +1,5 @@
 /** The whole tree of commands, walked: what every one of them promises. */
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { adminOperations } from '@freehold/directory/declarations';
 import { generateHelpTextForAllCommands } from '@stricli/core';
@@ -85,6 +85,7 @@ describe('an example of an admin operation', () => {
 
   test.each(derived)('%s is a call that its declaration takes', async (path, command) => {
     const cwd = scratchDirectory();
+    mkdirSync(join(cwd, 'dist'));
     for (const [file, text] of Object.entries(FILES)) writeFileSync(join(cwd, file), text);
     const env = { FREEHOLD_URL: 'http://api.localhost:1', FREEHOLD_TOKEN: 'fh_none' };
     if (path === 'imports create') writeFileSync(join(cwd, 'copy.sqlite'), 'SQLite format 3\0');
@@ -117,7 +118,7 @@ describe('an example of an admin operation', () => {
     'config.json': '{"currency":"EUR"}',
     'from.json': '{"backup":"bkp_01jd0000000000000000000000"}',
     'manifest.json': JSON.stringify(manifest),
-    'modules.json':
-      '[{"name":"main.js","mediaType":"application/javascript+module","base64":"ZXhwb3J0IHt9"}]',
+    'dist/manifest.json': JSON.stringify(manifest),
+    'dist/main.js': 'export {}',
   };
 });

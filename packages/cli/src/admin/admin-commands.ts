@@ -14,15 +14,21 @@ import {
 } from '../command.ts';
 import { requireFree } from '../output/save.ts';
 import { callerOf, PROFILE_OPTION, requireTarget } from '../settings/target.ts';
+import { deployCommand } from './deploy-command.ts';
 import { type Field, fieldsOf, optionOf } from './fields.ts';
 import { perform } from './perform.ts';
 import { readInput } from './read-input.ts';
 import { sampleWords } from './samples.ts';
 import { isPaged, takesBody } from './shape.ts';
 
+/** Commands that know more than their declaration says. */
+const OWN: readonly Command[] = [deployCommand];
+
 /** All of them, in the order of the documentation. */
 export function adminCommands(): readonly Command[] {
-  return Object.values(adminOperations).map(adminCommand);
+  return Object.values(adminOperations).map(
+    (operation) => OWN.find(({ path }) => path.join('.') === operation.name) ?? adminCommand(operation),
+  );
 }
 
 /** `tenants.set-status` → `freehold tenants set-status <tenant> --status <status>`. */

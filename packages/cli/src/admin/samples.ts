@@ -34,7 +34,6 @@ const SAMPLES: Readonly<Record<string, string>> = {
   version: '1.4.0',
   digest: '0'.repeat(64),
   manifest: '@manifest.json',
-  modules: '@modules.json',
   config: '@config.json',
   from: '@from.json',
   permissions: 'job.read',

@@ -1,6 +1,6 @@
 /** Which control plane a command line means, and with which token it is asked. */
 import { PlatformError } from '@freehold/contracts';
-import { type Caller, makeCaller } from '@freehold/control-plane/client';
+import { type Caller, ConnectionBroken, makeCaller } from '@freehold/control-plane/client';
 import type { World } from '../world.ts';
 import { loadConfig, profileName } from './profiles.ts';
 
@@ -110,6 +110,7 @@ export function callerOf(target: Target & { readonly token: string }, world: Wor
     try {
       return await call(operation, input, { signal: world.interrupted, ...options });
     } catch (error) {
+      if (error instanceof ConnectionBroken) throw brokenOff(target.url, error);
       throw error instanceof TypeError && unreached.has(error) ? outOfReach(target.url, error) : error;
     }
   };
@@ -122,6 +123,14 @@ function outOfReach(url: string, cause: unknown): PlatformError {
     reason: 'out_of_reach',
     cause,
   });
+}
+
+function brokenOff(url: string, cause: unknown): PlatformError {
+  return new PlatformError(
+    'unavailable',
+    `The connection to ${url} broke off before the end. Whether it was done is not known; the same command can be given again.`,
+    { reason: 'broken_off', cause },
+  );
 }
 
 export function noProfile(name: string, names: readonly string[]): PlatformError {

@@ -1,9 +1,12 @@
 /** One call over HTTP: the request that a declaration asks for, sent until it is answered, and its answer judged. */
 import { type Problem, problemSchema } from '@freehold/contracts';
 import type { AdminOperation } from '@freehold/directory/declarations';
-import { isUnsafe } from '../declared/operations.ts';
+import { takesIdempotencyKey } from '../declared/operations.ts';
 import { fillPath } from '../declared/path.ts';
 import { ControlPlaneError } from './error.ts';
+import { ConnectionBroken, EVENT_STREAM, readToEnd } from './events.ts';
+import { type FormFile, formOf } from './form.ts';
+import { parseJson } from './json.ts';
 import { backoffMs, retryDelayMs } from './retry.ts';
 
 export interface ClientOptions {
@@ -26,11 +29,22 @@ export interface ClientOptions {
 }
 
 export interface CallOptions {
-  /** Default: a new one for every unsafe call, the same for all its attempts. Give your own to repeat a call later. */
+  /**
+   * Default: a new one for every call that changes something, the same for all its attempts. Give your own to repeat a
+   * call later. A call that only reads goes out without one.
+   */
   readonly idempotencyKey?: string;
   /** The etag that you have seen, without quotes, or `*`. */
   readonly ifMatch?: string;
   readonly signal?: AbortSignal;
+}
+
+/**
+ * For a call that tells its steps. It is sent asking for events, and answered as it would be without; told its steps anew
+ * when it is tried again. The status is that of the events then, 200.
+ */
+export interface FollowOptions<Step = unknown> extends CallOptions {
+  readonly onProgress?: (step: Step) => void;
 }
 
 /** The parts of an input, without their types. */
@@ -40,6 +54,8 @@ export interface RawInput {
   readonly body?: Readonly<Record<string, unknown>> | undefined;
   /** The bytes of an operation that takes some. They go out once: such a call is not tried again. */
   readonly upload?: Upload | undefined;
+  /** The files of an operation that takes a form, which is how the body then goes out. */
+  readonly files?: readonly FormFile[] | undefined;
 }
 
 /** Bytes to send, and what they are. */
@@ -65,10 +81,17 @@ export interface ClientResponse<T> {
 export type Caller = (
   operation: AdminOperation,
   input: RawInput,
-  options?: CallOptions,
+  options?: FollowOptions,
 ) => Promise<ClientResponse<unknown>>;
 
 const RETRIES_DEFAULT = 2;
+
+/**
+ * A call that broke off may still be going on, and then its key is taken: 150 seconds of patience, more than the control
+ * plane has with a call that it has lost.
+ */
+const RUNNING_WAIT_MS = 2_000;
+const RUNNING_WAITS_MAX = 75;
 
 /**
  * Builds a {@link Caller}. It rejects with a {@link ControlPlaneError}, with `fetch`'s TypeError when nothing could be
@@ -82,12 +105,26 @@ export function makeCaller(options: ClientOptions): Caller {
   return async (operation, input, callOptions = {}) => {
     const url = addressOf(options.baseUrl, operation, input);
     // One key for all attempts is what makes it safe to try an unsafe call again.
-    const key = isUnsafe(operation.method) ? (callOptions.idempotencyKey ?? newKey()) : undefined;
+    const key = takesIdempotencyKey(operation) ? (callOptions.idempotencyKey ?? newKey()) : undefined;
     const { signal } = callOptions;
+    const follows = listenerOf(operation, callOptions);
+    let waits = 0;
     for (let attempt = 1; ; attempt++) {
       const headers = headersOf(await tokenOf(options.token), key, callOptions.ifMatch);
+      if (follows) headers.set('accept', `${EVENT_STREAM}, application/json;q=0.9`);
       const request = requestOf(operation, url, headers, input, signal);
-      const answer = await attemptOnce(send, request, operation.bytes !== undefined, signal);
+      const answer = await attemptOnce(
+        send,
+        request,
+        { streams: operation.bytes !== undefined, follows },
+        signal,
+      );
+      if (attempt > 1 && waits < RUNNING_WAITS_MAX && isStillRunning(answer)) {
+        waits += 1;
+        attempt -= 1;
+        await sleep(RUNNING_WAIT_MS, signal);
+        continue;
+      }
       const waitMs =
         answer instanceof TypeError
           ? backoffMs(attempt, { random })
@@ -98,6 +135,18 @@ export function makeCaller(options: ClientOptions): Caller {
       }
       await sleep(waitMs, signal);
     }
+  };
+}
+
+/** Who is told the steps of a call, each in its declared form; one that is not known yet is left out. */
+function listenerOf(
+  { events }: AdminOperation,
+  { onProgress }: FollowOptions,
+): ((step: unknown) => void) | undefined {
+  if (typeof events !== 'object' || !onProgress) return undefined;
+  return (step) => {
+    const parsed = events.progress.safeParse(step);
+    if (parsed.success) onProgress(parsed.data);
   };
 }
 
@@ -113,18 +162,36 @@ interface Answer {
 async function attemptOnce(
   send: (request: Request) => Promise<Response>,
   request: Request,
-  streams: boolean,
+  {
+    streams,
+    follows,
+  }: { readonly streams: boolean; readonly follows: ((step: unknown) => void) | undefined },
   signal: AbortSignal | undefined,
 ): Promise<Answer | TypeError> {
+  let response: Response;
   try {
-    const response = await send(request);
+    response = await send(request);
     const { status, headers } = response;
     if (streams && response.ok) return { status, headers, text: '', body: response.body };
-    return { status, headers, text: await response.text(), body: null };
+    if (!follows || headers.get('content-type') !== EVENT_STREAM)
+      return { status, headers, text: await response.text(), body: null };
   } catch (error) {
     if (error instanceof TypeError && !signal?.aborted) return error;
     throw error;
   }
+  try {
+    return { ...(await readToEnd(response, follows, signal)), body: null };
+  } catch (error) {
+    // Whoever is told the steps may fail with a TypeError too, which is their own.
+    if (error instanceof ConnectionBroken) return error;
+    throw error;
+  }
+}
+
+/** Whether an earlier attempt of this very call has not ended yet. */
+function isStillRunning(answer: Answer | TypeError): boolean {
+  if (answer instanceof TypeError || answer.status !== 409) return false;
+  return problemOf(answer.headers, answer.text)?.reason === 'idempotency_in_progress';
 }
 
 function addressOf(baseUrl: string | URL, operation: AdminOperation, input: RawInput): string {
@@ -152,19 +219,22 @@ function requestOf(
   operation: AdminOperation,
   url: string,
   headers: Headers,
-  { body, upload }: RawInput,
+  { body, upload, files }: RawInput,
   signal: AbortSignal | undefined,
 ): Request {
-  if (body !== undefined) headers.set('content-type', 'application/json');
+  // A form names its media type by itself, with the boundary that nobody else knows.
+  const json = files ? undefined : body;
+  if (json !== undefined) headers.set('content-type', 'application/json');
   if (upload) headers.set('content-type', upload.mediaType);
   // Named first: workerd streams without `duplex`, and its types do not know the word.
-  const content = upload ? { body: upload.content as Blob, duplex: 'half' as const } : {};
+  const bytes = upload ? { body: upload.content as Blob, duplex: 'half' as const } : {};
+  const content = files ? { body: formOf({ body }, files) } : bytes;
   const init = {
     method: operation.method,
     headers,
     // The control plane never redirects; whoever does is not it, and gets no second request with our token.
     redirect: 'manual' as const,
-    ...(body === undefined ? content : { body: JSON.stringify(body) }),
+    ...(json === undefined ? content : { body: JSON.stringify(json) }),
     ...(signal === undefined ? {} : { signal }),
   };
   return new Request(url, init);
@@ -208,15 +278,6 @@ function saidBy({ bytes }: AdminOperation, { status, headers, text }: Answer): u
 function problemOf(headers: Headers, text: string): Problem | null {
   if (!headers.get('content-type')?.startsWith('application/problem+json')) return null;
   return problemSchema.safeParse(parseJson(text)).data ?? null;
-}
-
-/** The value, or undefined, which no declared form accepts. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function headOf(header: string | null): ClientResponse<unknown>['head'] {

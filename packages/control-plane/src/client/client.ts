@@ -1,7 +1,7 @@
 /** Builds a client from a table: the object whose type is in `types.ts`. */
 import type { AdminOperation } from '@freehold/directory/declarations';
 import { type AdminOperationTable, isPaged } from '../declared/operations.ts';
-import { type Caller, type CallOptions, type ClientOptions, makeCaller, type RawInput } from './call.ts';
+import { type Caller, type ClientOptions, type FollowOptions, makeCaller, type RawInput } from './call.ts';
 import type { ClientOf } from './types.ts';
 
 /** A client for any table of operations. See {@link makeCaller} for what its methods reject with. */
@@ -14,9 +14,9 @@ export function makeClient<const Table extends AdminOperationTable>(
 
 /** What a method looks like from here, where its types are not known. */
 interface RawMethod {
-  (input?: RawInput, options?: CallOptions): Promise<unknown>;
-  response: (input?: RawInput, options?: CallOptions) => Promise<unknown>;
-  iterate?: (input?: RawInput, options?: CallOptions) => AsyncGenerator<unknown, void, undefined>;
+  (input?: RawInput, options?: FollowOptions): Promise<unknown>;
+  response: (input?: RawInput, options?: FollowOptions) => Promise<unknown>;
+  iterate?: (input?: RawInput, options?: FollowOptions) => AsyncGenerator<unknown, void, undefined>;
 }
 
 /** The methods of a table by family, each name in camel case, nothing of it changeable. */
@@ -36,12 +36,12 @@ export function methodsOf(
 
 function methodOf(operation: AdminOperation, call: Caller): RawMethod {
   const response: RawMethod['response'] = (input = {}, options) => call(operation, input, options);
-  const method = async (input: RawInput = {}, options?: CallOptions): Promise<unknown> =>
+  const method = async (input: RawInput = {}, options?: FollowOptions): Promise<unknown> =>
     (await call(operation, input, options)).value;
   if (!isPaged(operation)) return Object.assign(method, { response });
   return Object.assign(method, {
     response,
-    iterate: (input: RawInput = {}, options?: CallOptions) => itemsOf(operation, call, input, options),
+    iterate: (input: RawInput = {}, options?: FollowOptions) => itemsOf(operation, call, input, options),
   });
 }
 
@@ -49,7 +49,7 @@ async function* itemsOf(
   operation: AdminOperation,
   call: Caller,
   input: RawInput,
-  options: CallOptions | undefined,
+  options: FollowOptions | undefined,
 ): AsyncGenerator<unknown, void, undefined> {
   let query = input.query;
   for (;;) {

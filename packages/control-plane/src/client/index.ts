@@ -14,13 +14,16 @@ export {
   type CallOptions,
   type ClientOptions,
   type ClientResponse,
+  type FollowOptions,
   makeCaller,
   type RawInput,
   type Upload,
 } from './call.ts';
 export { makeClient } from './client.ts';
 export { ControlPlaneError } from './error.ts';
+export { ConnectionBroken } from './events.ts';
 export { waitForOperation } from './follow.ts';
+export type { FormFile } from './form.ts';
 export type { CallInput, ClientOf } from './types.ts';
 
 /** `client.tenants.create({ body: { slug, name } })`, and so on for every admin operation. */

@@ -1,8 +1,14 @@
 /** The shape of a client, computed from a table of declarations: nothing about an operation is written here. */
-import type { AdminOperation, BytesAnswer, UploadedBytes } from '@freehold/directory/declarations';
+import type {
+  AdminOperation,
+  BytesAnswer,
+  StepEvents,
+  UploadedBytes,
+} from '@freehold/directory/declarations';
 import type { z } from 'zod';
 import type { AdminOperationTable } from '../declared/operations.ts';
-import type { CallOptions, ClientResponse, Upload } from './call.ts';
+import type { CallOptions, ClientResponse, FollowOptions, Upload } from './call.ts';
+import type { FormFile } from './form.ts';
 
 /** `set-status` → `setStatus`. */
 export type CamelCase<Text extends string> = Text extends `${infer Head}-${infer Rest}`
@@ -54,8 +60,13 @@ interface IterateMethod<Op extends AdminOperation, Filled extends string, Item> 
 /** The input may be left out where nothing in it is required. */
 export type CallArguments<Op extends AdminOperation, Filled extends string = never> =
   Record<never, never> extends CallInput<Op, Filled>
-    ? [input?: CallInput<Op, Filled>, options?: CallOptions]
-    : [input: CallInput<Op, Filled>, options?: CallOptions];
+    ? [input?: CallInput<Op, Filled>, options?: OptionsOf<Op>]
+    : [input: CallInput<Op, Filled>, options?: OptionsOf<Op>];
+
+/** Where a call tells its steps, somebody may listen. */
+type OptionsOf<Op extends AdminOperation> = Op extends { readonly events: StepEvents }
+  ? FollowOptions<z.output<Op['events']['progress']>>
+  : CallOptions;
 
 /** `{ params, query, body }`, each where it is declared, and required where something in it is. */
 export type CallInput<Op extends AdminOperation, Filled extends string = never> = Part<
@@ -64,8 +75,14 @@ export type CallInput<Op extends AdminOperation, Filled extends string = never> 
   Filled
 > &
   Part<'query', Op['input']['query'], Filled> &
-  Part<'body', Op['input']['body'], Filled> &
-  (Op extends { readonly upload: UploadedBytes } ? { readonly upload: Upload } : unknown);
+  Part<'body', Op['input']['body'], Filled | FilesField<Op>> &
+  (Op extends { readonly upload: UploadedBytes } ? { readonly upload: Upload } : unknown) &
+  (FilesField<Op> extends never ? unknown : { readonly files: readonly FormFile[] });
+
+/** The field of the body that the files of a form stand for. */
+type FilesField<Op> = Op extends { readonly form: { readonly files: infer Name extends string } }
+  ? Name
+  : never;
 
 type Part<Name extends string, Schema, Filled extends string> = Schema extends z.ZodObject
   ? Fields<Name, Omit<z.input<Schema>, Filled>>

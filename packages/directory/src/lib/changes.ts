@@ -19,6 +19,7 @@ import {
 } from '../audit/admin-log.ts';
 import { endLease, loadLeftBehind, startLease } from '../audit/open-intents.ts';
 import type { LogHead } from '../declarations/records.ts';
+import type { RoutesChange } from '../host-admin.ts';
 import type {
   AuditEntry,
   Change,
@@ -37,8 +38,8 @@ export interface ChangeInput {
 
 export interface ChangeOutcome {
   readonly result: AdminResult;
-  /** Whether the router's map has to be drawn again. */
-  readonly rerouted: boolean;
+  /** What the router has to forget; null for nothing. */
+  readonly rerouted: RoutesChange | null;
 }
 
 /** What `beginEffect` answers: an outcome when there is nothing to do elsewhere, else the intent. */
@@ -60,7 +61,7 @@ export function makeChange(
   handler: ChangeHandler,
   { call, facts }: ChangeInput,
 ): ChangeOutcome {
-  requireActing(context.db, call.actor);
+  requireActing(context.db, call.actor, call.operation);
   const recalled = recallAnswer(context, call);
   if (recalled.kept) return replay(context, recalled.kept);
   return conclude(context, call, handler(changeContext(context, facts, recalled.resumes), call));
@@ -97,7 +98,7 @@ export function settleEffect(
   const supersedes: Settled['supersedes'] = (after) => handler.supersedes(call, after);
   const head = logDone(context, auditedCall(call), { audit: change.audit, intent, supersedes });
   releaseKey(context, call, { intent, answer: keepable(change) });
-  return { result: resultOf(change, head), rerouted: change.rerouted ?? false };
+  return { result: resultOf(change, head), rerouted: reroutedBy(change) };
 }
 
 /** How an intent ended well. */
@@ -187,7 +188,17 @@ function conclude(context: UnitContext, call: AdminCall, change: Change): Change
     ? appendAdminLog(context, auditedCall(call), { ...change.audit, outcome: 'done' })
     : logHead(context.db);
   keepAnswer(context, call, keepable(change));
-  return { result: resultOf(change, head), rerouted: change.rerouted ?? false };
+  return { result: resultOf(change, head), rerouted: reroutedBy(change) };
+}
+
+/** What a change of routes is about is what its row of the log is about. */
+export function reroutedBy({ rerouted, audit }: Pick<Change, 'rerouted' | 'audit'>): RoutesChange | null {
+  if (!rerouted) return null;
+  const { tenant, scope, vertical } = audit?.target ?? { tenant: null, scope: null, vertical: null };
+  // An application that belongs to a tenant may serve others too.
+  return scope === null && vertical !== null
+    ? { tenant: null, scope: null, vertical }
+    : { tenant: tenant as RoutesChange['tenant'], scope: scope as RoutesChange['scope'], vertical };
 }
 
 function keepable({ status, value, etag, shownOnce }: Change) {
@@ -207,5 +218,5 @@ function resultOf({ status, value, etag }: Change, head: LogHead | null): AdminR
 
 function replay(context: UnitContext, kept: NonNullable<Recalled['kept']>): ChangeOutcome {
   const head = logHead(context.db);
-  return { result: { ...kept, ...(head === null ? {} : { head }), replayed: true }, rerouted: false };
+  return { result: { ...kept, ...(head === null ? {} : { head }), replayed: true }, rerouted: null };
 }

@@ -21,10 +21,20 @@ export interface EffectOutcome {
   readonly reply?: unknown;
 }
 
+/** Says how far an effect is. It takes no time and does not throw; what is said is lost where nobody listens. */
+export type Report = (step: { readonly step: string }) => void;
+
 /** One operation's effect. */
 export interface Effect<Prepared = unknown> {
   /** Refuses what cannot succeed before an intent is written down. */
   check(deps: EffectDeps, call: AdminCall): Promise<void>;
   /** Does it. It may be done again after a failure, so it must be safe to repeat. */
-  run(deps: EffectDeps, call: AdminCall, prepared: Prepared): Promise<EffectOutcome>;
+  run(deps: EffectDeps, call: AdminCall, prepared: Prepared, report?: Report): Promise<EffectOutcome>;
+  /** Reports what came of it, once the outcome is written down. Default: the answer says it all. */
+  conclude?(end: {
+    readonly call: AdminCall;
+    readonly prepared: Prepared;
+    readonly value: unknown;
+    readonly report: Report;
+  }): void;
 }

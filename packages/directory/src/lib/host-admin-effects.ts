@@ -5,15 +5,21 @@
  * What is written down after the effect is what is known: `done` when the vertical has said so, `failed` when it
  * refused or was never asked, and nothing when neither is certain. Then the intent stays open, the caller is told so,
  * and the same call takes the work up again.
+ *
+ * A call that asks for events is answered once its intent is there. The rest happens behind the answer, to the end,
+ * whoever listens.
  */
-import { PlatformError, publicError } from '@freehold/contracts';
+import { PlatformError, publicError, toProblem } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
-import type { AdminCall, AdminResult } from '../actors.ts';
+import type { AdminCall, AdminResult, OperationEvent } from '../actors.ts';
 import type { LogHead } from '../declarations/records.ts';
+import type { Sleep } from '../long-work/follow.ts';
 import type { DirectoryMethods } from '../unit.ts';
 import { isRefusal, outcomeUnknown } from '../verticals/outcome.ts';
-import type { ChangeOutcome } from './changes.ts';
-import type { Effect, EffectDeps } from './effects.ts';
+import type { ChangeOutcome, StartedEffect } from './changes.ts';
+import type { Effect, EffectDeps, Report } from './effects.ts';
+import type { WorkBehind } from './effects-behind.ts';
+import { onlyEvent, openEvents } from './effects-events.ts';
 import type { WiringFacts } from './handlers.ts';
 
 export interface EffectRunnerDeps {
@@ -29,6 +35,10 @@ export interface EffectRunnerDeps {
   readonly conclude: (outcome: ChangeOutcome) => Promise<AdminResult>;
   /** Offers a head to the anchor. It does not reject. */
   readonly publish: (head: LogHead) => Promise<void>;
+  /** Waits between heartbeats. */
+  readonly sleep: Sleep;
+  /** Takes note of what goes on behind an answer. */
+  readonly behind: Pick<WorkBehind, 'add'>;
   /** Receives errors that nobody expected, with what was being done. */
   readonly incident: (method: string) => (error: unknown) => void;
 }
@@ -41,6 +51,8 @@ export function makeEffectRunner({
   factsOf,
   conclude,
   publish,
+  sleep,
+  behind,
   incident,
 }: EffectRunnerDeps): (effect: Effect, call: AdminCall) => Promise<AdminResult> {
   let recovery: Promise<unknown> | null = null;
@@ -71,17 +83,16 @@ export function makeEffectRunner({
     throw outcomeUnknown(error);
   };
 
-  return async (effect, call) => {
-    await effect.check(effectDeps, call);
-    await recover();
+  /** From the intent, which is written down, to the outcome. */
+  const finish = async (
+    effect: Effect,
+    call: AdminCall,
+    { intent: { sequence: intent }, prepared }: StartedEffect,
+    report: Report,
+  ): Promise<AdminResult> => {
     const facts = factsOf(call);
-    const beginning = await directory.begin({ call, facts });
-    if ('outcome' in beginning) return conclude(beginning.outcome);
-    const { prepared } = beginning;
-    const intent = beginning.intent.sequence;
-    await publish(beginning.intent);
     const { facts: answer, reply } = await effect
-      .run(effectDeps, call, prepared)
+      .run(effectDeps, call, prepared, report)
       .catch(async (error: unknown) => {
         if (!isRefusal(error)) return leaveOpen(intent, error);
         await fail({ call, facts, intent, prepared, code: publicError(error).code });
@@ -91,6 +102,38 @@ export function makeEffectRunner({
       .settle({ call, facts, intent, answer })
       .catch((error: unknown) => leaveOpen(intent, error));
     const result = await conclude(settled);
+    effect.conclude?.({ call, prepared, value: result.value, report });
     return reply === undefined ? result : { ...result, value: reply };
   };
+
+  /** The same, told to whoever listens. */
+  const follow = (effect: Effect, call: AdminCall, started: StartedEffect): AdminResult => {
+    const { stream: events, report, end } = openEvents(sleep);
+    const work = finish(effect, call, started, report).then(
+      (result) => end(doneEvent(result)),
+      (error: unknown) => {
+        if (!(error instanceof PlatformError)) incident('effect')(error);
+        end({ event: 'failed', record: toProblem(publicError(error), call.requestId) });
+      },
+    );
+    behind.add(work);
+    return { status: 200, value: null, head: started.intent, replayed: false, events };
+  };
+
+  return async (effect, call) => {
+    await effect.check(effectDeps, call);
+    await recover();
+    const beginning = await directory.begin({ call, facts: factsOf(call) });
+    if ('outcome' in beginning) {
+      const result = await conclude(beginning.outcome);
+      return call.events ? { ...result, status: 200, events: onlyEvent(doneEvent(result)) } : result;
+    }
+    await publish(beginning.intent);
+    if (call.events) return follow(effect, call, beginning);
+    return finish(effect, call, beginning, () => undefined);
+  };
+}
+
+function doneEvent({ value, head }: AdminResult): OperationEvent<unknown> {
+  return { event: 'done', record: value, ...(head === undefined ? {} : { head }) };
 }

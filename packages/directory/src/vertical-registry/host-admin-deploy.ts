@@ -1,7 +1,9 @@
 /** What deploying and promoting do in the runtime. */
 import { PlatformError } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
-import type { verticalsDeploy } from '../declarations/verticals.ts';
+import type { AdminCall } from '../actors.ts';
+import type { Deployment } from '../declarations/vertical-records.ts';
+import type { DeployModule, DeployStep, verticalsDeploy } from '../declarations/verticals.ts';
 import type { Effect } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import { servingScript } from '../service-refs/script-names.ts';
@@ -9,7 +11,7 @@ import type { DirectoryMethods } from '../unit.ts';
 import type { Unanswered } from '../verticals/outcome.ts';
 import type { Serving } from './channels.ts';
 import type { PreparedDeployment } from './deploy.ts';
-import type { VerticalRuntime } from './runtime.ts';
+import type { TakenModules, VerticalRuntime } from './runtime.ts';
 
 export interface DeployDeps {
   readonly directory: UnitStub<DirectoryMethods>;
@@ -49,19 +51,74 @@ export function makeDeployEffects({
       await directory.registryVertical({ actor: call.actor, slug: String(call.params.slug) });
       requireRuntime(runtime);
     },
-    run: async (_deps, call, prepared) => {
-      const { body } = call as unknown as CallOf<typeof verticalsDeploy>;
-      const { vertical, version, script } = prepared;
-      const modules = body.modules.map(({ base64, ...file }) => ({ ...file, bytes: bytesOf(base64) }));
+    run: async (_deps, call, prepared, report = () => undefined) => {
+      const { manifest, modules: sent } = bodyOf(call);
+      const { id, vertical, version, script } = prepared;
+      const modules = sent.map(({ base64, ...file }) => ({ ...file, bytes: bytesOf(base64) }));
       const present = requireRuntime(runtime);
-      await ask(present.upload({ vertical, version, script, manifest: body.manifest, modules }), true);
+      const total = totalOf(sent);
+      const say = (step: DeployStep['step'], taken: TakenModules): void =>
+        report(stepOf(step, { id, version, taken, total }));
+      say('registered', NOTHING);
+      say('uploading', NOTHING);
+      let isUploading = true;
+      const onTaken = (taken: TakenModules): void => {
+        if (isUploading) say('uploading', taken);
+      };
+      await ask(present.upload({ vertical, version, script, manifest, modules }, onTaken), true);
+      isUploading = false;
+      say('uploaded', total);
       // The upload is done by now: a refusal does not mean that nothing happened.
       if (prepared.serves) await ask(serve(present, prepared), false);
-      return { facts: { id: prepared.id } };
+      return { facts: { id } };
+    },
+    conclude: ({ call, value, report }) => {
+      const { admit, promote: promotes, modules } = bodyOf(call);
+      const {
+        version: { id, version },
+      } = value as Deployment;
+      const total = totalOf(modules);
+      const say = (step: DeployStep['step']): void =>
+        report(stepOf(step, { id, version, taken: total, total }));
+      if (admit) say('admitted');
+      if (promotes) say('serving');
     },
   };
 
   return { 'channels.promote': promote as Effect, 'verticals.deploy': deploy as Effect };
+}
+
+const NOTHING: TakenModules = { modules: 0, bytes: 0 };
+
+function bodyOf(call: AdminCall): CallOf<typeof verticalsDeploy>['body'] {
+  return (call as unknown as CallOf<typeof verticalsDeploy>).body;
+}
+
+function totalOf(modules: readonly DeployModule[]): TakenModules {
+  // Four characters are three bytes, less one for each character of padding (RFC 4648, section 4).
+  const bytes = modules.reduce(
+    (sum, { base64 }) => sum + (base64.length / 4) * 3 - (/=*$/.exec(base64)?.[0].length ?? 0),
+    0,
+  );
+  return { modules: modules.length, bytes };
+}
+
+function stepOf(
+  step: DeployStep['step'],
+  {
+    id,
+    version,
+    taken,
+    total,
+  }: Pick<DeployStep, 'id' | 'version'> & { readonly taken: TakenModules; readonly total: TakenModules },
+): DeployStep {
+  return {
+    step,
+    id,
+    version,
+    modules: { done: taken.modules, total: total.modules },
+    bytes: { done: taken.bytes, total: total.bytes },
+  };
 }
 
 function serve(runtime: VerticalRuntime, { vertical, version, script }: Serving): Promise<void> {

@@ -5,7 +5,7 @@ import type { AdminCall, AdminResult } from '../actors.ts';
 import type { LogHead } from '../declarations/records.ts';
 import type { scopeVersionSet } from '../declarations/scope-version.ts';
 import type { VerticalGateway } from '../gateway.ts';
-import type { HostRoute } from '../host-admin.ts';
+import type { HostRoute, RoutesChange } from '../host-admin.ts';
 import type { ChangeOutcome } from '../lib/changes.ts';
 import type { CallOf, WiringFacts } from '../lib/handlers.ts';
 import type { DirectoryMethods } from '../unit.ts';
@@ -37,7 +37,7 @@ export interface RegistryDeps extends EgressDeps {
   /** Takes a snapshot, as the operation of that name does. */
   readonly takeSnapshot: (call: AdminCall) => Promise<AdminResult>;
   /** Tells the router that what host names lead to has changed. */
-  readonly rerouted: () => void;
+  readonly rerouted: (change: RoutesChange) => void;
 }
 
 export interface Registry {
@@ -103,7 +103,7 @@ export function makeRegistry(deps: RegistryDeps): Registry {
       registerBuiltIn: async (builtIn) => {
         const { head, version, changed } = await directory.registerBuiltIn(builtIn);
         if (head) await deps.publish(head);
-        if (changed) deps.rerouted();
+        if (changed) deps.rerouted({ tenant: null, scope: null, vertical: builtIn.manifest.slug });
         return { version, changed };
       },
     },

@@ -8,19 +8,31 @@ export interface RuntimeModule {
   readonly bytes: Uint8Array;
 }
 
+/** How much of an upload a runtime has taken so far. */
+export interface TakenModules {
+  readonly modules: number;
+  readonly bytes: number;
+}
+
 /**
  * Runs versions that were uploaded. Each method may be called again after a failure with the same input, and is then to
  * come to the same end. A `PlatformError` says that nothing was done; anything else that is thrown leaves that open.
  */
 export interface VerticalRuntime {
-  /** Puts a version where it can be run, under its archive script. */
-  upload(upload: {
-    readonly vertical: string;
-    readonly version: string;
-    readonly script: string;
-    readonly manifest: VerticalManifest;
-    readonly modules: readonly RuntimeModule[];
-  }): Promise<void>;
+  /**
+   * Puts a version where it can be run, under its archive script.
+   * @param onTaken told how far it is, as often as the runtime likes. It does not throw.
+   */
+  upload(
+    upload: {
+      readonly vertical: string;
+      readonly version: string;
+      readonly script: string;
+      readonly manifest: VerticalManifest;
+      readonly modules: readonly RuntimeModule[];
+    },
+    onTaken: (taken: TakenModules) => void,
+  ): Promise<void>;
   /** Makes an uploaded version the one that the serving script runs. */
   serve(choice: {
     readonly vertical: string;

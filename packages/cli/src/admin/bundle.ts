@@ -1,0 +1,187 @@
+/** What is deployed, read from this machine: a manifest, and the files that it comes with. */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, extname, join, relative, resolve, sep } from 'node:path';
+import { PlatformError } from '@freehold/contracts';
+import type { FormFile } from '@freehold/control-plane/client';
+import { adminOperations, MODULES_MAX } from '@freehold/directory/declarations';
+import { bytesText } from '../output/progress.ts';
+import { fileFailure } from '../world.ts';
+
+/** What a command line names, each as it was typed. */
+export interface BundleNames {
+  readonly folder?: string | undefined;
+  readonly manifest?: string | undefined;
+  readonly modules: readonly string[];
+}
+
+export interface Bundle {
+  /** JSON that nobody has judged yet. */
+  readonly manifest: unknown;
+  readonly files: readonly FormFile[];
+}
+
+const MANIFEST = 'manifest.json';
+const { input, form } = adminOperations['verticals.deploy'];
+const MODULE_NAME = input.body.shape.modules.element.shape.name;
+
+/** What a runtime is told a file is, by the end of its name. */
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  '.js': 'application/javascript+module',
+  '.mjs': 'application/javascript+module',
+  '.cjs': 'application/javascript',
+  '.wasm': 'application/wasm',
+  '.json': 'application/json',
+  '.map': 'application/source-map',
+  '.html': 'text/html',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+  '.txt': 'text/plain',
+  '.md': 'text/plain',
+  '.sql': 'text/plain',
+};
+
+/** A file that is to become a module. */
+interface Candidate {
+  readonly name: string;
+  readonly path: string;
+  readonly bytes: number;
+}
+
+/**
+ * Reads a bundle. Nothing is read before it is known that all of it can be sent.
+ * @throws PlatformError `validation_failed` for what is missing or cannot be a module, `payload_too_large` with the
+ * limit, `unavailable` for a file that cannot be read.
+ */
+export function readBundle({ folder, manifest, modules }: BundleNames, cwd: string): Bundle {
+  const root = folder === undefined ? null : resolve(cwd, folder);
+  const manifestPath = manifestOf(root, folder, manifest, cwd);
+  const candidates = [
+    ...(root === null ? [] : filesBelow(root, manifestPath)),
+    ...modules.map((typed) => namedModule(typed, { cwd, base: root ?? dirname(manifestPath) })),
+  ];
+  requireSendable(candidates);
+  return {
+    manifest: parseManifest(read(manifestPath).toString('utf8'), manifestPath),
+    files: candidates.map(({ name, path }) => ({
+      name,
+      mediaType: MEDIA_TYPES[extname(name).toLowerCase()] ?? 'application/octet-stream',
+      content: new Uint8Array(read(path)),
+    })),
+  };
+}
+
+function manifestOf(
+  root: string | null,
+  folder: string | undefined,
+  named: string | undefined,
+  cwd: string,
+): string {
+  // The way in which other commands name a file is understood as well.
+  if (named !== undefined) return resolve(cwd, named.replace(/^@/, ''));
+  if (root === null) throw unusable('--manifest is missing: name a folder, or a manifest and its modules.');
+  const path = join(root, MANIFEST);
+  // A folder that cannot be read is told as what it is.
+  if (entriesOf(root).some(({ name }) => name === MANIFEST)) return path;
+  throw unusable(`There is no ${MANIFEST} in ${folder}: put it there, or name it with --manifest.`);
+}
+
+/** Every file below a folder but the manifest and what is hidden, in the order of their names. */
+function filesBelow(root: string, manifestPath: string): Candidate[] {
+  const found: Candidate[] = [];
+  const visit = (folder: string): void => {
+    for (const { name: entry } of entriesOf(folder)) {
+      const path = join(folder, entry);
+      if (entry.startsWith('.') || path === manifestPath) continue;
+      const about = statOf(path);
+      if (about.isDirectory()) visit(path);
+      else found.push({ name: relative(root, path).split(sep).join('/'), path, bytes: sizeOf(about, path) });
+      // Somebody named the wrong folder, and it may have no end.
+      if (found.length > MODULES_MAX) throw tooMany();
+    }
+  };
+  visit(root);
+  return found;
+}
+
+/** Entries by name. A link to a folder could lead anywhere, and round in circles: it is refused. */
+function entriesOf(folder: string) {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    for (const entry of entries)
+      if (entry.isSymbolicLink() && statOf(join(folder, entry.name)).isDirectory())
+        throw unusable(`${join(folder, entry.name)} is a link to a folder, which is not followed.`);
+    return entries.sort((left, right) => (left.name < right.name ? -1 : 1));
+  } catch (cause) {
+    throw cause instanceof PlatformError ? cause : fileFailure(`${folder} cannot be read`, cause);
+  }
+}
+
+/** `dist/main.js`, named by its way from the folder or the manifest, or `main.js=dist/main.js`. */
+function namedModule(
+  typed: string,
+  { cwd, base }: { readonly cwd: string; readonly base: string },
+): Candidate {
+  const mark = typed.indexOf('=');
+  const path = resolve(cwd, typed.slice(mark + 1));
+  const name = mark > 0 ? typed.slice(0, mark) : relative(base, path).split(sep).join('/');
+  if (name.startsWith('../'))
+    throw unusable(`${typed} does not lie below ${base}: give it a name, as in main.js=${typed}.`);
+  return { name, path, bytes: sizeOf(statOf(path), path) };
+}
+
+function requireSendable(candidates: readonly Candidate[]): void {
+  if (candidates.length === 0) throw unusable('There is no module: at least one file has to be deployed.');
+  if (candidates.length > MODULES_MAX) throw tooMany();
+  const names = new Set<string>();
+  for (const { name, path } of candidates) {
+    if (!MODULE_NAME.safeParse(name).success)
+      throw unusable(
+        `${path} cannot be a module: its name may have letters, digits, dots, dashes and underscores, and at most 200 characters.`,
+      );
+    if (names.has(name)) throw unusable(`Two files are to be the module ${name}.`);
+    names.add(name);
+  }
+  const bytes = candidates.reduce((sum, each) => sum + each.bytes, 0);
+  if (bytes > form.bytesMax)
+    throw new PlatformError(
+      'payload_too_large',
+      `The files have ${bytesText(bytes)} together, and one deployment takes ${bytesText(form.bytesMax)} at most.`,
+    );
+}
+
+function parseManifest(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw unusable(`${path} is no JSON, which a manifest has to be.`);
+  }
+}
+
+function statOf(path: string) {
+  try {
+    return statSync(path);
+  } catch (cause) {
+    throw fileFailure(`${path} cannot be read`, cause);
+  }
+}
+
+function sizeOf(about: ReturnType<typeof statSync>, path: string): number {
+  if (about?.isFile()) return Number(about.size);
+  throw unusable(`${path} is no file.`);
+}
+
+function read(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    throw fileFailure(`${path} cannot be read`, cause);
+  }
+}
+
+function tooMany(): PlatformError {
+  return new PlatformError('payload_too_large', `One deployment takes ${MODULES_MAX} files at most.`);
+}
+
+function unusable(sentence: string): PlatformError {
+  return new PlatformError('validation_failed', sentence);
+}

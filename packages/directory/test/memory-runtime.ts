@@ -1,0 +1,36 @@
+/** A runtime that keeps what it is given in memory, takes it file by file, and says so. */
+import type { RuntimeModule, VerticalRuntime } from '../src/index.ts';
+
+export interface MemoryRuntime extends VerticalRuntime {
+  /** Archive script → its files, once all of them were taken. */
+  readonly uploaded: ReadonlyMap<string, readonly RuntimeModule[]>;
+  /** Serving script → the archive script that it runs. */
+  readonly serving: ReadonlyMap<string, string>;
+  /** What a test does before a file is taken, or before a version serves: it can wait, or throw. */
+  before: (what: string) => Promise<void>;
+}
+
+export function makeMemoryRuntime(): MemoryRuntime {
+  const uploaded = new Map<string, readonly RuntimeModule[]>();
+  const serving = new Map<string, string>();
+  const runtime: MemoryRuntime = {
+    uploaded,
+    serving,
+    before: async () => undefined,
+    upload: async ({ script, modules }, onTaken) => {
+      let bytes = 0;
+      for (const [index, module] of modules.entries()) {
+        await runtime.before(module.name);
+        bytes += module.bytes.length;
+        onTaken({ modules: index + 1, bytes });
+      }
+      uploaded.set(script, modules);
+    },
+    serve: async ({ servingScript, archiveScript }) => {
+      await runtime.before(`serve ${archiveScript}`);
+      if (!uploaded.has(archiveScript)) throw new TypeError(`there is no ${archiveScript} to serve`);
+      serving.set(servingScript, archiveScript);
+    },
+  };
+  return runtime;
+}
