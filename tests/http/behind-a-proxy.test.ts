@@ -42,6 +42,18 @@ test('every name under the public address is the platform’s, and says so', asy
   expect(platform.output()).toContain('ready at https://acme.apps.example');
 });
 
+test('strangers at the control plane are told apart by the address that the proxy says', async () => {
+  const policyOf = async (headers: Record<string, string>) => {
+    const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'api.apps.example', ...headers };
+    const response = await caller.ask(`${place.url('ignored.localhost')}/auth/me`, { headers: forwarded });
+    expect(response.status).toBe(401);
+    return response.headers.get('ratelimit-policy');
+  };
+  expect(await policyOf({ 'x-forwarded-for': '198.51.100.7' })).toBe('"calls";q=300;w=60');
+  // Whoever nobody knows shares one allowance with everybody else of whom that is true.
+  expect(await policyOf({})).toBe('"calls";q=6000;w=60');
+});
+
 test('links that the platform makes lead to the public address', async () => {
   const authorization = { authorization: `Bearer ${platform.serviceToken()}` };
   const api = place.url('api.localhost');

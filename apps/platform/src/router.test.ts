@@ -20,7 +20,7 @@ function open(routes: () => readonly HostRoute[], originOf?: (hostname: string) 
   const router = makeRouter({
     apiHostnames: ['api.localhost'],
     homeHostnames: ['localhost'],
-    controlPlane: () => new Response('control plane'),
+    controlPlane: (_request, { clientAddress }) => new Response(`control plane for ${clientAddress}`),
     home: () => new Response('home'),
     vertical: (slug) =>
       slug === 'fieldwork'
@@ -42,7 +42,7 @@ function open(routes: () => readonly HostRoute[], originOf?: (hostname: string) 
 
 test('each host name reaches its application, and the vertical is told whose it is', async () => {
   const { get, calls } = open(() => [route('acme.localhost')]);
-  expect(await (await get('http://api.localhost:1/tenants')).text()).toBe('control plane');
+  expect(await (await get('http://api.localhost:1/tenants')).text()).toBe('control plane for 192.0.2.7');
   expect(await (await get('http://localhost:1/')).text()).toBe('home');
   expect(await (await get('http://acme.localhost:1/orders')).text()).toBe('vertical');
   expect(calls[0]?.node).toEqual({
@@ -86,7 +86,7 @@ test.each([
 
 test('a name with the dot of the root is the same name, for every surface', async () => {
   const { get, calls } = open(() => [route('acme.localhost')]);
-  expect(await (await get('http://api.localhost.:1/tenants')).text()).toBe('control plane');
+  expect(await (await get('http://api.localhost.:1/tenants')).text()).toBe('control plane for 192.0.2.7');
   expect(await (await get('http://localhost.:1/')).text()).toBe('home');
   expect(await (await get('http://acme.localhost.:1/orders')).text()).toBe('vertical');
   // What the application is told is its name as it was bound: cookies and links are made of it.

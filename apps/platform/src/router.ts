@@ -24,14 +24,14 @@ export interface NodeEnv extends Client {
   } | null;
 }
 
-type Fetch = (request: Request) => Response | Promise<Response>;
+type Fetch = (request: Request, client: Client) => Response | Promise<Response>;
 
 export interface RouterOptions {
   /** The host names of the control plane: `api.localhost`. */
   readonly apiHostnames: readonly string[];
   readonly controlPlane: Fetch;
   /** Answers on `localhost` itself: readiness and a page that says where to go. */
-  readonly home: (request: Request, client: Client) => Response | Promise<Response>;
+  readonly home: Fetch;
   readonly homeHostnames: readonly string[];
   /** A vertical that runs in this process, by slug. */
   readonly vertical: (
@@ -105,7 +105,7 @@ export function makeRouter(options: RouterOptions): Router {
   const answer = async (request: Request, client: Client): Promise<Response> => {
     const url = new URL(request.url);
     const hostname = url.hostname.replace(/\.$/, '');
-    if (options.apiHostnames.includes(hostname)) return options.controlPlane(request);
+    if (options.apiHostnames.includes(hostname)) return options.controlPlane(request, client);
     if (options.homeHostnames.includes(hostname)) return options.home(request, client);
     try {
       const proof = await options.challenge?.(request);

@@ -1,12 +1,12 @@
 /** What the host administration answered, as a response. */
 import { entityTag, isUnchanged } from '@freehold/contracts/http';
-import type { AdminResult } from '@freehold/directory';
+import type { AdminResult, OperationEvent } from '@freehold/directory';
 import type { AdminOperation } from '@freehold/directory/declarations';
 import { z } from 'zod';
 import type { Fields } from '../declared/input.ts';
-import { type AdminOperationTable, isValidated } from '../declared/operations.ts';
+import { type AdminOperationTable, eventForms, isValidated } from '../declared/operations.ts';
 import { bytesAnswer } from './bytes.ts';
-import { eventsAnswer } from './events.ts';
+import { eventsAnswer, headText } from './events.ts';
 
 /** The headers that every response of the control plane carries. */
 export const COMMON_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const;
@@ -25,7 +25,7 @@ export async function answer(
   const headers = new Headers(COMMON_HEADERS);
   if (result.etag !== undefined) headers.set('etag', entityTag(result.etag));
   if (result.replayed) headers.set('idempotency-replayed', 'true');
-  if (result.head) headers.set('x-admin-log-head', `${result.head.sequence}:${result.head.hash}`);
+  if (result.head) headers.set('x-admin-log-head', headText(result.head));
   if (location !== null) headers.set('location', location);
   if (result.status === 204) return new Response(null, { status: 204, headers });
   if (isValidated(operation) && isUnchanged(request.headers.get('if-none-match'), result.etag))
@@ -35,8 +35,12 @@ export async function answer(
     return bytesAnswer(operation.bytes, result, value, { request, headers });
   }
   const { events } = result;
-  if (events)
-    return eventsAnswer({ ...result, events }, (record) => declaredValue(operation, record), headers);
+  if (events) {
+    const forms = eventForms(operation);
+    const declared = ({ event, record }: OperationEvent<unknown>): unknown =>
+      declaredValue({ ...operation, output: forms[event] ?? operation.output }, record);
+    return eventsAnswer({ ...result, events }, declared, headers);
+  }
   headers.set('content-type', 'application/json');
   const form = result.status === 200 && operation.plan ? { ...operation, output: operation.plan } : operation;
   return new Response(JSON.stringify(declaredValue(form, result.value)), {

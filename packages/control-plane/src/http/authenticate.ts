@@ -1,10 +1,15 @@
-/** Who calls (spec 5.5): a bearer token, or a staff session where the wiring brings one. */
-import { PlatformError } from '@freehold/contracts';
+/** Who calls (spec 5.5): a bearer token, a vertical's own secret, or a staff session where the wiring brings one. */
+import { PLATFORM_SECRET_HEADER, PlatformError } from '@freehold/contracts';
 import { requireSameOrigin } from '@freehold/contracts/http';
 import type { Actor, HostAdmin } from '@freehold/directory';
 
 export interface Authentication {
   readonly hostAdmin: Pick<HostAdmin, 'authenticate'>;
+  /**
+   * Which vertical shows this secret. It rejects with a `PlatformError` for one that is nobody's. Default: here verticals
+   * have nothing to show, and the header is not looked at.
+   */
+  readonly verticalOf?: (secret: string) => Promise<string>;
   /** The member of staff behind a request's session cookie, or null. */
   readonly staffSession?: ((request: Request) => Promise<Actor | null>) | undefined;
   /** The origin that browsers see this API at. Default: that of the request. */
@@ -19,10 +24,11 @@ const BEARER = /^bearer +([A-Za-z0-9\-._~+/]{1,512}=*)$/i;
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * The actor of a request. A request that brings an `Authorization` header is judged by it alone: a token that was
- * revoked must not fall back to whatever session the browser happens to hold.
+ * The actor of a request. A request that brings an `Authorization` header is judged by it alone, and one that brings a
+ * vertical's secret without it by that alone: a token that was revoked must not fall back to whatever else is sent along.
  * @throws PlatformError `unauthenticated`, reason `token_missing` or `token_invalid`; `forbidden`, reason
- * `cross_site`, for a session on an unsafe method that does not come from our own origin.
+ * `platform_secret_unset` or `platform_secret_mismatch` for a vertical, and `cross_site` for a session on an unsafe
+ * method that does not come from our own origin.
  */
 export async function authenticate(request: Request, through: Authentication): Promise<Actor> {
   const authorization = request.headers.get('authorization');
@@ -36,6 +42,11 @@ export async function authenticate(request: Request, through: Authentication): P
       'The token is not one that is accepted here.',
       `, error="invalid_token"${challenge}`,
     );
+  }
+  const secret = request.headers.get(PLATFORM_SECRET_HEADER);
+  if (secret !== null && through.verticalOf) {
+    const vertical = await through.verticalOf(secret);
+    return { kind: 'vertical', id: vertical, name: vertical };
   }
   const actor = (await through.staffSession?.(request)) ?? null;
   if (!actor) throw unauthenticated('token_missing', 'Send a token: Authorization: Bearer ….', challenge);

@@ -12,7 +12,7 @@ import {
 import type { AdminCall } from '@freehold/directory';
 import type { AdminOperation } from '@freehold/directory/declarations';
 import { type Fields, strictInput } from '../declared/input.ts';
-import { answersEvents, isUnsafe } from '../declared/operations.ts';
+import { answersEvents, isUnsafe, takesIdempotencyKey, takesIfMatch } from '../declared/operations.ts';
 import { pathParams } from '../declared/path.ts';
 import { acceptsEvents } from './events.ts';
 import { readFormOrJson } from './form.ts';
@@ -45,8 +45,8 @@ export function callReader(operation: AdminOperation): CallReader {
       const query = readQuery(queryFields(new URL(request.url)));
       const events = answersEvents(operation) && acceptsEvents(request.headers) ? { events: true } : {};
       if (!unsafe) return { params, query, body: {}, ...events };
-      const idempotencyKey = parseIdempotencyKey(request.headers.get('idempotency-key'));
-      const ifMatch = ifMatchOf(request.headers, operation.etag === true);
+      const idempotencyKey = idempotencyKeyOf(request.headers, takesIdempotencyKey(operation));
+      const ifMatch = ifMatchOf(request.headers, takesIfMatch(operation));
       const content = operation.upload
         ? { body: {}, upload: readUpload(request, operation.upload) }
         : { body: parseInput('The body', schemas.body, await readBody(request, operation)) };
@@ -64,6 +64,14 @@ export function callReader(operation: AdminOperation): CallReader {
 
 function readBody(request: Request, { form }: AdminOperation): Promise<Fields> {
   return form ? readFormOrJson(request, form) : readJsonObject(request);
+}
+
+/** @param honoured whether the operation keeps its answer; a key that nobody would look at is refused. */
+function idempotencyKeyOf(headers: Headers, honoured: boolean): string | undefined {
+  const key = parseIdempotencyKey(headers.get('idempotency-key'));
+  if (key !== undefined && !honoured)
+    throw malformedHeader('Idempotency-Key', 'is not supported by this operation, which only reads');
+  return key;
 }
 
 /**

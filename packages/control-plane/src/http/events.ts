@@ -1,8 +1,11 @@
 /**
- * Long work as server-sent events (WHATWG HTML, "Server-sent events"): each event carries the whole record, and the last
- * one is named for how it ended. Silence is broken by comments, so that nothing in between closes the line.
+ * Work that is followed, as server-sent events (WHATWG HTML, "Server-sent events"): the last one is named for how it
+ * ended, and has the head of the admin log as its id. Silence is broken by comments, so that nothing in between closes the
+ * line.
  */
 import type { AdminResult, OperationEvent } from '@freehold/directory';
+
+type CallEvent = OperationEvent<unknown>;
 
 export const EVENT_STREAM = 'text/event-stream';
 
@@ -16,11 +19,11 @@ export function acceptsEvents(headers: Headers): boolean {
 
 /**
  * Renders the events of a result. They end when the work does, or when nobody reads them any more.
- * @param declared makes of a record what may leave.
+ * @param declared makes of an event what may leave.
  */
 export function eventsAnswer(
-  { status, events }: AdminResult & { readonly events: ReadableStream<OperationEvent> },
-  declared: (record: unknown) => unknown,
+  { status, events }: AdminResult & { readonly events: ReadableStream<CallEvent> },
+  declared: (event: CallEvent) => unknown,
   headers: Headers,
 ): Response {
   headers.set('content-type', EVENT_STREAM);
@@ -42,8 +45,14 @@ export function eventsAnswer(
   return new Response(body, { status, headers });
 }
 
-function textOf({ event, record }: OperationEvent, declared: (record: unknown) => unknown): string {
-  if (event === 'heartbeat') return ': still there\n\n';
+function textOf(event: CallEvent, declared: (event: CallEvent) => unknown): string {
+  if (event.event === 'heartbeat') return ': still there\n\n';
+  const id = event.head ? `id: ${headText(event.head)}\n` : '';
   // JSON has no line breaks of its own, so that one data line holds it.
-  return `event: ${event}\ndata: ${JSON.stringify(declared(record))}\n\n`;
+  return `${id}event: ${event.event}\ndata: ${JSON.stringify(declared(event))}\n\n`;
+}
+
+/** The head of the admin log in one line: its sequence and its hash. */
+export function headText({ sequence, hash }: NonNullable<AdminResult['head']>): string {
+  return `${sequence}:${hash}`;
 }

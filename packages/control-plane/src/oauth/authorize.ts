@@ -1,22 +1,20 @@
 /**
- * The authorization endpoint (RFC 6749, section 4.1; RFC 7636, S256 alone; RFC 9207): a member of the staff is asked,
+ * The authorization endpoint (RFC 6749, section 4.1; RFC 7636, S256 alone; RFC 9207): a member of the roster is asked,
  * every time, whether a program on their own machine may act for them.
  */
 import { answerOtherMethod, requireSameOrigin } from '@freehold/contracts/http';
-import type { StaffActor } from '@freehold/directory';
+import type { MemberActor } from '@freehold/directory';
 import type { Context, Hono } from 'hono';
 import type { ControlPlaneEnv } from '../app.ts';
 import { html, pageResponse } from '../staff/page.ts';
-import { signInAddress } from '../staff/sign-in-routes.ts';
-import { type StaffOptions, staffOf } from '../staff/staff-options.ts';
-import { clientName, isLoopbackRedirect } from './clients.ts';
+import { RETURN_BYTES_MAX, signInAddress } from '../staff/sign-in-routes.ts';
+import { type StaffOptions, staffOf, wordsOf } from '../staff/staff-options.ts';
+import { clientName, holdsAnswer, isLoopbackRedirect } from './clients.ts';
 import { parametersOf, readForm } from './form.ts';
 import { isOwnResource } from './metadata.ts';
 import { OAuthError, type OAuthErrorCode } from './oauth-error.ts';
 
 const PATH = '/oauth/authorize';
-/** What component B keeps of a place to return to, in bytes; one that is longer it leaves out. */
-const RETURN_BYTES_MAX = 512;
 /** Everything of a request that is passed on to the decision. */
 const PASSED_ON = [
   'response_type',
@@ -61,7 +59,7 @@ export function mountAuthorize(app: Hono<ControlPlaneEnv>, deps: AuthorizeDeps):
       // The session ended while the question stood there: it is asked again.
       if (!member) return redirect(signInAddress(`${PATH}?${passedOn(form)}`), 303);
       if (form.get('decision') !== 'allow')
-        throw new OAuthError('access_denied', 'The member of the staff said no.');
+        throw new OAuthError('access_denied', 'Whoever was asked said no.');
       const { client, redirectUri } = request;
       const { code } = await deps.staff.door.orderCode({ member: member.id, client, redirectUri, challenge });
       return redirect(callback(request, deps, { code }), 303);
@@ -72,7 +70,7 @@ export function mountAuthorize(app: Hono<ControlPlaneEnv>, deps: AuthorizeDeps):
 
 type Decide = (
   request: AuthorizationRequest,
-  member: StaffActor | null,
+  member: MemberActor | null,
   challenge: string,
 ) => Promise<Response>;
 
@@ -115,6 +113,11 @@ function recipientOf(search: URLSearchParams): AuthorizationRequest {
       'invalid_request',
       'The program wants its answer sent to an address that is not on this machine (http://127.0.0.1 or http://[::1]).',
     );
+  if (holdsAnswer(redirectUri))
+    throw new OAuthError(
+      'invalid_request',
+      'The program’s address holds already what only an answer may hold.',
+    );
   const states = search.getAll('state');
   return { client, clientName: name, redirectUri, state: states.length === 1 ? (states[0] ?? null) : null };
 }
@@ -140,16 +143,17 @@ function callback(
   { origin }: AuthorizeDeps,
   answer: { readonly code: string } | { readonly error: OAuthErrorCode; readonly error_description: string },
 ): string {
-  const url = new URL(redirectUri);
-  for (const [name, value] of Object.entries(answer)) url.searchParams.set(name, value);
-  if (state !== null) url.searchParams.set('state', state);
-  url.searchParams.set('iss', origin());
-  return url.href;
+  const added = new URLSearchParams(Object.entries(answer));
+  if (state !== null) added.set('state', state);
+  added.set('iss', origin());
+  // The program's own query stays as it wrote it, byte by byte (RFC 6749, section 3.1.2).
+  const joint = redirectUri.includes('?') ? '&' : '?';
+  return `${redirectUri}${joint}${added}`;
 }
 
 function consentPage(
   { clientName, redirectUri }: AuthorizationRequest,
-  member: StaffActor,
+  member: MemberActor,
   search: URLSearchParams,
 ): Response {
   const { host, origin } = new URL(redirectUri);
@@ -162,7 +166,7 @@ function consentPage(
     body: html`<p>It will be able to do what you can do here, for 30 days or until you revoke it. It runs on this machine and waits at <code>${host}</code>.</p>
 <p>Allow it only if you have just started it yourself.</p>
 <form method="post" action="${PATH}">${hidden}<button name="decision" value="allow">Allow</button><button name="decision" value="deny">Cancel</button></form>
-<p><small>You are ${member.name}, ${member.role}. <a href="${back}">Use another account</a></small></p>`,
+<p><small>You are ${wordsOf(member)}. <a href="${back}">Use another account</a></small></p>`,
     // Browsers hold the redirect after a form to this too. An IPv6 address cannot be written in a policy.
     formTargets: host.startsWith('[') ? 'http:' : origin,
   });

@@ -27,3 +27,15 @@ export function isLoopbackRedirect(uri: string): boolean {
     /^http:\/\/(?:127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?:[/?][\x21-\x7e]*)?$/.test(uri)
   );
 }
+
+/** What only an answer to an authorization request may say (RFC 6749, section 4.1.2; RFC 9207). */
+const ANSWERS = ['code', 'state', 'iss', 'error', 'error_description', 'error_uri'];
+
+/**
+ * Whether an address already says something that an answer says: a program that reads the first of two codes would take
+ * the one that whoever wrote the link put there (RFC 9700, section 4.5).
+ */
+export function holdsAnswer(redirectUri: string): boolean {
+  const { searchParams } = new URL(redirectUri);
+  return ANSWERS.some((name) => searchParams.has(name));
+}

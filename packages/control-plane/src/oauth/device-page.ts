@@ -1,11 +1,11 @@
-/** The page at which a member of the staff types the code that a program shows, and decides (RFC 8628, section 3.3). */
+/** The page at which a member of the roster types the code that a program shows, and decides (RFC 8628, section 3.3). */
 import { answerOtherMethod, requireSameOrigin } from '@freehold/contracts/http';
-import type { StaffActor } from '@freehold/directory';
+import type { MemberActor } from '@freehold/directory';
 import type { Hono } from 'hono';
 import type { ControlPlaneEnv } from '../app.ts';
 import { type Html, html, pageResponse } from '../staff/page.ts';
 import { signInAddress } from '../staff/sign-in-routes.ts';
-import { type StaffOptions, staffOf } from '../staff/staff-options.ts';
+import { type StaffOptions, staffOf, wordsOf } from '../staff/staff-options.ts';
 import { clientName } from './clients.ts';
 import { readForm } from './form.ts';
 import { OAuthError } from './oauth-error.ts';
@@ -41,17 +41,12 @@ export function mountDevicePage(
     const decision = DECISIONS.find((each) => each === form.get('decision')) ?? 'look';
     const outcome = await staff.door.decideDevice({ member: member.id, userCode, decision });
     if ('refused' in outcome) {
-      return outcome.refused === 'too_many_tries'
-        ? codePage(
-            '',
-            html`<p>Too many codes were none. Wait ten minutes, and start again in the program.</p>`,
-            429,
-          )
-        : codePage(
-            userCode,
-            html`<p>This code does not work. Compare it, or start again in the program.</p>`,
-            400,
-          );
+      if (outcome.refused === 'too_many_tries') return tooManyTriesPage(outcome.retryAfterMs);
+      return codePage(
+        userCode,
+        html`<p>This code does not work. Compare it, or start again in the program.</p>`,
+        400,
+      );
     }
     const name = clientName(outcome.client) ?? 'The program';
     if (decision === 'look') return confirmPage({ name, userCode, member });
@@ -83,6 +78,16 @@ function codePage(code: string, fault: Html = html``, status = 200): Response {
   });
 }
 
+function tooManyTriesPage(retryAfterMs: number): Response {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  const minutes = Math.ceil(seconds / 60);
+  const wait = minutes === 1 ? 'a minute' : `${minutes} minutes`;
+  const fault = html`<p>Too many codes were none. Wait ${wait}, and start again in the program.</p>`;
+  const page = codePage('', fault, 429);
+  page.headers.set('retry-after', String(seconds));
+  return page;
+}
+
 function confirmPage({
   name,
   userCode,
@@ -90,13 +95,13 @@ function confirmPage({
 }: {
   readonly name: string;
   readonly userCode: string;
-  readonly member: StaffActor;
+  readonly member: MemberActor;
 }): Response {
   return pageResponse({
     title: `${name} asks to act for you`,
     body: html`<p>It will be able to do what you can do here, for 30 days or until you revoke it.</p>
 <p>Allow it only if a program that you have just started yourself shows the code <code>${userCode.toUpperCase()}</code>. If somebody sent you the code or a link with it, cancel.</p>
 <form method="post" action="${PATH}"><input type="hidden" name="user_code" value="${userCode}"><button name="decision" value="approve">Allow</button><button name="decision" value="deny">Cancel</button></form>
-<p><small>You are ${member.name}, ${member.role}.</small></p>`,
+<p><small>You are ${wordsOf(member)}.</small></p>`,
   });
 }

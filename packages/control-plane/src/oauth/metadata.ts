@@ -16,14 +16,25 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 };
 
+/**
+ * What a 401 of the API adds to its challenge: where a program learns who issues tokens for it (RFC 9728, section 5.1).
+ * Nothing where the API does not know its own name.
+ */
+export function apiChallenge(origin: (() => string) | undefined): string {
+  return origin ? `, resource_metadata="${origin()}${RESOURCE_METADATA_PATH}"` : '';
+}
+
 /** The `resource_metadata` that a 401 of the MCP endpoint points to (RFC 9728, section 5.1). */
 export function mcpMetadataUrl(origin: string): string {
   return `${origin}${RESOURCE_METADATA_PATH}/mcp`;
 }
 
-/** Whether tokens of ours are for this resource (RFC 8707): the API as a whole, or its MCP endpoint. */
+/**
+ * Whether tokens of ours are for this resource (RFC 8707): the API as a whole, or its MCP endpoint. One that is empty
+ * counts as left out (RFC 6749, section 3.1).
+ */
 export function isOwnResource(resource: string, origin: string): boolean {
-  return [origin, `${origin}/`, `${origin}/mcp`].includes(resource);
+  return ['', origin, `${origin}/`, `${origin}/mcp`].includes(resource);
 }
 
 /** Mounts the documents. Without staff there is no authorization server, and the resources name none. */

@@ -1,4 +1,5 @@
 /** What OAuth endpoints refuse with: the closed codes of the RFCs, and a sentence of ours for the program's developer. */
+import type { PlatformError } from '@freehold/contracts';
 import { COMMON_HEADERS } from '../http/answer.ts';
 
 export type OAuthErrorCode =
@@ -40,3 +41,23 @@ export function oauthErrorResponse(error: unknown): Response {
   const status = { invalid_client: 401, temporarily_unavailable: 503 }[error.code as string] ?? 400;
   return Response.json({ error: error.code, error_description: error.message }, { status, headers });
 }
+
+/**
+ * A 429 for a program at the endpoints that it reads errors of, which are those of RFC 6749, section 5.2. One that waits
+ * for a device code slows down (RFC 8628, section 3.5), and every other is told to come again.
+ * @returns null at every other address.
+ */
+export function programRefusal(path: string, error: PlatformError): Response | null {
+  const code = PROGRAM_CODES.get(path);
+  if (code === undefined) return null;
+  return Response.json(
+    { error: code, error_description: error.message },
+    { status: error.status, headers: { ...TOKEN_HEADERS, ...error.headers } },
+  );
+}
+
+const PROGRAM_CODES: ReadonlyMap<string, OAuthErrorCode> = new Map([
+  ['/oauth/token', 'slow_down'],
+  ['/oauth/device_authorization', 'temporarily_unavailable'],
+  ['/oauth/revoke', 'temporarily_unavailable'],
+]);

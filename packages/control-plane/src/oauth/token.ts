@@ -3,6 +3,8 @@ import { answerOtherMethod } from '@freehold/contracts/http';
 import type { GrantedToken, StaffDoor } from '@freehold/directory';
 import type { Context, Hono } from 'hono';
 import type { ControlPlaneEnv } from '../app.ts';
+import { ANYBODY } from '../http/rate-limit-address.ts';
+import { senderOfCall } from '../http/rate-limit-strangers.ts';
 import { clientName } from './clients.ts';
 import { type Parameters, parametersOf, readForm } from './form.ts';
 import { DEVICE_GRANT, isOwnResource, SCOPE } from './metadata.ts';
@@ -18,6 +20,8 @@ export interface TokenDeps {
 /** One request from a program, after it said who it is. */
 interface ProgramRequest {
   readonly client: string;
+  /** See `senderOfCall`. */
+  readonly sender: string;
   readonly parameter: Parameters;
   readonly requestId: string;
 }
@@ -26,11 +30,11 @@ export function mountTokenEndpoints(app: Hono<ControlPlaneEnv>, deps: TokenDeps)
   const { door, origin } = deps;
   const endpoints: Readonly<Record<string, (request: ProgramRequest) => Promise<Response>>> = {
     '/oauth/token': async (request) => tokenResponse(await grantOf(deps, request), deps),
-    '/oauth/device_authorization': async ({ client }) => {
-      const started = await door.startDevice({ client });
-      if (!started)
-        throw new OAuthError('temporarily_unavailable', 'Too many programs wait to be connected.');
-      const { deviceCode, userCode, expiresInMs, intervalMs } = started;
+    '/oauth/device_authorization': async ({ client, sender }) => {
+      const { deviceCode, userCode, expiresInMs, intervalMs } = await door.startDevice({
+        client,
+        source: sender === ANYBODY ? null : sender,
+      });
       return Response.json(
         {
           device_code: deviceCode,
@@ -46,6 +50,8 @@ export function mountTokenEndpoints(app: Hono<ControlPlaneEnv>, deps: TokenDeps)
     '/oauth/revoke': async ({ parameter, requestId }) => {
       const secret = parameter('token');
       if (secret === null) throw new OAuthError('invalid_request', 'The token is missing.');
+      // Whichever program says that it asks. RFC 7009, section 2.1, wants the one that the token was made for; public
+      // clients prove nothing with their name, and whoever found a token that leaked has to be able to end it.
       await door.revoke({ secret, requestId });
       // Also for a token that is unknown: whoever asks has what they want (RFC 7009, section 2.2).
       return new Response(null, { status: 200, headers: TOKEN_HEADERS });
@@ -76,7 +82,7 @@ async function programRequest(c: Context<ControlPlaneEnv>, { origin }: TokenDeps
     );
   if (!form.getAll('resource').every((resource) => isOwnResource(resource, origin())))
     throw new OAuthError('invalid_target', 'The resource is not one of this server.');
-  return { client, parameter, requestId: c.var.requestId };
+  return { client, sender: senderOfCall(c), parameter, requestId: c.var.requestId };
 }
 
 async function grantOf(
@@ -110,7 +116,7 @@ async function grantOf(
 const DEVICE_WORDS = {
   authorization_pending: 'Nobody has decided yet.',
   slow_down: 'Wait five seconds longer between requests.',
-  access_denied: 'The member of the staff said no.',
+  access_denied: 'Whoever was asked said no.',
   expired_token: 'The time for a decision is over.',
   invalid_grant: 'The device code is unknown, used, or not of this program.',
 } as const;
