@@ -1,7 +1,7 @@
 /** A call that was on its way while its caller's access ended does nothing (design: control-plane, "Actors"). */
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, SERVICE } from '../test/platform.ts';
-import { sessionOf, staffMember, staffToken } from '../test/staff.ts';
+import { ISSUER, sessionOf, signIn, staffMember, staffToken } from '../test/staff.ts';
 import type { Actor } from './actors.ts';
 
 const ENDED = { status: 403, reason: 'access_ended' };
@@ -46,6 +46,25 @@ describe('a member of the staff', () => {
     expect(await refusal(platform.call('staff.put', { body: EVE, as }))).toMatchObject(ENDED);
   });
 
+  test('who signed out while a call waited for its body, on that browser', async () => {
+    const platform = await openPlatform();
+    await staffMember(platform, { login: 'eve', role: 'admin' });
+    const as = await session(platform, 'eve');
+    await signIn(platform, 'eve', { sid: 'sid-elsewhere' });
+    const elsewhere = await platform.admin.staff.session({ ...sessionOf('eve'), sid: 'sid-elsewhere' });
+    await platform.admin.staff.signOut({ sid: 'sid-eve' });
+    await refusedAll(platform, as);
+    expect((await platform.call('tenants.list', { as: elsewhere as Actor })).status).toBe(200);
+  });
+
+  test('whose issuer ended their session meanwhile', async () => {
+    const platform = await openPlatform();
+    await staffMember(platform, { login: 'eve', role: 'admin' });
+    const as = await session(platform, 'eve');
+    await platform.admin.staff.endSessions({ issuer: ISSUER, subject: 'sub-eve' });
+    await refusedAll(platform, as);
+  });
+
   test('whose program lost its token meanwhile', async () => {
     const platform = await openPlatform();
     const { id } = await staffMember(platform, { login: 'eve', role: 'admin' });
@@ -77,4 +96,45 @@ test('a token that was revoked meanwhile, of a builder or of a service', async (
     });
     expect(await refusal(platform.call('tenants.list', { as }))).toMatchObject(ENDED);
   }
+});
+
+describe('a service token that a member of the staff made', () => {
+  const opened = async () => {
+    const platform = await openPlatform();
+    const { id: member } = await staffMember(platform, { login: 'eve', role: 'admin' });
+    const eve = await platform.admin.staff.session(sessionOf('eve'));
+    const { secret } = await platform.value<{ secret: string }>('service-tokens.create', {
+      body: { name: 'nightly' },
+      as: eve as Actor,
+    });
+    const as = await platform.admin.authenticate(secret);
+    if (!as) throw new Error('the token does not work');
+    return { platform, member, as };
+  };
+
+  test('whose owner was removed meanwhile', async () => {
+    const { platform, member, as } = await opened();
+    expect((await platform.call('tenants.list', { as })).status).toBe(200);
+    await platform.call('staff.remove', { params: { member }, as: SERVICE });
+    await refusedAll(platform, as);
+  });
+
+  test('whose owner was given another role meanwhile', async () => {
+    const { platform, as } = await opened();
+    await platform.call('staff.put', { body: { ...EVE, role: 'operator' }, as: SERVICE });
+    await refusedAll(platform, as);
+  });
+
+  test('does not shed its owner on the way', async () => {
+    const { platform, as } = await opened();
+    const { kind, id, name } = as;
+    await refusedAll(platform, { kind, id, name } as Actor);
+  });
+
+  test('goes on with the long work that it began, as a member does', async () => {
+    const { platform, member, as } = await opened();
+    const begun = await platform.call('fleet-migrations.run', { body: {}, as });
+    await platform.call('staff.remove', { params: { member }, as: SERVICE });
+    expect(await platform.finish(begun)).toMatchObject({ state: 'done' });
+  });
 });

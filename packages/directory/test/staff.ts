@@ -1,6 +1,6 @@
-/** Members of the staff for tests: on the roster, signed in, with programs that hold tokens. */
+/** Members of the roster for tests: on the roster, signed in, with programs that hold tokens. */
 import { createHash } from 'node:crypto';
-import type { StaffRecord, StaffRole, StaffTokenRecord } from '../src/declarations/index.ts';
+import type { RosterRole, StaffRecord, StaffTokenRecord } from '../src/declarations/index.ts';
 import type { DirectoryHostAdmin } from '../src/index.ts';
 import type { Platform } from './platform.ts';
 
@@ -34,18 +34,19 @@ export const sessionOf = (login: string) => ({
   subject: `sub-${login}`,
 });
 
-export function invite(
-  platform: Platform,
-  { login, role }: { readonly login: string; readonly role: StaffRole },
-): Promise<StaffRecord> {
-  return platform.value('staff.put', { body: { email: `${login}@example.test`, name: login, role } });
+export interface Invited {
+  readonly login: string;
+  readonly role: RosterRole;
+  /** Of a builder. */
+  readonly tenant?: string;
+}
+
+export function invite(platform: Platform, { login, ...what }: Invited): Promise<StaffRecord> {
+  return platform.value('staff.put', { body: { email: `${login}@example.test`, name: login, ...what } });
 }
 
 /** On the roster and signed in. */
-export async function staffMember(
-  platform: Platform,
-  who: { readonly login: string; readonly role: StaffRole },
-): Promise<StaffRecord> {
+export async function staffMember(platform: Platform, who: Invited): Promise<StaffRecord> {
   const { id } = await invite(platform, who);
   const outcome = await signIn(platform, who.login);
   if ('refused' in outcome) throw new Error(`the sign-in was refused: ${outcome.refused}`);

@@ -33,12 +33,21 @@ function expected({ name, audit, method }: AdminOperation, role: StaffRole): boo
 }
 
 const as = (role: StaffRole): Actor => ({ kind: 'staff', id: 'stf_1', name: 'Sam', role });
+/** A service token of somebody with this role. */
+const tokenOf = (role: StaffRole): Actor => ({
+  kind: 'service',
+  id: 'tok_1',
+  name: 'nightly',
+  owner: 'stf_1',
+  role,
+});
 
 describe.each(ROLES)('spec 5.5: %s', (role) => {
   test.each(Object.values<AdminOperation>(adminOperations).map((each) => [each.name, each] as const))(
     '%s',
     (_, operation) => {
       expect(mayCall(operation, as(role))).toBe(expected(operation, role));
+      expect(mayCall(operation, tokenOf(role))).toBe(expected(operation, role));
     },
   );
 
@@ -47,8 +56,10 @@ describe.each(ROLES)('spec 5.5: %s', (role) => {
     for (const operation of Object.values<AdminOperation>(adminOperations)) {
       if (mayCall(operation, as(role))) continue;
       const empty = { params: {}, query: {}, body: {}, requestId: 'req-1' };
-      const call = platform.admin.perform({ ...empty, operation: operation.name, actor: as(role) });
-      expect(await refusal(call)).toMatchObject({ status: 403, reason: 'role_insufficient' });
+      for (const actor of [as(role), tokenOf(role)]) {
+        const call = platform.admin.perform({ ...empty, operation: operation.name, actor });
+        expect(await refusal(call)).toMatchObject({ status: 403, reason: 'role_insufficient' });
+      }
     }
     expect(await platform.adminLog()).toEqual([]);
   });
@@ -61,10 +72,20 @@ test('an auditor changes nothing but what is their own', () => {
   expect(changes.map(({ name }) => name)).toEqual(OWN_AFFAIRS);
 });
 
+test('a service token that nobody owns may do everything', () => {
+  const actor: Actor = { kind: 'service', id: 'tok_1', name: 'cli' };
+  for (const operation of Object.values<AdminOperation>(adminOperations))
+    expect(mayCall(operation, actor)).toBe(true);
+});
+
 test('a role that nobody knows, and none at all, may do nothing', () => {
   for (const role of ['owner', 'toString', undefined] as never[]) {
     for (const operation of Object.values<AdminOperation>(adminOperations))
       expect(mayCall(operation, as(role))).toBe(false);
+  }
+  for (const role of ['owner', 'toString'] as never[]) {
+    for (const operation of Object.values<AdminOperation>(adminOperations))
+      expect(mayCall(operation, tokenOf(role))).toBe(false);
   }
 });
 

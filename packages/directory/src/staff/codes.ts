@@ -130,7 +130,7 @@ export function issueToken(
   };
   insertStaffToken(context.db, row, hashSecret(secret));
   const head = appendAdminLog(context, byMember(owner, { requestId, action: 'staff-tokens.create' }), {
-    target: targetOf(row.id),
+    target: targetOf({ id: row.id, tenant: owner.tenant }),
     before: null,
     after: tokenFields(row),
     outcome: 'done',
@@ -153,7 +153,7 @@ function takeBack(context: UnitContext, token: string, requestId: string): LogHe
   if (!row || !owner) return null;
   deleteStaffToken(context.db, row.id);
   return appendAdminLog(context, byMember(owner, { requestId, action: 'staff-tokens.revoke' }), {
-    ...revocationEntry(row),
+    ...revocationEntry(row, owner.tenant),
     outcome: 'done',
   });
 }

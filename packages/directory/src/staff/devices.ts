@@ -1,5 +1,5 @@
 /** Device codes (RFC 8628): a program without a browser shows a short code, and a member types it in one that has one. */
-import type { UnitContext } from '@freehold/store';
+import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { hashSecret } from '../tokens/secret.ts';
 import { type IssuedStaffToken, issueToken, randomText } from './codes.ts';
 
@@ -11,11 +11,17 @@ export const DEVICE_INTERVAL_MS = 5_000;
 const SLOW_DOWN_MS = 5_000;
 /** A poll that was sent in time may arrive this much sooner after the one before. */
 const JITTER_MS = 500;
-/** Codes that may wait at once: anybody can ask for one. */
-const PENDING_MAX = 1_000;
+/** Codes that wait for one source: far more than one network of people begins in ten minutes, and one abuser's all. */
+export const SOURCE_PENDING_MAX = 50;
+/** Codes that wait for everybody whose address nobody knows: they cannot be told apart. */
+export const UNKNOWN_PENDING_MAX = 1_000;
+/** Codes that wait for all sources together: what the table may grow to. */
+export const PENDING_MAX = 5_000;
 /**
- * A member may type this many codes that are none in {@link MISS_WINDOW_MS}. Of 20^8 codes a thousand wait at most, so
- * that with ten tries one is met with a probability of one in two million (section 5.1).
+ * A member may type this many codes that are none in {@link MISS_WINDOW_MS}, in all their sessions and from all their
+ * addresses; who is no member types none. A code has 20^8 forms, which are 34.6 bits, and {@link PENDING_MAX} wait at
+ * most: ten tries meet one of them with a probability of one in half a million (RFC 8628, section 5.1), and whoever
+ * meets one has made somebody else's program act for themselves.
  */
 const MISSES_MAX = 10;
 const MISS_WINDOW_MS = 10 * 60 * 1000;
@@ -33,32 +39,39 @@ export interface StartedDevice {
   readonly intervalMs: number;
 }
 
-/** Null when too many wait already. */
-export function startDevice(
-  context: UnitContext,
-  { client }: { readonly client: string },
-): StartedDevice | null {
+export interface DeviceOrder {
+  readonly client: string;
+  /** Who asks, as a limit counts them: a network address or a range. Null: nobody knows. */
+  readonly source: string | null;
+}
+
+/**
+ * Begins a device authorization, and never refuses one: a refusal because too many wait would let anybody keep
+ * everybody else out. The oldest code that nobody has decided on gives way instead: of the same source where that has
+ * too many; and where all sources have too many together, of the source that has the most. Whoever fills the table
+ * pushes out their own codes first, and somebody else's only with as many addresses as the table has rows.
+ */
+export function startDevice(context: UnitContext, { client, source }: DeviceOrder): StartedDevice {
   const { db } = context;
   const nowMs = context.now();
   // A while after their end, so that a program that polls once more is told what happened.
   db.run('DELETE FROM staff_devices WHERE expires_at <= ?', nowMs - DEVICE_TTL_MS);
-  const waiting = db.get<{ count: number }>(
-    'SELECT count(*) AS count FROM staff_devices WHERE expires_at > ?',
-    nowMs,
-  );
-  if ((waiting?.count ?? 0) >= PENDING_MAX) return null;
+  // Its hash: a copy of the directory is no list of addresses.
+  const from = source === null ? null : hashSecret(source);
+  makeRoom(db, { source: from, nowMs });
   const deviceCode = randomText(context, DEVICE_BYTES);
   let letters = randomLetters(context);
   while (db.get('SELECT 1 FROM staff_devices WHERE user_code_hash = ?', hashSecret(letters)))
     letters = randomLetters(context);
   db.run(
-    `INSERT INTO staff_devices (hash, user_code_hash, client, state, member, interval_ms, polled_at, expires_at)
-     VALUES (?, ?, ?, 'pending', NULL, ?, NULL, ?)`,
+    `INSERT INTO staff_devices (hash, user_code_hash, client, state, member, interval_ms, polled_at, expires_at, source)
+     VALUES (?, ?, ?, 'pending', NULL, ?, NULL, ?, ?)`,
     hashSecret(deviceCode),
     hashSecret(letters),
     client,
     DEVICE_INTERVAL_MS,
     nowMs + DEVICE_TTL_MS,
+    from,
   );
   return {
     deviceCode,
@@ -66,6 +79,50 @@ export function startDevice(
     expiresInMs: DEVICE_TTL_MS,
     intervalMs: DEVICE_INTERVAL_MS,
   };
+}
+
+interface Source {
+  readonly source: string | null;
+}
+
+/** Lets the oldest undecided code go, where one more would be one too many. */
+function makeRoom(db: SqlDatabase, order: Source & { readonly nowMs: number }): void {
+  const crowded = crowdedSource(db, order);
+  if (crowded === null) return;
+  db.run(
+    `DELETE FROM staff_devices WHERE hash = (
+       SELECT hash FROM staff_devices WHERE source IS ? AND ${WAITING} ORDER BY expires_at LIMIT 1)`,
+    crowded.source,
+    order.nowMs,
+  );
+}
+
+const WAITING = "state = 'pending' AND expires_at > ?";
+
+/** Whose codes have to make room for one of this source; null while there is room. */
+function crowdedSource(
+  db: SqlDatabase,
+  { source, nowMs }: Source & { readonly nowMs: number },
+): Source | null {
+  const own = db.get<Count>(
+    `SELECT count(*) AS count FROM staff_devices WHERE source IS ? AND ${WAITING}`,
+    source,
+    nowMs,
+  );
+  const ownMax = source === null ? UNKNOWN_PENDING_MAX : SOURCE_PENDING_MAX;
+  if ((own?.count ?? 0) >= ownMax) return { source };
+  const all = db.get<Count>(`SELECT count(*) AS count FROM staff_devices WHERE ${WAITING}`, nowMs);
+  if ((all?.count ?? 0) < PENDING_MAX) return null;
+  const busiest = db.get<Source>(
+    `SELECT source FROM staff_devices WHERE ${WAITING}
+     GROUP BY source ORDER BY count(*) DESC, min(expires_at) LIMIT 1`,
+    nowMs,
+  );
+  return busiest ?? null;
+}
+
+interface Count {
+  readonly count: number;
 }
 
 /** What a member does about a code: look which program it is of, or answer it. */
@@ -78,7 +135,9 @@ export interface DeviceDecision {
 
 export type DeviceLook =
   | { readonly client: string }
-  | { readonly refused: 'unknown_code' | 'too_many_tries' };
+  | { readonly refused: 'unknown_code' }
+  /** `retryAfterMs`: until the next try counts. */
+  | { readonly refused: 'too_many_tries'; readonly retryAfterMs: number };
 
 export function decideDevice(
   context: UnitContext,
@@ -87,11 +146,12 @@ export function decideDevice(
   const { db } = context;
   const nowMs = context.now();
   db.run('DELETE FROM staff_misses WHERE at <= ?', nowMs - MISS_WINDOW_MS);
-  const missed = db.get<{ count: number }>(
-    'SELECT count(*) AS count FROM staff_misses WHERE member = ?',
+  const missed = db.get<{ readonly count: number; readonly firstAtMs: number | null }>(
+    'SELECT count(*) AS count, min(at) AS firstAtMs FROM staff_misses WHERE member = ?',
     member,
   );
-  if ((missed?.count ?? 0) >= MISSES_MAX) return { refused: 'too_many_tries' };
+  if (missed && missed.firstAtMs !== null && missed.count >= MISSES_MAX)
+    return { refused: 'too_many_tries', retryAfterMs: missed.firstAtMs + MISS_WINDOW_MS - nowMs };
   const hash = hashSecret(userCode.toUpperCase().replaceAll(/[^A-Z]/g, ''));
   const found = db.get<{ client: string }>(
     "SELECT client FROM staff_devices WHERE user_code_hash = ? AND state = 'pending' AND expires_at > ?",

@@ -1,16 +1,17 @@
 /**
- * The staff's way in, for the platform's own pages (spec 5.5): who is on the roster, which session goes on, and the
+ * The way in of staff and builders, for the platform's own pages (spec 5.5): who is on the roster, which session goes on, and the
  * tokens that programs are given. Nothing is cached: whoever was removed is out with the next request.
  */
 import type { UnitStub } from '@freehold/store';
+import type { MemberActor } from '../actors.ts';
 import type { HostAdmin } from '../host-admin.ts';
 import { hashSecret, isWellFormedSecret, TOKEN_PREFIXES } from '../tokens/secret.ts';
 import { LAST_USE_STEP_MS } from '../tokens/store.ts';
 import type { DirectoryMethods } from '../unit.ts';
 import type { CodeOrder, CodeRedemption } from './codes.ts';
-import type { DeviceDecision, DeviceLook, DeviceRefusal, StartedDevice } from './devices.ts';
-import type { StaffSignIn } from './sign-in.ts';
-import type { EndedSessions, StaffActor, StaffSession } from './unit-methods.ts';
+import type { DeviceDecision, DeviceLook, DeviceOrder, DeviceRefusal, StartedDevice } from './devices.ts';
+import type { SignInRefusal, StaffSignIn } from './sign-in.ts';
+import type { EndedSessions, StaffSession } from './unit-methods.ts';
 
 /** A token as the program that asked for it is given it. */
 export interface GrantedToken {
@@ -20,11 +21,9 @@ export interface GrantedToken {
 
 export interface StaffDoor {
   /** Begins a session, or says why not. */
-  signIn(
-    entry: StaffSignIn,
-  ): Promise<{ readonly member: string } | { readonly refused: 'not_on_roster' | 'email_unverified' }>;
-  /** The member behind a session that goes on, with the role they have now, or null. */
-  session(session: StaffSession): Promise<StaffActor | null>;
+  signIn(entry: StaffSignIn): Promise<{ readonly member: string } | { readonly refused: SignInRefusal }>;
+  /** The member behind a session that goes on, with the role they have now; null also while a builder's tenant is not active. */
+  session(session: StaffSession): Promise<MemberActor | null>;
   signOut(session: { readonly sid: string }): Promise<void>;
   /** Ends what an issuer's logout token names. */
   endSessions(ended: EndedSessions): Promise<void>;
@@ -33,8 +32,8 @@ export interface StaffDoor {
   redeemCode(
     redemption: CodeRedemption,
   ): Promise<{ readonly token: GrantedToken } | { readonly refused: 'invalid_grant' }>;
-  /** Begins a device authorization; null when too many wait. */
-  startDevice(order: { readonly client: string }): Promise<StartedDevice | null>;
+  /** Begins a device authorization. When too many wait, an older one gives way; see `staff/devices.ts`. */
+  startDevice(order: DeviceOrder): Promise<StartedDevice>;
   decideDevice(decision: DeviceDecision): Promise<DeviceLook>;
   pollDevice(poll: {
     readonly deviceCode: string;

@@ -5,7 +5,7 @@ import { ISSUER, invite, sessionOf, signIn, staffMember, staffToken } from '../.
 import type { Actor } from '../actors.ts';
 import type { StaffRecord } from '../declarations/index.ts';
 
-const actorOf = ({ id, name, role }: StaffRecord): Actor => ({ kind: 'staff', id, name, role });
+const actorOf = ({ id, name }: StaffRecord): Actor => ({ kind: 'staff', id, name, role: 'admin' });
 
 describe('spec 5.5: the first sign-in', () => {
   test('binds an invited address to the subject behind it, in a row of the log', async () => {
@@ -31,6 +31,7 @@ describe('spec 5.5: the first sign-in', () => {
       id,
       name: 'ada',
       role: 'admin',
+      session: 'sid-ada',
     });
   });
 

@@ -1,4 +1,4 @@
-/** The tables of the staff. They are numbered by themselves, beside the directory's own. */
+/** The tables of the roster. They are numbered by themselves, beside the directory's own. */
 import type { Migration } from '@freehold/store';
 
 const staffMigration: Migration = {
@@ -81,5 +81,25 @@ const staffMigration: Migration = {
   `,
 };
 
+/**
+ * The column of roles is made anew, because a check cannot be changed; the table is not, because dropping it would take
+ * all sessions and tokens along. No reference to the tenants: a restore of the directory may forget one, whose builders
+ * are then nobody's.
+ */
+const buildersMigration: Migration = {
+  version: 2,
+  name: 'builders on the roster',
+  sql: `
+    ALTER TABLE staff ADD COLUMN tenant TEXT;
+    ALTER TABLE staff RENAME COLUMN role TO staff_role;
+    -- The default is never used: it is for the rows that are there, until the next statement.
+    ALTER TABLE staff ADD COLUMN role TEXT NOT NULL DEFAULT 'auditor' CHECK (
+      role IN ('admin', 'operator', 'auditor', 'builder') AND (role = 'builder') = (tenant IS NOT NULL));
+    UPDATE staff SET role = staff_role;
+    ALTER TABLE staff DROP COLUMN staff_role;
+    CREATE INDEX staff_tenant ON staff (tenant) WHERE tenant IS NOT NULL;
+  `,
+};
+
 /** The set that the directory applies after its own. */
-export const staffMigrations = { name: 'staff', migrations: [staffMigration] } as const;
+export const staffMigrations = { name: 'staff', migrations: [staffMigration, buildersMigration] } as const;

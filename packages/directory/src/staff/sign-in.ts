@@ -5,6 +5,7 @@
 import type { UnitContext } from '@freehold/store';
 import { type AuditedCall, appendAdminLog, logHead } from '../audit/admin-log.ts';
 import type { LogHead } from '../declarations/records.ts';
+import { worksFor } from './member-actor.ts';
 import { auditFields, targetOf } from './operations.ts';
 import { insertSession, loadMemberByEmail, loadMemberBySubject, type StaffRow, saveMember } from './store.ts';
 
@@ -22,10 +23,15 @@ export interface StaffSignIn {
   readonly requestId: string;
 }
 
+/**
+ * `email_unverified`: the roster has this address, and the issuer does not say that it is theirs. `tenant_not_active`: the
+ * builder of a tenant that is suspended, or on its way out.
+ */
+export type SignInRefusal = 'not_on_roster' | 'email_unverified' | 'tenant_not_active';
+
 export type SignInOutcome =
   | { readonly member: string; readonly head: LogHead | null }
-  /** `email_unverified`: the roster has this address, and the issuer does not say that it is theirs. */
-  | { readonly refused: 'not_on_roster' | 'email_unverified' };
+  | { readonly refused: SignInRefusal };
 
 /** Begins a session for a member, and binds an invited one. Anybody else leaves no trace. */
 export function signInStaff(context: UnitContext, entry: StaffSignIn): SignInOutcome {
@@ -36,6 +42,7 @@ export function signInStaff(context: UnitContext, entry: StaffSignIn): SignInOut
   if (invited && !entry.emailVerified) return { refused: 'email_unverified' };
   const member = bound ?? invited;
   if (!member) return { refused: 'not_on_roster' };
+  if (member.tenant !== null && !worksFor(db, member.tenant)) return { refused: 'tenant_not_active' };
   const { issuer, subject } = entry;
   const after: StaffRow = { ...member, issuer, subject, lastSignInAtMs: nowMs };
   let head: LogHead | null = null;
@@ -45,7 +52,7 @@ export function signInStaff(context: UnitContext, entry: StaffSignIn): SignInOut
     const revision = nextSequence(context);
     saveMember(db, { ...after, revision, updatedAtMs: nowMs });
     head = appendAdminLog(context, byMember(after, { requestId: entry.requestId, action: 'staff.bind' }), {
-      target: targetOf(after.id),
+      target: targetOf(after),
       before: auditFields(member),
       after: auditFields(after),
       outcome: 'done',
@@ -58,10 +65,11 @@ export function signInStaff(context: UnitContext, entry: StaffSignIn): SignInOut
 
 /** A row about something that no admin operation did, but that a member did all the same. */
 export function byMember(
-  { id, name }: Pick<StaffRow, 'id' | 'name'>,
+  { id, name, tenant }: Pick<StaffRow, 'id' | 'name' | 'tenant'>,
   { requestId, action }: { readonly requestId: string; readonly action: string },
 ): AuditedCall {
-  return { actor: { kind: 'staff', id, name }, token: null, requestId, action };
+  const kind = tenant === null ? 'staff' : 'builder';
+  return { actor: { kind, id, name }, token: null, requestId, action };
 }
 
 export function nextSequence({ db }: UnitContext): number {

@@ -1,10 +1,10 @@
-/** The roster and the sessions of the staff in SQL. */
-import { cutPage, type Page, toTimestamp } from '@freehold/contracts';
+/** The roster and the sessions of its members in SQL. */
+import { cutPage, type Page, type TenantId, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
-import type { StaffRecord, StaffRole } from '../declarations/staff.ts';
+import type { RosterRole, StaffRecord } from '../declarations/staff.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 
-const COLUMNS = `id, email, name, role, issuer, subject, created_at AS createdAtMs, updated_at AS updatedAtMs,
+const COLUMNS = `id, email, name, role, tenant, issuer, subject, created_at AS createdAtMs, updated_at AS updatedAtMs,
   last_sign_in_at AS lastSignInAtMs, revision`;
 
 export interface StaffRow {
@@ -12,7 +12,9 @@ export interface StaffRow {
   /** In lower case. */
   readonly email: string;
   readonly name: string;
-  readonly role: StaffRole;
+  readonly role: RosterRole;
+  /** Null exactly for staff. */
+  readonly tenant: TenantId | null;
   /** Null, like the subject, until the first sign-in. */
   readonly issuer: string | null;
   readonly subject: string | null;
@@ -39,8 +41,9 @@ export function loadMemberBySubject(
 
 export function saveMember(db: SqlDatabase, row: StaffRow): void {
   db.run(
-    `INSERT INTO staff (id, email, name, role, issuer, subject, created_at, updated_at, last_sign_in_at, revision)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO staff
+       (id, email, name, role, tenant, issuer, subject, created_at, updated_at, last_sign_in_at, revision)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (id) DO UPDATE SET name = excluded.name, role = excluded.role, issuer = excluded.issuer,
        subject = excluded.subject, updated_at = excluded.updated_at, last_sign_in_at = excluded.last_sign_in_at,
        revision = excluded.revision`,
@@ -48,6 +51,7 @@ export function saveMember(db: SqlDatabase, row: StaffRow): void {
     row.email,
     row.name,
     row.role,
+    row.tenant,
     row.issuer,
     row.subject,
     row.createdAtMs,
@@ -70,13 +74,25 @@ export function hasOtherAdmin(db: SqlDatabase, id: string): boolean {
   );
 }
 
-export function staffPage(page: PageRequest): Statement {
-  return pageStatement({ select: `SELECT ${COLUMNS} FROM staff`, where: {}, key: 'id', order: 'ASC' }, page);
+export interface StaffFilter extends PageRequest {
+  readonly tenant?: string | undefined;
 }
 
-export function listStaff(db: SqlDatabase, page: PageRequest): Page<StaffRecord> {
-  const { sql, params } = staffPage(page);
-  return cutPage(db.all<StaffRow>(sql, ...params), page.limit, (row) => row.id, staffOfRow);
+export function staffPage(filter: StaffFilter): Statement {
+  return pageStatement(
+    {
+      select: `SELECT ${COLUMNS} FROM staff`,
+      where: { tenant: filter.tenant },
+      key: 'id',
+      order: 'ASC',
+    },
+    filter,
+  );
+}
+
+export function listStaff(db: SqlDatabase, filter: StaffFilter): Page<StaffRecord> {
+  const { sql, params } = staffPage(filter);
+  return cutPage(db.all<StaffRow>(sql, ...params), filter.limit, (row) => row.id, staffOfRow);
 }
 
 export function staffOfRow(row: StaffRow): StaffRecord {
@@ -85,6 +101,7 @@ export function staffOfRow(row: StaffRow): StaffRecord {
     email: row.email,
     name: row.name,
     role: row.role,
+    tenant: row.tenant,
     status: row.subject === null ? 'invited' : 'active',
     issuer: row.issuer,
     subject: row.subject,
@@ -132,6 +149,14 @@ export function loadSessionMember(
     session.sid,
     session.nowMs,
   );
+}
+
+/** Whether a session of this member's goes on. One that ran out does until its row is cleared away. */
+export function hasSession(
+  db: SqlDatabase,
+  { sid, member }: { readonly sid: string; readonly member: string },
+): boolean {
+  return db.get('SELECT 1 FROM staff_sessions WHERE sid = ? AND member = ?', sid, member) !== undefined;
 }
 
 export function deleteSession(db: SqlDatabase, sid: string): void {

@@ -1,7 +1,7 @@
-/** The tokens of programs that act for staff, in SQL. Of a secret only its hash and its two ends are kept. */
-import { cutPage, type Page, toTimestamp } from '@freehold/contracts';
+/** The tokens of programs that act for members of the roster, in SQL. Of a secret only its hash and its two ends are kept. */
+import { cutPage, type Page, type TenantId, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
-import type { StaffRole, StaffTokenRecord } from '../declarations/staff.ts';
+import type { RosterRole, StaffTokenRecord } from '../declarations/staff.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 import { TOKEN_PREFIXES } from '../tokens/secret.ts';
 import { LAST_USE_STEP_MS } from '../tokens/store.ts';
@@ -34,13 +34,14 @@ export interface TokenHolder {
   readonly lastUsedAtMs: number | null;
   readonly id: string;
   readonly name: string;
-  readonly role: StaffRole;
+  readonly role: RosterRole;
+  readonly tenant: TenantId | null;
 }
 
 export function loadTokenHolder(db: SqlDatabase, hash: string, nowMs: number): TokenHolder | undefined {
   return db.get<TokenHolder>(
     `SELECT staff_tokens.id AS token, staff_tokens.last_used_at AS lastUsedAtMs, staff.id AS id, staff.name AS name,
-       staff.role AS role
+       staff.role AS role, staff.tenant AS tenant
      FROM staff_tokens JOIN staff ON staff.id = staff_tokens.member
      WHERE staff_tokens.hash = ? AND staff_tokens.expires_at > ?`,
     hash,

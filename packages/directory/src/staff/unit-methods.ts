@@ -1,8 +1,9 @@
-/** What the directory does about the staff beside the admin operations: signing in, sessions, codes, tokens. */
+/** What the directory does about the roster beside the admin operations: signing in, sessions, codes, tokens. */
 import type { UnitContext } from '@freehold/store';
-import type { Actor } from '../actors.ts';
+import type { MemberActor } from '../actors.ts';
 import { type CodeOrder, type CodeRedemption, orderCode, redeemCode, revokeBySecretHash } from './codes.ts';
-import { type DeviceDecision, decideDevice, pollDevice, startDevice } from './devices.ts';
+import { type DeviceDecision, type DeviceOrder, decideDevice, pollDevice, startDevice } from './devices.ts';
+import { memberActor } from './member-actor.ts';
 import { type StaffSignIn, signInStaff } from './sign-in.ts';
 import { deleteSession, deleteSessionsOf, loadSessionMember } from './store.ts';
 import { loadTokenHolder, touchStaffTokenRow } from './token-store.ts';
@@ -21,15 +22,13 @@ export interface EndedSessions {
   readonly issuerSid?: string | undefined;
 }
 
-export type StaffActor = Extract<Actor, { readonly kind: 'staff' }>;
-
 export const staffMethods = (context: UnitContext) => ({
   staffSignIn: (entry: StaffSignIn) => signInStaff(context, entry),
 
   /** Nothing is remembered of a session but that it goes on: role and roster are as they are at this moment. */
-  staffSession: (session: StaffSession): StaffActor | null => {
+  staffSession: (session: StaffSession): MemberActor | null => {
     const member = loadSessionMember(context.db, { ...session, nowMs: context.now() });
-    return member ? { kind: 'staff', id: member.id, name: member.name, role: member.role } : null;
+    return member ? memberActor(context.db, member, { session: session.sid }) : null;
   },
 
   staffSignOut: ({ sid }: { readonly sid: string }): null => {
@@ -42,11 +41,12 @@ export const staffMethods = (context: UnitContext) => ({
     return null;
   },
 
-  staffToken: (hash: string): { readonly actor: StaffActor; readonly lastUsedAtMs: number | null } | null => {
+  staffToken: (
+    hash: string,
+  ): { readonly actor: MemberActor; readonly lastUsedAtMs: number | null } | null => {
     const holder = loadTokenHolder(context.db, hash, context.now());
-    if (!holder) return null;
-    const { id, name, role, token, lastUsedAtMs } = holder;
-    return { actor: { kind: 'staff', id, name, role, token }, lastUsedAtMs };
+    const actor = holder ? memberActor(context.db, holder, { token: holder.token }) : null;
+    return holder && actor ? { actor, lastUsedAtMs: holder.lastUsedAtMs } : null;
   },
 
   touchStaffToken: (id: string): null => {
@@ -58,7 +58,7 @@ export const staffMethods = (context: UnitContext) => ({
   redeemStaffCode: (redemption: CodeRedemption) => redeemCode(context, redemption),
   revokeStaffSecret: (input: { readonly hash: string; readonly requestId: string }) =>
     revokeBySecretHash(context, input),
-  startStaffDevice: (input: { readonly client: string }) => startDevice(context, input),
+  startStaffDevice: (order: DeviceOrder) => startDevice(context, order),
   decideStaffDevice: (decision: DeviceDecision) => decideDevice(context, decision),
   pollStaffDevice: (poll: {
     readonly deviceCode: string;

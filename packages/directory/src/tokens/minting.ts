@@ -2,6 +2,7 @@
 import { ID_PREFIXES, type TenantId, type TokenId, toTimestamp } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import type { AuditEntry } from '../lib/handlers.ts';
+import type { TokenOwner } from './owner.ts';
 import { hashSecret, mintSecret, type TokenKind } from './secret.ts';
 import { insertToken, revokeTokenRow, type TokenRow } from './store.ts';
 
@@ -13,6 +14,8 @@ export interface TokenOrder {
   readonly tenant: TenantId | null;
   readonly days: number;
   readonly createdBy: string;
+  /** Whose rights a service token has. Default: nobody owns it, and it may do everything. */
+  readonly owner?: TokenOwner | null;
   readonly revision: number;
   /** It works until then at most, in milliseconds since the epoch. Default: as many days as were ordered. */
   readonly notAfterMs?: number;
@@ -32,6 +35,8 @@ export function mintToken(
     tenant: order.tenant,
     last4: secret.slice(-4),
     createdBy: order.createdBy,
+    owner: order.owner?.id ?? null,
+    ownerRole: order.owner?.role ?? null,
     createdAtMs: nowMs,
     expiresAtMs: Math.min(nowMs + order.days * DAY_MS, order.notAfterMs ?? Number.POSITIVE_INFINITY),
     lastUsedAtMs: null,
@@ -54,6 +59,7 @@ export function targetOf(row: TokenRow): AuditEntry['target'] {
   return { tenant: row.tenant, scope: null, vertical: null, other: row.id };
 }
 
-export function auditFields({ kind, name, expiresAtMs, revokedAtMs }: TokenRow): AuditEntry['after'] {
-  return { kind, name, expiresAt: toTimestamp(expiresAtMs), revoked: revokedAtMs !== null };
+export function auditFields({ kind, name, owner, expiresAtMs, revokedAtMs }: TokenRow): AuditEntry['after'] {
+  const revoked = revokedAtMs !== null;
+  return { kind, name, ...(owner === null ? {} : { owner }), expiresAt: toTimestamp(expiresAtMs), revoked };
 }

@@ -12,6 +12,7 @@ import { change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { loadTenant, requireActiveTenant } from '../tenants/store.ts';
 import { auditFields, mintToken, revokeToken, targetOf } from './minting.ts';
+import { rightsOf } from './owner.ts';
 import { rotateToken } from './rotation.ts';
 import { listPushTokens, loadToken, loadTokenByHash, pushTokenOfRow, type TokenRow } from './store.ts';
 
@@ -70,8 +71,12 @@ export function findTokenActor(
   const row = loadTokenByHash(db, hash);
   if (!row || row.revokedAtMs !== null || row.expiresAtMs <= nowMs) return null;
   const { id, name, lastUsedAtMs } = row;
-  if (row.tenant === null) return { actor: { kind: 'service', id, name }, lastUsedAtMs };
-  // A token never exceeds its owner's present rights: those of a suspended tenant are none.
+  // A token never exceeds its owner's present rights: those of somebody who left the staff are none.
+  if (row.tenant === null) {
+    const rights = rightsOf(row);
+    return rights && { actor: { kind: 'service', id, name, ...rights }, lastUsedAtMs };
+  }
+  // Neither has a suspended tenant any.
   if (loadTenant(db, row.tenant)?.status !== 'active') return null;
   return { actor: { kind: 'builder', id, name, tenant: row.tenant }, lastUsedAtMs };
 }

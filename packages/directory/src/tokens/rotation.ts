@@ -6,6 +6,7 @@ import { PlatformError } from '@freehold/contracts';
 import type { Change, ChangeContext } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { auditFields, mintToken, targetOf } from './minting.ts';
+import type { TokenOwner } from './owner.ts';
 import { retireTokenRow, type TokenRow } from './store.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -15,6 +16,8 @@ export interface RotationOrder {
   readonly overlapHours: number;
   readonly expiresInDays: number;
   readonly createdBy: string;
+  /** Whose the successor of a service token is. Default: nobody's. */
+  readonly owner?: TokenOwner | null;
   readonly ifMatch: string | undefined;
   /** True where the new token may not work for longer than the one that it replaces. */
   readonly isBounded: boolean;
@@ -27,7 +30,7 @@ export interface RotationOrder {
  */
 export function rotateToken<T>(
   context: ChangeContext,
-  { before, overlapHours, expiresInDays, createdBy, ifMatch, isBounded }: RotationOrder,
+  { before, overlapHours, expiresInDays, createdBy, owner = null, ifMatch, isBounded }: RotationOrder,
   recordOf: (row: TokenRow) => T,
 ): Change<{ token: T; secret: string; replaced: T }> {
   const nowMs = context.now();
@@ -42,6 +45,7 @@ export function rotateToken<T>(
     tenant: before.tenant,
     days: expiresInDays,
     createdBy,
+    owner,
     revision: context.revision,
     ...(isBounded ? { notAfterMs: before.expiresAtMs } : {}),
   });

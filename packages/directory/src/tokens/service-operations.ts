@@ -10,11 +10,12 @@ import {
 import { change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { auditFields, mintToken, revokeToken, targetOf } from './minting.ts';
+import { ownerOfMade } from './owner.ts';
 import { rotateToken } from './rotation.ts';
 import { listServiceTokens, loadToken, serviceTokenOfRow, type TokenRow } from './store.ts';
 
-export const readServiceTokens = read(serviceTokensList, ({ db }, { query }) => ({
-  value: listServiceTokens(db, query),
+export const readServiceTokens = read(serviceTokensList, ({ db, now }, { query }) => ({
+  value: listServiceTokens(db, query, now()),
 }));
 
 export const createServiceToken = change(serviceTokensCreate, (context, { body, actor }) => {
@@ -24,11 +25,12 @@ export const createServiceToken = change(serviceTokensCreate, (context, { body, 
     tenant: null,
     days: body.expiresInDays,
     createdBy: actor.id,
+    owner: ownerOfMade(actor),
     revision: context.revision,
   });
   return {
     status: 201,
-    value: { token: serviceTokenOfRow(row), secret },
+    value: { token: serviceTokenOfRow(row, context.now()), secret },
     audit: { target: targetOf(row), before: null, after: auditFields(row) },
     shownOnce: `This token was made by an earlier call with this key, and its secret was shown then. Revoke ${row.id} and make another with a new key.`,
   };
@@ -41,10 +43,12 @@ export const rotateServiceToken = change(serviceTokensRotate, (context, { params
       before: requireServiceToken(context.db, params.token),
       ...body,
       createdBy: actor.id,
+      // Whoever replaces a token takes it over, also from somebody who left.
+      owner: ownerOfMade(actor),
       ifMatch,
       isBounded: false,
     },
-    serviceTokenOfRow,
+    (row) => serviceTokenOfRow(row, context.now()),
   ),
 );
 

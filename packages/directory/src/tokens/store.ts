@@ -3,7 +3,10 @@ import { cutPage, type Page, type TenantId, type TokenId, toTimestamp } from '@f
 import type { Migration, SqlDatabase } from '@freehold/store';
 import type { PushTokenRecord } from '../declarations/records.ts';
 import type { ServiceTokenRecord } from '../declarations/service-tokens.ts';
+import type { StaffRole } from '../declarations/staff.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { rightsOf } from './owner.ts';
+import { OWNERS_FROM_MAKERS } from './schema.ts';
 import { TOKEN_PREFIXES, type TokenKind } from './secret.ts';
 
 export const tokensMigration: Migration = {
@@ -31,7 +34,8 @@ export const tokensMigration: Migration = {
   `,
 };
 
-const COLUMNS = `id, kind, name, tenant, last4, created_by AS createdBy, created_at AS createdAtMs,
+const COLUMNS = `id, kind, name, tenant, last4, created_by AS createdBy, owner,
+  (SELECT role FROM staff WHERE staff.id = tokens.owner AND staff.tenant IS NULL) AS ownerRole, created_at AS createdAtMs,
   expires_at AS expiresAtMs, last_used_at AS lastUsedAtMs, revoked_at AS revokedAtMs, revision`;
 
 /** How exact the time of last use is: one write a minute at most, however busy the token. */
@@ -45,6 +49,10 @@ export interface TokenRow {
   readonly tenant: TenantId | null;
   readonly last4: string;
   readonly createdBy: string;
+  /** The member of the staff whose rights a service token has, still on the roster or not; null where nobody owns it. */
+  readonly owner: string | null;
+  /** The owner's role at this moment; null also where the owner left the staff. */
+  readonly ownerRole: StaffRole | null;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
   readonly lastUsedAtMs: number | null;
@@ -60,10 +68,11 @@ export function loadTokenByHash(db: SqlDatabase, hash: string): TokenRow | undef
   return db.get<TokenRow>(`SELECT ${COLUMNS} FROM tokens WHERE hash = ?`, hash);
 }
 
-/** The service token of this name that works the longest, or undefined when none works. */
+/** The operator's own service token of this name that works the longest, or undefined when none works. */
 export function loadWorkingServiceToken(db: SqlDatabase, name: string, nowMs: number): TokenRow | undefined {
   return db.get<TokenRow>(
-    `SELECT ${COLUMNS} FROM tokens WHERE kind = 'service' AND name = ? AND revoked_at IS NULL AND expires_at > ?
+    `SELECT ${COLUMNS} FROM tokens WHERE kind = 'service' AND name = ? AND owner IS NULL
+       AND revoked_at IS NULL AND expires_at > ?
      ORDER BY expires_at DESC LIMIT 1`,
     name,
     nowMs,
@@ -72,8 +81,9 @@ export function loadWorkingServiceToken(db: SqlDatabase, name: string, nowMs: nu
 
 export function insertToken(db: SqlDatabase, row: TokenRow, hash: string): void {
   db.run(
-    `INSERT INTO tokens (id, kind, name, tenant, hash, last4, created_by, created_at, expires_at, last_used_at, revoked_at, revision)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO tokens (id, kind, name, tenant, hash, last4, created_by, owner, created_at, expires_at, last_used_at,
+       revoked_at, revision)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     row.id,
     row.kind,
     row.name,
@@ -81,6 +91,7 @@ export function insertToken(db: SqlDatabase, row: TokenRow, hash: string): void 
     hash,
     row.last4,
     row.createdBy,
+    row.owner,
     row.createdAtMs,
     row.expiresAtMs,
     row.lastUsedAtMs,
@@ -139,19 +150,69 @@ export function listPushTokens(db: SqlDatabase, filter: PushTokenFilter): Page<P
   return cutPage(db.all<TokenRow>(sql, ...params), filter.limit, (row) => row.id, pushTokenOfRow);
 }
 
-export function serviceTokensPage(page: PageRequest): Statement {
+export interface ServiceTokenFilter extends PageRequest {
+  readonly owner?: string | undefined;
+}
+
+export function serviceTokensPage(filter: ServiceTokenFilter): Statement {
   return pageStatement(
-    { select: `SELECT ${COLUMNS} FROM tokens`, where: { kind: 'service' }, key: 'id', order: 'ASC' },
-    page,
+    {
+      select: `SELECT ${COLUMNS} FROM tokens`,
+      where: { kind: 'service', owner: filter.owner },
+      key: 'id',
+      order: 'ASC',
+    },
+    filter,
   );
 }
 
-export function listServiceTokens(db: SqlDatabase, page: PageRequest): Page<ServiceTokenRecord> {
-  const { sql, params } = serviceTokensPage(page);
-  return cutPage(db.all<TokenRow>(sql, ...params), page.limit, (row) => row.id, serviceTokenOfRow);
+export function listServiceTokens(
+  db: SqlDatabase,
+  filter: ServiceTokenFilter,
+  nowMs: number,
+): Page<ServiceTokenRecord> {
+  const { sql, params } = serviceTokensPage(filter);
+  const recordOf = (row: TokenRow) => serviceTokenOfRow(row, nowMs);
+  return cutPage(db.all<TokenRow>(sql, ...params), filter.limit, (row) => row.id, recordOf);
 }
 
-export function serviceTokenOfRow(row: TokenRow): ServiceTokenRecord {
+/** Owners for the tokens of a backup that is older than owners: without one they would be the operator's own. */
+export function deriveOwners(db: SqlDatabase): void {
+  db.run(OWNERS_FROM_MAKERS);
+}
+
+/** How many service tokens of a member's work at this moment. */
+export function countWorkingTokensOf(
+  db: SqlDatabase,
+  { owner, nowMs }: { readonly owner: string; readonly nowMs: number },
+): number {
+  const counted = db.get<{ n: number }>(
+    `SELECT count(*) AS n FROM tokens
+     WHERE owner = ? AND kind = 'service' AND revoked_at IS NULL AND expires_at > ?`,
+    owner,
+    nowMs,
+  );
+  return counted?.n ?? 0;
+}
+
+export function serviceTokenOfRow(row: TokenRow, nowMs: number): ServiceTokenRecord {
+  return { ...shownOfRow(row), owner: row.owner, role: row.ownerRole, status: statusOf(row, nowMs) };
+}
+
+function statusOf(row: TokenRow, nowMs: number): ServiceTokenRecord['status'] {
+  if (row.revokedAtMs !== null) return 'revoked';
+  if (row.expiresAtMs <= nowMs) return 'expired';
+  return rightsOf(row) === null ? 'suspended' : 'active';
+}
+
+/** @throws TypeError for a service token, which has no tenant to show. */
+export function pushTokenOfRow(row: TokenRow): PushTokenRecord {
+  if (row.tenant === null) throw new TypeError('a service token is not a push token');
+  return { ...shownOfRow(row), tenant: row.tenant };
+}
+
+/** What is shown of a token of either kind. */
+function shownOfRow(row: TokenRow): Omit<PushTokenRecord, 'tenant'> {
   return {
     id: row.id,
     name: row.name,
@@ -164,10 +225,4 @@ export function serviceTokenOfRow(row: TokenRow): ServiceTokenRecord {
     revokedAt: row.revokedAtMs === null ? null : toTimestamp(row.revokedAtMs),
     etag: String(row.revision),
   };
-}
-
-/** @throws TypeError for a service token, which has no tenant to show. */
-export function pushTokenOfRow(row: TokenRow): PushTokenRecord {
-  if (row.tenant === null) throw new TypeError('a service token is not a push token');
-  return { ...serviceTokenOfRow(row), tenant: row.tenant };
 }
