@@ -1,16 +1,63 @@
-/** The admin log's outside witness: a file, best on another disk, that keeps the newest head of the chain. */
+/**
+ * The admin log's outside witness, which keeps the newest head of the chain: a file, best on another disk, or a web
+ * address that answers GET with what was last PUT there.
+ */
 import { existsSync, readFileSync } from 'node:fs';
+import type { LogAnchor } from '@freehold/directory';
 import { z } from 'zod';
 import { writePrivately } from './secrets.ts';
 
+export type AnchorSettings =
+  | { readonly file: string }
+  | {
+      readonly url: string;
+      /** Shown as a bearer token. */
+      readonly token: string | undefined;
+    };
+
+/** Changes wait for the witness: one that takes longer than this is reported, and the change is acknowledged. */
+const TIMEOUT_MS = 5_000;
+
 const head = z.strictObject({ sequence: z.int().min(0), hash: z.string() });
-type Head = z.infer<typeof head>;
+
+export function openAnchor(settings: AnchorSettings): LogAnchor {
+  return 'file' in settings ? makeFileAnchor(settings.file) : makeWebAnchor(settings);
+}
 
 /** Keeps the head in a file. A damaged file is an error on reading: it must never count as "no witness". */
-export function makeFileAnchor(path: string) {
+function makeFileAnchor(path: string): LogAnchor {
   return {
-    publish: async (newest: Head): Promise<void> => writePrivately(path, `${JSON.stringify(newest)}\n`),
-    read: async (): Promise<Head | null> =>
-      existsSync(path) ? head.parse(JSON.parse(readFileSync(path, 'utf8'))) : null,
+    publish: async (newest) => writePrivately(path, `${JSON.stringify(newest)}\n`),
+    read: async () => (existsSync(path) ? head.parse(JSON.parse(readFileSync(path, 'utf8'))) : null),
+  };
+}
+
+/** Keeps the head at an address. Whatever is neither a head nor 404 is an error, and never "no witness". */
+function makeWebAnchor({ url, token }: Extract<AnchorSettings, { url: string }>): LogAnchor {
+  const send = (init: RequestInit): Promise<Response> =>
+    fetch(url, {
+      ...init,
+      headers: {
+        'content-type': 'application/json',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+  const refused = ({ status }: Response, method: string): Error =>
+    new Error(`the anchor of the admin log answered ${status} to ${method}`);
+  return {
+    publish: async (newest) => {
+      const answer = await send({ method: 'PUT', body: JSON.stringify(newest) });
+      await answer.body?.cancel();
+      if (!answer.ok) throw refused(answer, 'PUT');
+    },
+    read: async () => {
+      const answer = await send({ method: 'GET' });
+      if (answer.ok) return head.parse(await answer.json());
+      await answer.body?.cancel();
+      if (answer.status === 404) return null;
+      throw refused(answer, 'GET');
+    },
   };
 }

@@ -1,10 +1,14 @@
-/** `npm start`: the whole platform in one process; `npm start -- restore`: its data from an archive. */
+/**
+ * `npm start`: the whole platform in one process; `npm start -- restore`: its data from an archive;
+ * `npm start -- vertical-secret`: what a vertical that runs elsewhere is given.
+ */
 import { PlatformError } from '@freehold/contracts';
 import { ControlPlaneError } from '@freehold/control-plane/client';
 import { IssuerError } from '@freehold/issuer';
 import { type Platform, startPlatform } from './platform.ts';
 import { RESTORE_USAGE, restore } from './restore.ts';
 import { parseSettings, type Settings, SettingsError, type SignInMode } from './settings.ts';
+import { tellVerticalSecret, VERTICAL_SECRET_USAGE } from './vertical-secret.ts';
 
 /** One line an incident, on standard error, for the operator: what broke and where, never what was sent. */
 function reportIncident(
@@ -79,13 +83,24 @@ function isForOperator(error: unknown): error is Error {
   );
 }
 
+/** What is done instead of a start. It answers the lines to show. */
+type Command = (args: readonly string[], settings: Settings) => Promise<readonly string[]>;
+
+const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
+  ['restore', restore],
+  ['vertical-secret', tellVerticalSecret],
+]);
+
 async function main(): Promise<void> {
   const settings = parseSettings(process.env);
   const [command, ...args] = process.argv.slice(2);
   if (command === undefined) return start(settings);
-  if (command !== 'restore')
-    throw new SettingsError(`There is no command ${command}. Usage: npm start, or ${RESTORE_USAGE}`);
-  for (const line of await restore(args, settings)) console.log(line);
+  const run = COMMANDS.get(command);
+  if (!run)
+    throw new SettingsError(
+      `There is no command ${command}. Usage: npm start, ${RESTORE_USAGE}, or ${VERTICAL_SECRET_USAGE}`,
+    );
+  for (const line of await run(args, settings)) console.log(line);
 }
 
 async function start(settings: Settings): Promise<void> {

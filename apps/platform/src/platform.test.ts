@@ -9,12 +9,14 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PLATFORM_SECRET_HEADER } from '@freehold/contracts';
+import { verticalSecret } from '@freehold/contracts/http';
 import { type Issuer, startIssuer } from '@freehold/issuer';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ModelServer, startModelServer } from '../../../examples/fieldwork/test/model-server.ts';
 import { type EmbeddedPlatform, openEmbeddedPlatform } from '../../../tests/http/embedded-platform.ts';
 import { type Answer, Caller } from '../../../tests/support/http.ts';
 import { signIn } from '../../../tests/support/sign-in.ts';
+import { findSecrets } from './secrets.ts';
 
 const CLIENT_SECRET = 'the client secret of the platform at its provider';
 const KEY = 'key-of-the-books-of-ada';
@@ -176,6 +178,27 @@ test('spec 4.7: a consent round goes through the callback address under the cont
   expect([new URL(back.url).origin, subjectRef]).toEqual([opened.app, 'team calendar']);
   const record = await asOperator(`/tenants/${opened.scope.tenantId}/connections/${connection}`);
   expect(record.json()).toMatchObject({ provider: 'calendar', state: 'active', createdBy: order.createdBy });
+});
+
+test('spec 5.6: an application has a secret of its own, and the platform’s opens nothing', async () => {
+  const bound = opened.platform.gateway.bound('fieldwork');
+  const { platformSecret: master = '' } = findSecrets(opened.place.dataDirectory) ?? {};
+  expect(bound?.platformSecret).toBe(await verticalSecret(master, 'fieldwork'));
+  expect((await opened.manage('migrations')).status).toBe(200);
+  const { tenantId, scopeId } = opened.scope;
+  for (const wrong of [master, await verticalSecret(master, 'library')]) {
+    const headers = { [PLATFORM_SECRET_HEADER]: wrong };
+    const url = `http://fieldwork.internal/internal/migrations?tenantId=${tenantId}&scopeId=${scopeId}`;
+    expect((await bound?.fetch(new Request(url, { headers })))?.status).toBe(403);
+  }
+  const tenant = { slug: 'made-by-fieldwork', name: 'Made by Fieldwork' };
+  const create = async (secret: string) => {
+    const asked = { json: tenant, headers: { [PLATFORM_SECRET_HEADER]: secret } };
+    const { status, json } = await ada.ask(`${api}/tenants`, asked);
+    return [status, json<{ reason?: string }>().reason];
+  };
+  expect(await create(bound?.platformSecret ?? '')).toEqual([403, 'not_granted']);
+  expect(await create(master)).toEqual([403, 'platform_secret_mismatch']);
 });
 
 test('spec 6.4: the sweep over connections has a row each, and silence is not repeated', async () => {

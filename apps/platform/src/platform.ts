@@ -89,7 +89,7 @@ async function wire(
 
   const core = await openCore({ settings, report, versionOf, isUp: readiness.isUp, cleanup });
   const { world, feeds, storage, mail } = core;
-  const applications = openApplications({
+  const applications = await openApplications({
     settings,
     core,
     addresses,
@@ -138,8 +138,10 @@ async function wire(
     storage,
     verticals,
     fleet: makeFleet(operator.client, core.knownScopes.note),
+    rest: applications.rest,
     tenantOf: core.knownScopes.tenantOf,
     isLive: async (params) => (await operator.client.scopes.get({ params })).kind === 'live',
+    backupPolicy: settings.backupPolicy,
     now: world.now,
     onIncident: feeds.onIncident,
     onFailure: feeds.onFailure,
@@ -154,10 +156,11 @@ async function wire(
     hostAdmin,
     addresses,
     issuer,
-    onChanged: () => {
+    onChanged: (change) => {
       router.invalidate();
-      if (readiness.isUp()) started.refresh();
+      if (readiness.isUp()) started.changed(change);
     },
+    onReplaced: () => registerVerticals(hostAdmin, verticals),
     onIncident: feeds.onIncident,
   });
   const demo = settings.production

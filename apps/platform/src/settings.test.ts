@@ -28,6 +28,7 @@ test('an empty environment gives the documented defaults', () => {
     sealKeys: undefined,
     historyMs: 7 * 24 * 3_600_000,
     archive: null,
+    backupPolicy: null,
     dataDirectory: expect.stringMatching(/\.freehold$/),
   });
 });
@@ -69,6 +70,11 @@ test.each([
   ['FREEHOLD_TRUSTED_PROXIES', { FREEHOLD_TRUSTED_PROXIES: '10.0.0.1,10.0.0.0/33' }],
   ['SEAL_KEY', { SEAL_KEY: 'short' }],
   ['SEAL_KEY', { SEAL_KEY: `${SECRET},short` }],
+  ['FREEHOLD_BACKUPS_EVERY', { FREEHOLD_BACKUPS_EVERY: 'daily' }],
+  ['FREEHOLD_BACKUPS_EVERY', { FREEHOLD_BACKUPS_EVERY: '0h' }],
+  ['FREEHOLD_BACKUPS_EVERY', { FREEHOLD_BACKUPS_EVERY: '32d' }],
+  ['FREEHOLD_BACKUPS_KEEP_DAILY', { FREEHOLD_BACKUPS_KEEP_DAILY: '0' }],
+  ['FREEHOLD_BACKUPS_KEEP_WEEKLY', { FREEHOLD_BACKUPS_KEEP_WEEKLY: '4w' }],
   ['FREEHOLD_HISTORY', { FREEHOLD_HISTORY: '7' }],
   ['FREEHOLD_HISTORY', { FREEHOLD_HISTORY: '0d' }],
   ['FREEHOLD_HISTORY', { FREEHOLD_HISTORY: '400d' }],
@@ -216,4 +222,26 @@ test('the file of providers is found wherever the platform was started, and is n
   const { providers } = parseSettings({ FREEHOLD_PROVIDERS_FILE: 'nowhere/providers.json', SECRET: 'x' });
   expect(providers.file).toMatch(/^\/.*nowhere\/providers\.json$/);
   expect(providers.env.SECRET).toBe('x');
+});
+
+const DAILY = { everyMs: 24 * 3_600_000, keepDaily: 7, keepWeekly: 4 };
+test.each([
+  ['nowhere in particular', {}, null],
+  ['a directory', { FREEHOLD_BACKUPS: '/backup' }, DAILY],
+  ['a bucket', BUCKET, DAILY],
+  ['an archive that is no place for backups', { FREEHOLD_ARCHIVE_DIRECTORY: '/backup/archive' }, null],
+  ['a directory, and off', { FREEHOLD_BACKUPS: '/backup', FREEHOLD_BACKUPS_EVERY: 'off' }, null],
+  ['nowhere in particular, and asked for', { FREEHOLD_BACKUPS_EVERY: '1d' }, DAILY],
+  [
+    'a directory, and other numbers',
+    {
+      FREEHOLD_BACKUPS: '/backup',
+      FREEHOLD_BACKUPS_EVERY: '12h',
+      FREEHOLD_BACKUPS_KEEP_DAILY: '30',
+      FREEHOLD_BACKUPS_KEEP_WEEKLY: '0',
+    },
+    { everyMs: 12 * 3_600_000, keepDaily: 30, keepWeekly: 0 },
+  ],
+])('spec C-19: backups that nobody orders, with %s', (_, env, policy) => {
+  expect(parseSettings(env).backupPolicy).toEqual(policy);
 });

@@ -1,9 +1,12 @@
 /** Everything the platform reads from its environment: one list, parsed once. README.md documents the same list. */
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import type { BackupPolicy } from '@freehold/directory';
 import { MailError, parseSender, parseSmtpUrl } from '@freehold/mail';
+import { isConfidentialUrl } from '@freehold/oidc-rp';
 import { z } from 'zod';
 import { isRange, isSoundRange } from './address-list.ts';
+import type { AnchorSettings } from './anchor.ts';
 import {
   type ArchiveSettings,
   archiveEnvironment,
@@ -11,6 +14,7 @@ import {
   findArchiveFault,
   isInside,
 } from './archive-settings.ts';
+import { backupEnvironment, backupPolicyOf } from './backup-settings.ts';
 import type { ProvidersSource } from './connect/providers.ts';
 import type { GuardedFetchOptions } from './guarded-fetch.ts';
 import { readModelSettings } from './model-settings.ts';
@@ -94,8 +98,15 @@ const environment = z.object({
   ...archiveEnvironment,
   /** Where backups are kept. Unset: the archive's bucket, or a directory beside the data directory. */
   FREEHOLD_BACKUPS: z.string().min(1).optional(),
+  ...backupEnvironment,
   /** A file outside the data directory that keeps the head of the admin log, so that a cut-off tail is noticed. */
   FREEHOLD_ANCHOR_FILE: z.string().min(1).optional(),
+  /** The same at an address that answers GET with what was last PUT there, with this bearer token. */
+  FREEHOLD_ANCHOR_URL: z
+    .string()
+    .refine(isConfidential, 'must be an https address, or one of this machine')
+    .optional(),
+  FREEHOLD_ANCHOR_TOKEN: z.string().min(1).optional(),
   /** An issuer to sign in at. Unset: the development issuer runs beside the platform. */
   OIDC_ISSUER: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
   OIDC_CLIENT_ID: z.string().min(1).optional(),
@@ -145,6 +156,11 @@ function isAllowEntry(entry: string): boolean {
   return isRange(entry) ? isSoundRange(entry) : /^[a-z0-9.-]+$/i.test(entry);
 }
 
+function isConfidential(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && isConfidentialUrl(url);
+}
+
 function isPublicUrl(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || !(url.protocol === 'https:' || url.protocol === 'http:')) return false;
@@ -180,7 +196,10 @@ export interface Settings {
   readonly archive: ArchiveSettings | null;
   /** A directory outside of the data directory; undefined for the default. */
   readonly backupsDirectory: string | undefined;
-  readonly anchorFile: string | undefined;
+  /** When the platform backs everything up by itself, and what of that it keeps; null for never. */
+  readonly backupPolicy: BackupPolicy | null;
+  /** What keeps the head of the admin log; null for nothing. */
+  readonly anchor: AnchorSettings | null;
   /** The operator's own issuer; null for the development issuer, or for none in production. */
   readonly issuer: {
     readonly url: string;
@@ -239,7 +258,8 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
     historyMs: values.FREEHOLD_HISTORY,
     archive: archiveOf(values),
     backupsDirectory: values.FREEHOLD_BACKUPS === undefined ? undefined : resolve(values.FREEHOLD_BACKUPS),
-    anchorFile: values.FREEHOLD_ANCHOR_FILE,
+    backupPolicy: backupPolicyOf(values),
+    anchor: anchorOf(values),
     issuer:
       values.OIDC_ISSUER === undefined
         ? null
@@ -274,6 +294,12 @@ function isProduction({ NODE_ENV }: z.infer<typeof environment>): boolean {
   return NODE_ENV === 'production';
 }
 
+function anchorOf(values: z.infer<typeof environment>): AnchorSettings | null {
+  const { FREEHOLD_ANCHOR_FILE: file, FREEHOLD_ANCHOR_URL: url, FREEHOLD_ANCHOR_TOKEN: token } = values;
+  if (url !== undefined) return { url, token };
+  return file === undefined ? null : { file };
+}
+
 /** The first thing about settings taken together that cannot be, in one sentence. */
 function findFault(values: z.infer<typeof environment>): string | null {
   const { OIDC_ISSUER: issuer, FREEHOLD_SIGN_IN: signIn } = values;
@@ -284,6 +310,10 @@ function findFault(values: z.infer<typeof environment>): string | null {
     return 'FREEHOLD_PUBLIC_URL is missing: in production set it to the address that people reach the platform at, such as https://apps.example.org.';
   if (isProduction(values) && issuer === undefined && signIn !== 'directory')
     return 'OIDC_ISSUER is missing: in production set it, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET; the development issuer lets anybody in.';
+  if (values.FREEHOLD_ANCHOR_URL !== undefined && values.FREEHOLD_ANCHOR_FILE !== undefined)
+    return 'FREEHOLD_ANCHOR_URL cannot be used: FREEHOLD_ANCHOR_FILE is set too, and one of them keeps the head of the admin log.';
+  if (values.FREEHOLD_ANCHOR_TOKEN !== undefined && values.FREEHOLD_ANCHOR_URL === undefined)
+    return 'FREEHOLD_ANCHOR_TOKEN cannot be used: it is for FREEHOLD_ANCHOR_URL, which is missing.';
   if (
     issuer === undefined &&
     !isProduction(values) &&

@@ -4,11 +4,17 @@
  */
 import type { ApiDocs } from '@freehold/api-docs';
 import { type HttpMethod, PlatformError, problemDocument, publicError } from '@freehold/contracts';
-import { answerOtherMethod, REQUEST_ID_HEADER, requestIdOf } from '@freehold/contracts/http';
-import type { Actor, HostAdmin } from '@freehold/directory';
+import {
+  answerOtherMethod,
+  type PlatformSecret,
+  REQUEST_ID_HEADER,
+  requestIdOf,
+  requireVerticalSecret,
+} from '@freehold/contracts/http';
+import type { Actor, ConsentRounds, HostAdmin } from '@freehold/directory';
 import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
 import { type Context, Hono } from 'hono';
-import { type ConnectOptions, mountConnectRoutes } from './connect/connect-routes.ts';
+import { mountConnectRoutes } from './connect/connect-routes.ts';
 import { type AdminOperationTable, addressesOf } from './declared/operations.ts';
 import { mountDocs } from './docs/docs-routes.ts';
 import { answer, type ItemAddress, itemAddressOf, locationOf } from './http/answer.ts';
@@ -23,10 +29,14 @@ import {
   rateLimitHeaders,
   tooManyCalls,
 } from './http/rate-limit.ts';
+import { limitStrangers, STRANGER_LIMITS_DEFAULT, type StrangerLimits } from './http/rate-limit-strangers.ts';
 import { mountServiceRoutes } from './http/service-routes.ts';
 import { mountMcp } from './mcp/mcp-endpoint.ts';
+import { apiChallenge } from './oauth/metadata.ts';
 import { mountOAuth } from './oauth/mount-oauth.ts';
+import { programRefusal } from './oauth/oauth-error.ts';
 import { openApiDocument } from './openapi/document.ts';
+import { signInPage, tooManyPage } from './staff/refusal-pages.ts';
 import { mountSignInRoutes } from './staff/sign-in-routes.ts';
 import { type StaffOptions, staffSessionOf } from './staff/staff-options.ts';
 
@@ -47,10 +57,20 @@ export interface ControlPlaneOptions {
    * How many calls one actor may make, counted in this process. Null: as many as it likes. Default: `RATE_LIMIT_DEFAULT`.
    */
   readonly rateLimit?: RateLimit | null;
+  /**
+   * How much strangers may cause, counted by the `clientAddress` that the wiring sends along. Null: as much as they like.
+   * Default: `STRANGER_LIMITS_DEFAULT`; null where `rateLimit` is.
+   */
+  readonly strangerLimits?: StrangerLimits | null;
   /** What `/readyz` asks; a throw counts as false. Default: always ready. */
   readonly ready?: () => Promise<boolean>;
-  /** Consent rounds for verticals (spec 4.7). Default: nobody is let in at their door. */
-  readonly connect?: ConnectOptions;
+  /**
+   * What the secrets of verticals are derived from, or several while it is being replaced (see `verticalSecret`).
+   * Default: no vertical is let in.
+   */
+  readonly platformSecret?: PlatformSecret;
+  /** `hostAdmin.connections`: consent rounds for verticals (spec 4.7). Default: nobody is let in at their door. */
+  readonly connect?: ConsentRounds;
   /**
    * The origin that people and programs reach this API at: `https://api.example.org`. Without it there are no staff
    * tools (`/mcp`) and no authorization server: both have to know their own name.
@@ -84,14 +104,21 @@ interface Variables {
   requestId: string;
   operation: string | null;
   actor: Actor | null;
-  /** What the actor has left; null as long as nobody is known, or where nobody is counted. */
+  /** What the actor has left, or a stranger who was counted; null where nobody is. */
   allowance: Allowance | null;
+  /** The limit that the allowance is of. */
+  limit: RateLimit | null;
 }
 
 /** What the wiring says of a request beside it: `app.fetch(request, { uncounted: true })`. */
 interface Bindings {
   /** True for the platform's own work, which goes through a fleet page by page and waits for nobody. */
   readonly uncounted?: boolean;
+  /**
+   * The network address of the sender, as the wiring knows it; null or absent: nobody does, and the sender shares the
+   * allowance of everybody of whom that is true. Never read from a header that anybody can write.
+   */
+  readonly clientAddress?: string | null;
 }
 
 /** What hono carries through one request. */
@@ -123,6 +150,7 @@ export function controlPlaneApp(given: ControlPlaneOptions): Hono<ControlPlaneEn
     staff && !given.staffSession ? { ...given, staffSession: staffSessionOf(staff) } : given;
   const operations: AdminOperationTable = options.operations ?? adminOperations;
   const limit = options.rateLimit === undefined ? RATE_LIMIT_DEFAULT : options.rateLimit;
+  const { strangerLimits = limit && STRANGER_LIMITS_DEFAULT } = options;
   const admit = actorAdmission(limit && makeRateLimiter(options.now, limit));
   const app = new Hono<ControlPlaneEnv>();
   app.use(async (c, next) => {
@@ -131,14 +159,15 @@ export function controlPlaneApp(given: ControlPlaneOptions): Hono<ControlPlaneEn
     c.set('operation', null);
     c.set('actor', null);
     c.set('allowance', null);
+    c.set('limit', null);
     // hono hands an Error to onError, and throws anything else on.
     await next().catch((thrown: unknown) => {
       c.res = failed(thrown, c, options);
     });
-    const { allowance, ...seen } = c.var;
+    const { allowance, limit: counted, ...seen } = c.var;
     c.res.headers.set(REQUEST_ID_HEADER, seen.requestId);
-    if (limit && allowance)
-      for (const [name, value] of Object.entries(rateLimitHeaders(limit, allowance)))
+    if (counted && allowance)
+      for (const [name, value] of Object.entries(rateLimitHeaders(counted, allowance)))
         c.res.headers.set(name, value);
     options.onRequest?.({
       ...seen,
@@ -148,6 +177,19 @@ export function controlPlaneApp(given: ControlPlaneOptions): Hono<ControlPlaneEn
     });
   });
 
+  if (strangerLimits)
+    app.use(
+      limitStrangers({
+        now: options.now,
+        limits: strangerLimits,
+        isKnown: (c) => isKnown(c, { ...options, admit }),
+        refuse: (c, error) =>
+          programRefusal(c.req.path, error) ??
+          tooManyPage(c.req.raw, error) ??
+          problemDocument(error, c.var.requestId),
+      }),
+    );
+
   let openApi: string | undefined;
   mountServiceRoutes(app, {
     openApi: () => {
@@ -156,7 +198,7 @@ export function controlPlaneApp(given: ControlPlaneOptions): Hono<ControlPlaneEn
     },
     ready: options.ready ?? (async () => true),
   });
-  mountConnectRoutes(app, options.connect);
+  mountConnectRoutes(app, { rounds: options.connect, platformSecret: options.platformSecret });
   if (options.docs) mountDocs(app, options.docs);
   if (staff) mountSignInRoutes(app, staff, { ...options, admit });
   const { hostAdmin, now, origin, hostnames = [], onIncident } = options;
@@ -188,15 +230,31 @@ function actorAdmission(limiter: RateLimiter | null): AdmitActor {
     // A member of the staff has one allowance, whatever they call with; a token of its own kind has its own.
     const allowance = limiter.take(`${actor.kind} ${actor.id}`);
     c.set('allowance', allowance);
+    c.set('limit', limiter.limit);
     if (!allowance.admitted) throw tooManyCalls(allowance);
   };
 }
 
-/** The problem document of whatever was thrown. */
-function failed(thrown: unknown, c: Context<ControlPlaneEnv>, { onIncident }: ControlPlaneOptions): Response {
+/** Whether a request proves who sends it; then it is counted for them. */
+async function isKnown(
+  c: Context<ControlPlaneEnv>,
+  options: ControlPlaneOptions & { readonly admit: AdmitActor },
+): Promise<boolean> {
+  try {
+    options.admit(c, await authenticate(c.req.raw, options));
+    return true;
+  } catch (error) {
+    if (error instanceof PlatformError && (error.status === 401 || error.status === 403)) return false;
+    throw error;
+  }
+}
+
+/** The problem document of whatever was thrown; a page for a browser in which nobody is signed in. */
+function failed(thrown: unknown, c: Context<ControlPlaneEnv>, options: ControlPlaneOptions): Response {
   const { requestId, operation } = c.var;
-  if (!(thrown instanceof PlatformError)) onIncident(thrown, { requestId, operation });
-  return problemDocument(publicError(thrown), requestId);
+  if (!(thrown instanceof PlatformError)) options.onIncident(thrown, { requestId, operation });
+  const error = publicError(thrown);
+  return signInPage(c.req.raw, error, options.staff) ?? problemDocument(error, requestId);
 }
 
 function unknownAddress(): PlatformError {
@@ -211,7 +269,11 @@ async function serve(
 ): Promise<Response> {
   const request = c.req.raw;
   c.set('operation', operation.name);
-  const actor = await authenticate(request, options);
+  const actor = await authenticate(request, {
+    ...options,
+    challenge: apiChallenge(options.origin),
+    verticalOf: (secret) => requireVerticalSecret(secret, options.platformSecret),
+  });
   options.admit(c, actor);
   const input = await reader.read(request, c.req.param());
   const result = await options.hostAdmin.perform({

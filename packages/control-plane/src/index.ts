@@ -7,9 +7,9 @@ export {
   type IncidentPlace,
   type RequestLine,
 } from './app.ts';
-export type { ConnectOptions } from './connect/connect-routes.ts';
 export type { AdminOperationTable } from './declared/operations.ts';
 export { RATE_LIMIT_DEFAULT, type RateLimit } from './http/rate-limit.ts';
+export { STRANGER_LIMITS_DEFAULT, type StrangerLimits } from './http/rate-limit-strangers.ts';
 export {
   CONTROL_PLANE_INFO,
   type OpenApiDocument,

@@ -7,6 +7,7 @@ import { type AdminOperation, adminOperations } from '@freehold/directory/declar
 import { expect, test } from 'vitest';
 import { expectDocumented } from './support/conformance.ts';
 import {
+  asVertical,
   bearer,
   type Credential,
   type Names,
@@ -130,6 +131,23 @@ test(
             picks: everywhere,
             expected: { status: 403, reason: 'role_insufficient' },
           });
+      const { granted, ungranted, forged } = credentials.verticals;
+      await refusedAlike(operation, 'a forged vertical', {
+        credential: forged,
+        picks: everywhere,
+        expected: { status: 403, reason: 'platform_secret_mismatch' },
+      });
+      await refusedAlike(operation, 'a vertical without a grant', {
+        credential: ungranted,
+        picks: everywhere,
+        expected: { status: 403, reason: operation.vertical ? 'not_granted' : 'not_for_verticals' },
+      });
+      if (!operation.vertical)
+        await refusedAlike(operation, 'a vertical with every grant', {
+          credential: granted,
+          picks: everywhere,
+          expected: { status: 403, reason: 'not_for_verticals' },
+        });
       if (operation.builder === 'none')
         await refusedAlike(operation, 'a builder', {
           credential: bearer(ours.push),
@@ -162,8 +180,8 @@ test(
         });
     }
     expect(lines).toEqual([]);
-    // Strangers alone are 21 cells of each operation.
-    expect(cells.count).toBeGreaterThan(OPERATIONS.length * 24);
+    // Strangers and verticals alone are 30 cells of each operation but the one that verticals may call.
+    expect(cells.count).toBeGreaterThan(OPERATIONS.length * 33);
     expect(await street.logged()).toBe(before);
     expect(street.incidents).toEqual([]);
   },
@@ -185,6 +203,7 @@ test(
         ['operator', credentials.operator, mayCall(operation, staff('operator'))],
         ['admin', credentials.admin, mayCall(operation, staff('admin'))],
         ['service', credentials.service, true],
+        ['a vertical', await asVertical(house.names.slug ?? ''), operation.vertical !== undefined],
       ];
       for (const [who, credential, may] of callers.filter(([, , each]) => each))
         await check(`${operation.name}, ${who}, own`, async () => {
@@ -193,7 +212,9 @@ test(
           expect(may).toBe(true);
           // Where the declaration says that the state of the thing decides too, it may.
           if (!operation.problems?.includes('forbidden'))
-            expect(text).not.toMatch(/"(staff_only|role_insufficient|unknown_tenant)"/);
+            expect(text).not.toMatch(
+              /"(staff_only|role_insufficient|unknown_tenant|not_for_verticals|not_granted)"/,
+            );
           expect(response.status).not.toBe(401);
           if (operation.method === 'GET') expect(`${response.status} ${text}`).not.toMatch(/^404/);
           if (who === 'a builder') expect(text).not.toContain(street.theirs.names.tenant);

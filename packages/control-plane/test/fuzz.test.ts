@@ -1,10 +1,10 @@
 /** Property tests over every declared schema: what is valid gets through, what is not is refused as documented. */
-import type { OperationEvent } from '@freehold/directory';
+import type { AdminResult, OperationEvent } from '@freehold/directory';
 import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { controlPlaneApp } from '../src/app.ts';
-import { addressesOf, answersEvents, isUnsafe } from '../src/declared/operations.ts';
+import { addressesOf, answersEvents, eventsStatus, isUnsafe } from '../src/declared/operations.ts';
 import { expectDocumented } from './support/conformance.ts';
 import { valuesOf } from './support/from-schema.ts';
 import { hostAdminDouble, TOKEN } from './support/host-admin-double.ts';
@@ -23,7 +23,7 @@ function setUp() {
     ]),
   );
   const admin = hostAdminDouble(({ operation, events }) => ({
-    status: table[operation]?.success ?? 200,
+    status: statusOf(table[operation], events === true),
     value: answers.get(operation),
     ...(table[operation]?.bytes ? { body: new Blob(['bytes']).stream() } : {}),
     ...(events ? { events: eventsOf(answers.get(operation)) } : {}),
@@ -49,6 +49,11 @@ function setUp() {
     return { response, operation: reached === null ? null : (table[reached] ?? null) };
   };
   return { admin, incidents, send };
+}
+
+function statusOf(operation: AdminOperation | undefined, events: boolean): AdminResult['status'] {
+  if (!operation) return 200;
+  return events ? (eventsStatus(operation) as AdminResult['status']) : operation.success;
 }
 
 /** A beat, then the end. */

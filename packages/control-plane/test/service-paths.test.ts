@@ -16,7 +16,8 @@ function wholeApp() {
     newRequestId: () => 'req_new',
     origin: () => 'https://control.example',
     docs: { page: () => new Response('page'), script: async () => new Response('script') },
-    connect: { rounds: {}, platformSecret: 'a secret of these tests that is long enough' } as never,
+    platformSecret: 'a secret of these tests that is long enough',
+    connect: {} as never,
     staff: {
       door: {} as never,
       relyingParty: () => ({ handle: nobody, handleBackchannelLogout: nobody, session: () => null }),

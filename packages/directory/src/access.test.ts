@@ -7,7 +7,7 @@ import { openPlatform, type Platform, refusal, SERVICE, STAFF } from '../test/pl
 import { chattyTelemetry, makeRuntimeDouble, manifestOf, openApp, quietEgress } from '../test/registry.ts';
 import { staffMember, staffToken } from '../test/staff.ts';
 import { EVENT, INVOCATION } from '../test/vertical-double.ts';
-import type { AdminCall } from './actors.ts';
+import type { Actor, AdminCall } from './actors.ts';
 import {
   type AdminOperationName,
   adminOperations,
@@ -596,6 +596,24 @@ test("another tenant's scope under the builder's own tenant is not there either"
     const bind = { hostname: 'x.localhost', tenant: ours.tenant.id, scope: theirs.scope.id };
     expect(await refusal(platform.call('hostnames.bind', { body: bind, as }))).toMatchObject({ status: 404 });
   }
+});
+
+test('C-21: a vertical may do what a grant says that it may, and nothing else, whatever it was granted', async () => {
+  const { platform, ours } = await openStreet();
+  const { slug } = ours.app;
+  const as: Actor = { kind: 'vertical', id: slug, name: slug };
+  const before = await platform.adminLog();
+  const none = { params: {}, query: {}, body: {}, actor: as, requestId: 'req-vertical' };
+  for (const name of NAMES.filter((each) => each !== 'tenants.create'))
+    expect(await refusal(platform.admin.perform({ ...none, operation: name })), name).toMatchObject({
+      status: 403,
+      reason: 'not_for_verticals',
+    });
+  expect(await platform.adminLog()).toEqual(before);
+  expect(await platform.accessLog()).toEqual([]);
+  expect(await platform.call('tenants.create', { ...CALLS['tenants.create'](ours), as })).toMatchObject({
+    status: 201,
+  });
 });
 
 test('an actor of a kind that nobody knows may do nothing', async () => {

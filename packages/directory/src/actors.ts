@@ -1,9 +1,10 @@
 /**
- * Who calls the control plane (spec 5.5): the actor that is written into every audit row. A service's and a
- * builder's `id` is the id of the token that was shown, that of staff names the member of the roster.
+ * Who calls the control plane (spec 5.5): the actor that is written into every audit row. The `id` of staff, and of a
+ * builder who is a person, names the member of the roster; that of a service or a push token is the token's own.
  */
 import type { TenantId } from '@freehold/contracts';
 import type { OperationRecord } from './declarations/long-work.ts';
+import type { LogHead } from './declarations/records.ts';
 import type { StaffRole } from './declarations/staff.ts';
 
 export type Actor =
@@ -18,11 +19,39 @@ export type Actor =
       readonly role: StaffRole;
       /** The id of the token that was shown; absent for a session. */
       readonly token?: string;
+      /** The id of the session that was shown; absent for a token. */
+      readonly session?: string;
     }
-  /** A service token: software of the platform's operator. */
-  | { readonly kind: 'service'; readonly id: string; readonly name: string }
-  /** A push token: software of one tenant's builder. Its tenant is forced into every call. */
-  | { readonly kind: 'builder'; readonly id: string; readonly name: string; readonly tenant: TenantId };
+  /**
+   * A service token: software of the platform's operator. One that a member of the staff made is theirs: `owner` is that
+   * member, `role` the one they have at this moment, and it may do what they may. Without an owner it may do everything.
+   */
+  | {
+      readonly kind: 'service';
+      readonly id: string;
+      readonly name: string;
+      readonly owner?: string;
+      readonly role?: StaffRole;
+    }
+  /**
+   * A tenant's builder. Its tenant is forced into every call. A push token, which is software: the id is the token's, and
+   * there is neither token nor session. Or a person on the roster: then they are as for staff.
+   */
+  | {
+      readonly kind: 'builder';
+      readonly id: string;
+      readonly name: string;
+      readonly tenant: TenantId;
+      readonly token?: string;
+      readonly session?: string;
+    }
+  /** A vertical that showed its own secret: id and name are its slug. What it may do, the platform's grants say. */
+  | { readonly kind: 'vertical'; readonly id: string; readonly name: string }
+  /** The platform itself, at work that nobody called for: the id names the work. No request ever comes from it. */
+  | { readonly kind: 'system'; readonly id: string; readonly name: string };
+
+/** Somebody on the roster, by a session or a program of theirs. */
+export type MemberActor = Extract<Actor, { readonly kind: 'staff' | 'builder' }>;
 
 /** An admin call, after its input was parsed and its caller authenticated. */
 export interface AdminCall {
@@ -39,14 +68,17 @@ export interface AdminCall {
   readonly upload?: { readonly mediaType: string; readonly body: ReadableStream<Uint8Array> };
   /** Where the bytes of an upload were put: for the transaction, and no part of what makes two calls the same. */
   readonly stored?: { readonly id: string; readonly address: string };
-  /** True asks for the events of long work, where the operation has some. */
+  /** True asks for events, where the operation has some. */
   readonly events?: boolean;
 }
 
 /** One event of work that is being followed; `heartbeat` says only that nothing happened. */
-export interface OperationEvent {
+export interface OperationEvent<Said = OperationRecord> {
   readonly event: 'progress' | 'done' | 'failed' | 'cancelled' | 'heartbeat';
-  readonly record: OperationRecord;
+  /** Long work says its whole record each time; what a call says of its steps is declared with it (`StepEvents`). */
+  readonly record: Said;
+  /** The head of the admin log after a change that was done. */
+  readonly head?: LogHead;
 }
 
 export interface AdminResult {
@@ -54,12 +86,12 @@ export interface AdminResult {
   readonly value: unknown;
   /** The bytes, where the operation answers some; `value` is then what is said of them. Whoever gets them reads or cancels them. */
   readonly body?: ReadableStream<Uint8Array>;
-  /** The events of long work, for a call that asked for them; `value` is then where it stands. Cancelling it ends them. */
-  readonly events?: ReadableStream<OperationEvent>;
+  /** The events, for a call that asked for them; `value` is then where it stands. Cancelling it ends them, and no work. */
+  readonly events?: ReadableStream<OperationEvent<unknown>>;
   /** The version of the resource, without quotes. */
   readonly etag?: string;
   /** The head of the admin log after a mutation: evidence for the caller. */
-  readonly head?: { readonly sequence: number; readonly hash: string };
+  readonly head?: LogHead;
   /** True when this is the stored answer of an earlier call with the same idempotency key. */
   readonly replayed: boolean;
 }

@@ -5,7 +5,7 @@ import type { VerticalScopeHost } from '@freehold/contracts';
 export interface BoundVertical {
   /** Moves one management request. Rejects only when the vertical cannot be reached. */
   fetch(request: Request): Promise<Response>;
-  /** The secret for `x-platform-secret`. */
+  /** The secret for `x-platform-secret`: this vertical's own (see `verticalSecret` of the contracts). */
   readonly platformSecret: string;
 }
 

@@ -14,8 +14,18 @@ export interface HostAdmin {
   routes(): Promise<readonly HostRoute[]>;
   /** Which scope one host name leads to; null for a name that is not active. */
   route(hostname: string): Promise<HostRoute | null>;
-  /** Registers what to do when the host names or what they lead to have changed. */
-  onRoutesChanged(listener: () => void): void;
+  /** Registers what to do when the host names or what they lead to have changed; the listener is told what it is about. */
+  onRoutesChanged(listener: (change: RoutesChange) => void): void;
+}
+
+/**
+ * What a change of routes is about, each part narrowing the one before: a scope, all scopes of a tenant, all scopes of a
+ * vertical. With no part at all it is about everything, as after a restore of the directory.
+ */
+export interface RoutesChange {
+  readonly tenant: TenantId | null;
+  readonly scope: ScopeId | null;
+  readonly vertical: string | null;
 }
 
 /** Where one host name leads. */

@@ -1,9 +1,17 @@
 /** What the platform knows, and the host administration over it. Start with `host-admin.ts`, then `unit.ts`. */
-export { mayCall } from './access.ts';
+export { mayCall, memberBehind } from './access.ts';
 export * from './actors.ts';
 export type { LogAnchor } from './audit/host-admin-anchor.ts';
 export type { BackupStore, StoredBackup } from './backups/backup-store.ts';
-export type { ConnectCookie, ConnectStep, ConsentAnswer, ConsentRounds } from './connections/consent.ts';
+export type { BackupPolicy } from './backups/retention.ts';
+export type { BackupLine, BackupUpkeep } from './backups/upkeep.ts';
+export type {
+  ConnectCookie,
+  ConnectStep,
+  ConsentAnswer,
+  ConsentOrder,
+  ConsentRounds,
+} from './connections/consent.ts';
 export type { Connections, ConnectionsOptions } from './connections/make-connections.ts';
 export { isLoopbackHost, providerSchema } from './connections/provider-schema.ts';
 export type {
@@ -40,12 +48,12 @@ export type { PlatformGrants } from './platform-grants/make-platform-grants.ts';
 export type { RoleProjection } from './roles/deliver.ts';
 export { archiveScript, servingScript } from './service-refs/script-names.ts';
 export type { GrantedToken, StaffDoor } from './staff/host-admin-staff.ts';
-export type { StaffSignIn } from './staff/sign-in.ts';
-export type { EndedSessions, StaffActor, StaffSession } from './staff/unit-methods.ts';
+export type { SignInRefusal, StaffSignIn } from './staff/sign-in.ts';
+export type { EndedSessions, StaffSession } from './staff/unit-methods.ts';
 export type { ServiceToken } from './tokens/service-tokens.ts';
 export { type AccessInput, DIRECTORY_KEY, type DirectoryMethods, directoryUnit } from './unit.ts';
 export type { CollectedUsage } from './usage/collect.ts';
-export type { MeterInput, UsageIntake } from './usage/make-usage.ts';
+export type { GaugeInput, MeterInput, UsageIntake } from './usage/make-usage.ts';
 export type { BuiltIn } from './vertical-registry/built-in.ts';
 export { declaredMigrations } from './vertical-registry/declared-migrations.ts';
 export type { RegistryIntake } from './vertical-registry/make-registry.ts';
@@ -53,6 +61,7 @@ export type {
   EgressObserver,
   ObservedHost,
   RuntimeModule,
+  TakenModules,
   VerticalRuntime,
 } from './vertical-registry/runtime.ts';
 export type { Deadline } from './verticals/client.ts';

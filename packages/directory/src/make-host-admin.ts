@@ -16,6 +16,8 @@ import {
   scopeBackupEffect,
 } from './backups/host-admin-backups.ts';
 import { restoreDirectoryEffect } from './backups/host-admin-restore.ts';
+import { type ImportUpkeep, makeImportUpkeep } from './backups/incoming.ts';
+import { type BackupUpkeep, makeBackupUpkeep } from './backups/upkeep.ts';
 import {
   type Connections,
   type ConnectionsOptions,
@@ -27,13 +29,14 @@ import { type Entitlements, makeEntitlements } from './entitlements/deliver.ts';
 import { shredEffect } from './erasure/host-admin-erasure.ts';
 import { migrateFleetEffect, readFleetMigrations } from './fleet/host-admin-fleet.ts';
 import type { VerticalGateway } from './gateway.ts';
-import type { HostAdmin } from './host-admin.ts';
+import type { HostAdmin, RoutesChange } from './host-admin.ts';
 import { makeVerifyEffect } from './hostnames/host-admin-verify.ts';
 import type { HostnameProbes } from './hostnames/probes.ts';
 import { type HostnameUpkeep, makeHostnameUpkeep } from './hostnames/upkeep.ts';
 import { type IncidentIntake, makeIncidentIntake } from './issues/incident-intake.ts';
 import type { ChangeOutcome } from './lib/changes.ts';
 import type { Effect, EffectDeps } from './lib/effects.ts';
+import { makeWorkBehind } from './lib/effects-behind.ts';
 import type { WiringFacts } from './lib/handlers.ts';
 import { makeEffectRunner } from './lib/host-admin-effects.ts';
 import { type Sleep, sleepFor } from './long-work/follow.ts';
@@ -54,7 +57,7 @@ import {
   rewindEffect,
   snapshotEffect,
 } from './scopes/host-admin-copies.ts';
-import { reapScopeEffect } from './scopes/host-admin-reap.ts';
+import { makeReapScopeEffect } from './scopes/host-admin-reap.ts';
 import { configureEffect, provisionEffect } from './scopes/host-admin-scopes.ts';
 import { sessionSecretEffect } from './session-secret/host-admin-session-secret.ts';
 import { makeStaffAuthenticate, makeStaffDoor, type StaffDoor } from './staff/host-admin-staff.ts';
@@ -161,7 +164,10 @@ export interface DirectoryHostAdmin
    * everything is up; on an engine with many processes, again from time to time.
    */
   resumeLongWork(): Promise<number>;
-  /** Begins no more long work, and resolves when none runs here: what is unfinished is taken up by the next process. */
+  /**
+   * Begins no more long work, and resolves when none runs here: what is unfinished is taken up by the next process. What
+   * goes on behind an answer of events is waited for too.
+   */
   stopLongWork(): Promise<void>;
   /** Consent rounds, credentials for connectors, and the sweep. */
   readonly connections: Connections;
@@ -171,6 +177,10 @@ export interface DirectoryHostAdmin
   readonly hostnames: HostnameUpkeep;
   /** Tells scopes what their tenants are entitled to. */
   readonly entitlements: Entitlements;
+  /** The backups that the platform makes by itself, for the sweep. */
+  readonly backups: BackupUpkeep;
+  /** What uploads left behind that never became a backup, for the sweep. */
+  readonly imports: ImportUpkeep;
   /** How staff come in: sessions, and the tokens of their programs. */
   readonly staff: StaffDoor;
 }
@@ -191,7 +201,6 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
 
 /** What long work does elsewhere. */
 const LONG_EFFECTS: Readonly<Record<string, LongEffect>> = {
-  'scopes.reap': reapScopeEffect as LongEffect,
   'scope-backups.create': scopeBackupEffect as LongEffect,
   'directory-backups.create': directoryBackupEffect as LongEffect,
   'directory.restore': restoreDirectoryEffect as LongEffect,
@@ -206,7 +215,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     : null;
   const directory = engine.unit(directoryUnit, DIRECTORY_KEY, { create: true });
   const newId = makeIdFactory(options);
-  const listeners: (() => void)[] = [];
+  const listeners: ((change: RoutesChange) => void)[] = [];
   const incident = (method: string) => (error: unknown) =>
     onIncident(error, { kind: directoryUnit.kind, key: DIRECTORY_KEY, method });
 
@@ -279,17 +288,18 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     verticalKnown: typeof body.vertical === 'string' && isKnownVertical(gateway, body.vertical),
   });
 
-  const reroute = (): void => {
-    for (const listener of listeners) attempt(listener, incident('onRoutesChanged'));
+  const reroute = (change: RoutesChange): void => {
+    for (const listener of listeners) attempt(() => listener(change), incident('onRoutesChanged'));
   };
 
   /** The change is durable. What follows is evidence and news, and cannot undo it. */
   const conclude = async ({ result, rerouted }: ChangeOutcome): Promise<AdminResult> => {
-    if (rerouted) reroute();
+    if (rerouted) reroute(rerouted);
     if (result.head) await publish(result.head);
     return result;
   };
 
+  const behind = makeWorkBehind(options.sleep ?? sleepFor);
   const performEffect = makeEffectRunner({
     directory,
     effectDeps: deps,
@@ -298,6 +308,8 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     factsOf,
     conclude,
     publish,
+    sleep: options.sleep ?? sleepFor,
+    behind,
     incident,
   });
 
@@ -307,6 +319,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     effects: {
       ...LONG_EFFECTS,
       'scopes.restore': tellingAnew(restoreEffect) as LongEffect,
+      'scopes.reap': makeReapScopeEffect(connectionEffects['connections.disconnect']) as LongEffect,
       'tenants.reap': reapEffect as LongEffect,
     },
     now: options.now,
@@ -314,7 +327,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     isOnlyProcess: engine.capabilities.name === 'node',
     factsOf,
     publish,
-    onRerouted: () => reroute(),
+    onRerouted: (change) => reroute(change),
     incident,
   });
 
@@ -352,7 +365,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
   };
 
   const performImport = async (received: AdminCall): Promise<AdminResult> => {
-    const { call, drop } = await receiveImport({ ...deps, backups, newId }, received);
+    const { call, drop } = await receiveImport({ ...deps, directory, backups, newId }, received);
     const keep = async (): Promise<ChangeOutcome> => {
       const outcome = await directory.change({ call, facts: factsOf(call) });
       // A replay names the copy that came first.
@@ -389,7 +402,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     ...operationsLog,
     ...usage.intake,
     ...registry.intake,
-    ...makePlatformGrants({ directory, publish }),
+    ...makePlatformGrants(directory),
 
     authenticate: makeStaffAuthenticate({
       directory,
@@ -460,7 +473,9 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
 
     resumeLongWork: () => long.resume(),
 
-    stopLongWork: () => long.stop(),
+    stopLongWork: async () => {
+      await Promise.all([long.stop(), behind.idle()]);
+    },
 
     connections,
 
@@ -475,6 +490,19 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     }),
 
     entitlements,
+
+    imports: makeImportUpkeep(directory, backups),
+
+    backups: makeBackupUpkeep({
+      directory,
+      backups,
+      now: options.now,
+      newRequestId: () => newId(ID_PREFIXES.request),
+      begin: (call) => long.perform(call),
+      follow: (call) => long.follow(call),
+      remove: (call) => performEffect(makeDeleteBackupEffect(backups) as Effect, call),
+      incident: incident('backups'),
+    }),
 
     revokeServiceToken: async (id) => {
       const { head } = await directory.revokeServiceToken({ id, requestId: newId(ID_PREFIXES.request) });

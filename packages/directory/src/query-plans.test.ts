@@ -5,12 +5,15 @@ import { beforeAll, expect, test } from 'vitest';
 import { accessLogPage } from './audit/access-log.ts';
 import { adminLogPage } from './audit/admin-log.ts';
 import { LEFT_BEHIND } from './audit/open-intents.ts';
+import { BACKED_UP_PAGE, SCHEDULED_OF } from './backups/scheduled-store.ts';
 import { backupsPage } from './backups/store.ts';
 import { activityPage } from './connections/activity-store.ts';
 import { grantsPage } from './connections/grants-store.ts';
-import { connectionsPage, UPKEEP_PAGE } from './connections/store.ts';
+import { CONNECTIONS_OF_SCOPE, connectionsPage, UPKEEP_PAGE } from './connections/store.ts';
 import { DUE, DUE_OF_TENANT } from './entitlements/outbox.ts';
 import { entitlementsPage } from './entitlements/store.ts';
+import { ATTEMPTS_OF_TENANT } from './hostnames/attempts.ts';
+import { HELD_BY_OTHER } from './hostnames/holders.ts';
 import { hostnamesPage, RECHECK_PAGE } from './hostnames/store.ts';
 import { identitiesPage } from './identities/store.ts';
 import type { Statement } from './lib/pages.ts';
@@ -73,6 +76,8 @@ const FILTERED: [string, Statement][] = [
   ['long work by tenant', operationsPage({ ...page, tenant: 'tnt_1', cursor })],
   ['long work by scope', operationsPage({ ...page, scope: 'scp_1', cursor })],
   ['long work by state', operationsPage({ ...page, state: 'running', cursor })],
+  ['what is backed up by itself', { sql: BACKED_UP_PAGE, params: ['scp_1'] }],
+  ['backups that were made by themselves', { sql: SCHEDULED_OF, params: ['scp_1'] }],
   ['backups of a scope', backupsPage({ ...page, scope: 'scp_1', cursor })],
   ['backups of the directory', backupsPage({ ...page, kind: 'directory', cursor })],
   ['host names by tenant', hostnamesPage({ ...page, tenant: 'tnt_1', cursor })],
@@ -80,7 +85,9 @@ const FILTERED: [string, Statement][] = [
   ['host names by status', hostnamesPage({ ...page, status: 'active', cursor })],
   ['push tokens', pushTokensPage({ ...page, cursor })],
   ['service tokens', serviceTokensPage({ ...page, cursor })],
+  ['service tokens of an owner', serviceTokensPage({ ...page, owner: 'stf_1', cursor })],
   ['push tokens by tenant', pushTokensPage({ ...page, tenant: 'tnt_1', cursor })],
+  ['builders of a tenant', staffPage({ ...page, tenant: 'tnt_1', cursor })],
   ['staff tokens of a member', staffTokensPage({ ...page, member: 'stf_1', cursor })],
   ['connections by tenant', connectionsPage({ ...page, tenant: 'tnt_1', cursor })],
   ['connections by scope', connectionsPage({ ...page, tenant: 'tnt_1', scope: 'scp_1', cursor })],
@@ -181,7 +188,11 @@ test.each([
   'SELECT claim FROM hostnames WHERE claim = ?',
   'SELECT claim FROM hostnames WHERE hostname = ?',
   'SELECT token FROM hostnames WHERE token = ? AND hostname = ?',
-  'SELECT sum(attempts) FROM hostnames WHERE tenant = ? AND attempts_since > ?',
+  ATTEMPTS_OF_TENANT,
+  HELD_BY_OTHER,
+  CONNECTIONS_OF_SCOPE,
+  'SELECT attempts FROM hostname_attempts WHERE tenant = ? AND hostname = ?',
+  'SELECT hostname FROM hostname_attempts WHERE since <= ?',
   'SELECT receipt FROM erasures WHERE scope = ? AND subject_hash = ?',
   'SELECT attempts FROM role_outbox WHERE scope = ?',
   'SELECT rowid FROM idempotency_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ?',

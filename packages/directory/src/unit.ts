@@ -17,6 +17,7 @@ import {
 import { endLeases, openIntentsMigration } from './audit/open-intents.ts';
 import { readAccessLog, readAdminLog } from './audit/operations.ts';
 import {
+  BACKUP_QUERIES,
   backUpDirectory,
   backUpScope,
   backupMethods,
@@ -26,7 +27,8 @@ import {
   readDirectoryBackups,
   readScopeBackups,
 } from './backups/operations.ts';
-import { restoreDirectory, restoreMethods } from './backups/restore-directory.ts';
+import { incomingMethods, incomingMigrations } from './backups/incoming.ts';
+import { RESTORE_QUERIES, restoreDirectory, restoreMethods } from './backups/restore-directory.ts';
 import { backupMigrations } from './backups/schema.ts';
 import { disconnect, putGrant } from './connections/delegated-operations.ts';
 import {
@@ -88,8 +90,8 @@ import {
   readEmailSender,
   readTenantProvisioner,
 } from './platform-grants/operations.ts';
-import { GRANT_QUERIES, platformGrantMethods } from './platform-grants/provision-tenant.ts';
 import { platformGrantMigrations } from './platform-grants/store.ts';
+import { GRANT_QUERIES, platformGrantMethods } from './platform-grants/unit-methods.ts';
 import { putRole, readRoles, removeRole } from './roles/operations.ts';
 import { oweRolesOfRenewed, roleMethods } from './roles/outbox.ts';
 import { roleMigrations } from './roles/schema.ts';
@@ -98,11 +100,12 @@ import { retryDeadLetter } from './scope-data/retry.ts';
 import { deleteSnapshot, readSnapshots, restoreScope, rewindScope, takeSnapshot } from './scopes/copies.ts';
 import { configureScope, provisionScope, readFleet, readScope, readScopes } from './scopes/operations.ts';
 import { snapshotMigrations } from './scopes/snapshot-store.ts';
-import { reapScope, setScopeStatus } from './scopes/status.ts';
+import { REAP_SCOPE_QUERIES, reapScope, reapScopeMethods, setScopeStatus } from './scopes/status.ts';
 import { scopesMigration } from './scopes/store.ts';
 import { loadScopeTarget, tenantOfScope } from './scopes/target.ts';
 import { readServiceRefs } from './service-refs/operations.ts';
 import { rotateSessionSecret } from './session-secret/operations.ts';
+import { deviceMigrations } from './staff/devices-schema.ts';
 import {
   putMember,
   readMember,
@@ -130,6 +133,7 @@ import {
   revokePushToken,
   rotatePushToken,
 } from './tokens/operations.ts';
+import { tokenMigrations } from './tokens/schema.ts';
 import {
   createServiceToken,
   dropServiceToken,
@@ -388,10 +392,12 @@ const makeMethods = (context: UnitContext) => ({
   ...roleMethods(context),
   ...outboxMethods(context),
   ...reapMethods(context),
+  ...reapScopeMethods(context),
   ...issueMethods(context),
   ...longWorkMethods(context, LONG),
   ...backupMethods(context),
   ...restoreMethods(context),
+  ...incomingMethods(context),
   ...fleetMethods(context),
   ...operationsLogMethods(context),
   ...usageMethods(context),
@@ -433,8 +439,11 @@ export const directoryUnit = defineUnit<DirectoryMethods>({
     registryMigrations,
     platformGrantMigrations,
     staffMigrations,
+    deviceMigrations,
+    tokenMigrations,
     longWorkMigrations,
     backupMigrations,
+    incomingMigrations,
     fleetMigrationSet,
   ],
   queries: [
@@ -449,12 +458,15 @@ export const directoryUnit = defineUnit<DirectoryMethods>({
     'logSlice',
     ...CONNECTION_QUERIES,
     ...REAP_QUERIES,
+    ...REAP_SCOPE_QUERIES,
+    ...RESTORE_QUERIES,
     ...USAGE_QUERIES,
     ...REGISTRY_QUERIES,
     ...GRANT_QUERIES,
     ...OBSERVABILITY_QUERIES,
     ...STAFF_QUERIES,
     ...LONG_WORK_QUERIES,
+    ...BACKUP_QUERIES,
     ...FLEET_QUERIES,
   ],
   open: makeMethods,

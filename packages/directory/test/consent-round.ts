@@ -1,6 +1,5 @@
 /** A platform with a scope that has an address, a provider, and a browser with its cookies: what a consent round needs. */
-import type { ConnectUrlRequest } from '@freehold/contracts/http';
-import type { ConnectStep } from '../src/index.ts';
+import type { ConnectStep, ConsentOrder } from '../src/index.ts';
 import { type ConsentProviderOptions, makeConsentProvider } from './consent-provider.ts';
 import { openPlatform } from './platform.ts';
 
@@ -18,7 +17,8 @@ export async function openRounds(options: ConsentProviderOptions = {}) {
   const scope = await platform.scope(tenant.id);
   await platform.hostname(scope, HOSTNAME);
 
-  const order = (more: Partial<ConnectUrlRequest> = {}): ConnectUrlRequest => ({
+  const order = (more: Partial<ConsentOrder> = {}): ConsentOrder => ({
+    vertical: 'fieldwork',
     tenantId: tenant.id,
     scopeId: scope.id,
     provider: 'calendar',
@@ -30,7 +30,7 @@ export async function openRounds(options: ConsentProviderOptions = {}) {
   });
   const rounds = () => platform.admin.connections;
 
-  const ticketOf = async (more: Partial<ConnectUrlRequest> = {}): Promise<string> =>
+  const ticketOf = async (more: Partial<ConsentOrder> = {}): Promise<string> =>
     new URL((await rounds().requestUrl(order(more))).url).pathname.split('/').at(-1) ?? '';
 
   /** The provider's answer, as a browser with these cookies brings it. */
@@ -43,20 +43,20 @@ export async function openRounds(options: ConsentProviderOptions = {}) {
     });
 
   /** Begins a round in a new browser. */
-  const begin = async (more: Partial<ConnectUrlRequest> = {}) => {
+  const begin = async (more: Partial<ConsentOrder> = {}) => {
     const { location, cookie } = await rounds().start(await ticketOf(more));
     const cookies = new Map(cookie ? [[cookie.name, cookie.value]] : []);
     return { location, cookies, finish: (back: URL) => finish(back, cookies) };
   };
 
   /** A whole round of somebody who agrees. Answers what the application is told. */
-  const connect = async (more: Partial<ConnectUrlRequest> = {}, account = 'ada') => {
+  const connect = async (more: Partial<ConsentOrder> = {}, account = 'ada') => {
     const round = await begin(more);
     const { location } = await round.finish(provider.consent(round.location, account));
     return Object.fromEntries(new URL(location).searchParams);
   };
 
-  const connection = async (more: Partial<ConnectUrlRequest> = {}, account = 'ada'): Promise<string> => {
+  const connection = async (more: Partial<ConsentOrder> = {}, account = 'ada'): Promise<string> => {
     const { connection: id } = await connect(more, account);
     if (id === undefined) throw new Error('nothing was connected');
     return id;

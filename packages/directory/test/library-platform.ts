@@ -65,6 +65,7 @@ export async function openLibraryPlatform(rung: 'bound' | 'local') {
   });
   /** Who is asked, and whether anybody answers. A test may change both. */
   const running: { rung: 'bound' | 'local'; is: boolean } = { rung, is: true };
+  const asked: string[] = [];
   const admin = makeHostAdmin({
     engine,
     gateway: {
@@ -74,6 +75,7 @@ export async function openLibraryPlatform(rung: 'bound' | 'local') {
               platformSecret: SECRET,
               fetch: async (request) => {
                 if (!running.is) throw new TypeError('connection refused');
+                asked.push(request.url);
                 if (!request.headers.has(PLATFORM_SECRET_HEADER)) throw new TypeError('no secret');
                 return app.fetch(request);
               },
@@ -123,6 +125,8 @@ export async function openLibraryPlatform(rung: 'bound' | 'local') {
     clock,
     incidents,
     running,
+    /** What the worker was asked, oldest first. */
+    asked: asked as readonly string[],
     provision,
     call,
     value,

@@ -40,6 +40,7 @@ export interface CallParts {
   readonly key?: string;
   readonly ifMatch?: string;
   readonly upload?: NonNullable<AdminCall['upload']>;
+  readonly events?: true;
 }
 
 export interface Platform {
@@ -127,7 +128,7 @@ export async function openPlatform(
     fieldwork,
     reach: 'bound',
     incidents,
-    call: async (name, { params, query, body, as = STAFF, key, ifMatch, upload } = {}) => {
+    call: async (name, { params, query, body, as = STAFF, key, ifMatch, upload, events } = {}) => {
       const { input }: AdminOperation = adminOperations[name];
       requests += 1;
       return running.admin.perform({
@@ -140,6 +141,7 @@ export async function openPlatform(
         ...(key === undefined ? {} : { idempotencyKey: key }),
         ...(ifMatch === undefined ? {} : { ifMatch }),
         ...(upload === undefined ? {} : { upload }),
+        ...(events === undefined ? {} : { events }),
       });
     },
     value: async <T>(name: AdminOperationName, parts?: CallParts) =>

@@ -1,7 +1,7 @@
 /** What the host administration does to scopes of the real kernel, on either rung of the ladder. */
 import { toTimestamp } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
-import type { ErasureReceipt } from '../src/declarations/index.ts';
+import type { ErasureReceipt, OperationRecord } from '../src/declarations/index.ts';
 import { LIBRARIAN, type LibraryPlatform, openLibraryPlatform, STRANGER } from './library-platform.ts';
 import { refusal } from './platform.ts';
 
@@ -104,9 +104,43 @@ describe.each(RUNGS)('spec C-20: erasure, by %s', (rung) => {
     expect((await shred(opened, 'rdr_bob')).receiptId).not.toBe(one.receiptId);
   });
 
-  test('reaches scopes that are suspended or archived, and no builder may ask for it', async () => {
+  test.each(['suspended', 'archived'])('reaches a scope that is %s, and leaves it so', async (status) => {
     const opened = await openLibraryPlatform(rung);
-    const { call, at } = opened;
+    const { call, value, invoke, at, stub, log } = opened;
+    await invoke(LIBRARIAN, 'reader/note', { reader: 'rdr_ada', text: SECRET });
+    await invoke(LIBRARIAN, 'reader/note', { reader: 'rdr_bob', text: 'Bob' });
+    await call('scopes.set-status', { params: at, body: { status } });
+    const receipt = await shred(opened);
+    expect(receipt).toMatchObject({ subject: 'rdr_ada', redacted: true, keyDigest: expect.any(String) });
+    expect(await value('scopes.get', { params: at })).toMatchObject({ status });
+    expect((await log('subjects.shred')).map(({ outcome }) => outcome)).toEqual(['intent', 'done']);
+    const noted = async (id: string) =>
+      (await stub.history({ entity: { type: 'reader', id }, limit: 5 })).items.map(({ payload }) => payload);
+    expect(await noted('rdr_ada')).toEqual([{ $shredded: { at: receipt.keyDestroyedAt } }]);
+    expect((await invoke(LIBRARIAN, 'reader/notes', { reader: 'rdr_ada' })).output).toEqual([]);
+    expect((await invoke(LIBRARIAN, 'reader/notes', { reader: 'rdr_bob' })).output).toEqual(['Bob']);
+  });
+
+  test('is refused where nobody has data any more, and answers the receipt of what was done before', async () => {
+    const opened = await openLibraryPlatform(rung);
+    const { admin, call, value, at, log } = opened;
+    const receipt = await shred(opened);
+    await call('scopes.set-status', { params: at, body: { status: 'archived' } });
+    const { value: work } = await call('scopes.reap', { params: at, body: { backup: false } });
+    const params = { operation: (work as OperationRecord).id };
+    await expect.poll(() => value('operations.get', { params })).toMatchObject({ state: 'done' });
+    expect(await refusal(shred(opened, 'rdr_bob'))).toMatchObject({
+      status: 409,
+      code: 'invalid_transition',
+    });
+    expect(await shred(opened)).toEqual(receipt);
+    expect(await log('subjects.shred')).toHaveLength(2);
+    await admin.stopLongWork();
+  });
+
+  test('is nothing that a builder may ask for, nor anybody of another tenant’s scope', async () => {
+    const opened = await openLibraryPlatform(rung);
+    const { call, at, log } = opened;
     const builder = { kind: 'builder', id: 'tok_1', name: 'ci', tenant: at.tenant } as never;
     const asked = call('subjects.shred', { params: { ...at, subject: 'rdr_ada' }, as: builder });
     expect(await refusal(asked)).toMatchObject({ status: 403, reason: 'staff_only' });
@@ -114,6 +148,7 @@ describe.each(RUNGS)('spec C-20: erasure, by %s', (rung) => {
       params: { ...at, tenant: 'tnt_01jd0000000000000000000009', subject: 'rdr_ada' },
     });
     expect(await refusal(foreign)).toMatchObject({ status: 404 });
+    expect(await log('subjects.shred')).toEqual([]);
   });
 });
 

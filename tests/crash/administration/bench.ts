@@ -8,6 +8,7 @@ import {
   type OperationRecord,
 } from '../../../packages/directory/src/declarations/index.ts';
 import type { Actor, AdminResult } from '../../../packages/directory/src/index.ts';
+import { THIS_REQUEST } from './conditions.ts';
 import type { OpenedPlatform } from './open.ts';
 import type { Condition, Line, RepeatableCall } from './protocol.ts';
 
@@ -57,7 +58,7 @@ export function makeBench(platform: OpenedPlatform, round: string): Bench {
     effect: readonly Condition[] | null,
     { request = `req-${round}-${next()}`, follows = true } = {},
   ): Promise<AdminResult> => {
-    say({ t: 'begin', request, call, effect });
+    say({ t: 'begin', request, call, effect: effect?.map((each) => ofRequest(each, request)) ?? null });
     try {
       const result = await performOn(platform, call, request);
       say({ t: 'acknowledged', request, replayed: result.replayed, head: result.head ?? null });
@@ -96,6 +97,15 @@ export function makeBench(platform: OpenedPlatform, round: string): Bench {
       }
     },
     repeat: async (call, request) => void (await perform(call, [], { request })),
+  };
+}
+
+/** Tells the call itself from others of its kind. */
+function ofRequest(condition: Condition, request: string): Condition {
+  if (!('sql' in condition)) return condition;
+  return {
+    ...condition,
+    params: condition.params.map((value) => (value === THIS_REQUEST ? request : value)),
   };
 }
 

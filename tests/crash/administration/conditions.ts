@@ -1,6 +1,9 @@
 /** How effects are told: rows that are there or gone, files that are there or gone. */
 import { type Condition, PLACE } from './protocol.ts';
 
+/** Stands in a condition for the id of the request that the call is made with; made again, its id ends in `-again`. */
+export const THIS_REQUEST = '$request';
+
 type Params = readonly (string | number)[];
 
 /** The directory has such a row: `tenants WHERE id = ?`. */

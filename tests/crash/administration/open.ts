@@ -7,7 +7,7 @@ import { makeNodeBlobStore, openNodeEngine } from '@freehold/engine-node';
 import { makeFieldwork } from '@freehold/fieldwork';
 import { makeScopeHost, makeScopeUnit, makeUnitVault } from '@freehold/kernel';
 import { makeKeyring } from '@freehold/store';
-import { makeFileAnchor } from '../../../apps/platform/src/anchor.ts';
+import { openAnchor } from '../../../apps/platform/src/anchor.ts';
 import { makeFileBackups } from '../../../apps/platform/src/backups.ts';
 import { makeGateway } from '../../../apps/platform/src/gateway.ts';
 import {
@@ -64,8 +64,12 @@ export async function openInPlace(
   });
   const libraryHost = makeScopeHost({ engine, unit: makeScopeUnit(library), vault, ...world });
   const own = makeGateway(
-    new Map([['fieldwork', { host: fieldwork.host, fetch: (request) => fieldwork.app.fetch(request) }]]),
-    platformSecret,
+    new Map([
+      [
+        'fieldwork',
+        { host: fieldwork.host, platformSecret, fetch: (request) => fieldwork.app.fetch(request) },
+      ],
+    ]),
   );
   const held = new Map<string, Promise<void>>();
   const admin = makeHostAdmin({
@@ -75,7 +79,7 @@ export async function openInPlace(
       local: (vertical) => (vertical === 'library' ? libraryHost : own.local(vertical)),
     },
     baseDomains: ['apps.example'],
-    anchor: makeFileAnchor(join(place, PLACE.anchor)),
+    anchor: openAnchor({ file: join(place, PLACE.anchor) }),
     backups: withHolds(makeFileBackups(join(place, PLACE.backups)), held),
     hostnames: {
       resolver: {

@@ -4,6 +4,7 @@ import { makeGateway } from '../gateway.ts';
 import { makeGuardedFetch } from '../guarded-fetch.ts';
 import type { Settings } from '../settings.ts';
 import { bindingsOf } from '../sign-in.ts';
+import { makeRest, type Rest } from '../sweep/deliveries-rest.ts';
 import { type CoLocatedVertical, openVerticals } from '../verticals.ts';
 import type { OwnAddresses } from './addresses.ts';
 import type { Core } from './open-core.ts';
@@ -12,6 +13,8 @@ export interface Applications {
   /** By slug. */
   readonly verticals: ReadonlyMap<string, CoLocatedVertical>;
   readonly gateway: VerticalGateway;
+  /** Which of their scopes have nothing to do. */
+  readonly rest: Rest;
 }
 
 export interface ApplicationsOptions {
@@ -22,10 +25,16 @@ export interface ApplicationsOptions {
   readonly onWork: (slug: string, scopeId: string) => void;
 }
 
-export function openApplications({ settings, core, addresses, onWork }: ApplicationsOptions): Applications {
+export async function openApplications({
+  settings,
+  core,
+  addresses,
+  onWork,
+}: ApplicationsOptions): Promise<Applications> {
   const { world, feeds, storage, mail, ownIssuer, platformSecret } = core;
-  const verticals = openVerticals({
-    engine: storage.engine,
+  const rest = makeRest({ engine: storage.engine, now: world.now });
+  const verticals = await openVerticals({
+    engine: rest.watch(storage.engine),
     vault: storage.vault,
     sealing: storage.keyring,
     blobs: storage.blobs,
@@ -42,5 +51,5 @@ export function openApplications({ settings, core, addresses, onWork }: Applicat
     onIncident: feeds.onIncident,
     onWork,
   });
-  return { verticals, gateway: makeGateway(verticals, platformSecret) };
+  return { verticals, gateway: makeGateway(verticals), rest };
 }

@@ -23,6 +23,7 @@ export interface Core {
   readonly feeds: Feeds;
   readonly knownScopes: KnownScopes;
   readonly storage: Storage;
+  /** What is derived from it is handed out, and never this itself. */
   readonly platformSecret: string;
   readonly mail: Mail;
   /** The issuer that the operator or this process provides; null in production without one. */

@@ -7,11 +7,12 @@ import {
   makeHostAdmin,
   type VerticalGateway,
 } from '@freehold/directory';
-import { makeFileAnchor } from '../anchor.ts';
+import { openAnchor } from '../anchor.ts';
 import { openBackups } from '../backups.ts';
 import { makeProviderFetch } from '../connect/provider-fetch.ts';
 import { makeGuardedFetch } from '../guarded-fetch.ts';
 import { makeNodeResolver } from '../resolver.ts';
+import type { Client } from '../router.ts';
 import type { Settings } from '../settings.ts';
 import type { PlatformClient } from '../sign-in.ts';
 import { staffOptions } from '../staff.ts';
@@ -22,7 +23,7 @@ import type { Core } from './open-core.ts';
 
 export interface Directory {
   readonly hostAdmin: DirectoryHostAdmin;
-  readonly controlPlane: (request: Request) => Promise<Response>;
+  readonly controlPlane: (request: Request, client: Client) => Promise<Response>;
   /** The same for the platform's own work, which no limit holds up. */
   readonly ownControlPlane: (request: Request) => Promise<Response>;
 }
@@ -59,12 +60,13 @@ export function openDirectory(options: DirectoryOptions): Directory {
       feeds.onIncident(error, { kind: 'control-plane', key: 'http', method: operation ?? 'none' }),
     ready: isReady,
     ...staffOptions({ settings, addresses, hostAdmin, platformSecret, now: world.now, issuerClient }),
-    connect: { rounds: hostAdmin.connections, platformSecret },
+    platformSecret,
+    connect: hostAdmin.connections,
     ...(onRequest === undefined ? {} : { onRequest }),
   });
   return {
     hostAdmin,
-    controlPlane: async (request) => app.fetch(request),
+    controlPlane: async (request, { clientAddress }) => app.fetch(request, { clientAddress }),
     ownControlPlane: async (request) => app.fetch(request, { uncounted: true }),
   };
 }
@@ -104,6 +106,6 @@ function openHostAdmin(options: DirectoryOptions): DirectoryHostAdmin {
       fetch: makeProviderFetch(guarded, feeds.onFailure),
       baseUrl: addresses.apiOrigin,
     },
-    ...(settings.anchorFile === undefined ? {} : { anchor: makeFileAnchor(settings.anchorFile) }),
+    ...(settings.anchor === null ? {} : { anchor: openAnchor(settings.anchor) }),
   });
 }

@@ -88,6 +88,7 @@ test('the statuses of an operation follow from its declaration', () => {
   expect(problemCodes(get)).toEqual([
     'validation_failed',
     'unauthenticated',
+    'forbidden',
     'not_found',
     'rate_limited',
     'internal',

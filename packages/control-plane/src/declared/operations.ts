@@ -1,5 +1,5 @@
 /** The table of declarations as the transport sees it, and the rules that a table must keep to be served at all. */
-import type { HttpMethod } from '@freehold/contracts';
+import { type HttpMethod, problemSchema } from '@freehold/contracts';
 import type { AdminOperation } from '@freehold/directory/declarations';
 import { z } from 'zod';
 import { bySpecificity, pathParams, pathShape } from './path.ts';
@@ -10,9 +10,27 @@ export type AdminOperationTable = Readonly<Record<string, AdminOperation>>;
 /** `family.verb`, each in kebab case. */
 const OPERATION_NAME = /^[a-z][a-z0-9-]*\.[a-z][a-z0-9-]*$/;
 
-/** Methods that may change something (RFC 9110, section 9.2.1): they take an idempotency key and a condition. */
+/** Methods that may change something (RFC 9110, section 9.2.1), and that take a body. */
 export function isUnsafe(method: HttpMethod): boolean {
   return method !== 'GET';
+}
+
+/**
+ * Whether an operation takes an idempotency key: what changes something. A read that is a POST for the size of its
+ * question is repeated as it is.
+ */
+export function takesIdempotencyKey({ method, audit }: AdminOperation): boolean {
+  return isUnsafe(method) && audit === 'audit';
+}
+
+/** Whether an operation takes `If-Match`, and can be refused by it. */
+export function takesIfMatch({ method, etag }: AdminOperation): boolean {
+  return isUnsafe(method) && etag === true;
+}
+
+/** Whether an answer of this status carries the ETag: one that shows the thing itself, not a plan or the record of work. */
+export function carriesEtag({ etag, plan }: AdminOperation, status: number): boolean {
+  return etag === true && (status === 201 || status === 304 || (status === 200 && plan === undefined));
 }
 
 /** Whether the answer of a read is known again by its ETag (RFC 9110, section 13.1.2). */
@@ -22,7 +40,19 @@ export function isValidated({ method, etag, volatile }: AdminOperation): boolean
 
 /** Whether an operation can be followed by events: long work, and what is declared so. */
 export function answersEvents({ success, events }: AdminOperation): boolean {
-  return success === 202 || events === true;
+  return success === 202 || events !== undefined;
+}
+
+/** The status of an answer of events: a call that tells its steps has not come to its own yet. */
+export function eventsStatus({ success, events }: AdminOperation): number {
+  return typeof events === 'object' ? 200 : success;
+}
+
+/** What each event of an operation says, by its name. */
+export function eventForms({ events, output }: AdminOperation): Readonly<Record<string, z.ZodType>> {
+  return typeof events === 'object'
+    ? { progress: events.progress, done: output, failed: problemSchema }
+    : { progress: output, done: output, failed: output, cancelled: output };
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { PROBLEMS, type ProblemCode } from '@freehold/contracts';
 import type { AdminOperation } from '@freehold/directory/declarations';
-import { isUnsafe, isValidated } from './operations.ts';
+import { isUnsafe, isValidated, takesIdempotencyKey, takesIfMatch } from './operations.ts';
 import { pathParams } from './path.ts';
 
 /**
@@ -25,13 +25,14 @@ export function problemCodes(operation: AdminOperation): ProblemCode[] {
     'validation_failed',
     'unauthenticated',
     'rate_limited',
-    // A builder at a door for staff; a staff session that another site tries to use.
-    ...(operation.builder === 'none' || unsafe ? (['forbidden'] as const) : []),
+    // A builder at a door for staff, a vertical at anybody's; a staff session that another site tries to use.
+    'forbidden',
     // What the path names is not there; a builder names another tenant.
     ...(pathParams(operation.path).length > 0 || namesTenant(operation) ? (['not_found'] as const) : []),
     // An idempotency key that was used for another request.
-    ...(unsafe ? (['conflict', 'payload_too_large', 'unsupported_media_type'] as const) : []),
-    ...(unsafe && operation.etag ? (['precondition_failed'] as const) : []),
+    ...(takesIdempotencyKey(operation) ? (['conflict'] as const) : []),
+    ...(unsafe ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
+    ...(takesIfMatch(operation) ? (['precondition_failed'] as const) : []),
     'internal',
     // The directory is shutting down, or a commit could not be stored.
     'unavailable',

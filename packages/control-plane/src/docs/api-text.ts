@@ -5,7 +5,7 @@ import type { OpenApiDocument } from '../openapi/document.ts';
 /** The text of `docs/api.md`. */
 export function apiText({ paths, tags }: OpenApiDocument): string {
   const entries = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ path, method, ...(operation as Listed) })),
+    Object.entries(methods).map(([method, operation]) => ({ path, method, ...(operation as unknown as Listed) })),
   );
   const byTag = Map.groupBy(entries, (entry) => entry.tags?.[0] ?? '');
   const groups = tags.map(({ name, description }) => {
@@ -68,7 +68,7 @@ for await (const scope of client.scopes.list.iterate({ params: { tenant: tenant.
   tenant's things read as 404, and never as 403.
 - **Input** is JSON, and unknown fields are refused. Lists take \`limit\` (20 by default, at most 200) and \`cursor\`, and
   answer \`{ items, nextCursor }\`.
-- **Repeating**: every unsafe operation takes an \`Idempotency-Key\`. The same call with the same key is done once, and its
+- **Repeating**: every operation that changes something takes an \`Idempotency-Key\`. The same call with the same key is done once, and its
   answer is kept for 24 hours (\`Idempotency-Replayed: true\`). A secret that is shown once is not shown again.
 - **Conditions**: single resources carry an \`ETag\`; sent back in \`If-Match\`, a change of something that was changed
   meanwhile is refused with 412.

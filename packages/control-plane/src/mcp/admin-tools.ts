@@ -5,7 +5,12 @@ import type { AdminCall } from '@freehold/directory';
 import type { AdminOperation } from '@freehold/directory/declarations';
 import { z } from 'zod';
 import { strictInput } from '../declared/input.ts';
-import { type AdminOperationTable, isUnsafe } from '../declared/operations.ts';
+import {
+  type AdminOperationTable,
+  isUnsafe,
+  takesIdempotencyKey,
+  takesIfMatch,
+} from '../declared/operations.ts';
 
 type JsonObjectSchema = { readonly [keyword: string]: unknown; readonly type: 'object' };
 
@@ -80,7 +85,7 @@ function toolOf(operation: AdminOperation): AdminTool {
 }
 
 function descriptionOf(operation: AdminOperation, input: z.ZodObject): ToolDescription {
-  const { name, summary, description, method, audit, plan } = operation;
+  const { name, summary, description, method, audit, destructive = false } = operation;
   const isRead = audit !== 'audit' && (method === 'GET' || audit === 'access');
   return {
     // Names of operations hold no underscore, so that no two of them meet here.
@@ -90,8 +95,7 @@ function descriptionOf(operation: AdminOperation, input: z.ZodObject): ToolDescr
     inputSchema: { ...z.toJSONSchema(input, { io: 'input' }), type: 'object' },
     annotations: {
       readOnlyHint: isRead,
-      // What can be asked for as a plan first is what cannot be taken back.
-      destructiveHint: !isRead && (method === 'DELETE' || plan !== undefined),
+      destructiveHint: destructive,
       idempotentHint: isRead || method === 'PUT' || method === 'DELETE',
       openWorldHint: false,
     },
@@ -100,12 +104,14 @@ function descriptionOf(operation: AdminOperation, input: z.ZodObject): ToolDescr
 
 function conditionsOf(
   meta: Readonly<Record<string, unknown>> | undefined,
-  { etag }: AdminOperation,
+  operation: AdminOperation,
 ): CallConditions {
   const conditions = readCallMeta(meta);
-  // A condition that nobody would check is refused.
-  if (conditions.ifMatch !== undefined && !etag)
+  // A condition that nobody would check is refused, and so is a key that nobody would keep.
+  if (conditions.ifMatch !== undefined && !takesIfMatch(operation))
     throw malformedMeta(MCP_META.ifMatch, 'is not looked at by this tool');
+  if (conditions.idempotencyKey !== undefined && !takesIdempotencyKey(operation))
+    throw malformedMeta(MCP_META.idempotencyKey, 'is not looked at by this tool');
   return conditions;
 }
 

@@ -16,7 +16,8 @@ export const PLATFORM_SECRET_SCHEME: Part = {
   type: 'apiKey',
   in: 'header',
   name: PLATFORM_SECRET_HEADER,
-  description: 'The secret that the platform gives to its verticals. Where none is set, nobody is let in.',
+  description:
+    'The secret that the platform gave to a vertical: fh_vrt_, its slug, an underscore, and 64 hexadecimal digits. Each has its own, and speaks for itself alone.',
 };
 
 const tags = ['Consent rounds'];
@@ -28,7 +29,7 @@ export function connectPaths(schemas: SchemaCollector): Record<string, Record<st
         operationId: 'service.connect-url',
         summary: 'Issue a consent URL',
         description:
-          'For verticals. The vertical is derived from the directory’s record of the scope, now and again when the provider answers. Refused with `validation_failed`: more than 900 seconds, and (as `reason`) `unknown_provider`, `no_consent_round`, `return_url_invalid`, `return_url_not_https`, `return_url_unbound`.',
+          'For verticals, each for its own scopes: another’s is not there. The vertical is derived from the directory’s record of the scope, now and again when the provider answers. Refused with `validation_failed`: more than 900 seconds, and (as `reason`) `unknown_provider`, `no_consent_round`, `return_url_invalid`, `return_url_not_https`, `return_url_unbound`.',
         tags,
         security: [{ platformSecret: [] }],
         requestBody: {
@@ -48,6 +49,7 @@ export function connectPaths(schemas: SchemaCollector): Record<string, Record<st
             'invalid_transition',
             'payload_too_large',
             'unsupported_media_type',
+            'rate_limited',
             'internal',
             'unavailable',
           ]),

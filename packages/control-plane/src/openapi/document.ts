@@ -25,9 +25,14 @@ import {
   type AdminOperationTable,
   addressesOf,
   answersEvents,
+  carriesEtag,
+  eventForms,
+  eventsStatus,
   isPaged,
   isUnsafe,
   isValidated,
+  takesIdempotencyKey,
+  takesIfMatch,
 } from '../declared/operations.ts';
 import { openApiPath } from '../declared/path.ts';
 import { problemCodes, successStatuses } from '../declared/statuses.ts';
@@ -72,7 +77,7 @@ export const CONTROL_PLANE_INFO: OpenApiInfo = {
   title: 'Freehold control plane',
   version: '0.1.0',
   description:
-    'The HTTP API over the platform’s administration. Every list takes `limit` and `cursor` and answers `items` and `nextCursor`; every failure is an RFC 9457 document with a `code` from a closed list; every unsafe operation takes an `Idempotency-Key`. Pre-release: it changes without notice until 1.0.',
+    'The HTTP API over the platform’s administration. Every list takes `limit` and `cursor` and answers `items` and `nextCursor`; every failure is an RFC 9457 document with a `code` from a closed list; every operation that changes something takes an `Idempotency-Key`. Pre-release: it changes without notice until 1.0.',
 };
 
 /** In OpenAPI 3.1 a license has an address or an SPDX identifier, never both. */
@@ -155,6 +160,7 @@ function operationObject(
     summary: operation.summary,
     description: descriptionOf(operation),
     tags: [operation.tag],
+    ...(operation.vertical === undefined ? {} : { security: [{ bearer: [] }, { platformSecret: [] }] }),
     parameters: [
       ...fieldParameters('path', operation.name, input.params, schemas),
       ...fieldParameters('query', operation.name, input.query, schemas),
@@ -170,10 +176,14 @@ function operationObject(
 }
 
 function descriptionOf(operation: AdminOperation): string {
-  const who = {
-    none: 'For staff and service tokens.',
-    'own-tenant': 'For staff, service tokens, and builders within their own tenant.',
-  }[operation.builder];
+  const others = [
+    ...(operation.builder === 'own-tenant' ? ['builders within their own tenant'] : []),
+    ...(operation.vertical === undefined ? [] : [`verticals with the grant ${operation.vertical}`]),
+  ];
+  const who =
+    others.length === 0
+      ? 'For staff and service tokens.'
+      : `For staff, service tokens, and ${others.join(', and ')}.`;
   const log = {
     audit: ' Writes one row of the admin log.',
     access: ' A read by staff writes one row of the access log.',
@@ -200,8 +210,8 @@ function headerParameters(operation: AdminOperation): Part[] {
   if (!isUnsafe(operation.method))
     return isValidated(operation) ? [{ $ref: '#/components/parameters/IfNoneMatch' }] : [];
   return [
-    { $ref: '#/components/parameters/IdempotencyKey' },
-    ...(operation.etag ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
+    ...(takesIdempotencyKey(operation) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+    ...(takesIfMatch(operation) ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
   ];
 }
 
@@ -276,10 +286,24 @@ function contentOf(operation: AdminOperation, status: number, schemas: SchemaCol
   if (!bytes)
     return {
       'application/json': { schema: pageForm(operation, schemas.output(output, `${name}.output`)) },
-      ...(answersEvents(operation) ? { [EVENT_STREAM]: { schema: { type: 'string' } } } : {}),
+      ...(answersEvents(operation) && status === eventsStatus(operation)
+        ? { [EVENT_STREAM]: eventStream(operation, schemas) }
+        : {}),
     };
   // Bytes have no JSON form (OpenAPI 3.1, "Working with Binary Data").
   return Object.fromEntries(Object.values(bytes.mediaType.types).map((type) => [type, {}]));
+}
+
+/**
+ * A stream is one long text to OpenAPI 3.1, which has no word for what its events say: that is in an extension, by the
+ * name of the event.
+ */
+function eventStream(operation: AdminOperation, schemas: SchemaCollector): Part {
+  const forms = Object.entries(eventForms(operation)).map(([event, form]) => [
+    event,
+    schemas.output(form, `${operation.name}.${event}`),
+  ]);
+  return { schema: { type: 'string' }, 'x-events': Object.fromEntries(forms) };
 }
 
 /** A page has no more items than the call asks for, nor than it may ask for. */
@@ -300,15 +324,16 @@ const SUCCESS: Readonly<Record<number, string>> = {
 };
 
 function responseHeaders(operation: AdminOperation, status: number, operations: AdminOperationTable): Part {
-  const unsafe = isUnsafe(operation.method);
+  // A plan is made anew each time it is asked for, and nothing is written down.
+  const isPlan = status === 200 && operation.plan !== undefined;
   const names = [
     ['X-Request-Id', true],
     ['RateLimit', true],
     ['RateLimit-Policy', true],
-    ['ETag', operation.etag === true && status !== 204],
+    ['ETag', carriesEtag(operation, status)],
     ['Location', status === 202 || (status === 201 && itemAddressOf(operation, operations) !== null)],
-    ['Idempotency-Replayed', unsafe],
-    ['X-Admin-Log-Head', operation.audit === 'audit'],
+    ['Idempotency-Replayed', takesIdempotencyKey(operation) && !isPlan],
+    ['X-Admin-Log-Head', operation.audit === 'audit' && !isPlan],
   ] as const;
   return {
     ...headerReferences(names.flatMap(([name, present]) => (present ? [name] : []))),

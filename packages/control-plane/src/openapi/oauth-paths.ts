@@ -1,6 +1,6 @@
 /** Where programs of the staff get their tokens, and the tools for them, as the document lists them. */
 import type { Part } from '@freehold/contracts/http';
-import { COUNTED } from './rate-limit-headers.ts';
+import { COUNTED, countedPaths, tooMany } from './rate-limit-headers.ts';
 import {
   answerOf,
   formBody,
@@ -35,6 +35,10 @@ const AUTHORIZATION = {
 const CODE = text('What the program shows, eight letters', { maxLength: 20 });
 
 export function oauthPaths(): Record<string, Record<string, Part>> {
+  return countedPaths(programPaths(), (path) => path.startsWith('/oauth/') || path === '/device');
+}
+
+function programPaths(): Record<string, Record<string, Part>> {
   return {
     '/oauth/authorize': {
       get: servicePath({
@@ -120,7 +124,6 @@ export function oauthPaths(): Record<string, Record<string, Part>> {
           200: page('What became of it.'),
           303: redirect('To the sign-in.'),
           400: page('The code does not work.'),
-          429: page('Too many codes were none.'),
           ...problems(403),
         },
       }),
@@ -183,7 +186,7 @@ function tokenEndpoint(
       200: answer,
       400: oauthRefusal('Refused.'),
       401: oauthRefusal('The program is not one that is known.'),
-      503: oauthRefusal('Try again later.'),
+      429: tooMany(OAUTH_REFUSAL),
     },
   });
 }
@@ -205,18 +208,23 @@ function metadata(operationId: string, summary: string, description: string): Pa
 }
 
 function oauthRefusal(description: string): Part {
-  const schema = {
-    type: 'object',
-    properties: { error: { type: 'string' }, error_description: { type: 'string' } },
-    required: ['error'],
-  };
-  return answerOf(description, { 'application/json': { schema } });
+  return answerOf(description, OAUTH_REFUSAL);
 }
 
 function rpcRefusal(description: string): Part {
   return answerOf(description, { 'application/json': { schema: { type: 'object' } } }, COUNTED);
 }
 
+/** RFC 6749, section 5.2. */
+const OAUTH_REFUSAL: Part = {
+  'application/json': {
+    schema: {
+      type: 'object',
+      properties: { error: { type: 'string' }, error_description: { type: 'string' } },
+      required: ['error'],
+    },
+  },
+};
 const seconds = { type: 'integer', minimum: 0, maximum: 31_622_400 };
 const TOKEN = {
   type: 'object',

@@ -141,6 +141,7 @@ describe('an operation in the document', () => {
       '304',
       '400',
       '401',
+      '403',
       '404',
       '429',
       '500',
@@ -151,6 +152,18 @@ describe('an operation in the document', () => {
     ]);
     expect(Object.keys(operation('things.delete').responses)).toContain('204');
     expect(Object.keys(operation('things.delete').responses)).not.toContain('412');
+  });
+
+  test('says that a vertical may show its own secret instead of a token where one is admitted, and nowhere else', () => {
+    const { paths, components } = openApiDocument(adminOperations);
+    const all = Object.values(paths).flatMap((methods) => Object.values(methods));
+    const admitting = all.filter(({ security }) => JSON.stringify(security ?? []).includes('platformSecret'));
+    expect(admitting.map(({ operationId, security }) => [operationId, security])).toEqual([
+      ['tenants.create', [{ bearer: [] }, { platformSecret: [] }]],
+      ['service.connect-url', [{ platformSecret: [] }]],
+    ]);
+    expect(paths['/tenants']?.post?.description).toContain('verticals with the grant tenant-provisioner');
+    expect(components.securitySchemes).toHaveProperty('platformSecret');
   });
 
   test('takes its fields as parameters, with their types and whether they are required', () => {

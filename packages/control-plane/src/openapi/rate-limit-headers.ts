@@ -1,10 +1,10 @@
-/** The headers of `http/rate-limit.ts` as the document lists them. */
+/** What `http/rate-limit*.ts` adds to answers, as the document lists it. */
 import { headerReferences, type Part, textHeader } from '@freehold/contracts/http';
 
 /** `components.headers`. */
 export const RATE_LIMIT_HEADERS = {
   RateLimit: textHeader(
-    'What the caller has left: `r` calls that may follow at once, and `t` seconds until all of them are back. On every answer to a caller who is known.',
+    'What the caller has left: `r` calls that may follow at once, and `t` seconds until all of them are back. On every answer to a caller who is known; for a stranger, on refusals and where no credential is asked for, counted by network address.',
     '^"calls";r=[0-9]{1,9};t=[0-9]{1,9}$',
   ),
   'RateLimit-Policy': textHeader(
@@ -13,17 +13,65 @@ export const RATE_LIMIT_HEADERS = {
   ),
 } as const satisfies Part;
 
-/** The headers of an answer to a caller who is known. */
+/** The headers of an answer that was counted. */
 export const COUNTED = headerReferences(Object.keys(RATE_LIMIT_HEADERS));
 
-/** Adds the headers to every refusal of a caller who is known: a stranger is not counted. */
+type Problem = { readonly headers: Part; readonly content: Part };
+
+/** Adds the headers to every problem; to a 401, the page that a browser is shown instead. */
 export function counted(problems: Part): Part {
   return Object.fromEntries(
-    Object.entries(problems as Readonly<Record<string, { readonly headers: Part }>>).map(
-      ([name, problem]) => [
-        name,
-        name === 'Problem401' ? problem : { ...problem, headers: { ...problem.headers, ...COUNTED } },
-      ],
-    ),
+    Object.entries(problems as Readonly<Record<string, Problem>>).map(([name, problem]) => {
+      const headers = { ...problem.headers, ...COUNTED };
+      const content = name === 'Problem401' ? { ...problem.content, ...PAGE } : problem.content;
+      return [name, { ...problem, headers, content }];
+    }),
   );
+}
+
+const PAGE: Part = { 'text/html': { schema: { type: 'string' } } };
+const PROBLEM: Part = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };
+
+/**
+ * The addresses of `paths` at which strangers are counted: every answer says where they stand, and a call that is one too
+ * many is a page for a browser and a problem for software, unless the address says otherwise.
+ */
+export function countedPaths<P extends Readonly<Record<string, Readonly<Record<string, Part>>>>>(
+  paths: P,
+  isCounted: (path: string) => boolean = () => true,
+): Record<string, Record<string, Part>> {
+  return Object.fromEntries(
+    Object.entries(paths).map(([path, methods]) => [
+      path,
+      isCounted(path) ? mapValues(methods, countedOperation) : methods,
+    ]),
+  );
+}
+
+/** @param content what a refusal is at this address. */
+export function tooMany(content: Part = { ...PAGE, ...PROBLEM }): Part {
+  const headers = { ...headerReferences(['X-Request-Id', 'Retry-After']), ...COUNTED };
+  return { description: 'Too many calls; Retry-After says when to come again.', headers, content };
+}
+
+function countedOperation(operation: Part): Part {
+  const responses = operation.responses as Readonly<Record<string, Part>>;
+  return {
+    ...operation,
+    responses: { ...mapValues(responses, withHeaders), 429: responses[429] ?? tooMany() },
+  };
+}
+
+/** A reference leads to a problem, which has them already. */
+function withHeaders(response: Part): Part {
+  return '$ref' in response
+    ? response
+    : { ...response, headers: { ...(response.headers as Part), ...COUNTED } };
+}
+
+function mapValues(
+  parts: Readonly<Record<string, Part>>,
+  change: (part: Part) => Part,
+): Record<string, Part> {
+  return Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, change(part)]));
 }

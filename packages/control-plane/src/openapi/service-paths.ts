@@ -1,6 +1,7 @@
 /** The addresses beside the operations, as the document lists them: open to anybody, and never anything private. */
 import { PROBLEMS } from '@freehold/contracts';
 import type { Part } from '@freehold/contracts/http';
+import { countedPaths } from './rate-limit-headers.ts';
 import { answerOf, json, page, problems, servicePath } from './service-parts.ts';
 
 const tag = 'Service';
@@ -8,7 +9,14 @@ const tag = 'Service';
 /** The groups that no operation is in. */
 export const SERVICE_TAGS = ['Consent rounds', 'Programs', 'Sign-in', tag] as const;
 
+/** What costs something to make, or to send. */
+const COUNTED_PATHS: readonly string[] = ['/openapi.json', '/docs', '/docs/script.js'];
+
 export function servicePaths(): Record<string, Record<string, Part>> {
+  return countedPaths(openPaths(), (path) => COUNTED_PATHS.includes(path));
+}
+
+function openPaths(): Record<string, Record<string, Part>> {
   return {
     '/healthz': {
       get: servicePath({

@@ -1,6 +1,6 @@
-/** The addresses at which staff sign in and out with a browser, as the document lists them (spec 4.1). */
+/** The addresses at which staff and builders sign in and out with a browser, as the document lists them (spec 4.1). */
 import type { Part } from '@freehold/contracts/http';
-import { COUNTED } from './rate-limit-headers.ts';
+import { COUNTED, countedPaths } from './rate-limit-headers.ts';
 import {
   answerOf,
   formBody,
@@ -21,7 +21,14 @@ const returnTo = textParameter('query', 'returnTo', {
   maxLength: ADDRESS_CHARS_MAX,
 });
 
+/** Where strangers are counted; of the issuer's own calls, and where a credential is shown, only refused ones are. */
+const UNCOUNTED: readonly string[] = ['/', '/auth/me', '/api/auth/backchannel-logout'];
+
 export function staffPaths(): Record<string, Record<string, Part>> {
+  return countedPaths(signInPaths(), (path) => !UNCOUNTED.includes(path));
+}
+
+function signInPaths(): Record<string, Record<string, Part>> {
   const login = {
     summary: 'Sign in',
     description: 'Leads to the issuer of the staff, and back again to where returnTo says.',
@@ -81,7 +88,7 @@ export function staffPaths(): Record<string, Record<string, Part>> {
         responses: {
           200: { description: 'The sessions are over.' },
           400: answerOf('Refused.', { 'application/json': { schema: { type: 'object' } } }),
-          ...problems(503),
+          ...problems(429, 503),
         },
       }),
     },
@@ -95,7 +102,7 @@ export function staffPaths(): Record<string, Record<string, Part>> {
       get: servicePath({
         operationId: 'service.me',
         summary: 'Say who I am',
-        description: 'For every token, and for a session of the staff.',
+        description: 'For every token, and for a session of staff or of a builder.',
         tag,
         security: [{ bearer: [] }],
         responses: { 200: json(ME, COUNTED), ...problems(401, 429) },
@@ -137,7 +144,11 @@ const ME = {
     kind: { type: 'string', enum: ['staff', 'service', 'builder'] },
     id: { type: 'string' },
     name: { type: 'string' },
-    role: { ...nullableText, description: 'Of a member of the staff; otherwise null' },
+    role: {
+      ...nullableText,
+      description:
+        'Of a member of the roster, and of whoever owns a service token; null for a push token, and for a service token that nobody owns',
+    },
     tenant: { ...nullableText, description: 'Of a builder; otherwise null' },
   },
   required: ['kind', 'id', 'name', 'role', 'tenant'],

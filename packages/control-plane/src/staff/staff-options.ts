@@ -1,5 +1,8 @@
-/** What the control plane is told of the staff's way in: their roster, and whoever vouches for them (spec 1.B and 5.5). */
-import type { Actor, EndedSessions, StaffActor, StaffDoor, StaffSession } from '@freehold/directory';
+/**
+ * What the control plane is told of the way in of people: the roster of staff and builders, and whoever vouches for them
+ * (spec 1.B and 5.5).
+ */
+import type { Actor, EndedSessions, MemberActor, StaffDoor, StaffSession } from '@freehold/directory';
 
 /** Somebody comes back from the issuer. */
 export interface ArrivedStaff {
@@ -42,13 +45,19 @@ export interface StaffOptions {
   readonly contact?: string;
 }
 
-/** The member of staff behind a request's cookie, as the roster has them at this moment, or null. */
+/** The member of the roster behind a request's cookie, as they are at this moment, or null. */
 export async function staffOf(
   { door, relyingParty }: StaffOptions,
   { headers }: Pick<Request, 'headers'>,
-): Promise<StaffActor | null> {
+): Promise<MemberActor | null> {
   const session = relyingParty()?.session(headers) ?? null;
   return session && (await door.session(session));
+}
+
+/** Who somebody is, in the words of our pages: `Ada, admin`. */
+export function wordsOf(member: MemberActor): string {
+  const what = member.kind === 'staff' ? member.role : `builder of ${member.tenant}`;
+  return `${member.name}, ${what}`;
 }
 
 /** Makes the `staffSession` of an app. */

@@ -2,7 +2,7 @@
 import { PROBLEMS, problemSchema } from '@freehold/contracts';
 import type { AdminOperation } from '@freehold/directory/declarations';
 import { expect } from 'vitest';
-import { answersEvents } from '../../src/declared/operations.ts';
+import { answersEvents, eventForms, eventsStatus } from '../../src/declared/operations.ts';
 import { problemCodes, successStatuses } from '../../src/declared/statuses.ts';
 import { EVENT_STREAM } from '../../src/http/events.ts';
 
@@ -36,8 +36,10 @@ export async function expectDocumented(operation: AdminOperation, response: Resp
   }
   if (response.headers.get('content-type') === EVENT_STREAM) {
     expect(answersEvents(operation), seen).toBe(true);
-    const records = [...body.matchAll(/^data: (.*)$/gm)].map((match) => JSON.parse(match[1] as string));
-    for (const record of records) expect(operation.output.safeParse(record).success, seen).toBe(true);
+    expect(response.status, seen).toBe(eventsStatus(operation));
+    const forms = eventForms(operation);
+    for (const [, event = '', data = ''] of body.matchAll(/^event: (.*)\ndata: (.*)$/gm))
+      expect(forms[event]?.safeParse(JSON.parse(data)).success, `${seen} ${event}`).toBe(true);
     return true;
   }
   expect(response.headers.get('content-type'), seen).toBe('application/json');

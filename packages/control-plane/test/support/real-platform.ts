@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PlatformError, toTimestamp, type VerticalScopeHost } from '@freehold/contracts';
+import type { PlatformSecret } from '@freehold/contracts/http';
 import {
   type BackupStore,
   type ConnectionsOptions,
@@ -61,7 +62,7 @@ const emptyVertical: VerticalScopeHost = {
   connectorAttachmentOpenLocal: unknown('attachment'),
 };
 
-/** What verticals show at their door. */
+/** What the secrets of verticals are derived from. */
 export const PLATFORM_SECRET = 'the platform secret of these tests, long enough';
 
 export interface RealPlatformOptions {
@@ -73,6 +74,8 @@ export interface RealPlatformOptions {
   readonly backups?: BackupStore;
   /** What runs uploaded versions. Default: nothing. */
   readonly runtime?: VerticalRuntime;
+  /** What the secrets of verticals are derived from. Default: `PLATFORM_SECRET`. */
+  readonly platformSecret?: PlatformSecret;
   /** Default: nobody is counted. */
   readonly rateLimit?: RateLimit | null;
 }
@@ -84,6 +87,7 @@ export async function openRealPlatform({
   backups,
   runtime,
   rateLimit = null,
+  ...given
 }: RealPlatformOptions = {}) {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-control-plane-'));
   const incidents: unknown[] = [];
@@ -117,9 +121,9 @@ export async function openRealPlatform({
     rateLimit,
     newRequestId: () => `req_${++requests}`,
     onRequest: (line) => lines.push(line),
-    ...(connections === undefined
-      ? {}
-      : { connect: { rounds: hostAdmin.connections, platformSecret: PLATFORM_SECRET } }),
+    platformSecret: PLATFORM_SECRET,
+    ...given,
+    ...(connections === undefined ? {} : { connect: hostAdmin.connections }),
   });
   const send = async (request: Request): Promise<Response> => app.fetch(request);
   return {

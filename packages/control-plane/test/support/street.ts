@@ -2,6 +2,8 @@
  * Two tenants with everything that a tenant can have, and everybody who may come to the door: what the access matrix and
  * the fuzzer go over. Fields of requests are filled in by their names, so that a new operation needs no line here.
  */
+import { PLATFORM_SECRET_HEADER } from '@freehold/contracts';
+import { verticalSecret } from '@freehold/contracts/http';
 import type { AdminOperation } from '@freehold/directory/declarations';
 import fc from 'fast-check';
 import { z } from 'zod';
@@ -49,6 +51,8 @@ export interface Street {
     readonly admin: Credential;
     readonly operator: Credential;
     readonly auditor: Credential;
+    /** Verticals: with every grant, with none, and one that nobody gave its secret to. */
+    readonly verticals: Readonly<Record<'granted' | 'ungranted' | 'forged', Credential>>;
     /** Everybody who is nobody (any more). */
     readonly strangers: Readonly<Record<string, Credential>>;
   };
@@ -57,6 +61,14 @@ export interface Street {
   /** How far the admin log has come. */
   logged(): Promise<number>;
 }
+
+/** What the secrets of verticals are derived from. */
+const PLATFORM_SECRET = 'the platform secret of the street, long enough';
+
+/** The secret of a vertical: every house has one, with every grant. */
+export const asVertical = async (slug: string, master = PLATFORM_SECRET): Promise<Credential> => ({
+  [PLATFORM_SECRET_HEADER]: await verticalSecret(master, slug),
+});
 
 export const bearer = (token: string): Credential => ({ authorization: `Bearer ${token}` });
 
@@ -82,6 +94,7 @@ export async function openStreet(): Promise<Street> {
     now: () => platform.clock.ms,
     newRequestId: () => `req_${++requests}`,
     rateLimit: null,
+    platformSecret: PLATFORM_SECRET,
     origin: () => 'https://control.example',
     staff: {
       door: platform.admin.staff,
@@ -107,6 +120,7 @@ export async function openStreet(): Promise<Street> {
     params: { key: 'support' },
     body: { name: 'Support', permissions: ['order.read'] },
   });
+  await platform.call('verticals.create', { body: { slug: 'ungranted', name: 'Ungranted' } });
   for (const role of ['admin', 'operator', 'auditor'] as const)
     await staffMember(platform, { login: `the-${role}`, role });
   const { secret } = await platform.admin.mintServiceToken({ name: 'tests' });
@@ -121,6 +135,11 @@ export async function openStreet(): Promise<Street> {
       admin: session('the-admin'),
       operator: session('the-operator'),
       auditor: session('the-auditor'),
+      verticals: {
+        granted: await asVertical(ours.names.slug ?? ''),
+        ungranted: await asVertical('ungranted'),
+        forged: await asVertical(ours.names.slug ?? '', 'the secret of another platform'),
+      },
       strangers,
     },
     build,

@@ -8,7 +8,8 @@ import {
   toTimestamp,
 } from '@freehold/contracts';
 import type { Migration, SqlDatabase, UnitContext } from '@freehold/store';
-import type { AdminCall } from '../actors.ts';
+import { memberBehind } from '../access.ts';
+import type { Actor, AdminCall } from '../actors.ts';
 import type { AdminLogEntry, LoggedActor, LogHead } from '../declarations/records.ts';
 import type { AuditEntry } from '../lib/handlers.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
@@ -104,14 +105,23 @@ export interface AuditRowInput extends AuditEntry {
   readonly code?: ProblemCode;
 }
 
-/** Who made a call, as a log names it. A service's and a builder's id is that of the token they showed. */
+/**
+ * Who made a call, as a log names it. The id of a service, or of a push token, is that of the token they showed; of a
+ * member of the roster only a program shows one. A vertical shows none, and neither does the platform itself.
+ */
 export function auditedCall({ actor, requestId, operation }: AdminCall): AuditedCall {
   return {
     actor: { kind: actor.kind, id: actor.id, name: actor.name },
-    token: actor.kind === 'staff' ? (actor.token ?? null) : actor.id,
+    token: tokenOf(actor),
     requestId,
     action: operation,
   };
+}
+
+function tokenOf(actor: Actor): string | null {
+  if (actor.kind === 'vertical' || actor.kind === 'system') return null;
+  const isPerson = actor.kind === 'staff' || (actor.kind === 'builder' && memberBehind(actor) !== null);
+  return isPerson ? (actor.token ?? null) : actor.id;
 }
 
 /** The newest row's sequence and hash, or null while the log is empty. */

@@ -1,7 +1,10 @@
 /** The admin log, attacked at the file: every change to it is found, and the first bad row is named. */
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { canonicalJson, PlatformError, problemDocument } from '@freehold/contracts';
-import { describe, expect, test } from 'vitest';
+import { canonicalJson } from '@freehold/contracts';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
 import type { AdminLogEntry, AdminLogVerification, LogHead } from '../declarations/index.ts';
 import { hashOfEntry } from './chain.ts';
@@ -12,12 +15,15 @@ const ROWS = 12;
 const verify = (platform: Platform) => platform.value<AdminLogVerification>('admin-log.verify');
 
 /** Fills the log: each row creates a role, or renames one when there are as many as there may be. */
-async function write(platform: Platform, rows: number): Promise<void> {
-  for (let i = 0; i < rows; i++)
-    await platform.call('roles.put', {
-      params: { key: `role${i % 200}` },
-      body: { name: `Role ${i}`, permissions: ['order.read'] },
-    });
+async function write(platform: Platform, rows: number, name = 'Role'): Promise<void> {
+  await Promise.all(
+    Array.from({ length: rows }, (_, i) =>
+      platform.call('roles.put', {
+        params: { key: `role${i % 200}` },
+        body: { name: `${name} ${i}`, permissions: ['order.read'] },
+      }),
+    ),
+  );
 }
 
 async function openWithRows(rows = ROWS, anchor?: LogAnchor): Promise<Platform> {
@@ -52,6 +58,55 @@ function memoryAnchor(): LogAnchor & {
     read: async () => anchor.head,
   };
   return anchor;
+}
+
+type Stored = string | number | null;
+
+function setColumn(
+  database: DatabaseSync,
+  { column, value, sequence }: { column: string; value: Stored; sequence: number },
+): void {
+  const statement = database.prepare(`UPDATE admin_log SET ${column} = ? WHERE sequence = ?`);
+  expect(statement.run(value, sequence).changes).toBe(1);
+}
+
+/** Writes a row with a fitting hash, as the platform would. */
+function insertEntry(database: DatabaseSync, entry: Omit<AdminLogEntry, 'hash'>): void {
+  const { actor, target, before, after } = entry;
+  const values = [
+    ...[entry.sequence, Date.parse(entry.at), actor.kind, actor.id, actor.name, entry.token],
+    ...[entry.requestId, entry.action, target.tenant, target.scope, target.vertical, target.other],
+    ...[before && canonicalJson(before), after && canonicalJson(after), entry.outcome, entry.intent],
+    ...[entry.code, entry.previousHash, hashOfEntry(entry)],
+  ];
+  const sql = `INSERT INTO admin_log VALUES (${values.map(() => '?').join(', ')})`;
+  database.prepare(sql).run(...values);
+}
+
+async function storedRow(platform: Platform, sequence: number): Promise<Record<string, Stored>> {
+  let row: Record<string, unknown> | undefined;
+  await platform.tamper((database) => {
+    row = database.prepare('SELECT * FROM admin_log WHERE sequence = ?').get(sequence);
+  });
+  return row as Record<string, Stored>;
+}
+
+const NULLABLE = ['token', 'tenant', 'scope', 'vertical', 'other', 'before', 'after', 'intent', 'code'];
+
+/** The smallest changes to every column: one more, one blank more, nothing where something was, and the reverse. */
+function flipsOf(row: Record<string, Stored>): { readonly column: string; readonly value: Stored }[] {
+  return Object.entries(row).flatMap(([column, stored]) => {
+    if (stored === null) return [{ column, value: column === 'intent' ? 1 : 'null' }];
+    const flip: Stored =
+      column === 'sequence'
+        ? 100
+        : typeof stored === 'number'
+          ? stored + 1
+          : // An added blank changes nothing that JSON would notice, and is a change all the same.
+            `${stored} `;
+    const erased = NULLABLE.includes(column) ? [{ column, value: null }] : [];
+    return [{ column, value: flip }, ...erased];
+  });
 }
 
 describe('spec C-30: a log that nobody touched', () => {
@@ -187,52 +242,66 @@ describe('spec C-30: a log that somebody changed in the file', () => {
     expect(await verify(platform)).toMatchObject({ firstBad: { sequence: 501, reason: 'duplicated' } });
   });
 
-  test('one flipped byte, in any column of a row', async () => {
-    const platform = await openWithRows(4);
-    // A row with every column filled: the outcome of an effect that failed.
-    const tenant = await platform.tenant('acme');
-    platform.fieldwork.fault = async () => problemDocument(new PlatformError('conflict', 'No.'));
-    await platform.scope(tenant.id).catch(() => undefined);
-    const row = (await platform.adminLog()).at(-1) as AdminLogEntry;
-    expect(row).toMatchObject({ outcome: 'failed', intent: row.sequence - 1 });
-    const columns: string[] = [];
-    await platform.tamper((database) => {
-      for (const { name } of database.prepare('PRAGMA table_info(admin_log)').all())
-        columns.push(String(name));
-    });
-    expect(columns).toHaveLength(19);
-    for (const column of columns.filter((each) => each !== 'sequence')) {
-      let original: unknown;
-      await platform.tamper((database) => {
-        for (const trigger of ['admin_log_no_update']) database.exec(`DROP TRIGGER IF EXISTS ${trigger}`);
-        original = database
-          .prepare(`SELECT ${column} AS value FROM admin_log WHERE sequence = 3`)
-          .get()?.value;
-        const flipped =
-          original === null
-            ? column === 'intent'
-              ? 1
-              : 'null'
-            : typeof original === 'number'
-              ? original + 1
-              : // An added blank changes nothing that JSON would notice, and is a change all the same.
-                `${original} `;
-        database.prepare(`UPDATE admin_log SET ${column} = ? WHERE sequence = 3`).run(flipped);
-      });
-      const { status, firstBad } = await verify(platform);
-      expect({ column, status, sequence: firstBad?.sequence }).toEqual({
-        column,
-        status: 'broken',
-        sequence: 3,
-      });
-      await platform.tamper((database) => {
-        database
-          .prepare(`UPDATE admin_log SET ${column} = ? WHERE sequence = 3`)
-          .run(original as string | number | null);
-      });
-      expect((await verify(platform)).status).toBe('unanchored');
+  test('one change in any column of a row, of one with every column filled and of one that is as bare as it gets', async () => {
+    const platform = await openWithRows(3);
+    // No operation fills every column of one row, so that this one is written as `appendAdminLog` writes.
+    const filled: Omit<AdminLogEntry, 'hash'> = {
+      sequence: 4,
+      at: '2026-11-21T08:00:00.000Z',
+      actor: { kind: 'staff', id: 'ada', name: 'Ada' },
+      token: 'tok_01jd0000000000000000000001',
+      requestId: 'req-4',
+      action: 'connections.rotate',
+      target: { tenant: 'tnt_1', scope: 'scp_1', vertical: 'fieldwork', other: 'con_1' },
+      before: { fingerprint: 'old' },
+      after: { fingerprint: 'new', keys: [1, null] },
+      outcome: 'failed',
+      intent: 3,
+      code: 'conflict',
+      previousHash: (await platform.adminLog())[2]?.hash as string,
+    };
+    await platform.tamper((database) => insertEntry(database, filled));
+    await write(platform, 2, 'Another');
+    const rows = await platform.adminLog();
+    expect(rows[3]).toEqual({ ...filled, hash: hashOfEntry(filled) });
+    const whole: AdminLogVerification = {
+      status: 'unanchored',
+      rows: 6,
+      epochs: 0,
+      head: { sequence: 6, hash: rows[5]?.hash as string },
+      anchor: null,
+      firstBad: null,
+    };
+    expect(await verify(platform)).toEqual(whole);
+
+    let undo: (database: DatabaseSync) => void = (database) =>
+      database.exec('DROP TRIGGER admin_log_no_update');
+    for (const sequence of [2, 4]) {
+      const stored = await storedRow(platform, sequence);
+      expect(Object.keys(stored)).toHaveLength(19);
+      const empty = Object.keys(stored).filter((column) => stored[column] === null);
+      if (sequence === 4) expect(empty).toEqual([]);
+      else expect(empty).toEqual(expect.arrayContaining(['tenant', 'scope', 'before', 'intent', 'code']));
+      for (const { column, value } of flipsOf(stored)) {
+        await platform.tamper((database) => {
+          undo(database);
+          setColumn(database, { column, value, sequence });
+        });
+        const now = column === 'sequence' ? Number(value) : sequence;
+        undo = (database) => setColumn(database, { column, value: stored[column] ?? null, sequence: now });
+        const isMoved = column === 'sequence';
+        const reason = isMoved ? 'missing' : 'hash_mismatch';
+        const head = isMoved ? { sequence: now, hash: stored.hash } : whole.head;
+        expect({ column, value, ...(await verify(platform)) }).toEqual({
+          ...whole,
+          ...{ column, value, status: 'broken', rows: sequence - 1, head, firstBad: { sequence, reason } },
+        });
+      }
     }
-  });
+    await platform.tamper(undo);
+    expect(await verify(platform)).toEqual(whole);
+    // The file is opened anew for each of fifty changes.
+  }, 30_000);
 });
 
 describe('spec C-30: with an anchor outside', () => {
@@ -275,9 +344,60 @@ describe('spec C-30: with an anchor outside', () => {
   });
 
   test('a log that was deleted whole is found', async () => {
-    const platform = await openWithRows(ROWS, memoryAnchor());
+    const anchor = memoryAnchor();
+    const platform = await openWithRows(ROWS, anchor);
     await platform.tamper(unlocked((database) => database.exec('DELETE FROM admin_log')));
-    expect(await verify(platform)).toMatchObject({ status: 'broken', firstBad: { sequence: 1 } });
+    expect(await verify(platform)).toEqual({
+      status: 'broken',
+      rows: 0,
+      epochs: 0,
+      head: null,
+      anchor: anchor.head,
+      firstBad: { sequence: 1, reason: 'tail_missing' },
+    });
+  });
+
+  test('an older file of the directory is found, whole as it is, and whatever is written on top of it', async () => {
+    const anchor = memoryAnchor();
+    const platform = await openWithRows(ROWS, anchor);
+    const older = join(mkdtempSync(join(tmpdir(), 'freehold-older-')), 'main.sqlite');
+    onTestFinished(() => rmSync(dirname(older), { recursive: true }));
+    await platform.tamper((database) => database.exec(`VACUUM INTO '${older}'`));
+    await write(platform, 3, 'Another');
+    const evidence = anchor.head;
+    expect(evidence?.sequence).toBe(ROWS + 3);
+    expect(await verify(platform)).toMatchObject({ status: 'ok', rows: ROWS + 3 });
+
+    await platform.tamper((database) => {
+      const file = database.location() as string;
+      for (const rest of ['', '-wal', '-shm']) rmSync(`${file}${rest}`, { force: true });
+      copyFileSync(older, file);
+    });
+    const verdict = async () => {
+      const { status, rows, head, anchor: kept, firstBad } = await verify(platform);
+      return { status, rows, head: head?.sequence, kept, firstBad };
+    };
+    // Nothing in the file itself is wrong: what it lacks is known outside only.
+    const lacks = (sequence: number) => ({
+      ...{ status: 'broken', rows: sequence - 1, head: sequence - 1, kept: evidence },
+      firstBad: { sequence, reason: 'tail_missing' },
+    });
+    expect(await verdict()).toEqual(lacks(13));
+    await platform.tenant('acme');
+    await platform.tenant('beta');
+    expect(await verdict()).toEqual(lacks(15));
+    // Now there is a row where the anchor has one, and it is another one.
+    await platform.tenant('gamma');
+    await platform.tenant('delta');
+    expect(await verdict()).toEqual({
+      ...{ status: 'broken', rows: 15, head: 16, kept: evidence },
+      firstBad: { sequence: 15, reason: 'anchor_mismatch' },
+    });
+    // The engine has noticed by itself, and each change says that the anchor holds something else.
+    expect(platform.incidents).toMatchObject([
+      { reason: 'history_damaged' },
+      ...Array.from({ length: 4 }, () => ({ message: expect.stringContaining('row 15 as it was anchored') })),
+    ]);
   });
 
   test('a chain that was forged anew from the start is found; without an anchor it could not be', async () => {
@@ -301,7 +421,7 @@ describe('spec C-30: with an anchor outside', () => {
     const platform = await openWithRows(ROWS, anchor);
     const evidence = anchor.head;
     await platform.tamper(unlocked((database) => database.exec('DELETE FROM admin_log WHERE sequence > 9')));
-    await write(platform, 1);
+    await write(platform, 1, 'Another');
     await platform.tenant('acme');
     await platform.tenant('beta');
     await platform.tenant('gamma');
@@ -351,6 +471,14 @@ describe('spec C-30: with an anchor outside', () => {
     expect(anchor.published.length).toBeLessThan(10);
     const sequences = anchor.published.map(({ sequence }) => sequence);
     expect(sequences).toEqual([...sequences].sort((a, b) => a - b));
+    expect(await verify(platform)).toEqual({
+      status: 'ok',
+      rows: 50,
+      epochs: 0,
+      head: anchor.head,
+      anchor: anchor.head,
+      firstBad: null,
+    });
   });
 
   test('the intent of an effect is anchored before the effect happens', async () => {

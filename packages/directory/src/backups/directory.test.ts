@@ -50,7 +50,7 @@ test('spec C-19: a backup is deleted with its bytes, and cannot be restored or d
   expect([...backups.kept.keys()]).toEqual([kept.address]);
   expect((await platform.value<{ items: unknown[] }>('directory-backups.list')).items).toEqual([kept]);
   expect(await refusal(remove())).toMatchObject({ code: 'not_found', reason: 'unknown_backup' });
-  expect(await restore(gone.id)).toMatchObject({ state: 'failed', result: null });
+  expect(await refusal(restore(gone.id))).toMatchObject({ status: 404, reason: 'unknown_backup' });
   const [intent, done] = await platform.adminLog({ action: 'directory-backups.delete' });
   expect(intent).toMatchObject({ outcome: 'intent', before: { address: gone.address } });
   expect(done).toMatchObject({ outcome: 'done', after: { backup: gone.id } });
@@ -65,7 +65,7 @@ test('spec C-19: a restore brings back what was known then; the log goes on and 
   const backup = await backUp();
   const late = await platform.tenant('late');
   await platform.scope(late.id);
-  await platform.call('tenants.set-status', { params: { tenant: acme.id }, body: { status: 'suspended' } });
+  await platform.call('tenants.update', { params: { tenant: acme.id }, body: { name: 'Renamed' } });
   const logged = await platform.adminLog();
 
   const { state, result } = await restore(backup.id);
@@ -78,6 +78,7 @@ test('spec C-19: a restore brings back what was known then; the log goes on and 
   const previousHead = { sequence: intent?.sequence, hash: intent?.hash };
   expect(result as DirectoryRestored).toMatchObject({
     lost: { tenants: 1, scopes: 1 },
+    keptAway: [],
     epoch: 1,
     previousHead,
   });
@@ -183,12 +184,23 @@ describe('a restore that fails leaves the directory as it was', () => {
     });
   });
 
+  test('because there is no such backup, which is said at once and leaves no row', async () => {
+    const { platform } = await open();
+    const rows = await platform.adminLog();
+    const call = (query: Record<string, unknown>) =>
+      platform.call('directory.restore', { query, body: { backup: 'bkp_01jd0000000000000000000009' } });
+    for (const query of [{}, { dryRun: true }])
+      expect(await refusal(call(query))).toMatchObject({ status: 404, reason: 'unknown_backup' });
+    expect(await platform.adminLog()).toEqual(rows);
+  });
+
   test('because the backup is gone', async () => {
     const { platform, backups, backUp, restore } = await open();
     const backup = await backUp();
     await platform.tenant('late');
     backups.kept.clear();
-    expect(await restore(backup.id)).toMatchObject({ state: 'failed' });
+    const problem = { code: 'runtime_fault', reason: 'backup_damaged' };
+    expect(await restore(backup.id)).toMatchObject({ state: 'failed', problem });
     expect(await slugs(platform)).toEqual(['late']);
   });
 
@@ -273,6 +285,7 @@ test('the plan says what stays, and changes nothing', async () => {
   expect(value).toMatchObject({
     dryRun: true,
     backup,
+    keptAway: { count: 0, items: [] },
     keeps: expect.arrayContaining(['admin_log', 'tokens']),
   });
   expect(await platform.adminLog()).toEqual(rows);

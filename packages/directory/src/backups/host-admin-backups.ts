@@ -14,8 +14,9 @@ import type { LongDeps, LongEffect, LongRun } from '../long-work/handlers.ts';
 import { openScopeCopy } from '../verticals/open-copy.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
 import type { BackupStore } from './backup-store.ts';
-import type { ScopeBackupWork } from './operations.ts';
-import { type BackupOrder, requireStore, type WrittenBackup, writeBackup } from './write-backup.ts';
+import { dropCopy } from './incoming.ts';
+import type { DirectoryBackupWork, ScopeBackupWork } from './operations.ts';
+import { requireStore, type WrittenBackup, writeBackup } from './write-backup.ts';
 
 export const scopeBackupEffect: LongEffect<ScopeBackupWork, WrittenBackup> = {
   check: async ({ backups, gateway, target }, call) => {
@@ -26,7 +27,7 @@ export const scopeBackupEffect: LongEffect<ScopeBackupWork, WrittenBackup> = {
   cleanUp: ({ backups }, { order }) => requireStore(backups).delete(order.address),
 };
 
-export const directoryBackupEffect: LongEffect<BackupOrder, WrittenBackup> = {
+export const directoryBackupEffect: LongEffect<DirectoryBackupWork, WrittenBackup> = {
   check: async (deps) => {
     requireStore(deps.backups);
     requireDirectoryCopy(deps);
@@ -61,7 +62,7 @@ export const makeDeleteBackupEffect = (backups: BackupStore | null): Effect<Back
  * calls `drop` when that fails.
  */
 export async function receiveImport(
-  { target, backups, newId }: EffectDeps & ImportDeps,
+  { target, backups, newId, directory }: EffectDeps & ImportDeps,
   call: AdminCall,
 ): Promise<{ readonly call: AdminCall; readonly drop: () => Promise<void> }> {
   const { params } = call as unknown as CallOf<typeof importsCreate>;
@@ -74,12 +75,13 @@ export async function receiveImport(
     const id = newId(ID_PREFIXES.backup);
     const order = { id, address: `scopes/${params.scope}/${id}.${format}` };
     const copy: ScopeExport = { format, bookmark: null, body: upload.body };
+    await directory.expectCopy(order);
     const written = await writeBackup(store, order, copy, { progress: () => undefined });
     const { upload: _bytes, ...input } = call;
     const { id: _id, address: _address, ...about } = written;
     return {
       call: { ...input, body: about, stored: { id: written.id, address: written.address } },
-      drop: () => store.delete(order.address),
+      drop: () => dropCopy({ directory, store }, order),
     };
   } finally {
     await upload.body.cancel().catch(() => undefined);
@@ -87,6 +89,7 @@ export async function receiveImport(
 }
 
 export interface ImportDeps {
+  readonly directory: LongDeps['directory'];
   readonly backups: BackupStore | null;
   readonly newId: (prefix: string) => string;
 }

@@ -2,9 +2,16 @@
 import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import { z } from 'zod';
+import type { directoryRestore } from '../declarations/backups.ts';
+import type { CallOf } from '../lib/handlers.ts';
 import type { LongDeps, LongEffect, LongRun } from '../long-work/handlers.ts';
 import { DIRECTORY_KEY } from '../unit.ts';
-import type { RestoreDirectoryWork, StagedTable } from './restore-directory.ts';
+import {
+  addressOfBackup,
+  type RestoreDirectoryWork,
+  type StagedTable,
+  unknownBackup,
+} from './restore-directory.ts';
 import { openBackup, requireStore, verifyBackup } from './write-backup.ts';
 
 /** How many rows go over at a time. */
@@ -21,11 +28,21 @@ const trailer = z.object({ end: z.literal(true), sha256: z.string() });
 
 /** It never commits: until the directory has taken the rows over, in one transaction, nothing is changed. */
 export const restoreDirectoryEffect: LongEffect<RestoreDirectoryWork, null> = {
-  check: async ({ backups }) => void requireStore(backups),
+  check: async ({ backups, directory }, call) => {
+    const store = requireStore(backups);
+    const { backup: id } = (call as unknown as CallOf<typeof directoryRestore>).body;
+    // What is remembered and gone is damage, and not a mistake of whoever asks.
+    if (await directory.rememberedBackup({ id })) return;
+    const body = await store.open(addressOfBackup(id));
+    if (!body) throw unknownBackup();
+    await body.cancel();
+  },
   run: async (deps, work, run) => {
     const store = requireStore(deps.backups);
     if (work.record) await verifyBackup(store, work.record, run);
-    await stage(deps, await openBackup(store, work), run);
+    const body = work.record ? await openBackup(store, work) : await store.open(work.address);
+    if (!body) throw unknownBackup();
+    await stage(deps, body, run);
     return null;
   },
   cleanUp: async ({ directory }) => void (await directory.clearStaged()),

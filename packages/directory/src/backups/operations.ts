@@ -1,6 +1,7 @@
 /** Backups inside the directory: which there are, and what is to be made. Their effects: `host-admin-backups.ts`. */
 import { ID_PREFIXES, PlatformError, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext } from '@freehold/store';
+import type { Actor } from '../actors.ts';
 import {
   type BackupRecord,
   directoryBackupsCreate,
@@ -16,6 +17,9 @@ import { type AuditEntry, change, delegated, read } from '../lib/handlers.ts';
 import { longWork } from '../long-work/handlers.ts';
 import { targetOf } from '../scopes/operations.ts';
 import { requireScope, type ScopeRow, scopeOfRow } from '../scopes/store.ts';
+import { loadTenant } from '../tenants/store.ts';
+import { receiveCopy } from './incoming.ts';
+import { backedUpPage, type ScheduledCopy, scheduledOf, type UnitOfBackups } from './scheduled-store.ts';
 import { forgetBackup, listBackups, requireBackup, saveBackup } from './store.ts';
 import type { BackupOrder, WrittenBackup } from './write-backup.ts';
 
@@ -24,7 +28,17 @@ export interface ScopeBackupWork {
   readonly scope: ScopeRecord;
   readonly order: BackupOrder;
   readonly format: BackupRecord['format'];
+  /** Default: `taken`. */
+  readonly origin?: ScheduledOrigin;
 }
+
+/** What a backup of the directory needs to know. */
+export interface DirectoryBackupWork extends BackupOrder {
+  /** Default: `taken`. */
+  readonly origin?: ScheduledOrigin;
+}
+
+type ScheduledOrigin = Extract<BackupRecord['origin'], 'scheduled'>;
 
 export const readScopeBackups = read(scopeBackupsList, ({ db }, { params, query }) => {
   const { id } = requireScope(db, params);
@@ -38,9 +52,10 @@ export const readDirectoryBackups = read(directoryBackupsList, ({ db }, { query 
 export const backUpScope = longWork<typeof scopeBackupsCreate, ScopeBackupWork, WrittenBackup>(
   scopeBackupsCreate,
   {
-    begin: (context, { params, body }) => {
+    begin: (context, { params, body, actor }) => {
       const row = requireCopied(context.db, params);
-      const work = scopeBackupWork(context, row, body.format);
+      if (actor.kind === 'system') requireKept(context.db, row);
+      const work = { ...scopeBackupWork(context, row, body.format), ...originFor(actor) };
       return {
         intent: {
           target: targetOf(row),
@@ -52,8 +67,8 @@ export const backUpScope = longWork<typeof scopeBackupsCreate, ScopeBackupWork, 
         unit: 'bytes',
       };
     },
-    settle: (context, { scope }, written) => {
-      const backup = scopeBackup(context, scope, written, 'taken');
+    settle: (context, { scope, origin }, written) => {
+      const backup = scopeBackup(context, scope, written, origin ?? 'taken');
       saveBackup(context.db, backup);
       return {
         result: backup,
@@ -63,18 +78,18 @@ export const backUpScope = longWork<typeof scopeBackupsCreate, ScopeBackupWork, 
   },
 );
 
-export const backUpDirectory = longWork<typeof directoryBackupsCreate, BackupOrder, WrittenBackup>(
+export const backUpDirectory = longWork<typeof directoryBackupsCreate, DirectoryBackupWork, WrittenBackup>(
   directoryBackupsCreate,
   {
-    begin: (context) => {
+    begin: (context, { actor }) => {
       const id = context.newId(ID_PREFIXES.backup);
-      const work = { id, address: `directory/${id}.ndjson` };
+      const work = { id, address: `directory/${id}.ndjson`, ...originFor(actor) };
       const intent = { target: NOBODY, before: null, after: { backup: id } };
       return { intent, work, subject: 'directory', unit: 'bytes' };
     },
-    settle: (context, _work, written) => {
+    settle: (context, { origin }, written) => {
       const about = { tenant: null, scope: null, vertical: null };
-      const backup = backupOf(context, written, { kind: 'directory', origin: 'taken', ...about });
+      const backup = backupOf(context, written, { kind: 'directory', origin: origin ?? 'taken', ...about });
       saveBackup(context.db, backup);
       return { result: backup, audit: { target: NOBODY, before: null, after: backupFields(backup) } };
     },
@@ -86,7 +101,7 @@ export const deleteBackup = delegated<typeof scopeBackupsDelete, BackupRecord, n
     const row = requireScope(db, params);
     const backup = requireBackup(db, params.backup, { scope: row.id });
     return {
-      intent: { target: targetOf(row), before: backupFields(backup), after: null },
+      intent: { target: targetOf(row), before: backupFields(backup), after: { backup: backup.id } },
       prepared: backup,
     };
   },
@@ -95,6 +110,7 @@ export const deleteBackup = delegated<typeof scopeBackupsDelete, BackupRecord, n
     const target = targetOf(requireScope(db, params));
     return { status: 204, value: null, audit: { target, before: null, after: { backup: params.backup } } };
   },
+  supersedes: isAboutSame,
 });
 
 export const deleteDirectoryBackup = delegated<typeof directoryBackupsDelete, BackupRecord, null>(
@@ -102,23 +118,32 @@ export const deleteDirectoryBackup = delegated<typeof directoryBackupsDelete, Ba
   {
     begin: ({ db }, { params }) => {
       const backup = requireBackup(db, params.backup, { scope: null });
-      return { intent: { target: NOBODY, before: backupFields(backup), after: null }, prepared: backup };
+      const after = { backup: backup.id };
+      return { intent: { target: NOBODY, before: backupFields(backup), after }, prepared: backup };
     },
     settle: ({ db }, { params }) => {
       forgetBackup(db, params.backup);
       const audit = { target: NOBODY, before: null, after: { backup: params.backup } };
       return { status: 204, value: null, audit };
     },
-    // The intent says in `before` which one it was about; another one's deletion says nothing of it.
-    supersedes: () => false,
+    supersedes: isAboutSame,
   },
 );
+
+/** That one backup was deleted says nothing of another one. */
+function isAboutSame(
+  { params }: { readonly params: { readonly backup: string } },
+  earlier: AuditEntry['after'],
+): boolean {
+  return earlier?.backup === params.backup;
+}
 
 /** The bytes are in the store already; this is what makes them known. */
 export const importCopy = change(importsCreate, (context, call) => {
   const row = requireCopied(context.db, call.params);
   // Put there by the host administration, which received the bytes.
   const written = { ...call.body, ...call.stored } as unknown as WrittenBackup;
+  receiveCopy(context.db, written.id);
   const backup = scopeBackup(context, scopeOfRow(row), written, 'upload');
   saveBackup(context.db, backup);
   return {
@@ -143,12 +168,23 @@ export function backupMethods(context: UnitContext) {
       saveBackup(context.db, backup);
       return backup;
     },
+    /** Whatever is backed up by itself, by id, with the newest that there is of it. A query. */
+    unitsToBackUp: ({ after }: { readonly after: string | null }): readonly UnitOfBackups[] =>
+      backedUpPage(context.db, after),
+
+    /** What the platform has made by itself of one scope, or of the directory, newest first. A query. */
+    scheduledBackups: ({ scope }: { readonly scope: string | null }): readonly ScheduledCopy[] =>
+      scheduledOf(context.db, scope),
+
     forgetBackup: ({ id }: { readonly id: string }): null => {
       forgetBackup(context.db, id);
       return null;
     },
   };
 }
+
+/** The methods of these that only read. */
+export const BACKUP_QUERIES = ['unitsToBackUp', 'scheduledBackups'] as const;
 
 /** What work on one scope locks. */
 export function scopeSubject(scope: string): string {
@@ -188,6 +224,20 @@ function backupOf(
   about: Pick<BackupRecord, 'kind' | 'origin' | 'tenant' | 'scope' | 'vertical'>,
 ): BackupRecord {
   return { id, ...about, format, bytes, sha256, address, bookmark, at: toTimestamp(context.now()) };
+}
+
+/** What the platform orders by itself is its own to delete; what anybody else orders is not. */
+function originFor({ kind }: Actor): { readonly origin?: ScheduledOrigin } {
+  return kind === 'system' ? { origin: 'scheduled' } : {};
+}
+
+/** Of a tenant that is being deleted nothing new is kept: the copy would outlive the erasure. */
+function requireKept(db: SqlDatabase, { tenant }: ScopeRow): void {
+  const status = loadTenant(db, tenant)?.status;
+  if (status === 'active' || status === 'suspended') return;
+  throw new PlatformError('invalid_transition', `This tenant is ${status ?? 'gone'}.`, {
+    reason: 'tenant_not_active',
+  });
 }
 
 /** An archived scope is still there; one that is being made, or was reaped, has nothing to copy. */

@@ -4,8 +4,8 @@
  *
  * Invariants:
  * 1. What happened stays: the logs, what is counted and billed, and the list of backups. No row of the log is touched.
- * 2. Nobody who was shut out comes back: tokens stay as they are now, sessions end for good, whoever was reaped stays
- *    reaped.
+ * 2. What was taken away stays taken away: tokens stay as they are now, sessions end for good, whoever was reaped stays
+ *    reaped; for everything else the log is asked (`shut-out.ts`).
  * 3. The old head is named by the row that opens the new epoch, and verification checks that it is the row before it.
  */
 import { PlatformError } from '@freehold/contracts';
@@ -14,16 +14,18 @@ import { logHead } from '../audit/admin-log.ts';
 import { type BackupRecord, type DirectoryRestored, directoryRestore } from '../declarations/backups.ts';
 import type { LogTarget } from '../declarations/records.ts';
 import { longWork } from '../long-work/handlers.ts';
+import { intentOfBackup, takenSince } from './shut-out.ts';
 import { loadBackup } from './store.ts';
 
 /** Tables that stay as they are. */
 const KEPT: readonly string[] = [
   ...['admin_log', 'access_log', 'open_intents', 'operations', 'operation_steps', 'staged_rows'],
   ...['ops_failures', 'sweep_runs', 'issues', 'model_usage_lines', 'model_usage_days', 'meter_days'],
+  ...['hostname_attempts', 'incoming_copies'],
   ...['meta', 'staff', 'staff_sessions', 'staff_tokens', 'staff_codes', 'staff_devices', 'staff_misses'],
 ];
 /** Tables whose rows stay, and that are given those which they lack. */
-const MERGED: readonly string[] = ['tokens', 'backups', 'erasures'];
+const MERGED: readonly string[] = ['tokens', 'backups', 'erasures', 'hostname_holders'];
 /** Tables that are only emptied: what they held means nothing to the state that comes. */
 const EMPTIED: readonly string[] = ['idempotency_keys', 'connect_rounds'];
 
@@ -33,12 +35,21 @@ export interface StagedTable {
   readonly columns: readonly string[];
 }
 
+export interface StagedRow {
+  readonly table: StagedTable;
+  /** A JSON list. */
+  readonly values: string;
+}
+
 export interface RestoreDirectoryWork {
   readonly id: string;
   readonly address: string;
   /** What was written down of it; null for a backup that this directory does not remember. */
   readonly record: BackupRecord | null;
 }
+
+/** What it came to, before what was taken away since is taken away again. */
+type Replaced = Omit<DirectoryRestored, 'keptAway'>;
 
 export const restoreDirectory = longWork<typeof directoryRestore, RestoreDirectoryWork, null>(
   directoryRestore,
@@ -49,16 +60,14 @@ export const restoreDirectory = longWork<typeof directoryRestore, RestoreDirecto
         dryRun: true,
         backup: loadBackup(context.db, body.backup),
         keeps: [...KEPT, ...MERGED].sort(),
+        keptAway: takenSince(context.db, intentOfBackup(context.db, body.backup)),
       };
     },
     begin: (context, { body }) => {
       requireNothingElse(context.db, null);
       const record = loadBackup(context.db, body.backup);
-      if (record && record.kind !== 'directory')
-        throw new PlatformError('not_found', 'There is no such backup of the directory.', {
-          reason: 'unknown_backup',
-        });
-      const address = record?.address ?? `directory/${body.backup}.ndjson`;
+      if (record && record.kind !== 'directory') throw unknownBackup();
+      const address = record?.address ?? addressOfBackup(body.backup);
       context.db.run('DELETE FROM staged_rows');
       return {
         intent: {
@@ -80,7 +89,7 @@ export const restoreDirectory = longWork<typeof directoryRestore, RestoreDirecto
       const replaced = takePlace(db);
       const lost = before();
       const epoch = 1 + epochsSoFar(db);
-      const result: DirectoryRestored = { backup: id, ...replaced, lost, epoch, previousHead };
+      const result: Replaced = { backup: id, ...replaced, lost, epoch, previousHead };
       return {
         result,
         audit: { target: EVERYTHING, before: null, after: { ...result } },
@@ -90,17 +99,29 @@ export const restoreDirectory = longWork<typeof directoryRestore, RestoreDirecto
   },
 );
 
+/** Where a backup of the directory lies that this directory does not remember. */
+export function addressOfBackup(id: string): string {
+  return `directory/${id}.ndjson`;
+}
+
+export function unknownBackup(): PlatformError {
+  return new PlatformError('not_found', 'There is no such backup of the directory.', {
+    reason: 'unknown_backup',
+  });
+}
+
+/** The methods that only read: see `UnitDefinition.queries`. */
+export const RESTORE_QUERIES = ['rememberedBackup'] as const;
+
 /** The methods of the unit. */
 export function restoreMethods({ db }: UnitContext) {
   return {
     /** Takes some rows of the copy in. Numbers go on from batch to batch, so that the same batch twice is there once. */
-    stageRows: ({
-      from,
-      rows,
-    }: {
-      readonly from: number;
-      readonly rows: readonly { readonly table: StagedTable; readonly values: string }[];
-    }): null => {
+    stageRows: ({ from, rows }: { readonly from: number; readonly rows: readonly StagedRow[] }): null => {
+      noteCommonRow(
+        db,
+        rows.filter(({ table }) => table.name === 'admin_log'),
+      );
       rows.forEach(({ table, values }, index) => {
         if (KEPT.includes(table.name) && !isEmptyRoster(db, table.name)) return;
         // SQLite's own counters never go back, so that no number is given out twice.
@@ -115,11 +136,46 @@ export function restoreMethods({ db }: UnitContext) {
       });
       return null;
     },
+    /** What is remembered of a backup, or null. */
+    rememberedBackup: ({ id }: { readonly id: string }): BackupRecord | null => loadBackup(db, id),
+
     clearStaged: (): null => {
       db.run('DELETE FROM staged_rows');
       return null;
     },
   };
+}
+
+/**
+ * The newest row that the staged copy's log and this log have in common: what came after it, the copy does not know. 0 where
+ * they have none, as on a new installation.
+ */
+export function commonSequence(db: SqlDatabase): number {
+  const row = db.get<{ value: string }>("SELECT value FROM staged_rows WHERE operation = 'common'");
+  return Number(row?.value ?? 0);
+}
+
+/** Until when this directory knows of every backup: one that it lacks from before was deleted. 0 for never. */
+function commonAtMs(db: SqlDatabase): number {
+  const row = db.get<{ at: number }>('SELECT at FROM admin_log WHERE sequence = ?', commonSequence(db));
+  return row?.at ?? 0;
+}
+
+/** Each row's hash stands for all rows before it, so that the newest common one tells where the two logs part. */
+function noteCommonRow(db: SqlDatabase, rows: readonly StagedRow[]): void {
+  const common = rows.findLast(({ table: { columns }, values }) => {
+    const row = JSON.parse(values) as unknown[];
+    const [sequence, hash] = ['sequence', 'hash'].map((column) => row[columns.indexOf(column)]);
+    if (typeof sequence !== 'number' || typeof hash !== 'string') return false;
+    return db.get('SELECT 1 FROM admin_log WHERE sequence = ? AND hash = ?', sequence, hash) !== undefined;
+  });
+  if (!common) return;
+  const sequence = (JSON.parse(common.values) as unknown[])[common.table.columns.indexOf('sequence')];
+  db.run(
+    `INSERT INTO staged_rows (operation, number, name, value) VALUES ('common', 0, 'admin_log', ?)
+     ON CONFLICT (operation, number) DO UPDATE SET value = excluded.value`,
+    String(sequence),
+  );
 }
 
 const EVERYTHING: LogTarget = { tenant: null, scope: null, vertical: null, other: 'directory' };
@@ -176,6 +232,7 @@ function takePlace(db: SqlDatabase): { readonly tables: number; readonly rows: n
   // Asked again: somebody may have been put on it while rows were staged.
   const takesRoster = isEmptyRoster(db, 'staff');
   for (const name of present.keys()) if (isReplaced(name)) db.run(`DELETE FROM "${name}"`);
+  const knownSinceMs = commonAtMs(db);
   const tables = new Set<string>();
   let rows = 0;
   for (let number = -1; ; ) {
@@ -189,7 +246,9 @@ function takePlace(db: SqlDatabase): { readonly tables: number; readonly rows: n
     for (const row of page) {
       const table = JSON.parse(row.name) as StagedTable;
       if (table.name === 'staff' && !takesRoster) continue;
-      insertRow(db, present, table, JSON.parse(row.value));
+      const values = JSON.parse(row.value) as unknown[];
+      if (table.name === 'backups' && Number(values[table.columns.indexOf('at')]) <= knownSinceMs) continue;
+      insertRow(db, present, table, values);
       tables.add(table.name);
       rows += 1;
     }
@@ -225,6 +284,8 @@ function insertRow(
 /** Whoever was reaped since the backup stays reaped, and their slug stays used. */
 function putTombstone(db: SqlDatabase, table: string, row: Readonly<Record<string, SqlValue>>): void {
   const columns = Object.keys(row);
+  // The backup may be older than the tenant; the log remembers the scope, should a later one know it again.
+  if (table === 'scopes' && !db.get('SELECT 1 FROM tenants WHERE id = ?', row.tenant as string)) return;
   db.run(`DELETE FROM "${table}" WHERE id = ?`, row.id as string);
   db.run(
     `INSERT OR IGNORE INTO "${table}" (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,

@@ -32,8 +32,15 @@ const byTenantMigration: Migration = {
   sql: 'CREATE INDEX backups_tenant ON backups (tenant, id);',
 };
 
+/** The newest that the platform made of something by itself is looked for again and again. */
+const byOriginMigration: Migration = {
+  version: 3,
+  name: 'backups by origin',
+  sql: 'CREATE INDEX backups_origin ON backups (scope, origin, at, id);',
+};
+
 /** The set that the directory applies after its own. */
 export const backupMigrations = {
   name: 'backups',
-  migrations: [backupsMigration, byTenantMigration],
+  migrations: [backupsMigration, byTenantMigration, byOriginMigration],
 } as const;

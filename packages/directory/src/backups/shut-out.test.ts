@@ -123,6 +123,19 @@ test('a member who was removed is not put back where the roster is empty', async
   expect(await signIn(platform, 'eve', { sid: 'sid-again' })).toEqual({ refused: 'not_on_roster' });
 });
 
+test('a member who changed sides and left is not put back as what they were before', async () => {
+  const { platform, backUp, restore } = await open();
+  const { id: tenant } = await platform.tenant('acme');
+  await invite(platform, { login: 'eve', role: 'admin' });
+  await signIn(platform, 'eve');
+  const backup = await backUp();
+  const { id: member } = await invite(platform, { login: 'eve', role: 'builder', tenant });
+  await platform.call('staff.remove', { params: { member } });
+  await restore(backup);
+  expect((await platform.value<{ items: StaffRecord[] }>('staff.list')).items).toEqual([]);
+  expect(await signIn(platform, 'eve', { sid: 'sid-again' })).toEqual({ refused: 'not_on_roster' });
+});
+
 test('what the directory kept of a scope that was reaped since does not come back', async () => {
   const { platform, backUp, restore } = await open();
   const { id: tenant } = await platform.tenant('acme');

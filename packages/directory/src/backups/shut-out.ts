@@ -1,59 +1,103 @@
 /**
- * Who was shut out stays out, also where a backup knows nothing of it: the log, which no restore touches, is asked. A
- * token, say, can be gone from the directory through one restore and come back through the next.
+ * Whatever staff took away after a backup of the directory stays taken away when it is restored: the log, which no restore
+ * touches, says what that was (`taken-away.ts`). It is asked from the newest row on that the backup has in common with it.
  */
-import { fromTimestamp } from '@freehold/contracts';
+import { toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
-import { deleteGrants } from '../connections/grants-store.ts';
-import { destroyCredential } from '../connections/store.ts';
-import { deleteMember } from '../staff/store.ts';
+import type { DirectoryRestored, TakenAway } from '../declarations/backups.ts';
+import { FOR_EVER, type LoggedRow, type TakingAgain, WORDS, type Word } from './taken-away.ts';
 
-export interface ShuttingOut {
-  readonly revision: number;
-  readonly nowMs: number;
+/** How many rows of the log are read at a time. */
+const PAGE = 500;
+/** How much of it a plan names. */
+const NAMED_MAX = 200;
+
+/**
+ * Takes away again what was taken away since, and answers what that changed, by the action that took it away.
+ * @param since the sequence of the newest row that the restored state knows; 0 where it knows none of this log.
+ */
+export function keepAway(
+  db: SqlDatabase,
+  { since, ...at }: TakingAgain & { readonly since: number },
+): DirectoryRestored['keptAway'] {
+  const counts = new Map<string, number>();
+  const actions = Object.keys(WORDS);
+  const words = [
+    ...newestWords(db, FOR_EVER, 0).values(),
+    ...newestWords(
+      db,
+      actions.filter((action) => !FOR_EVER.includes(action)),
+      since,
+    ).values(),
+  ];
+  for (const { word, row } of words) {
+    const count = word.again(db, at);
+    if (count > 0) counts.set(row.action, (counts.get(row.action) ?? 0) + count);
+  }
+  return [...counts].map(([action, count]) => ({ action, count })).sort(byAction);
 }
 
-/** Revokes, ends and disconnects again whatever the log says was. */
-export function shutOutAgain(db: SqlDatabase, { revision, nowMs }: ShuttingOut): void {
-  for (const { other } of logged(db, 'push-tokens.revoke', 'service-tokens.revoke'))
-    db.run(
-      'UPDATE tokens SET revoked_at = ?, revision = ? WHERE id = ? AND revoked_at IS NULL',
-      ...[nowMs, revision, other],
-    );
-  for (const { before, after } of logged(db, 'push-tokens.rotate', 'service-tokens.rotate')) {
-    const { token } = JSON.parse(before ?? '{}') as { token?: string };
-    const { replaced } = JSON.parse(after ?? '{}') as { replaced?: { expiresAt: string } };
-    if (token === undefined || replaced === undefined) continue;
-    db.run(
-      'UPDATE tokens SET expires_at = min(expires_at, ?) WHERE id = ?',
-      ...[fromTimestamp(replaced.expiresAt), token],
-    );
-  }
-  for (const { other } of logged(db, 'staff.remove')) deleteMember(db, other);
-  for (const { other, after } of logged(db, 'connections.disconnect')) {
-    const { reason = null } = JSON.parse(after ?? '{}') as { reason?: string | null };
-    destroyCredential(db, other);
-    deleteGrants(db, other);
-    db.run(
-      `UPDATE connections SET state = 'disconnected', reason = ?, revision = ?, updated_at = ?
-       WHERE id = ? AND state <> 'disconnected'`,
-      ...[reason, revision, nowMs, other],
-    );
-  }
+/** What was taken away since, and not given back: what a restore would take away again where the backup holds it. */
+export function takenSince(
+  db: SqlDatabase,
+  since: number,
+): { readonly count: number; readonly items: TakenAway[] } {
+  const taken = [...newestWords(db, Object.keys(WORDS), since).values()].filter(({ word }) => word.taken);
+  const items = taken.slice(0, NAMED_MAX).map(({ row }) => ({
+    action: row.action,
+    at: toTimestamp(row.at),
+    ...{ tenant: row.tenant, scope: row.scope, vertical: row.vertical, other: row.other },
+  }));
+  return { count: taken.length, items };
 }
 
-interface Logged {
-  readonly other: string;
+/**
+ * The newest row of the log that a backup certainly knows, as far as the log alone can tell: the intent that it was taken
+ * with. 0 for one that was taken elsewhere.
+ */
+export function intentOfBackup(db: SqlDatabase, backup: string): number {
+  const row = db.get<{ sequence: number }>(
+    `SELECT sequence FROM admin_log WHERE action = 'directory-backups.create' AND outcome = 'intent'
+       AND json_extract(after, '$.backup') = ?`,
+    backup,
+  );
+  return row?.sequence ?? 0;
+}
+
+interface Said {
+  readonly word: Word;
+  readonly row: LoggedRow;
+}
+
+interface StoredRow extends Omit<LoggedRow, 'before' | 'after'> {
   readonly before: string | null;
   readonly after: string | null;
 }
 
-function logged(db: SqlDatabase, ...actions: readonly string[]): Logged[] {
-  return actions.flatMap((action) =>
-    db.all<Logged & Record<string, string | null>>(
-      `SELECT other, before, after FROM admin_log
-       WHERE action = ? AND outcome = 'done' AND other IS NOT NULL ORDER BY sequence`,
-      action,
-    ),
-  );
+/** What the newest row about each thing says of it. */
+function newestWords(db: SqlDatabase, actions: readonly string[], since: number): Map<string, Said> {
+  const words = new Map<string, Said>();
+  for (let last = since; ; ) {
+    const page = db.all<StoredRow & Record<string, string | number | null>>(
+      `SELECT sequence, at, action, tenant, scope, vertical, other, before, after FROM admin_log
+       WHERE sequence > ? AND outcome = 'done' AND action IN (${actions.map(() => '?').join(', ')})
+       ORDER BY sequence LIMIT ?`,
+      ...[last, ...actions, PAGE],
+    );
+    for (const stored of page) {
+      const row = { ...stored, ...parsed(stored) };
+      for (const word of WORDS[row.action]?.(row) ?? []) words.set(word.thing, { word, row });
+    }
+    const end = page.at(-1);
+    if (!end || page.length < PAGE) return words;
+    last = end.sequence;
+  }
+}
+
+function parsed({ before, after }: StoredRow): Pick<LoggedRow, 'before' | 'after'> {
+  return { before: JSON.parse(before ?? '{}'), after: JSON.parse(after ?? '{}') };
+}
+
+function byAction(a: { readonly action: string }, b: { readonly action: string }): number {
+  return a.action < b.action ? -1 : 1;
 }

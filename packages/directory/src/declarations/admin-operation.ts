@@ -4,6 +4,7 @@
  */
 import type { HttpMethod, ProblemCode } from '@freehold/contracts';
 import type { z } from 'zod';
+import type { PlatformGrant } from './platform-grants.ts';
 
 /** Who may call, beside staff (see {@link StaffAccess}) and service tokens, which may call everything. */
 export type BuilderAccess =
@@ -56,6 +57,16 @@ export interface FormBody {
   readonly bytesMax: number;
 }
 
+/**
+ * The events of a call that says how it gets on. The answer is 200 as soon as something has begun, and what was refused
+ * before that has its own status. Then events named `progress` come, and a last one: `done` with the very answer of a call
+ * without events, its id being the head of the admin log (`sequence:hash`), or `failed` with the problem (RFC 9457).
+ */
+export interface StepEvents {
+  /** The form of one step, told by its field `step`. */
+  readonly progress: z.ZodObject<{ readonly step: z.ZodType<string> }>;
+}
+
 export interface AdminOperation<I extends AdminInput = AdminInput, O extends z.ZodType = z.ZodType> {
   /** `family.verb`: the client's method and the CLI's command. */
   readonly name: string;
@@ -82,8 +93,11 @@ export interface AdminOperation<I extends AdminInput = AdminInput, O extends z.Z
    * `dryRun` is true, by which it is told from `output`.
    */
   readonly plan?: z.ZodObject;
-  /** Present: whoever accepts `text/event-stream` is answered events instead of one record. */
-  readonly events?: boolean;
+  /**
+   * Present: whoever accepts `text/event-stream` is answered events instead of one record. `true`: each of them is the
+   * record again, as with long work.
+   */
+  readonly events?: true | StepEvents;
   /** Present: the body is bytes, whose media type is one of these. */
   readonly upload?: UploadedBytes;
   /** Present: the body may come as a form too, with files that JSON has no room for. */
@@ -93,8 +107,21 @@ export interface AdminOperation<I extends AdminInput = AdminInput, O extends z.Z
   readonly builder: BuilderAccess;
   /** Default: `read` for a GET and for a read that is logged, `operate` for everything else. */
   readonly staff?: StaffAccess;
+  /**
+   * Present: a vertical with this grant may call it too. Only for a change inside the directory, which looks the grant up
+   * in its own transaction. Default: no vertical may.
+   */
+  readonly vertical?: PlatformGrant;
   readonly audit: AuditRule;
-  /** Whether the answer carries an ETag, and `If-Match` is honoured. */
+  /**
+   * Present: it deletes, ends, replaces or shuts out, so that a program asks its person first (in MCP: `destructiveHint`).
+   * Default: it only adds, or writes down.
+   */
+  readonly destructive?: true;
+  /**
+   * Whether `If-Match` is honoured, and an answer that shows the thing itself carries its ETag. A plan shows no thing, and
+   * a 202 the record of the work.
+   */
   readonly etag?: boolean;
   /** Present: a read shows what changes without its record too, so that its ETag proves nothing for a 304. */
   readonly volatile?: true;

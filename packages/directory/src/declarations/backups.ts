@@ -25,9 +25,9 @@ export const backupRecord = z
     id: backupId,
     kind: z.enum(['scope', 'directory']),
     origin: z
-      .enum(['taken', 'reap', 'upload'])
+      .enum(['taken', 'scheduled', 'reap', 'upload'])
       .describe(
-        'taken: asked for. reap: made before the scope was deleted. upload: a copy that came from outside',
+        'taken: asked for, and kept until somebody deletes it. scheduled: made by the platform itself, and deleted by it when newer ones take its place. reap: made before the scope was deleted. upload: a copy that came from outside',
       ),
     tenant: z.string().nullable(),
     scope: z.string().nullable(),
@@ -97,6 +97,7 @@ export const scopeBackupsDelete = adminOperation({
   builder: 'none',
   staff: 'administer',
   audit: 'audit',
+  destructive: true,
   problems: ['not_found', 'unsupported'],
 });
 
@@ -158,12 +159,23 @@ export const directoryBackupsDelete = adminOperation({
   builder: 'none',
   staff: 'administer',
   audit: 'audit',
+  destructive: true,
   problems: ['not_found', 'unsupported'],
 });
 
 const lost = z
   .object({ tenants: z.int(), scopes: z.int() })
   .describe('How many are there now and not in the backup: nothing leads to them afterwards');
+
+const takenAway = z.object({
+  action: z.string().describe('The operation that took it away'),
+  at: timestamp,
+  tenant: z.string().nullable(),
+  scope: z.string().nullable(),
+  vertical: z.string().nullable(),
+  other: z.string().nullable().describe('What else it was about: a host name, a key, an id'),
+});
+export type TakenAway = z.infer<typeof takenAway>;
 
 export const directoryRestorePlan = z
   .object({
@@ -172,6 +184,12 @@ export const directoryRestorePlan = z
       .nullable()
       .describe('Null for one that this directory does not remember, and that is looked for in its place'),
     keeps: z.array(z.string()).describe('Tables whose rows stay'),
+    keptAway: z
+      .object({
+        count: z.int(),
+        items: z.array(takenAway).describe('The first 200 of them'),
+      })
+      .describe('What was taken away since, by the log, and stays so where the backup holds it'),
   })
   .meta({ id: 'DirectoryRestorePlan' });
 
@@ -181,6 +199,11 @@ export const directoryRestored = z
     tables: z.int(),
     rows: z.int(),
     lost,
+    keptAway: z
+      .array(z.object({ action: z.string(), count: z.int() }))
+      .describe(
+        'What the backup held and was taken away since: how many rows, by the operation that took it away',
+      ),
     epoch: z.int().describe('How often the directory was restored'),
     previousHead: z.object({ sequence: z.int(), hash: z.string() }),
   })
@@ -191,7 +214,7 @@ export const directoryRestore = adminOperation({
   name: 'directory.restore',
   summary: 'Replace what the directory knows by a backup',
   description:
-    'Whole or not at all. The logs stay, and what happened stays: usage, issues, sweep runs, long work and the list of backups. Tokens stay as they are, so that none that was revoked works again; tenants and scopes that were reaped stay reaped. A row of the admin log begins a new epoch and names the head before it. With dryRun, answers which tables would be kept. Its result is a DirectoryRestored. A backup that this directory does not remember is looked for where it would lie, so that a new installation can be given an old directory.',
+    'Whole or not at all. The logs stay, and what happened stays: usage, issues, sweep runs, long work and the list of backups. Tokens stay as they are, so that none that was revoked works again; tenants and scopes that were reaped stay reaped. Whatever was taken away since the backup stays taken away (host names that were unbound, tenants and scopes that were suspended, grants, identities and entitlements that were deleted, versions that were rejected): keptAway counts it. A row of the admin log begins a new epoch and names the head before it. With dryRun, answers which tables would be kept, and what stays taken away. Its result is a DirectoryRestored. A backup that this directory does not remember is looked for where it would lie, so that a new installation can be given an old directory.',
   tag,
   method: 'POST',
   path: '/directory/restore',
@@ -207,5 +230,6 @@ export const directoryRestore = adminOperation({
   builder: 'none',
   staff: 'administer',
   audit: 'audit',
+  destructive: true,
   problems: ['not_found', 'conflict', 'unsupported'],
 });

@@ -99,6 +99,7 @@ export const connectionsDisconnect = adminOperation({
   success: 200,
   builder: 'own-tenant',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['not_found', 'conflict', 'precondition_failed'],
 });
@@ -131,6 +132,8 @@ export const connectionsVerify = adminOperation({
 export const connectionsCredential = adminOperation({
   name: 'connections.credential',
   summary: 'Say which credential is loaded, without revealing it',
+  description:
+    'Its version is that of the connection. A token is refreshed without a new one: the ETag is for If-Match, and no answer is ever 304.',
   tag,
   method: 'GET',
   path: '/tenants/:tenant/connections/:connection/credential',
@@ -139,6 +142,8 @@ export const connectionsCredential = adminOperation({
   success: 200,
   builder: 'own-tenant',
   audit: 'none',
+  etag: true,
+  volatile: true,
 });
 
 export const connectionsRotate = adminOperation({
@@ -154,6 +159,7 @@ export const connectionsRotate = adminOperation({
   success: 200,
   builder: 'own-tenant',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: [
     'not_found',
@@ -183,6 +189,8 @@ export const connectionsActivity = adminOperation({
 export const connectionGrantsList = adminOperation({
   name: 'connection-grants.list',
   summary: 'List where a connection may act, and with which permissions',
+  description:
+    'The version of the list is that of the connection: the ETag is for If-Match, and no answer is ever 304, because a scope that is gone leaves the list without a new one.',
   tag,
   method: 'GET',
   path: '/tenants/:tenant/connections/:connection/connection-grants',
@@ -191,12 +199,15 @@ export const connectionGrantsList = adminOperation({
   success: 200,
   builder: 'own-tenant',
   audit: 'none',
+  etag: true,
+  volatile: true,
 });
 
 export const connectionGrantsPut = adminOperation({
   name: 'connection-grants.put',
   summary: 'Let a connection act in a scope with one permission',
-  description: 'The scope is one of the same tenant and vertical. Repeating it delivers the grant again.',
+  description:
+    'The scope is one of the same tenant and vertical. Repeating it delivers the grant again. The version that it makes is one of the connection.',
   tag,
   method: 'PUT',
   path: '/tenants/:tenant/connections/:connection/connection-grants',
@@ -208,7 +219,16 @@ export const connectionGrantsPut = adminOperation({
   success: 200,
   builder: 'own-tenant',
   audit: 'audit',
-  problems: ['not_found', 'conflict', 'invalid_transition', 'unsupported', 'runtime_fault', 'unavailable'],
+  etag: true,
+  problems: [
+    'not_found',
+    'conflict',
+    'invalid_transition',
+    'precondition_failed',
+    'unsupported',
+    'runtime_fault',
+    'unavailable',
+  ],
 });
 
 export const connectionGrantsDelete = adminOperation({
@@ -227,5 +247,7 @@ export const connectionGrantsDelete = adminOperation({
   success: 204,
   builder: 'own-tenant',
   audit: 'audit',
-  problems: ['not_found', 'conflict'],
+  destructive: true,
+  etag: true,
+  problems: ['not_found', 'conflict', 'precondition_failed'],
 });

@@ -70,6 +70,7 @@ export const entitlementsPut = adminOperation({
   success: 200,
   builder: 'none',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
 });
@@ -85,6 +86,7 @@ export const entitlementsDelete = adminOperation({
   success: 204,
   builder: 'none',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['not_found', 'conflict', 'precondition_failed'],
 });

@@ -39,5 +39,6 @@ export const subjectsShred = adminOperation({
   // It cannot be taken back.
   staff: 'administer',
   audit: 'audit',
+  destructive: true,
   problems: ['not_found', 'conflict', 'invalid_transition', 'unsupported', 'runtime_fault', 'unavailable'],
 });

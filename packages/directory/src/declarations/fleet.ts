@@ -93,5 +93,6 @@ export const fleetMigrate = adminOperation({
   success: 202,
   builder: 'none',
   audit: 'audit',
+  destructive: true,
   problems: ['conflict', 'runtime_fault'],
 });

@@ -20,7 +20,7 @@ export const hostnameReason = z
     'unbound',
   ])
   .describe(
-    'record_missing: there is no record. record_wrong: there is one, and it says something else. lookup_failed: the name servers or the web server did not answer, so that nothing is known. dns_required: somebody else claims the name too, and only a DNS record tells the two apart. hostname_taken: somebody else has proven it. taken_over: somebody else proved it later. unbound: it was unbound meanwhile.',
+    'record_missing: there is no record. record_wrong: there is one, and it says something else. lookup_failed: the name servers or the web server did not answer, so that nothing is known. dns_required: somebody else claims the name too, or held it before, and only a DNS record tells whose it is. hostname_taken: somebody else has proven it. taken_over: somebody else proved it later. unbound: it was unbound meanwhile.',
   );
 export type HostnameReason = z.infer<typeof hostnameReason>;
 

@@ -78,6 +78,7 @@ export const hostnamesSetStatus = adminOperation({
   success: 200,
   builder: 'own-tenant',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
 });
@@ -86,7 +87,7 @@ export const hostnamesVerify = adminOperation({
   name: 'hostnames.verify',
   summary: 'Look for the record that proves a host name',
   description:
-    'Looks for the TXT record, and for the document at the name; either proves it. What was looked up, expected and observed is in the answer, also when nothing is proven: then the name is failed, and can be verified again. A name that is active stays so and is looked at again. A DNS record takes the name over from a tenant that proved it by the document only, or whose own record is gone. At most 10 times in 10 minutes for one name.',
+    'Looks for the TXT record, and for the document at the name; either proves it. What was looked up, expected and observed is in the answer, also when nothing is proven: then the name is failed, and can be verified again. A name that is active stays so and is looked at again. A DNS record takes the name over from a tenant that proved it by the document only, or whose own record is gone. The document proves a name that no other tenant claims or ever held; every other one takes a DNS record (dns_required). At most 10 times in 10 minutes for one name, and 60 times for all names of a tenant.',
   tag,
   method: 'POST',
   path: '/hostnames/verify',
@@ -102,12 +103,14 @@ export const hostnamesVerify = adminOperation({
       hostname: hostnameRecord,
       verified: z.boolean().describe('Whether this look proved the name'),
       reason: hostnameReason.nullable(),
+      advice: z.string().nullable().describe('Why DNS is required and which record to set; null otherwise'),
       ...hostnameChecks.shape,
     })
     .meta({ id: 'HostnameVerified' }),
   success: 200,
   builder: 'own-tenant',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['not_found', 'conflict', 'precondition_failed', 'rate_limited', 'unsupported', 'runtime_fault'],
 });
@@ -124,6 +127,7 @@ export const hostnamesDelete = adminOperation({
   success: 204,
   builder: 'own-tenant',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['not_found', 'conflict', 'precondition_failed'],
 });

@@ -90,6 +90,7 @@ export const identitiesRemove = adminOperation({
   success: 204,
   builder: 'none',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['not_found', 'conflict', 'precondition_failed'],
 });

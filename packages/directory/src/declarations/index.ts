@@ -159,6 +159,8 @@ export type { ScopeVersionRecord } from './scope-version.ts';
 export type { ServiceTokenRecord } from './service-tokens.ts';
 export {
   STAFF_PREFIX,
+  type RosterRole,
+  rosterRole,
   type StaffRecord,
   type StaffRole,
   type StaffTokenRecord,
@@ -181,6 +183,7 @@ export type {
   VersionVerdict,
   VerticalRecord,
 } from './vertical-records.ts';
+export { type DeployStep, MODULES_MAX } from './verticals.ts';
 
 /** The whole table, keyed by operation name, in the order in which the documentation shows it. */
 export const adminOperations = {

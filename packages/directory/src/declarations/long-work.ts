@@ -10,6 +10,7 @@ import {
 } from '@freehold/contracts';
 import { z } from 'zod';
 import { adminOperation } from './admin-operation.ts';
+import { loggedActor } from './records.ts';
 
 const tag = 'Long work';
 /** What the id of such work begins with. */
@@ -29,7 +30,7 @@ export const operationRecord = z
     tenant: z.string().nullable(),
     scope: z.string().nullable(),
     vertical: z.string().nullable(),
-    startedBy: z.object({ kind: z.enum(['staff', 'service', 'builder', 'system']), id: z.string() }),
+    startedBy: loggedActor.pick({ kind: true, id: true }),
     progress: z.object({
       done: z.int().min(0),
       total: z.int().min(0).nullable().describe('Null while nobody knows'),
@@ -110,5 +111,6 @@ export const operationsCancel = adminOperation({
   success: 200,
   builder: 'own-tenant',
   audit: 'audit',
+  destructive: true,
   problems: ['forbidden', 'not_found', 'invalid_transition'],
 });

@@ -30,11 +30,11 @@ export const opsFailureRecord = z
   .meta({ id: 'OpsFailure' });
 export type OpsFailureRecord = z.infer<typeof opsFailureRecord>;
 
-export const sweepKind = z.enum(['connection', 'schedule', 'freshness', 'roles']);
+export const sweepKind = z.enum(['connection', 'schedule', 'freshness', 'roles', 'backup']);
 export const sweepOutcome = z
   .enum(['swept', 'skipped', 'failed', 'ran', 'fresh', 'stale'])
   .describe(
-    'A connection is swept, skipped or failed, and so is a scope that is told roles; a schedule ran, was skipped or failed; freshness is a verdict',
+    'A connection is swept, skipped or failed, and so is a scope that is told roles, and what is backed up; a schedule ran, was skipped or failed; freshness is a verdict',
   );
 
 export const sweepRunRecord = z

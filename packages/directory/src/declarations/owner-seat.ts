@@ -40,6 +40,7 @@ export const ownerClaimMint = adminOperation({
   success: 201,
   builder: 'own-tenant',
   audit: 'audit',
+  destructive: true,
   problems: ['not_found', 'conflict', 'invalid_transition', 'unsupported', 'runtime_fault', 'unavailable'],
 });
 
@@ -57,5 +58,6 @@ export const ownerRecoveryMint = adminOperation({
   builder: 'none',
   staff: 'administer',
   audit: 'audit',
+  destructive: true,
   problems: ['not_found', 'conflict', 'invalid_transition', 'unsupported', 'runtime_fault', 'unavailable'],
 });

@@ -57,6 +57,7 @@ export const emailSenderDelete = adminOperation({
   path: '/verticals/:slug/email-sender',
   success: 204,
   audit: 'audit',
+  destructive: true,
 });
 
 export const tenantProvisionerGet = adminOperation({
@@ -84,4 +85,5 @@ export const tenantProvisionerDelete = adminOperation({
   path: '/verticals/:slug/tenant-provisioner',
   success: 204,
   audit: 'audit',
+  destructive: true,
 });

@@ -72,6 +72,7 @@ export const pushTokensRotate = adminOperation({
   success: 201,
   builder: 'own-tenant',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
 });
@@ -88,6 +89,7 @@ export const pushTokensRevoke = adminOperation({
   success: 204,
   builder: 'own-tenant',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['not_found', 'conflict', 'precondition_failed'],
 });

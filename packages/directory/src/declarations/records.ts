@@ -102,7 +102,7 @@ export type PushTokenRecord = z.infer<typeof pushTokenRecord>;
 
 /** `system` is the platform itself: its operator's wiring, before there is anybody to sign in. */
 export const loggedActor = z.object({
-  kind: z.enum(['staff', 'service', 'builder', 'system']),
+  kind: z.enum(['staff', 'service', 'builder', 'vertical', 'system']),
   id: z.string(),
   name: z.string(),
 });

@@ -43,6 +43,7 @@ export const rolesPut = adminOperation({
   success: 200,
   builder: 'none',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['conflict', 'precondition_failed'],
 });
@@ -58,6 +59,7 @@ export const rolesDelete = adminOperation({
   success: 204,
   builder: 'none',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['not_found', 'conflict', 'precondition_failed'],
 });

@@ -56,6 +56,7 @@ export const scopeVersionSet = adminOperation({
   success: 200,
   builder: 'own-tenant',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['conflict', 'invalid_transition', 'unsupported', 'runtime_fault'],
 });

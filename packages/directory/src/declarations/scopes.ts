@@ -152,6 +152,7 @@ export const scopesSetStatus = adminOperation({
   success: 200,
   builder: 'none',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
 });
@@ -163,6 +164,9 @@ export const reapPlan = z
     hostnames: z.array(z.string()).describe('They are unbound'),
     snapshots: z.int().describe('How many are deleted with the scope'),
     backups: z.int().describe('How many there are; they stay'),
+    connections: z
+      .array(z.string())
+      .describe('They are disconnected; those that act in another scope too stay, and are of that one then'),
     backup: z.boolean().describe('Whether a full backup is taken first'),
   })
   .meta({ id: 'ScopeReapPlan' });
@@ -171,7 +175,7 @@ export const scopesReap = adminOperation({
   name: 'scopes.reap',
   summary: 'Delete a scope for good',
   description:
-    'Only from archived. Takes a full backup first, unless backup is false, and names its address in the log; a backup that fails leaves the scope as it is (runtime_fault, reason backup_failed). Then the vertical deletes everything, the host names are unbound, and the record stays as a tombstone, whose slug is not used again. With dryRun, answers what would be touched.',
+    'Only from archived. Takes a full backup first, unless backup is false, and names its address in the log; a backup that fails leaves the scope as it is (runtime_fault, reason backup_failed). Then the vertical deletes everything, the host names are unbound, connections that act nowhere else are disconnected, and the record stays as a tombstone, whose slug is not used again. With dryRun, answers what would be touched.',
   tag,
   method: 'POST',
   path: '/tenants/:tenant/scopes/:scope/reap',
@@ -190,6 +194,7 @@ export const scopesReap = adminOperation({
   builder: 'none',
   staff: 'administer',
   audit: 'audit',
+  destructive: true,
   problems: effectProblems,
 });
 
@@ -211,6 +216,7 @@ export const scopesConfigure = adminOperation({
   success: 200,
   builder: 'own-tenant',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: [
     'not_found',
@@ -277,6 +283,7 @@ export const scopesRewind = adminOperation({
   success: 200,
   builder: 'none',
   audit: 'audit',
+  destructive: true,
   problems: effectProblems,
 });
 
@@ -305,6 +312,7 @@ export const scopesRestore = adminOperation({
   success: 202,
   builder: 'none',
   audit: 'audit',
+  destructive: true,
   problems: effectProblems,
 });
 
@@ -352,5 +360,6 @@ export const snapshotsDelete = adminOperation({
   success: 204,
   builder: 'own-tenant',
   audit: 'audit',
+  destructive: true,
   problems: effectProblems,
 });

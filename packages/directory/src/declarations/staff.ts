@@ -1,5 +1,16 @@
-/** The platform's staff: who they are, what they may do, and the tokens that their programs hold (spec 5.5). */
-import { ID_PREFIXES, idSchema, pageOf, pageQuery, type TokenId, timestamp } from '@freehold/contracts';
+/**
+ * The roster: the platform's staff, the builders of its tenants, what they may do, and the tokens that their programs hold
+ * (spec 5.5).
+ */
+import {
+  ID_PREFIXES,
+  idSchema,
+  pageOf,
+  pageQuery,
+  type TokenId,
+  tenantId,
+  timestamp,
+} from '@freehold/contracts';
 import { z } from 'zod';
 import { adminOperation } from './admin-operation.ts';
 
@@ -16,6 +27,10 @@ const memberId = idSchema(STAFF_PREFIX);
 export const staffRole = z.enum(['admin', 'operator', 'auditor']);
 export type StaffRole = z.infer<typeof staffRole>;
 
+/** What somebody can be on the roster: one of the staff, or the builder of one tenant, who may what its push tokens may. */
+export const rosterRole = z.enum([...staffRole.options, 'builder']);
+export type RosterRole = z.infer<typeof rosterRole>;
+
 /** An address is one person whatever its capitals: issuers write it as its owner once did. */
 const email = z.email().max(254).toLowerCase();
 const etag = z.string().describe('The version of this record; send it back in If-Match');
@@ -25,7 +40,8 @@ export const staffRecord = z
     id: z.string(),
     email: z.string(),
     name: z.string(),
-    role: staffRole,
+    role: rosterRole,
+    tenant: tenantId.nullable().describe('Whose builder this is; null for staff'),
     status: z
       .enum(['invited', 'active'])
       .describe('invited until the first sign-in, which binds the address to one subject at the issuer'),
@@ -58,11 +74,16 @@ const member = z.strictObject({ member: memberId });
 
 export const staffList = adminOperation({
   name: 'staff.list',
-  summary: 'List the staff',
+  summary: 'List the staff and the builders',
   tag,
   method: 'GET',
   path: '/staff',
-  input: { query: z.strictObject(pageQuery) },
+  input: {
+    query: z.strictObject({
+      tenant: tenantId.optional().describe('Only builders of this tenant'),
+      ...pageQuery,
+    }),
+  },
   output: pageOf(staffRecord),
   success: 200,
   builder: 'none',
@@ -71,7 +92,7 @@ export const staffList = adminOperation({
 
 export const staffGet = adminOperation({
   name: 'staff.get',
-  summary: 'Read one member of the staff',
+  summary: 'Read one member of the roster',
   tag,
   method: 'GET',
   path: '/staff/:member',
@@ -88,7 +109,7 @@ export const staffPut = adminOperation({
   name: 'staff.put',
   summary: 'Put somebody on the roster, or change their name or role',
   description:
-    'Somebody new is told by nobody but you: they sign in with that address, which their issuer must say is verified. Nobody can take the role of admin from themselves while they are the only one.',
+    'Somebody new is told by nobody but you: they sign in with that address, which their issuer must say is verified. A builder belongs to one tenant, and may in it what its push tokens may. An address is on the roster once. Whoever becomes a builder, ceases to be one, or becomes that of another tenant begins anew under another id: their sessions and tokens end, and service tokens that they own are suspended. Nobody can take the role of admin from themselves while they are the only one.',
   tag,
   method: 'PUT',
   path: '/staff',
@@ -96,7 +117,8 @@ export const staffPut = adminOperation({
     body: z.strictObject({
       email,
       name: z.string().trim().regex(/\S/, 'must not be empty').max(100),
-      role: staffRole,
+      role: rosterRole,
+      tenant: tenantId.optional().describe('Whose builder this is: with the role builder, and with no other'),
     }),
   },
   output: staffRecord,
@@ -104,15 +126,16 @@ export const staffPut = adminOperation({
   builder: 'none',
   staff: 'administer',
   audit: 'audit',
+  destructive: true,
   etag: true,
-  problems: ['conflict', 'precondition_failed'],
+  problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
 });
 
 export const staffRemove = adminOperation({
   name: 'staff.remove',
   summary: 'Remove somebody from the roster',
   description:
-    'Their sessions and tokens stop working with their next request. Putting them back begins anew: they sign in again, and every program asks again. The only admin cannot remove themselves.',
+    'Their sessions and tokens stop working with their next request, and so do the service tokens that they own (service-tokens.list shows these): another admin takes one over by replacing it, before or afterwards. Putting them back begins anew: they sign in again, and every program asks again. The only admin cannot remove themselves.',
   tag,
   method: 'DELETE',
   path: '/staff/:member',
@@ -122,6 +145,7 @@ export const staffRemove = adminOperation({
   builder: 'none',
   staff: 'administer',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['not_found', 'conflict', 'precondition_failed'],
 });
@@ -129,7 +153,8 @@ export const staffRemove = adminOperation({
 export const staffTokensList = adminOperation({
   name: 'staff-tokens.list',
   summary: 'List the tokens of programs that act for staff',
-  description: 'Admins and service tokens see all of them, everybody else their own.',
+  description:
+    'Admins see all of them, everybody else their own. A service token sees what its owner does, one that nobody owns all.',
   tag,
   method: 'GET',
   path: '/staff-tokens',
@@ -149,7 +174,7 @@ export const staffTokensRevoke = adminOperation({
   name: 'staff-tokens.revoke',
   summary: 'Revoke the token of a program that acts for staff',
   description:
-    'It stops working at once. Admins and service tokens may revoke any, everybody else their own.',
+    'It stops working at once. Admins may revoke any, everybody else their own. A service token may what its owner may, one that nobody owns any.',
   tag,
   method: 'DELETE',
   path: '/staff-tokens/:token',
@@ -160,6 +185,7 @@ export const staffTokensRevoke = adminOperation({
   // Taking a right away from oneself is not a change of the platform.
   staff: 'read',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['not_found', 'precondition_failed'],
 });

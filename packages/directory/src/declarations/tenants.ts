@@ -40,6 +40,7 @@ export const tenantsCreate = adminOperation({
   output: tenantRecord,
   success: 201,
   builder: 'none',
+  vertical: 'tenant-provisioner',
   audit: 'audit',
   etag: true,
   problems: ['conflict', 'precondition_failed'],
@@ -92,6 +93,7 @@ export const tenantsSetStatus = adminOperation({
   success: 200,
   builder: 'none',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
 });
@@ -106,6 +108,7 @@ export const tenantErasure = z.object({
   connections: count,
   connectionGrants: count,
   pushTokens: count.describe('Those that still work'),
+  builders: count.describe('People on the roster who are its builders'),
   identities: count,
   entitlements: count,
   backups: count.describe('Copies that were kept before. They stay when backup is asked for'),
@@ -161,6 +164,8 @@ export const tenantsReap = adminOperation({
   builder: 'none',
   staff: 'administer',
   audit: 'audit',
+  destructive: true,
+  etag: true,
   problems: [
     'not_found',
     'conflict',

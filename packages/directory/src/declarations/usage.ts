@@ -42,22 +42,36 @@ export const modelUsageRecord = z
   .meta({ id: 'ModelUsage' });
 export type ModelUsageRecord = z.infer<typeof modelUsageRecord>;
 
-/** Every meter there is, with what it counts. Those of models follow from usage lines. */
+/**
+ * Every meter there is: what it counts, and how the days of a period are folded. A `counter` adds up. A `gauge` is
+ * measured once a day, and its figure is the mean of the days on which it was measured, as storage is billed
+ * everywhere; times `days` it is the sum. Those of models follow from usage lines.
+ */
 export const METERS = {
-  'http.requests': 'requests',
-  'model.calls': 'calls',
-  'model.input-tokens': 'tokens',
-  'model.output-tokens': 'tokens',
+  'http.requests': { unit: 'requests', kind: 'counter' },
+  'model.calls': { unit: 'calls', kind: 'counter' },
+  'model.input-tokens': { unit: 'tokens', kind: 'counter' },
+  'model.output-tokens': { unit: 'tokens', kind: 'counter' },
+  'operations.invoked': { unit: 'invocations', kind: 'counter' },
+  'storage.bytes': { unit: 'bytes', kind: 'gauge' },
 } as const;
-export const meterName = z.enum(Object.keys(METERS) as [MeterName, ...MeterName[]]);
+export const meterName = z
+  .enum(Object.keys(METERS) as [MeterName, ...MeterName[]])
+  .describe(
+    'http.requests: requests to applications. model.…: calls of language models and their tokens. operations.invoked: operations performed, by whatever way. storage.bytes: databases and attachments',
+  );
 export type MeterName = keyof typeof METERS;
 
 export const meterRecord = z
   .object({
     tenant: tenantId,
     meter: meterName,
-    unit: z.enum(['requests', 'calls', 'tokens']),
+    unit: z.enum(['requests', 'calls', 'tokens', 'invocations', 'bytes']),
+    kind: z
+      .enum(['counter', 'gauge'])
+      .describe('counter: quantity is the sum of the days. gauge: the mean of the days that have a figure'),
     quantity: count.describe('Of live scopes: a test scope is never billed'),
+    days: count.describe('How many days of the period have a figure'),
   })
   .meta({ id: 'Meter' });
 export type MeterRecord = z.infer<typeof meterRecord>;
@@ -84,6 +98,8 @@ export const modelUsageList = adminOperation({
 export const metersList = adminOperation({
   name: 'meters.list',
   summary: 'Add the meters up per tenant',
+  description:
+    'Counters are added up; of a gauge, which is measured once a day, it is the mean of the days that have a figure, rounded.',
   tag,
   method: 'GET',
   path: '/meters',

@@ -53,6 +53,7 @@ export const listingsPut = adminOperation({
   success: 200,
   builder: 'own-tenant',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['forbidden', 'conflict'],
 });
@@ -105,6 +106,7 @@ export const installBlockPut = adminOperation({
   success: 200,
   builder: 'own-tenant',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['forbidden'],
 });
@@ -121,6 +123,7 @@ export const installBlockDelete = adminOperation({
   success: 204,
   builder: 'own-tenant',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['forbidden'],
 });

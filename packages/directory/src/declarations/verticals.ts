@@ -178,6 +178,7 @@ export const versionsReject = adminOperation({
   success: 200,
   builder: 'own-tenant',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['forbidden', 'invalid_transition'],
 });
@@ -223,6 +224,7 @@ export const channelsPromote = adminOperation({
   success: 200,
   builder: 'own-tenant',
   audit: 'audit',
+  destructive: true,
   etag: true,
   problems: ['forbidden', 'invalid_transition', 'unsupported', 'runtime_fault'],
 });
@@ -246,11 +248,27 @@ export type DeployModule = z.infer<typeof deployModule>;
 /** As many files as one deployment may have. */
 export const MODULES_MAX = 500;
 
+const counted = z.object({ done: z.int().min(0), total: z.int().min(0) });
+
+/** One step of a deployment, as it is told while it happens. */
+export const deployStep = z.object({
+  step: z
+    .enum(['registered', 'uploading', 'uploaded', 'admitted', 'serving'])
+    .describe(
+      'uploading is told again as files are taken; admitted and serving once they are written down, where they were asked for',
+    ),
+  id: versionId,
+  version: versionNumber,
+  modules: counted,
+  bytes: counted,
+});
+export type DeployStep = z.infer<typeof deployStep>;
+
 export const verticalsDeploy = adminOperation({
   name: 'verticals.deploy',
   summary: 'Register a version, upload it, and admit and promote it when asked to',
   description:
-    'The version is the one that the manifest names; its digest is computed. It is uploaded under its archive script. promote needs an admitted version, so that a new one needs admit too. Where this platform has no runtime to upload to, it is refused before anything is written (reason no_runtime). A form brings files that JSON has no room for: its field meta is the JSON of everything but modules, and each other part is one module, named by its file name.',
+    'The version is the one that the manifest names; its digest is computed. It is uploaded under its archive script. promote needs an admitted version, so that a new one needs admit too. Where this platform has no runtime to upload to, it is refused before anything is written (reason no_runtime). A form brings files that JSON has no room for: its field meta is the JSON of everything but modules, and each other part is one module, named by its file name. With Accept: text/event-stream, answers events: progress with each step as it happens, and at the end done with the answer, whose id is the head of the admin log, or failed with the problem. It is deployed to the end whether or not anybody goes on listening, and what is refused before it begins is refused as without events.',
   tag,
   method: 'POST',
   path: '/verticals/:slug/deploy',
@@ -265,10 +283,12 @@ export const verticalsDeploy = adminOperation({
     }),
   },
   form: { files: 'modules', bytesMax: DEPLOY_FORM_BYTES_MAX },
+  events: { progress: deployStep },
   output: deployment,
   success: 201,
   builder: 'own-tenant',
   audit: 'audit',
+  destructive: true,
   problems: ['forbidden', 'immutable', 'invalid_transition', 'unsupported', 'runtime_fault'],
 });
 

@@ -3,7 +3,7 @@ import { PlatformError } from '@freehold/contracts';
 import type { Effect } from '../lib/effects.ts';
 import { lookUp } from './look-up.ts';
 import type { HostnameProbes } from './probes.ts';
-import type { VerifyPrepared } from './verify.ts';
+import type { VerifyFacts, VerifyPrepared } from './verify.ts';
 
 /** @param probes undefined: nothing is looked up here, and verifying is `unsupported` (501), reason `no_resolver`. */
 export function makeVerifyEffect(probes: HostnameProbes | undefined): Effect<VerifyPrepared> {
@@ -20,7 +20,11 @@ export function makeVerifyEffect(probes: HostnameProbes | undefined): Effect<Ver
   return {
     check: async () => void require(),
     run: async ({ deadline }, _call, { request, before }) => ({
-      facts: { found: await lookUp(require(), request, deadline), before },
+      facts: {
+        found: await lookUp(require(), request, deadline),
+        before,
+        holderToken: request.holderToken,
+      } satisfies VerifyFacts,
     }),
   };
 }

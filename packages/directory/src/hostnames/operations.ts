@@ -69,8 +69,6 @@ export const bindHostname = change(hostnamesBind, (context, { body, ifMatch }) =
     checkedAtMs: null,
     reason: null,
     missingSinceMs: null,
-    attempts: 0,
-    attemptsSinceMs: 0,
     revision: context.revision,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,

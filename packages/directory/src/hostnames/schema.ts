@@ -47,5 +47,38 @@ const claimsMigration: Migration = {
   `,
 };
 
+/** What the log remembers of earlier holders is taken over. The counters of the claims are left, and nothing counts there. */
+const historyMigration: Migration = {
+  version: 2,
+  name: 'holders and attempts',
+  sql: `
+    -- No reference to tenants: it outlives them.
+    CREATE TABLE hostname_holders (
+      hostname TEXT NOT NULL,
+      tenant TEXT NOT NULL,
+      since INTEGER NOT NULL,
+      PRIMARY KEY (hostname, tenant)
+    ) STRICT, WITHOUT ROWID;
+    INSERT OR IGNORE INTO hostname_holders (hostname, tenant, since)
+    SELECT hostname, tenant, coalesce(verified_at, updated_at) FROM hostnames WHERE status IN ('active', 'disabled');
+    INSERT OR IGNORE INTO hostname_holders (hostname, tenant, since)
+    SELECT other, tenant, at FROM admin_log
+    WHERE action IN ('hostnames.bind', 'hostnames.set-status', 'hostnames.verify') AND outcome = 'done'
+      AND other IS NOT NULL AND tenant IS NOT NULL AND json_extract(after, '$.status') = 'active';
+
+    CREATE TABLE hostname_attempts (
+      tenant TEXT NOT NULL,
+      hostname TEXT NOT NULL,
+      attempts INTEGER NOT NULL,
+      since INTEGER NOT NULL,
+      PRIMARY KEY (tenant, hostname)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX hostname_attempts_since ON hostname_attempts (since);
+  `,
+};
+
 /** The set that the directory applies after its own. */
-export const hostnameMigrations = { name: 'hostnames', migrations: [claimsMigration] } as const;
+export const hostnameMigrations = {
+  name: 'hostnames',
+  migrations: [claimsMigration, historyMigration],
+} as const;

@@ -13,6 +13,7 @@ import type { HostnameRecord } from '../declarations/records.ts';
 import type { HostRoute } from '../host-admin.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 import { challengeBody, challengeOf } from './challenge.ts';
+import { rememberHolder } from './holders.ts';
 
 /** The table as it was at first; `schema.ts` makes of it what it is. */
 export const hostnamesMigration: Migration = {
@@ -36,8 +37,7 @@ export const hostnamesMigration: Migration = {
 };
 
 const COLUMNS = `claim, hostname, tenant, scope, surface, status, method, token, verified_at AS verifiedAtMs,
-  checked_at AS checkedAtMs, reason, missing_since AS missingSinceMs, attempts, attempts_since AS attemptsSinceMs,
-  revision, created_at AS createdAtMs, updated_at AS updatedAtMs`;
+  checked_at AS checkedAtMs, reason, missing_since AS missingSinceMs, revision, created_at AS createdAtMs, updated_at AS updatedAtMs`;
 
 export interface HostnameRow {
   /** The name, a space, the tenant. */
@@ -53,9 +53,6 @@ export interface HostnameRow {
   readonly checkedAtMs: number | null;
   readonly reason: HostnameReason | null;
   readonly missingSinceMs: number | null;
-  /** Verifications since `attemptsSinceMs`. */
-  readonly attempts: number;
-  readonly attemptsSinceMs: number;
   readonly revision: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
@@ -105,34 +102,24 @@ export function loadChallengeBody(
   return row ? challengeBody(hostname, row.token) : null;
 }
 
-/** Writes a claim, or all of it anew. */
+/** Writes a claim, or all of it anew. Whoever holds a name by it is remembered. */
 export function saveHostname(db: SqlDatabase, row: HostnameRow): void {
   db.run(
     `INSERT INTO hostnames (claim, hostname, tenant, scope, surface, status, method, token, verified_at, checked_at,
-       reason, missing_since, attempts, attempts_since, revision, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       reason, missing_since, revision, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (claim) DO UPDATE SET status = excluded.status, method = excluded.method,
        verified_at = excluded.verified_at, checked_at = excluded.checked_at, reason = excluded.reason,
-       missing_since = excluded.missing_since, attempts = excluded.attempts,
-       attempts_since = excluded.attempts_since, revision = excluded.revision, updated_at = excluded.updated_at`,
+       missing_since = excluded.missing_since, revision = excluded.revision, updated_at = excluded.updated_at`,
     ...[row.claim, row.hostname, row.tenant, row.scope, row.surface, row.status, row.method, row.token],
-    ...[row.verifiedAtMs, row.checkedAtMs, row.reason, row.missingSinceMs, row.attempts, row.attemptsSinceMs],
+    ...[row.verifiedAtMs, row.checkedAtMs, row.reason, row.missingSinceMs],
     ...[row.revision, row.createdAtMs, row.updatedAtMs],
   );
+  if (row.status === 'active') rememberHolder(db, { ...row, sinceMs: row.verifiedAtMs ?? row.updatedAtMs });
 }
 
 export function deleteHostname(db: SqlDatabase, claim: string): void {
   db.run('DELETE FROM hostnames WHERE claim = ?', claim);
-}
-
-/** How often a tenant's names were verified since a moment. */
-export function countAttempts(db: SqlDatabase, tenant: string, sinceMs: number): number {
-  const row = db.get<{ attempts: number | null }>(
-    'SELECT sum(attempts) AS attempts FROM hostnames WHERE tenant = ? AND attempts_since > ?',
-    tenant,
-    sinceMs,
-  );
-  return row?.attempts ?? 0;
 }
 
 export interface HostnameFilter extends PageRequest {

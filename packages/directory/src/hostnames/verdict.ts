@@ -3,8 +3,8 @@
  * whether a holder still is one.
  *
  * The document of the HTTP challenge is answered by this platform itself for every claim on a name that leads here, so
- * that it shows where a name leads and not whose it is. It counts only while nobody else claims the name, and gives way
- * to a DNS record, which only the owner of the domain can set.
+ * that it shows where a name leads and not whose it is. It counts only for a name that nobody else claims or ever held: one
+ * whose holder left may lead here for years. It gives way to a DNS record, which only the owner of the domain can set.
  */
 import type { DnsCheck, HostnameReason, HttpCheck } from '../declarations/hostname-records.ts';
 import type { LookedUp } from './look-up.ts';
@@ -20,12 +20,20 @@ export interface ClaimSituation {
   readonly holder: Pick<HostnameRow, 'method'> | null;
   /** Whether another tenant claims the name, holder or not. */
   readonly isContested: boolean;
+  /** Whether another tenant ever held the name, also one that is gone. */
+  readonly wasHeldByOther: boolean;
+}
+
+/** What the look-ups found, as far as it is judged. */
+export interface Evidence extends Pick<LookedUp, 'checks'> {
+  /** Whether the record of the holder who is judged against was there; null where nobody looked for it. */
+  readonly holderPresent: boolean | null;
 }
 
 /** Judges a claim that does not hold its name yet. */
 export function judgeClaim(
-  { holder, isContested }: ClaimSituation,
-  { checks, holderPresent }: LookedUp,
+  { holder, isContested, wasHeldByOther }: ClaimSituation,
+  { checks, holderPresent }: Evidence,
 ): Verdict {
   const dns = checks.find((check) => check.method === 'dns');
   const http = checks.find((check) => check.method === 'http');
@@ -35,7 +43,7 @@ export function judgeClaim(
     return givesWay ? { proven: 'dns', takesOver: true } : { proven: null, reason: 'hostname_taken' };
   }
   if (http?.ok) {
-    if (holder === null && !isContested) return { proven: 'http', takesOver: false };
+    if (holder === null && !isContested && !wasHeldByOther) return { proven: 'http', takesOver: false };
     return { proven: null, reason: 'dns_required' };
   }
   return { proven: null, reason: dns ? reasonOfDns(dns) : http ? reasonOfHttp(http) : 'lookup_failed' };

@@ -2,17 +2,17 @@
  * Verifying a host name, as far as the directory is concerned: the claim is `verifying` while its challenge is looked
  * for, and active or failed afterwards. The look-ups: `host-admin-verify.ts`.
  */
-import { PlatformError } from '@freehold/contracts';
-import type { SqlDatabase, UnitContext } from '@freehold/store';
 import type { HostnameReason } from '../declarations/hostname-records.ts';
 import { hostnamesVerify } from '../declarations/hostnames.ts';
 import { type AuditEntry, type Change, delegated, type EndContext } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
+import { countAttempt } from './attempts.ts';
+import { challengeOf } from './challenge.ts';
+import { wasHeldByOther } from './holders.ts';
 import { parseHostname } from './host-name.ts';
 import type { LookedUp, LookUpRequest } from './look-up.ts';
 import { auditFields, hostnameTaken, targetOf, verticalOf } from './operations.ts';
 import {
-  countAttempts,
   type HostnameRow,
   hostnameOfRow,
   loadClaim,
@@ -22,11 +22,6 @@ import {
   saveHostname,
 } from './store.ts';
 import { judgeClaim, judgeHolder } from './verdict.ts';
-
-/** Every verification asks somebody else's servers, so that they are counted. */
-const ATTEMPTS_WINDOW_MS = 10 * 60_000;
-const ATTEMPTS_OF_NAME_MAX = 10;
-const ATTEMPTS_OF_TENANT_MAX = 60;
 
 /** What the look-ups need, and the claim as it was. */
 export interface VerifyPrepared {
@@ -38,6 +33,8 @@ export interface VerifyPrepared {
 export interface VerifyFacts {
   readonly found: LookedUp;
   readonly before: HostnameRow;
+  /** Of whoever held the name then, and whose record was looked for too; null for nobody. */
+  readonly holderToken: string | null;
 }
 
 export const verifyHostname = delegated<typeof hostnamesVerify, VerifyPrepared, VerifyFacts>(
@@ -56,16 +53,17 @@ export const verifyHostname = delegated<typeof hostnamesVerify, VerifyPrepared, 
           hostname: hostnameOfRow(before),
           verified: true,
           reason: null,
+          advice: null,
           checks: [],
           address: null,
         };
         return { change: { status: 200, value, etag: value.hostname.etag, audit: null } };
       }
       if (holder && !isHolder && holder.method !== 'dns' && holder.method !== 'http') throw hostnameTaken();
-      const counted = countAttempt(context, before);
+      countAttempt(context, before);
       // A name that is served goes on being served while it is looked at again.
       const row: HostnameRow = {
-        ...counted,
+        ...before,
         status: isHolder ? before.status : 'verifying',
         revision: context.revision,
         updatedAtMs: context.now(),
@@ -89,14 +87,14 @@ export const verifyHostname = delegated<typeof hostnamesVerify, VerifyPrepared, 
       };
     },
 
-    settle: (context, _call, { found, before }) => {
+    settle: (context, _call, { found, before, holderToken }) => {
       const { db } = context;
       const row = loadClaim(db, before.hostname, before.tenant);
       // Unbound while it was looked at: there is nothing left that could be proven.
       if (!row || row.token !== before.token) return concluded(context, before, found, { reason: 'unbound' });
       const holder = loadHostname(db, row.hostname);
       if (holder?.claim === row.claim) return settleHolder(context, row, found);
-      return settleClaim(context, row, { holder: holder ?? null, found });
+      return settleClaim(context, row, { holder: holder ?? null, found, holderToken });
     },
 
     undo: (context, _call, { before }) => {
@@ -131,11 +129,16 @@ function settleHolder(context: EndContext, row: HostnameRow, found: LookedUp) {
 function settleClaim(
   context: EndContext,
   row: HostnameRow,
-  { holder, found }: { readonly holder: HostnameRow | null; readonly found: LookedUp },
+  { holder, found, holderToken }: { readonly holder: HostnameRow | null } & Omit<VerifyFacts, 'before'>,
 ) {
   const { db } = context;
   const isContested = loadClaims(db, row.hostname).some(({ claim }) => claim !== row.claim);
-  const verdict = judgeClaim({ holder, isContested }, found);
+  // The name may have come to somebody else while it was looked at: nobody knows whether their record is there.
+  const holderPresent = holder?.token === holderToken ? found.holderPresent : null;
+  const verdict = judgeClaim(
+    { holder, isContested, wasHeldByOther: wasHeldByOther(db, row) },
+    { checks: found.checks, holderPresent },
+  );
   const nowMs = context.now();
   const revised = { checkedAtMs: nowMs, revision: context.revision, updatedAtMs: nowMs };
   if (verdict.proven === null) {
@@ -198,7 +201,8 @@ function concluded(
     before: before && auditFields(before),
     after: { ...auditFields(row), verified, reason, ...more },
   };
-  const value = { hostname, verified, reason, checks, address };
+  const advice = reason === 'dns_required' ? adviceOn(row) : null;
+  const value = { hostname, verified, reason, advice, checks, address };
   return { status: 200, value, etag: hostname.etag, audit, rerouted };
 }
 
@@ -212,29 +216,10 @@ export function missing(
   return { missingSinceMs: record === 'gone' ? (missingSinceMs ?? nowMs) : missingSinceMs };
 }
 
-/** @throws PlatformError `rate_limited`, with `Retry-After` in seconds. */
-function countAttempt({ db, now }: UnitContext, row: HostnameRow): HostnameRow {
-  const nowMs = now();
-  const isFresh = nowMs - row.attemptsSinceMs < ATTEMPTS_WINDOW_MS;
-  const counted = isFresh
-    ? { attempts: row.attempts + 1, attemptsSinceMs: row.attemptsSinceMs }
-    : { attempts: 1, attemptsSinceMs: nowMs };
-  if (counted.attempts > ATTEMPTS_OF_NAME_MAX || isTenantBusy(db, row.tenant, nowMs)) {
-    const waitMs = isFresh ? row.attemptsSinceMs + ATTEMPTS_WINDOW_MS - nowMs : ATTEMPTS_WINDOW_MS;
-    throw new PlatformError(
-      'rate_limited',
-      'This was verified very often in the last minutes. Wait until the record has had time to be seen.',
-      {
-        reason: 'verified_too_often',
-        headers: { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1_000))) },
-      },
-    );
-  }
-  return { ...row, ...counted };
-}
-
-function isTenantBusy(db: SqlDatabase, tenant: string, nowMs: number): boolean {
-  return countAttempts(db, tenant, nowMs - ATTEMPTS_WINDOW_MS) >= ATTEMPTS_OF_TENANT_MAX;
+/** Who the other tenant is, and whether it is still one, stays untold. */
+function adviceOn({ hostname, token }: HostnameRow): string {
+  const { name, value } = challengeOf(hostname, token).dns;
+  return `Another tenant claims this name or held it before, and where it leads does not tell whose it is now. Set a TXT record at ${name} with the value ${value}, and verify it again.`;
 }
 
 function methodsOf(method: 'dns' | 'http' | undefined): LookUpRequest['methods'] {

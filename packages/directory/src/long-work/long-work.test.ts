@@ -262,7 +262,7 @@ describe('events', () => {
     });
     expect(followed.value).toMatchObject({ id, state: 'running' });
     const seen: OperationEvent[] = [];
-    for await (const event of followed.events ?? []) {
+    for await (const event of followed.events as ReadableStream<OperationEvent>) {
       seen.push(event);
       letThrough();
     }

@@ -12,7 +12,8 @@ import {
   operationsList,
 } from '../declarations/long-work.ts';
 import type { LogHead } from '../declarations/records.ts';
-import { type ChangeInput, changeContext, logDone, logEnd } from '../lib/changes.ts';
+import type { RoutesChange } from '../host-admin.ts';
+import { type ChangeInput, changeContext, logDone, logEnd, reroutedBy } from '../lib/changes.ts';
 import { change, read } from '../lib/handlers.ts';
 import { keepAnswer, recallAnswer } from '../lib/idempotency.ts';
 import type { LongEndContext, LongHandler } from './handlers.ts';
@@ -51,7 +52,7 @@ export interface StartedWork {
 }
 
 /** What follows the end of work. Null: it had ended before. */
-export type WorkEnd = { readonly head: LogHead; readonly rerouted: boolean } | null;
+export type WorkEnd = { readonly head: LogHead; readonly rerouted: RoutesChange | null } | null;
 
 export const readOperations = read(operationsList, ({ db }, { query }) => ({
   value: listOperations(db, query),
@@ -261,7 +262,7 @@ export function longWorkMethods(context: UnitContext, handlers: Readonly<Record<
       });
       const total = progress.total ?? progress.done;
       finish(row, { ...progress, total, state: 'done', result: JSON.stringify(ending.result ?? null) });
-      return { head, rerouted: ending.rerouted ?? false };
+      return { head, rerouted: reroutedBy(ending) };
     },
 
     /** @param known whether it is certain that nothing was done; else its intent stays open. */
@@ -286,7 +287,7 @@ export function longWorkMethods(context: UnitContext, handlers: Readonly<Record<
         outcome: 'failed',
         code: failure.code,
       });
-      return { head, rerouted: false };
+      return { head, rerouted: null };
     },
 
     cancelWork: ({ id }: { readonly id: string }): WorkEnd => {
@@ -298,7 +299,7 @@ export function longWorkMethods(context: UnitContext, handlers: Readonly<Record<
         outcome: 'failed',
         after: { cancelled: true },
       });
-      return { head, rerouted: false };
+      return { head, rerouted: null };
     },
   };
 }

@@ -11,6 +11,7 @@ import { PlatformError, publicError, toFailure } from '@freehold/contracts';
 import type { AdminCall, AdminResult } from '../actors.ts';
 import type { OperationRecord } from '../declarations/long-work.ts';
 import type { LogHead } from '../declarations/records.ts';
+import type { RoutesChange } from '../host-admin.ts';
 import type { WiringFacts } from '../lib/handlers.ts';
 import { isRefusal, outcomeUnknown } from '../verticals/outcome.ts';
 import { type Follow, makeFollower, type Sleep } from './follow.ts';
@@ -29,7 +30,7 @@ export interface LongWorkDeps {
   readonly factsOf: (call: AdminCall) => WiringFacts;
   /** Offers a head to the anchor. It does not reject. */
   readonly publish: (head: LogHead) => Promise<void>;
-  readonly onRerouted: () => void;
+  readonly onRerouted: (change: RoutesChange) => void;
   readonly incident: (method: string) => (error: unknown) => void;
 }
 
@@ -83,7 +84,7 @@ export function makeLongWork({
 
   const end = async (id: string, write: Promise<WorkEnd>): Promise<void> => {
     const ended = await write;
-    if (ended?.rerouted) onRerouted();
+    if (ended?.rerouted) onRerouted(ended.rerouted);
     if (ended) await publish(ended.head);
     running.delete(id);
     follower.changed(id);

@@ -20,6 +20,7 @@ const sweepUnit = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('connection'), ...unit, outcome: z.enum(['swept', 'skipped', 'failed']) }),
   z.strictObject({ kind: z.literal('schedule'), ...unit, outcome: z.enum(['ran', 'skipped', 'failed']) }),
   z.strictObject({ kind: z.literal('roles'), ...unit, outcome: z.enum(['swept', 'skipped', 'failed']) }),
+  z.strictObject({ kind: z.literal('backup'), ...unit, outcome: z.enum(['swept', 'skipped', 'failed']) }),
   z.strictObject({ kind: z.literal('freshness'), ...unit, outcome: z.enum(['fresh', 'stale', 'failed']) }),
 ]);
 export type SweepUnit = z.input<typeof sweepUnit>;

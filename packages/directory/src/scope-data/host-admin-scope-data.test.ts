@@ -1,4 +1,7 @@
-/** The read ladder: the same answers and the same access rows from a worker and from a co-located host. */
+/**
+ * The read ladder: what a worker is asked, who is asked when, and one access row whoever answered. That both rungs answer
+ * alike is seen on a real scope, in `test/both-rungs.test.ts`: the double here looks at no filter.
+ */
 import { PlatformError, problemDocument } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { openPlatform, refusal, SERVICE } from '../../test/platform.ts';
@@ -154,7 +157,7 @@ async function openWithScope() {
 }
 
 describe.each(READS)('spec C-05, C-06, C-07, C-10: $name $query', (each) => {
-  test('the worker and the co-located host give one answer and one access row', async () => {
+  test('the worker is asked just that, the co-located host instead of it, and each leaves one access row', async () => {
     const { platform, scope, read } = await openWithScope();
     const before = platform.fieldwork.requests.length;
 

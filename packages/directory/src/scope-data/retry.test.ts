@@ -19,7 +19,7 @@ async function openScope() {
       body: { subscriber: 'invoices' },
       key,
     });
-  return { platform, retry };
+  return { platform, at: { tenant, scope }, retry };
 }
 
 const outcomes = async (platform: Platform) =>
@@ -48,5 +48,18 @@ test('another call is told that there is no such letter, and another letter sett
   await retry('third', 'evt_01jd0000000000000000000009');
   expect(await platform.adminLog({ outcome: 'unsettled' })).toHaveLength(1);
   await retry('fourth');
+  expect(await platform.adminLog({ outcome: 'unsettled' })).toEqual([]);
+});
+
+test('spec C-02: a scope that is suspended meanwhile does not undo what its application has done', async () => {
+  const { platform, at, retry } = await openScope();
+  const { fetch } = platform.fieldwork.bound;
+  platform.fieldwork.fault = async (request) => {
+    platform.fieldwork.fault = null;
+    await platform.call('scopes.set-status', { params: at, body: { status: 'suspended' } });
+    return fetch(request);
+  };
+  expect(await retry('first')).toMatchObject({ status: 200 });
+  expect(await outcomes(platform)).toEqual(['intent', 'done']);
   expect(await platform.adminLog({ outcome: 'unsettled' })).toEqual([]);
 });

@@ -9,7 +9,7 @@ import type { ScopeRecord } from '../declarations/records.ts';
 import { deadLettersRetry } from '../declarations/scope-data.ts';
 import type { Effect } from '../lib/effects.ts';
 import { type CallOf, delegated } from '../lib/handlers.ts';
-import { requireActiveScope, scopeOfRow } from '../scopes/store.ts';
+import { requireActiveScope, requireScope, scopeOfRow } from '../scopes/store.ts';
 import { logTargetOf } from '../scopes/target.ts';
 import { askScope } from '../verticals/ask-scope.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
@@ -35,7 +35,8 @@ export const retryDeadLetter = delegated<typeof deadLettersRetry, RetryTarget, n
     };
   },
   settle: ({ db }, { params, body }) => {
-    const scope = scopeOfRow(requireActiveScope(db, params));
+    // Suspended meanwhile or not: it is done, and has to be said.
+    const scope = scopeOfRow(requireScope(db, params));
     const letter = { event: params.event, subscriber: body.subscriber };
     return {
       status: 200,

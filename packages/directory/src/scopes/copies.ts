@@ -55,7 +55,8 @@ export const deleteSnapshot = delegated<typeof snapshotsDelete, ScopeRecord, nul
     const row = requireReachable(db, params);
     const { name, digest } = requireSnapshot(db, row.id, params.snapshot);
     const target = { ...targetOf(row), other: params.snapshot };
-    return { intent: { target, before: { name, digest }, after: null }, prepared: scopeOfRow(row) };
+    const after = { snapshot: params.snapshot };
+    return { intent: { target, before: { name, digest }, after }, prepared: scopeOfRow(row) };
   },
   settle: ({ db }, { params }) => {
     const row = requireScope(db, params);
@@ -63,6 +64,8 @@ export const deleteSnapshot = delegated<typeof snapshotsDelete, ScopeRecord, nul
     const target = { ...targetOf(row), other: params.snapshot };
     return { status: 204, value: null, audit: { target, before: null, after: null } };
   },
+  // That one snapshot was deleted says nothing of another one of the same scope.
+  supersedes: ({ params }, earlier) => earlier?.snapshot === params.snapshot,
 });
 
 /** What a restore needs to know. */

@@ -1,39 +1,67 @@
-/** What reaping a scope does elsewhere: a full backup, and then everything is deleted in the vertical. */
+/**
+ * What reaping a scope does elsewhere: a full backup; then everything is deleted in the vertical, and the connections that
+ * go with the scope are revoked at their providers.
+ */
 import { deleteScopeResponse, PlatformError } from '@freehold/contracts';
+import type { AdminCall } from '../actors.ts';
 import { backUp } from '../backups/host-admin-backups.ts';
 import type { ScopeBackupWork } from '../backups/operations.ts';
 import { requireStore } from '../backups/write-backup.ts';
+import type { Disconnecting } from '../connections/delegated-operations.ts';
 import type { BackupRecord } from '../declarations/backups.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { scopesReap } from '../declarations/scopes.ts';
-import type { EffectDeps } from '../lib/effects.ts';
+import type { Effect, EffectDeps } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongDeps, LongEffect, LongRun } from '../long-work/handlers.ts';
 import { askScope } from '../verticals/ask-scope.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
-import type { ReapScopeWork } from './status.ts';
+import type { ReapScopeFacts, ReapScopeWork } from './status.ts';
 
 /** How long a vertical may take to delete one scope with its history and its attachments. */
 const DELETE_TIMEOUT_MS = 110_000;
 
-export const reapScopeEffect: LongEffect<ReapScopeWork, { readonly backup: BackupRecord | null }> = {
-  check: async ({ backups, gateway, target }, call) => {
-    const { body } = call as unknown as CallOf<typeof scopesReap>;
-    if (body.backup) requireStore(backups, ' Say { "backup": false } to delete without one.');
-    requireKnownVertical(gateway, (await target(call)).scope.vertical);
-  },
-  run: async (deps, { scope, backup: order }, run) => {
-    const backup = order === null ? null : await run.step('backup', () => backUpFirst(deps, order, run));
-    await run.commit();
-    await run.step('delete', () => deleteInVertical(deps, scope));
-    return { backup };
-  },
-  cleanUp: async ({ backups, directory }, { backup }) => {
-    if (backup === null) return;
-    await requireStore(backups).delete(backup.order.address);
-    await directory.forgetBackup({ id: backup.order.id });
-  },
-};
+/** @param disconnect revokes a connection at its provider; undefined where there are no connections. */
+export function makeReapScopeEffect(
+  disconnect: Effect | undefined,
+): LongEffect<ReapScopeWork, ReapScopeFacts> {
+  return {
+    check: async ({ backups, gateway, target }, call) => {
+      const { body } = call as unknown as CallOf<typeof scopesReap>;
+      if (body.backup) requireStore(backups, ' Say { "backup": false } to delete without one.');
+      requireKnownVertical(gateway, (await target(call)).scope.vertical);
+    },
+    run: async (deps, { scope, backup: order }, run) => {
+      const backup = order === null ? null : await run.step('backup', () => backUpFirst(deps, order, run));
+      await run.commit();
+      await run.step('delete', () => deleteInVertical(deps, scope));
+      const disconnected = await run.step('connections', async () => {
+        const leaving = await deps.directory.connectionsLeaving({ scope: scope.id });
+        for (const connection of leaving)
+          if (connection.sealed !== null) await disconnect?.run(deps, callOf(run, connection), connection);
+        return leaving.map(({ connection }) => connection);
+      });
+      return { backup, disconnected };
+    },
+    cleanUp: async ({ backups, directory }, { backup }) => {
+      if (backup === null) return;
+      await requireStore(backups).delete(backup.order.address);
+      await directory.forgetBackup({ id: backup.order.id });
+    },
+  };
+}
+
+/** The call that would have disconnected this one alone. */
+function callOf(run: LongRun, { tenant, connection }: Disconnecting): AdminCall {
+  return {
+    operation: 'connections.disconnect',
+    params: { tenant, connection },
+    query: {},
+    body: {},
+    actor: { kind: 'service', id: run.id, name: 'scopes.reap' },
+    requestId: run.id,
+  };
+}
 
 /** Deletes a scope in its vertical. One that is not there any more, or never came to be, is deleted. */
 export async function deleteInVertical(

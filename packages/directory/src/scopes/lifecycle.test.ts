@@ -1,4 +1,4 @@
-/** The life of a scope: which step is possible from which state, and how it ends. */
+/** The life of a scope: what a step writes, and how it ends. Which step is possible when: `states.test.ts`. */
 import { PlatformError, problemDocument } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
@@ -20,56 +20,7 @@ async function open() {
   return { platform, backups, scope, params, call, setStatus, status, backUp };
 }
 
-const STATES = ['provisioning', 'active', 'suspended', 'archived', 'reaped'] as const;
-const VERBS = {
-  activate: ['scopes.set-status', { status: 'active' }],
-  suspend: ['scopes.set-status', { status: 'suspended' }],
-  archive: ['scopes.set-status', { status: 'archived' }],
-  configure: ['scopes.configure', { config: { COLOUR: 'red' } }],
-  snapshot: ['snapshots.take', {}],
-  rewind: ['scopes.rewind', { bookmark: 'bm_1' }],
-  restore: ['scopes.restore', null],
-  backup: ['scope-backups.create', {}],
-  reap: ['scopes.reap', {}],
-} as const satisfies Record<string, readonly [AdminOperationName, Record<string, unknown> | null]>;
-
-/** What is possible from each state; everything else is 409 and changes nothing. */
-const POSSIBLE: Readonly<Record<(typeof STATES)[number], readonly (keyof typeof VERBS)[]>> = {
-  provisioning: [],
-  active: ['suspend', 'archive', 'configure', 'snapshot', 'rewind', 'restore', 'backup'],
-  suspended: ['activate', 'archive', 'snapshot', 'rewind', 'restore', 'backup'],
-  archived: ['activate', 'backup', 'reap'],
-  reaped: [],
-};
-
-const TABLE = STATES.flatMap((state) =>
-  (Object.keys(VERBS) as (keyof typeof VERBS)[]).map((verb) => ({
-    state,
-    verb,
-    possible: POSSIBLE[state].includes(verb),
-  })),
-);
-
 describe('spec C-04: the states of a scope', () => {
-  test.each(TABLE)('$state, $verb: $possible', async ({ state, verb, possible }) => {
-    const { platform, call, backUp, status } = await open();
-    const { id: backup } = await backUp();
-    await platform.tamper((database) => database.exec(`UPDATE scopes SET status = '${state}'`));
-    const rows = await platform.adminLog();
-    const [name, body] = VERBS[verb];
-    const attempt = call(name, { body: body ?? { from: { backup } } });
-    if (possible) {
-      const { status: answered, value } = await attempt;
-      const ended = answered === 202 ? await platform.finish({ value } as never) : null;
-      expect([200, 201, 202]).toContain(answered);
-      if (ended) expect(ended).toMatchObject({ state: 'done', problem: null });
-      return;
-    }
-    expect(await refusal(attempt)).toMatchObject({ status: 409, code: 'invalid_transition' });
-    expect(await status()).toBe(state);
-    expect(await platform.adminLog()).toEqual(rows);
-  });
-
   test('a step is one row of the log with both states, a new version, and news for the router', async () => {
     const { platform, params, setStatus } = await open();
     let heard = 0;

@@ -1,8 +1,10 @@
 /** The states of a scope, and what it takes to reap one. What reaping does elsewhere: `host-admin-reap.ts`. */
 import { PlatformError } from '@freehold/contracts';
-import type { SqlDatabase } from '@freehold/store';
+import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { backupFields, type ScopeBackupWork, scopeBackupWork, scopeSubject } from '../backups/operations.ts';
 import { countBackups } from '../backups/store.ts';
+import type { Disconnecting } from '../connections/delegated-operations.ts';
+import { actsElsewhere, connectionsOfScope } from '../connections/store.ts';
 import type { BackupRecord } from '../declarations/backups.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import { scopesReap, scopesSetStatus } from '../declarations/scopes.ts';
@@ -10,8 +12,8 @@ import { change } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { longWork } from '../long-work/handlers.ts';
 import { requireIdle } from '../long-work/operations.ts';
+import { forgetScope } from './forget-scope.ts';
 import { targetOf } from './operations.ts';
-import { forgetSnapshots } from './snapshot-store.ts';
 import { requireScope, type ScopeRow, scopeOfRow, updateScopeStatus } from './store.ts';
 
 type Status = ScopeRecord['status'];
@@ -59,54 +61,83 @@ export interface ReapScopeWork {
   readonly backup: ScopeBackupWork | null;
 }
 
-export const reapScope = longWork<typeof scopesReap, ReapScopeWork, { readonly backup: BackupRecord | null }>(
-  scopesReap,
-  {
-    plan: ({ db }, { params, body }) => {
-      const row = requireArchived(db, params);
-      return {
-        dryRun: true,
-        scope: scopeOfRow(row),
-        hostnames: hostnamesOf(db, row.id),
-        snapshots: countSnapshots(db, row.id),
-        backups: countBackups(db, row.id),
-        backup: body.backup,
-      };
-    },
-    begin: (context, { params, body }) => {
-      const row = requireArchived(context.db, params);
-      const backup = body.backup ? scopeBackupWork(context, row, 'ndjson') : null;
-      return {
-        intent: {
-          target: targetOf(row),
-          before: { status: row.status },
-          after: { status: 'reaped', backup: backup?.order.id ?? null },
-        },
-        work: { scope: scopeOfRow(row), backup },
-        subject: scopeSubject(row.id),
-        unit: 'bytes',
-      };
-    },
-    settle: (context, { scope }, { backup }) => {
-      const { db, revision } = context;
-      const before = requireScope(db, { tenant: scope.tenant, scope: scope.id });
-      const hostnames = hostnamesOf(db, scope.id);
-      db.run('DELETE FROM hostnames WHERE scope = ?', scope.id);
-      forgetSnapshots(db, scope.id);
-      const after: ScopeRow = { ...before, status: 'reaped', revision, updatedAtMs: context.now() };
-      updateScopeStatus(db, after);
-      return {
-        result: { scope: scopeOfRow(after), backup, hostnames },
-        audit: {
-          target: targetOf(after),
-          before: { status: before.status },
-          after: { status: after.status, hostnames, backup: backup && backupFields(backup) },
-        },
-        rerouted: true,
-      };
-    },
+/** What it came to, elsewhere. */
+export interface ReapScopeFacts {
+  readonly backup: BackupRecord | null;
+  /** The connections that were disconnected. */
+  readonly disconnected: readonly string[];
+}
+
+export const reapScope = longWork<typeof scopesReap, ReapScopeWork, ReapScopeFacts>(scopesReap, {
+  plan: ({ db }, { params, body }) => {
+    const row = requireArchived(db, params);
+    return {
+      dryRun: true,
+      scope: scopeOfRow(row),
+      hostnames: hostnamesOf(db, row.id),
+      snapshots: countSnapshots(db, row.id),
+      backups: countBackups(db, row.id),
+      connections: leavingConnections(db, row.id).map(({ connection }) => connection),
+      backup: body.backup,
+    };
   },
-);
+  begin: (context, { params, body }) => {
+    const row = requireArchived(context.db, params);
+    const backup = body.backup ? scopeBackupWork(context, row, 'ndjson') : null;
+    return {
+      intent: {
+        target: targetOf(row),
+        before: { status: row.status },
+        after: { status: 'reaped', backup: backup?.order.id ?? null },
+      },
+      work: { scope: scopeOfRow(row), backup },
+      subject: scopeSubject(row.id),
+      unit: 'bytes',
+    };
+  },
+  settle: (context, { scope }, { backup, disconnected }) => {
+    const { db, revision } = context;
+    const before = requireScope(db, { tenant: scope.tenant, scope: scope.id });
+    const hostnames = hostnamesOf(db, scope.id);
+    const nowMs = context.now();
+    const { erased, moved } = forgetScope(db, { scope: scope.id, revision, nowMs });
+    const connections = { disconnected: [...new Set([...disconnected, ...erased])], moved };
+    const after: ScopeRow = {
+      ...requireScope(db, { tenant: scope.tenant, scope: scope.id }),
+      status: 'reaped',
+      revision,
+      updatedAtMs: nowMs,
+    };
+    updateScopeStatus(db, after);
+    return {
+      result: { scope: scopeOfRow(after), backup, hostnames, connections },
+      audit: {
+        target: targetOf(after),
+        before: { status: before.status },
+        after: { status: after.status, hostnames, connections, backup: backup && backupFields(backup) },
+      },
+      rerouted: true,
+    };
+  },
+});
+
+/** The methods of the unit. */
+export function reapScopeMethods({ db }: UnitContext) {
+  return {
+    /** The connections that go with a scope, with what revoking them takes. A query. */
+    connectionsLeaving: ({ scope }: { readonly scope: string }): readonly Disconnecting[] =>
+      leavingConnections(db, scope),
+  };
+}
+
+/** The methods of these that only read. */
+export const REAP_SCOPE_QUERIES = ['connectionsLeaving'] as const;
+
+function leavingConnections(db: SqlDatabase, scope: string): Disconnecting[] {
+  return connectionsOfScope(db, scope).filter(
+    ({ connection }) => actsElsewhere(db, { connection, scope }) === null,
+  );
+}
 
 function requireArchived(
   db: SqlDatabase,

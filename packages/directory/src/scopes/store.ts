@@ -144,22 +144,23 @@ export function scopeOfRow(row: ScopeRow): ScopeRecord {
   };
 }
 
-/** @throws PlatformError `not_found`, also for a scope of another tenant. */
-export function requireScope(
-  db: SqlDatabase,
-  ref: { readonly tenant: string; readonly scope: string },
-): ScopeRow {
+/** A scope of a tenant; with `vertical`, only one that is bound to it. */
+interface ScopeOf {
+  readonly tenant: string;
+  readonly scope: string;
+  readonly vertical?: string;
+}
+
+/** @throws PlatformError `not_found`, also for a scope of another tenant, or of another vertical than the one that is named. */
+export function requireScope(db: SqlDatabase, ref: ScopeOf): ScopeRow {
   const row = loadScope(db, ref);
-  if (!row)
+  if (!row || row.vertical !== (ref.vertical ?? row.vertical))
     throw new PlatformError('not_found', 'This tenant has no such scope.', { reason: 'unknown_scope' });
   return row;
 }
 
 /** @throws PlatformError `not_found`, or `invalid_transition` while the scope is anything but active. */
-export function requireActiveScope(
-  db: SqlDatabase,
-  ref: { readonly tenant: string; readonly scope: string },
-): ScopeRow {
+export function requireActiveScope(db: SqlDatabase, ref: ScopeOf): ScopeRow {
   const row = requireScope(db, ref);
   if (row.status !== 'active')
     throw new PlatformError('invalid_transition', `This scope is ${row.status}.`, {

@@ -11,11 +11,7 @@ test('C-03: a tenant that was reaped since stays erased, and scopes hear what is
     backups: makeMemoryBackups(),
   });
   const worked = async (name: AdminOperationName, parts: object): Promise<OperationRecord> => {
-    const { value } = await platform.call(name, parts);
-    const params = { operation: (value as OperationRecord).id };
-    const look = () => platform.value<OperationRecord>('operations.get', { params });
-    await expect.poll(async () => (await look()).finishedAt).not.toBeNull();
-    const record = await look();
+    const record = await platform.finish(platform.call(name, parts));
     expect(record.problem).toBeNull();
     return record;
   };

@@ -18,6 +18,7 @@ export const ERASED: Readonly<Record<keyof TenantErasure, string>> = {
   connections: 'connections WHERE tenant = ?',
   connectionGrants: 'connection_grants WHERE connection IN (SELECT id FROM connections WHERE tenant = ?)',
   pushTokens: PUSH_TOKENS,
+  builders: 'staff WHERE tenant = ?',
   identities: 'tenant_identities WHERE tenant = ?',
   entitlements: 'entitlements WHERE tenant = ?',
   // Also of scopes that were reaped before, and of those that a restore of the directory has forgotten.
@@ -101,6 +102,8 @@ export function eraseRest(db: SqlDatabase, { tenant, revision, nowMs }: Erasing)
     'entitlement_sets',
     'entitlements',
     'connect_rounds',
+    // With whatever lets them in. They are people of the tenant, and who they are goes with it.
+    'staff',
   ])
     db.run(`DELETE FROM ${table} WHERE tenant = ?`, tenant);
   db.run(

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { makeKeyProvider } from '../../test/key-provider.ts';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
+import { sessionOf, staffMember } from '../../test/staff.ts';
 import type {
   ConnectionRecord,
   HostnameRecord,
@@ -46,6 +47,7 @@ async function openStreet() {
     });
     await platform.call('entitlements.put', { params: { ...params, key: 'seats' }, body: { quota: 5 } });
     await platform.call('snapshots.take', { params: { ...params, scope: scope.id }, body: {} });
+    await staffMember(platform, { login: `of-${slug}`, role: 'builder', tenant: tenant.id });
     return { tenant, scopes, secret, connection };
   };
   const theirs = await house('globex');
@@ -73,6 +75,7 @@ const COUNTS = {
   connections: 1,
   connectionGrants: 1,
   pushTokens: 1,
+  builders: 1,
   identities: 1,
   entitlements: 1,
   backups: 0,
@@ -116,6 +119,8 @@ test('C-03: everything of the tenant goes, nothing of another, and its row stays
   const [token] = await items<PushTokenRecord>('push-tokens.list', { query: params });
   expect(token?.revokedAt).not.toBeNull();
   expect(await platform.admin.authenticate(secret)).toBeNull();
+  expect(await items('staff.list', { query: params })).toEqual([]);
+  expect(await platform.admin.staff.session(sessionOf('of-globex'))).toMatchObject({ kind: 'builder' });
   expect((await platform.admin.routes()).map(({ hostname }) => hostname)).toEqual(['globex.localhost']);
   await platform.tamper((database) => {
     const { sealed } = database

@@ -40,7 +40,11 @@ export function reapSubject(tenant: string): string {
 }
 
 export const reapTenant = longWork<typeof tenantsReap, ReapWork, ReapFacts>(tenantsReap, {
-  plan: (context, { params }) => planErasure(context.db, requireDeleting(context, params.tenant)),
+  plan: (context, { params, ifMatch }) => {
+    const row = requireDeleting(context, params.tenant);
+    requireMatch(ifMatch, String(row.revision));
+    return planErasure(context.db, row);
+  },
   begin: (context, { params, body, ifMatch }) => {
     const { db } = context;
     const row = requireDeleting(context, params.tenant);

@@ -2,25 +2,42 @@
 import { describe, expect, test } from 'vitest';
 import { makeKeyProvider } from '../../test/key-provider.ts';
 import { type CallParts, openPlatform, type Platform, refusal } from '../../test/platform.ts';
-import type { AdminOperationName, OperationRecord, TenantRecord } from '../declarations/index.ts';
+import type {
+  AdminLogEntry,
+  AdminOperationName,
+  OperationRecord,
+  ScopeRecord,
+  TenantRecord,
+} from '../declarations/index.ts';
 
 type Status = TenantRecord['status'];
 const STATES: readonly Status[] = ['active', 'suspended', 'deleting', 'reaped'];
 
-interface Verb {
-  readonly operation: AdminOperationName;
-  readonly parts: (tenant: TenantRecord) => CallParts;
-  /** In which states it is done. In every other it is an `invalid_transition`. */
-  readonly done: readonly Status[];
+interface Ready {
+  readonly tenant: TenantRecord;
+  /** It was active when the tenant was. */
+  readonly scope: ScopeRecord;
 }
 
+interface Verb {
+  readonly operation: AdminOperationName;
+  readonly parts: (ready: Ready) => CallParts;
+  /** Which state comes of which. From every other it is an `invalid_transition`. */
+  readonly leads: Partial<Record<Status, Status>>;
+  /** The outcomes of the rows that it writes. Default: of one that was done at once. */
+  readonly rows?: readonly AdminLogEntry['outcome'][];
+}
+
+const BY_AN_EFFECT = ['intent', 'done'] as const;
 const on = ({ id }: TenantRecord, more: Record<string, unknown> = {}) => ({
   params: { tenant: id, ...more },
 });
-const setTo = (status: string, done: readonly Status[]): Verb => ({
+const onScope = ({ tenant, scope }: Ready) => on(tenant, { scope: scope.id });
+const stays = (...states: Status[]) => Object.fromEntries(states.map((state) => [state, state]));
+const setTo = (status: Status, from: readonly Status[]): Verb => ({
   operation: 'tenants.set-status',
-  parts: (tenant) => ({ ...on(tenant), body: { status } }),
-  done,
+  parts: ({ tenant }) => ({ ...on(tenant), body: { status } }),
+  leads: Object.fromEntries(from.map((state) => [state, status])),
 });
 
 const VERBS: Readonly<Record<string, Verb>> = {
@@ -29,51 +46,92 @@ const VERBS: Readonly<Record<string, Verb>> = {
   'begin to delete': setTo('deleting', ['active', 'suspended']),
   reap: {
     operation: 'tenants.reap',
-    parts: (tenant) => ({ ...on(tenant), body: {} }),
-    done: ['deleting'],
+    parts: ({ tenant }) => ({ ...on(tenant), body: {} }),
+    leads: { deleting: 'reaped' },
+    rows: BY_AN_EFFECT,
   },
   'plan to reap': {
     operation: 'tenants.reap',
-    parts: (tenant) => ({ ...on(tenant), query: { dryRun: true }, body: {} }),
-    done: ['deleting'],
+    parts: ({ tenant }) => ({ ...on(tenant), query: { dryRun: true }, body: {} }),
+    leads: stays('deleting'),
+    rows: [],
   },
   rename: {
     operation: 'tenants.update',
-    parts: (tenant) => ({ ...on(tenant), body: { name: 'Another' } }),
-    done: ['active', 'suspended', 'deleting'],
+    parts: ({ tenant }) => ({ ...on(tenant), body: { name: 'Another' } }),
+    leads: stays('active', 'suspended', 'deleting'),
   },
   'add an identity': {
     operation: 'identities.add',
-    parts: (tenant) => ({ ...on(tenant), body: { kind: 'issuer', issuer: 'https://login.example.com' } }),
-    done: ['active', 'suspended'],
+    parts: ({ tenant }) => ({
+      ...on(tenant),
+      body: { kind: 'issuer', issuer: 'https://login.example.com' },
+    }),
+    leads: stays('active', 'suspended'),
   },
   'give an entitlement': {
     operation: 'entitlements.put',
-    parts: (tenant) => ({ ...on(tenant, { key: 'seats' }), body: { quota: 6 } }),
-    done: ['active', 'suspended'],
+    parts: ({ tenant }) => ({ ...on(tenant, { key: 'seats' }), body: { quota: 6 } }),
+    leads: stays('active', 'suspended'),
   },
   'provision a scope': {
     operation: 'scopes.provision',
-    parts: (tenant) => ({ ...on(tenant), body: { slug: 'next', name: 'Next', vertical: 'fieldwork' } }),
-    done: ['active'],
+    parts: ({ tenant }) => ({
+      ...on(tenant),
+      body: { slug: 'next', name: 'Next', vertical: 'fieldwork' },
+    }),
+    leads: stays('active'),
+    rows: BY_AN_EFFECT,
   },
   'make a push token': {
     operation: 'push-tokens.create',
-    parts: ({ id }) => ({ body: { name: 'next', tenant: id } }),
-    done: ['active'],
+    parts: ({ tenant }) => ({ body: { name: 'next', tenant: tenant.id } }),
+    leads: stays('active'),
+  },
+  'bind a host name': {
+    operation: 'hostnames.bind',
+    parts: ({ tenant, scope }) => ({
+      body: { hostname: 'acme.localhost', tenant: tenant.id, scope: scope.id },
+    }),
+    leads: stays('active'),
+  },
+  'make a connection': {
+    operation: 'connections.create',
+    parts: ({ tenant, scope }) => ({
+      ...on(tenant),
+      body: { provider: 'ledger', scope: scope.id, subjectRef: 'books', apiKey: 'key-of-acme-1' },
+    }),
+    leads: stays('active'),
+  },
+  'register a vertical': {
+    operation: 'verticals.create',
+    parts: ({ tenant }) => ({ body: { slug: 'trades', name: 'Trades', ownerTenant: tenant.id } }),
+    leads: stays('active'),
+  },
+  // What belongs to it is looked after also while it serves nobody.
+  'suspend a scope': {
+    operation: 'scopes.set-status',
+    parts: (ready) => ({ ...onScope(ready), body: { status: 'suspended' } }),
+    leads: stays('active', 'suspended', 'deleting'),
+  },
+  'configure a scope': {
+    operation: 'scopes.configure',
+    parts: (ready) => ({ ...onScope(ready), body: { config: { COLOUR: 'red' } } }),
+    leads: stays('active', 'suspended', 'deleting'),
+    rows: BY_AN_EFFECT,
   },
 };
 
 /** A tenant in a state, reached as anybody reaches it. */
-async function tenantThatIs(platform: Platform, status: Status): Promise<TenantRecord> {
+async function tenantThatIs(platform: Platform, status: Status): Promise<Ready> {
   const tenant = await platform.tenant('acme');
-  await platform.scope(tenant.id);
-  if (status === 'active') return tenant;
+  const scope = await platform.scope(tenant.id);
+  if (status === 'active') return { tenant, scope };
   const body = { status: status === 'suspended' ? 'suspended' : 'deleting' };
   await platform.call('tenants.set-status', { ...on(tenant), body });
   if (status === 'reaped')
     await endOf(platform, await platform.call('tenants.reap', { ...on(tenant), body: {} }));
-  return platform.value<TenantRecord>('tenants.get', on(tenant));
+  return { tenant: await platform.value<TenantRecord>('tenants.get', on(tenant)), scope };
 }
 
 async function endOf(platform: Platform, { value }: { value: unknown }): Promise<void> {
@@ -83,18 +141,34 @@ async function endOf(platform: Platform, { value }: { value: unknown }): Promise
 }
 
 describe.each(STATES)('C-03, C-30: a tenant that is %s', (status) => {
-  for (const [name, { operation, parts, done }] of Object.entries(VERBS)) {
-    const isDone = done.includes(status);
-    test(`${name}: ${isDone ? 'is done' : 'is refused, and nothing is written'}`, async () => {
-      const platform = await openPlatform();
-      const tenant = await tenantThatIs(platform, status);
+  for (const [name, { operation, parts, leads, rows: outcomes = ['done'] }] of Object.entries(VERBS)) {
+    const next = leads[status];
+    test(`${name}: ${next === undefined ? 'is refused, and nothing is written' : `is ${next} then`}`, async () => {
+      const platform = await openPlatform({ connections: makeKeyProvider().options });
+      const ready = await tenantThatIs(platform, status);
+      const { tenant } = ready;
       expect(tenant.status).toBe(status);
       const before = await platform.adminLog();
-      const call = platform.call(operation, parts(tenant));
-      if (isDone) return expect((await call).status).toBeLessThan(300);
-      expect(await refusal(call)).toMatchObject({ status: 409, code: 'invalid_transition' });
-      expect(await platform.adminLog()).toEqual(before);
-      expect(await platform.value('tenants.get', on(tenant))).toEqual(tenant);
+      const call = platform.call(operation, parts(ready));
+      if (next === undefined) {
+        expect(await refusal(call)).toMatchObject({ status: 409, code: 'invalid_transition' });
+        expect(await platform.adminLog()).toEqual(before);
+        expect(await platform.value('tenants.get', on(tenant))).toEqual(tenant);
+        return;
+      }
+      const result = await call;
+      if (result.status === 202) await endOf(platform, result);
+      expect((await platform.value<TenantRecord>('tenants.get', on(tenant))).status).toBe(next);
+      const written = (await platform.adminLog())
+        .slice(before.length)
+        .filter(({ action }) => action === operation);
+      expect(written.map(({ outcome }) => outcome)).toEqual(outcomes);
+      for (const row of written) expect(row.target.tenant).toBe(tenant.id);
+      if (next !== status)
+        expect(written.at(-1)).toMatchObject({
+          before: { status },
+          after: { status: next },
+        });
     });
   }
 });

@@ -95,7 +95,7 @@ export function requestOf<S extends z.ZodType>(
 ): Request {
   const url = new URL(`/internal/${path}`, origin);
   const headers = new Headers({ [PLATFORM_SECRET_HEADER]: vertical.platformSecret, accept });
-  // A redirect would carry the platform secret to wherever it points.
+  // A redirect would carry the vertical's secret to wherever it points.
   const options = { headers, redirect: 'manual', signal } as const;
   if (body) {
     headers.set('content-type', 'application/json');

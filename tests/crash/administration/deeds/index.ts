@@ -15,8 +15,6 @@ export const deeds: Readonly<Partial<Record<AdminOperationName, Deed>>> = {
 
 /** Audited operations that are not made here, each with the reason. */
 export const notMade: Readonly<Partial<Record<AdminOperationName, string>>> = {
-  'directory-backups.delete':
-    'it is what scope-backups.delete is, and would take away what directory-backups.create counts',
   'owner-recovery.mint':
     'it wants an owner who has signed in; in the directory it is what owner-claim.mint is, and each one that was cut off stays listed as unsettled, because it may have made an invite that a later one does not undo',
 };

@@ -1,7 +1,7 @@
 /** Mutations of scopes: their lives, their copies, and what is asked of their applications. */
 import type { BackupRecord, HostnameRecord } from '../../../../packages/directory/src/declarations/index.ts';
 import { ask, type Bench, type CallParts, type Deed } from '../bench.ts';
-import { noBackupFile, noRow, noRowIn, noUnit, row, rowIn } from '../conditions.ts';
+import { noBackupFile, noRow, noRowIn, noUnit, row, rowIn, THIS_REQUEST } from '../conditions.ts';
 import { newScope, newTenant } from './tenants.ts';
 
 type At = Awaited<ReturnType<typeof newScope>>;
@@ -35,6 +35,10 @@ async function withHostname(bench: Bench, at: At): Promise<string> {
 
 const libraryUnit = (at: At) => `scope-library/${at.scope}`;
 const NO_LETTER = '_spine_dead_letters WHERE event = ?';
+
+/** The backup that one request ordered: others come and go beside it. */
+const MADE_BY = `admin_log l JOIN backups b ON b.id = json_extract(l.after, '$.backup')
+  WHERE l.action = 'directory-backups.create' AND l.outcome = 'intent' AND l.request IN (?, ? || '-again')`;
 
 export const scopeDeeds = {
   'scopes.provision': async (bench) => {
@@ -198,10 +202,11 @@ export const scopeDeeds = {
     const hostname = await withHostname(bench, at);
     return { params: { hostname }, effect: [noRow('hostnames WHERE hostname = ?', hostname)] };
   }),
-  'directory-backups.create': async ({ platform }) => {
-    const { items } = await ask<{ items: unknown[] }>(platform, 'directory-backups.list', { limit: 200 });
-    const more = `backups WHERE kind = 'directory' GROUP BY kind HAVING count(*) > ?`;
-    return { body: {}, effect: [row(more, items.length)] };
+  'directory-backups.create': async () => ({ body: {}, effect: [row(MADE_BY, THIS_REQUEST, THIS_REQUEST)] }),
+  'directory-backups.delete': async (bench) => {
+    const { result } = await bench.finish('directory-backups.create', { body: {} });
+    const { id, address } = result as unknown as BackupRecord;
+    return { params: { backup: id }, effect: [noRow('backups WHERE id = ?', id), noBackupFile(address)] };
   },
   'fleet-migrations.run': scope(async (_bench, at) => ({
     // Others are reaped and restored meanwhile.

@@ -1,0 +1,80 @@
+/** The witness of the admin log at an address, over a real socket; and the file. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect, onTestFinished, test } from 'vitest';
+import { openAnchor } from './anchor.ts';
+import { parseSettings } from './settings.ts';
+
+const HEAD = { sequence: 7, hash: 'a'.repeat(64) };
+
+/** A witness that keeps what is put, for whoever shows the token. `fails` is a status that it answers instead. */
+async function openWitness() {
+  const witness = { kept: null as string | null, fails: 0, url: '' };
+  const isTheirs = ({ headers }: IncomingMessage) =>
+    headers.authorization === 'Bearer witness' && headers['content-type'] === 'application/json';
+  const server = createServer(async (request, response) => {
+    if (witness.fails > 0 || !isTheirs(request)) return response.writeHead(witness.fails || 401).end();
+    if (request.method === 'PUT') {
+      witness.kept = await text(request);
+      return response.writeHead(204).end();
+    }
+    return response.writeHead(witness.kept === null ? 404 : 200).end(witness.kept);
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => void server.close());
+  witness.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/freehold`;
+  return witness;
+}
+
+test('what was put at the address is read there again, and nothing is nothing', async () => {
+  const witness = await openWitness();
+  const anchor = openAnchor({ url: witness.url, token: 'witness' });
+  expect(await anchor.read()).toBeNull();
+  await anchor.publish(HEAD);
+  expect(witness.kept).toBe(JSON.stringify(HEAD));
+  expect(await anchor.read()).toEqual(HEAD);
+});
+
+test('a witness that refuses, fails, sends elsewhere or answers something else is an error, never "no witness"', async () => {
+  const witness = await openWitness();
+  const anchor = openAnchor({ url: witness.url, token: 'witness' });
+  for (const status of [302, 401, 500]) {
+    witness.fails = status;
+    await expect(anchor.read()).rejects.toThrow();
+    await expect(anchor.publish(HEAD)).rejects.toThrow();
+  }
+  witness.fails = 0;
+  witness.kept = '{"sequence":7}';
+  await expect(anchor.read()).rejects.toThrow();
+  await expect(openAnchor({ url: witness.url, token: undefined }).read()).rejects.toThrow('401');
+});
+
+test('a damaged file is an error, never "no witness"', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'anchor-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const file = join(directory, 'anchor.json');
+  const anchor = openAnchor({ file });
+  expect(await anchor.read()).toBeNull();
+  await anchor.publish(HEAD);
+  expect(await anchor.read()).toEqual(HEAD);
+  writeFileSync(file, '');
+  await expect(anchor.read()).rejects.toThrow();
+});
+
+test('the settings name one witness: a file, or an address that nobody listens in on', () => {
+  const anchorOf = (env: Record<string, string>) => parseSettings(env).anchor;
+  expect(anchorOf({})).toBeNull();
+  expect(anchorOf({ FREEHOLD_ANCHOR_FILE: '/mnt/anchor.json' })).toEqual({ file: '/mnt/anchor.json' });
+  const url = 'https://witness.example.org/freehold';
+  expect(anchorOf({ FREEHOLD_ANCHOR_URL: url, FREEHOLD_ANCHOR_TOKEN: 't' })).toEqual({ url, token: 't' });
+  for (const [name, env] of [
+    ['FREEHOLD_ANCHOR_URL', { FREEHOLD_ANCHOR_URL: 'http://witness.example.org/' }],
+    ['FREEHOLD_ANCHOR_URL', { FREEHOLD_ANCHOR_URL: url, FREEHOLD_ANCHOR_FILE: '/mnt/anchor.json' }],
+    ['FREEHOLD_ANCHOR_TOKEN', { FREEHOLD_ANCHOR_TOKEN: 't' }],
+  ] as const)
+    expect(() => anchorOf(env)).toThrow(name);
+});

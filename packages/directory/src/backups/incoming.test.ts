@@ -1,0 +1,94 @@
+/** Uploads that never became a backup leave nothing in the store (requirement C-18). */
+import { expect, test } from 'vitest';
+import { makeMemoryBackups } from '../../test/memory-backups.ts';
+import { openPlatform, refusal } from '../../test/platform.ts';
+import type { BackupRecord } from '../declarations/index.ts';
+
+const HOUR_MS = 3_600_000;
+
+async function open() {
+  const backups = makeMemoryBackups();
+  const platform = await openPlatform({ backups });
+  const scope = await platform.scope((await platform.tenant('acme')).id);
+  const params = { tenant: scope.tenant, scope: scope.id };
+  const upload = (text = 'a copy') =>
+    platform.call('imports.create', {
+      params,
+      upload: {
+        mediaType: 'application/x-ndjson',
+        body: new Response(text).body as ReadableStream<Uint8Array>,
+      },
+    });
+  const listed = async () =>
+    (await platform.value<{ items: BackupRecord[] }>('scope-backups.list', { params })).items.length;
+  return { platform, backups, params, upload, listed };
+}
+
+test('the bytes of an upload whose call is refused afterwards are deleted at once', async () => {
+  const { platform, backups, params, upload, listed } = await open();
+  // The scope goes while the bytes come in.
+  backups.beforePut = async () => {
+    backups.beforePut = null;
+    await platform.call('scopes.set-status', { params, body: { status: 'archived' } });
+    await platform.finish(platform.call('scopes.reap', { params, body: { backup: false } }));
+  };
+  expect(await refusal(upload())).toMatchObject({ status: 409, code: 'invalid_transition' });
+  expect([...backups.kept]).toEqual([]);
+  expect(await listed()).toBe(0);
+  await platform.tamper((database) => {
+    expect(database.prepare('SELECT * FROM incoming_copies').all()).toEqual([]);
+  });
+});
+
+test('what a crash left of an upload is deleted by the sweep, when it is more than a day old', async () => {
+  const { platform, backups, upload, listed } = await open();
+  const { put } = backups;
+  const reached = Promise.withResolvers<void>();
+  backups.put = async (address, body) => {
+    const stored = await put(address, body);
+    reached.resolve();
+    // The process dies here: the bytes are there, and nobody knows of them.
+    await new Promise(() => undefined);
+    return stored;
+  };
+  void upload();
+  await reached.promise;
+  backups.put = put;
+  await platform.tamper(() => undefined);
+  expect(backups.kept.size).toBe(1);
+  platform.clock.ms += 23 * HOUR_MS;
+  expect(await platform.admin.imports.clearAbandoned()).toBe(0);
+  expect(backups.kept.size).toBe(1);
+  platform.clock.ms += HOUR_MS;
+  expect(await platform.admin.imports.clearAbandoned()).toBe(1);
+  expect(backups.kept.size).toBe(0);
+  expect(await platform.admin.imports.clearAbandoned()).toBe(0);
+  expect(await listed()).toBe(0);
+});
+
+test('what became a backup stays, however old it is, and so does what this directory never heard of', async () => {
+  const { platform, backups, upload, listed } = await open();
+  await upload();
+  backups.kept.set(
+    'scopes/scp_01jd0000000000000000000001/bkp_01jd0000000000000000000001.ndjson',
+    'of another',
+  );
+  platform.clock.ms += 400 * 24 * HOUR_MS;
+  expect(await platform.admin.imports.clearAbandoned()).toBe(0);
+  expect(backups.kept.size).toBe(2);
+  expect(await listed()).toBe(1);
+});
+
+test('an upload that was given up cannot become a backup any more', async () => {
+  const { platform, backups, upload, listed } = await open();
+  const { put } = backups;
+  backups.put = async (address, body) => {
+    const stored = await put(address, body);
+    platform.clock.ms += 25 * HOUR_MS;
+    await platform.admin.imports.clearAbandoned();
+    return stored;
+  };
+  expect((await upload().catch((error) => error)).status).not.toBe(201);
+  expect(backups.kept.size).toBe(0);
+  expect(await listed()).toBe(0);
+});
