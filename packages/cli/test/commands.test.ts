@@ -41,6 +41,8 @@ test('no field of an operation hides another, or an option that every command ha
       'all',
       'noWait',
       'ifMatch',
+      'idempotencyKey',
+      'mediaType',
     ])
       expect(names, operation.name).not.toContain(taken);
   }

@@ -16,6 +16,7 @@ import {
 } from './audit/admin-log.ts';
 import { endLeases, openIntentsMigration } from './audit/open-intents.ts';
 import { readAccessLog, readAdminLog } from './audit/operations.ts';
+import { incomingMethods, incomingMigrations } from './backups/incoming.ts';
 import {
   BACKUP_QUERIES,
   backUpDirectory,
@@ -27,7 +28,6 @@ import {
   readDirectoryBackups,
   readScopeBackups,
 } from './backups/operations.ts';
-import { incomingMethods, incomingMigrations } from './backups/incoming.ts';
 import { RESTORE_QUERIES, restoreDirectory, restoreMethods } from './backups/restore-directory.ts';
 import { backupMigrations } from './backups/schema.ts';
 import { disconnect, putGrant } from './connections/delegated-operations.ts';

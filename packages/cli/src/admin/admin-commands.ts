@@ -69,7 +69,7 @@ function argumentOf({ name, summary, values }: Field): Argument {
 
 /** What commands of one kind have in common, beside the fields of their operation. */
 function commonOptions(operation: AdminOperation): Record<string, Option> {
-  const { method, etag, success, bytes, upload } = operation;
+  const { method, etag, audit, success, bytes, upload } = operation;
   const isUnsafe = method !== 'GET';
   return {
     ...(takesBody(operation)
@@ -100,7 +100,7 @@ function commonOptions(operation: AdminOperation): Record<string, Option> {
     ...(etag && isUnsafe
       ? { ifMatch: { summary: 'Only if this is still the version', placeholder: 'version' } }
       : {}),
-    ...(isUnsafe
+    ...(isUnsafe && audit === 'audit'
       ? { idempotencyKey: { summary: 'Calls with the same key are one call', placeholder: 'key' } }
       : {}),
   };

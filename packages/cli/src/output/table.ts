@@ -13,8 +13,9 @@ export function tableText(
   rows: readonly (readonly string[])[],
   columns: number | null,
 ): string {
-  const wanted = headings.map((heading, index) =>
-    Math.max(heading.length, ...rows.map((row) => row[index]?.length ?? 0)),
+  const titles = headings.map(titleOf);
+  const wanted = titles.map((title, index) =>
+    Math.max(title.length, ...rows.map((row) => row[index]?.length ?? 0)),
   );
   const widths = columns === null ? wanted : widthsThatFit(wanted, rows, columns);
   const left = headings.length - widths.length;
@@ -23,9 +24,14 @@ export function tableText(
       .map((width, index) => cut(cells[index] ?? '', width).padEnd(width))
       .join(GAP)
       .trimEnd();
-  const lines = [line(headings.map((heading) => heading.toUpperCase())), ...rows.map(line)];
+  const lines = [line(titles), ...rows.map(line)];
   if (left > 0) lines.push(`(${left} more ${left === 1 ? 'column' : 'columns'}: --json has them all)`);
   return lines.join('\n');
+}
+
+/** `createdAt` → `CREATED AT`. */
+function titleOf(heading: string): string {
+  return heading.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2').toUpperCase();
 }
 
 /** The widest columns give way first, then the last ones go. Identifiers are worth nothing in part. */
@@ -91,8 +97,9 @@ export function recordText(value: unknown, columns: number | null, indent = ''):
 /** One line. Characters that would steer a terminal are shown as what they are, whoever wrote them. */
 export function scalarText(value: unknown): string {
   if (value === null || value === undefined) return '-';
+  if (typeof value === 'number') return numberText(value);
   if (Array.isArray(value) && value.every((each) => typeof each === 'string' || typeof each === 'number'))
-    return value.length === 0 ? '-' : harmless(value.join(', '));
+    return value.length === 0 ? '-' : harmless(value.map((each) => scalarText(each)).join(', '));
   return harmless(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 

@@ -68,8 +68,9 @@ for await (const scope of client.scopes.list.iterate({ params: { tenant: tenant.
   tenant's things read as 404, and never as 403.
 - **Input** is JSON, and unknown fields are refused. Lists take \`limit\` (20 by default, at most 200) and \`cursor\`, and
   answer \`{ items, nextCursor }\`.
-- **Repeating**: every operation that changes something takes an \`Idempotency-Key\`. The same call with the same key is done once, and its
-  answer is kept for 24 hours (\`Idempotency-Replayed: true\`). A secret that is shown once is not shown again.
+- **Repeating**: every operation that changes something takes an \`Idempotency-Key\`. The same call with the same key is
+  done once, and its answer is kept for 24 hours (\`Idempotency-Replayed: true\`). A secret that is shown once is not
+  shown again.
 - **Conditions**: single resources carry an \`ETag\`; sent back in \`If-Match\`, a change of something that was changed
   meanwhile is refused with 412.
 - **Evidence**: every change is a row of the admin log, in the same transaction. \`X-Admin-Log-Head\` names that row and its

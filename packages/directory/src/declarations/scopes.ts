@@ -195,6 +195,7 @@ export const scopesReap = adminOperation({
   staff: 'administer',
   audit: 'audit',
   destructive: true,
+  etag: true,
   problems: effectProblems,
 });
 

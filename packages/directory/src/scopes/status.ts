@@ -69,8 +69,9 @@ export interface ReapScopeFacts {
 }
 
 export const reapScope = longWork<typeof scopesReap, ReapScopeWork, ReapScopeFacts>(scopesReap, {
-  plan: ({ db }, { params, body }) => {
+  plan: ({ db }, { params, body, ifMatch }) => {
     const row = requireArchived(db, params);
+    requireMatch(ifMatch, String(row.revision));
     return {
       dryRun: true,
       scope: scopeOfRow(row),
@@ -81,8 +82,9 @@ export const reapScope = longWork<typeof scopesReap, ReapScopeWork, ReapScopeFac
       backup: body.backup,
     };
   },
-  begin: (context, { params, body }) => {
+  begin: (context, { params, body, ifMatch }) => {
     const row = requireArchived(context.db, params);
+    requireMatch(ifMatch, String(row.revision));
     const backup = body.backup ? scopeBackupWork(context, row, 'ndjson') : null;
     return {
       intent: {
