@@ -54,6 +54,14 @@ export const bindHostname = change(hostnamesBind, (context, { body, ifMatch }) =
   const holder = loadHostname(db, hostname);
   if (ours || (holder && !isContestable(holder)) || isReserved(hostname, facts)) throw hostnameTaken();
   requireActiveTenant(db, tenant);
+  if (scope.status === 'reaped')
+    throw new PlatformError(
+      'invalid_transition',
+      'This scope was reaped, and no name leads to it any more.',
+      {
+        reason: 'scope_reaped',
+      },
+    );
   const nowMs = context.now();
   const isGiven = isPlatformGiven(hostname, facts.baseDomains);
   const row: HostnameRow = {
