@@ -21,6 +21,7 @@ export default defineConfig({
           MIGRATING: { className: 'MigratingObject', useSQLite: true },
           LIBRARY: { className: 'LibraryObject', useSQLite: true },
           KEEPING: { className: 'KeepingObject', useSQLite: true },
+          DIRECTORY: { className: 'DirectoryObject', useSQLite: true },
           VAULT: { className: 'VaultObject', useSQLite: true },
           WORKING: { className: 'WorkingObject', useSQLite: true },
           TICKING: { className: 'TickingObject', useSQLite: true },

@@ -8,6 +8,7 @@ import {
   recordIncident,
   toolsUnits,
 } from '@freehold/store/contract-suite';
+import { directoryUnit } from '../../directory/src/index.ts';
 import {
   library,
   libraryUnit,
@@ -38,6 +39,7 @@ declare global {
       readonly SECRET: UnitNamespace;
       readonly HISTORIC: UnitNamespace;
       readonly KEEPING: UnitNamespace;
+      readonly DIRECTORY: UnitNamespace;
       readonly BLOBS: R2Bucket;
     }
   }
@@ -75,6 +77,9 @@ const scopeOptions = { onIncident: recordScopeIncident, now: scopeNow };
 
 export class LibraryObject extends makeUnitObject(libraryUnit, scopeOptions) {}
 export class VaultObject extends makeUnitObject(libraryVaultUnit, scopeOptions) {}
+
+/** The directory of the platform. */
+export class DirectoryObject extends makeUnitObject(directoryUnit, scopeOptions) {}
 
 /** The same scopes, which keep what happened for a while only. */
 export const keeping = defineVertical({ ...library, retention: { historyDays: 30, denialsDays: 30 } });
@@ -132,6 +137,7 @@ export function openScopeEngine(library: UnitNamespace = env.LIBRARY): Engine & 
     namespaces: {
       [libraryUnit.kind]: library,
       [libraryVaultUnit.kind]: env.VAULT,
+      [directoryUnit.kind]: env.DIRECTORY,
       [tickingUnit.kind]: env.TICKING,
     },
     onIncident: recordScopeIncident,
