@@ -214,7 +214,7 @@ test('spec 6.4: the sweep over connections has a row each, and silence is not re
 
 test('spec 6.4: the daily tidying up is a run of a schedule, and its failures are failures of operation', async () => {
   await runJob('maintenance');
-  expect(await itemsOf('/sweep-runs?kind=schedule')).toMatchObject([
+  expect(await itemsOf('/sweep-runs?unit=platform/maintenance')).toMatchObject([
     { unit: 'platform/maintenance', outcome: 'ran', tenant: null },
   ]);
   expect(await itemsOf('/ops-failures')).toEqual([]);

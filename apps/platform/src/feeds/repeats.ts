@@ -5,8 +5,11 @@ export interface Repeats {
   isNews(unit: string, word: string, forMs: number): boolean;
 }
 
-/** Units remembered; beyond, the one that was spoken of longest ago is forgotten, and is news again. */
-const UNITS_MAX = 10_000;
+/**
+ * Units remembered: more than any sweep goes over, at some hundred bytes each. Beyond, the one that was spoken of longest
+ * ago is forgotten, and is news again.
+ */
+const UNITS_MAX = 100_000;
 
 /** @param now milliseconds since the epoch. Kept in memory: a new process says everything once again. */
 export function makeRepeats(now: () => number): Repeats {

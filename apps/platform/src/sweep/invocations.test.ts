@@ -11,6 +11,7 @@ function open(fails = false) {
       count: ({ tenant, scope }, quantity = 1) => void counted.push([tenant, scope, quantity]),
       flush: async () => {
         flushes += 1;
+        return { done: 0, failed: 0 };
       },
     },
     tenantOf: async ({ vertical, scope }) => {

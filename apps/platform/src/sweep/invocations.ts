@@ -3,13 +3,14 @@
  * visitors of a public surface, connectors, subscriptions, schedules. The kernel says in which scope; whose that is is
  * asked when the minute is over.
  */
+import { type JobTotals, sumOf } from './jobs-rows.ts';
 import type { UseMeter } from './meters.ts';
 
 export interface InvocationCounter {
   /** An operation was performed. Within every call's way: it adds one, and nothing else. */
   count(vertical: string, scope: string): void;
   /** Hands what was counted to the meter, and adds it. */
-  flush(): Promise<void>;
+  flush(): Promise<JobTotals>;
 }
 
 export interface InvocationCounterOptions {
@@ -27,11 +28,14 @@ export function makeInvocationCounter({
 }: InvocationCounterOptions): InvocationCounter {
   let counts = new Map<string, { readonly vertical: string; quantity: number }>();
 
-  const handOver = async (scope: string, vertical: string, quantity: number): Promise<void> => {
+  /** Answers 1 for a failure. */
+  const handOver = async (scope: string, vertical: string, quantity: number): Promise<number> => {
     try {
       meter.count({ tenant: await tenantOf({ vertical, scope }), scope }, quantity);
+      return 0;
     } catch (error) {
       onError(error, scope);
+      return 1;
     }
   };
 
@@ -44,8 +48,10 @@ export function makeInvocationCounter({
     flush: async () => {
       const taken = counts;
       counts = new Map();
-      for (const [scope, { vertical, quantity }] of taken) await handOver(scope, vertical, quantity);
-      await meter.flush();
+      let failed = 0;
+      for (const [scope, { vertical, quantity }] of taken)
+        failed += await handOver(scope, vertical, quantity);
+      return sumOf([{ done: failed, failed }, await meter.flush()]);
     },
   };
 }

@@ -2,13 +2,8 @@ import type { ConnectionSweep, OpsFailureInput, SweepUnit } from '@freehold/dire
 import { expect, test } from 'vitest';
 import { makeRepeats } from '../feeds/repeats.ts';
 import { type JobsOptions, makeJobs } from './jobs.ts';
+import type { JobTotals } from './jobs-rows.ts';
 import type { ScopeOutcome } from './scope-outcomes.ts';
-
-async function collect<T>(units: AsyncIterable<T> | Iterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const unit of units) all.push(unit);
-  return all;
-}
 
 async function* nothing(): AsyncGenerator<never, void, undefined> {}
 
@@ -28,24 +23,31 @@ function open({
   failedSteps = 0,
   lagMs = 0,
   backupPolicy = { everyMs: 86_400_000, keepDaily: 7, keepWeekly: 4 },
+  totals = { done: 0, failed: 0 },
 }: {
   outcomes?: readonly ScopeOutcome[];
   failedSteps?: number;
   lagMs?: number;
   backupPolicy?: JobsOptions['backupPolicy'];
+  totals?: JobTotals;
 } = {}) {
-  const written: (SweepUnit | ConnectionSweep)[] = [];
+  const written: SweepUnit[] = [];
   const failures: OpsFailureInput[] = [];
   const calls: string[] = [];
+  /** What each of the jobs without units answers. */
+  const came = (call: string) => {
+    calls.push(call);
+    return totals;
+  };
   const stopping = new AbortController();
-  const record = async (units: AsyncIterable<SweepUnit | ConnectionSweep> | Iterable<SweepUnit>) => {
-    written.push(...(await collect(units)));
+  const repeats = makeRepeats(() => 0);
+  const recordSweep = async (units: AsyncIterable<SweepUnit> | Iterable<SweepUnit>) => {
+    for await (const unit of units) written.push(unit);
     return { run: 'run', units: written.length, failed: 0 };
   };
   const options = {
     hostAdmin: {
-      recordSweep: record,
-      recordConnectionSweep: record,
+      recordSweep,
       connections: {
         sweep: async function* sweep() {
           yield connection('con_1');
@@ -54,7 +56,10 @@ function open({
           yield connection('con_3');
         },
       },
-      entitlements: { deliver: async () => void calls.push('entitlements') },
+      entitlements: { deliver: async () => ({ delivered: 0, failed: came('entitlements').failed }) },
+      intents: { reconcile: async () => came('intents').done },
+      expiries: { clear: async () => came('expiries').done },
+      imports: { clearAbandoned: async () => came('imports').done },
       roles: { sweep: nothing },
       hostnames: { recheck: nothing },
       backups: {
@@ -73,14 +78,14 @@ function open({
       },
     },
     usage: {
-      collectTouched: async () => void calls.push('touched'),
-      collectAll: async () => void calls.push('all'),
+      collectTouched: async () => came('touched'),
+      collectAll: async () => came('all'),
     },
-    meters: ['requests', 'invocations'].map((name) => ({ flush: async () => void calls.push(name) })),
-    storageMeter: { measure: async () => void calls.push('storage') },
+    meters: ['requests', 'invocations'].map((name) => ({ flush: async () => came(name) })),
+    storageMeter: { measure: async () => came('storage') },
     tidyUp: async () => ({ steps: 9, failed: failedSteps }),
     onFailure: (failure: OpsFailureInput) => void failures.push(failure),
-    repeats: makeRepeats(() => 0),
+    repeats,
   };
   const list = makeJobs(options as unknown as JobsOptions);
   const jobs = new Map(list.map((job) => [job.name, job]));
@@ -104,7 +109,7 @@ test('every job has a name of its own, and comes by often enough for what it is 
 test('a sweep over connections ends between two of them when the platform stops', async () => {
   const { run, written } = open();
   await run('connections');
-  expect(written).toMatchObject([{ connection: 'con_1' }, { connection: 'con_2' }]);
+  expect(written).toMatchObject([{ unit: 'con_1' }, { unit: 'con_2' }]);
 });
 
 test('spec 6.4: runs of schedules are rows, and deliveries that were given up are failures of operation', async () => {
@@ -112,26 +117,27 @@ test('spec 6.4: runs of schedules are rows, and deliveries that were given up ar
   const given = { operation: 'deliveries.deliver', reason: 'conflict', detail: 'No.' };
   const { run, written, failures } = open({ outcomes: [{ failure: given }, { run: ran }] });
   await run('schedules');
-  expect([written, failures]).toEqual([[ran], [given]]);
+  expect([written, failures]).toEqual([
+    [ran, { kind: 'schedule', unit: 'platform/schedules', outcome: 'ran' }],
+    [given],
+  ]);
 });
 
 test.each([
-  [0, 'ran', null],
-  [2, 'failed', 'steps_failed'],
-] as const)(
-  'spec 6.4: a tidying up with %i failed steps is one row: %s',
-  async (failedSteps, outcome, reason) => {
-    const { run, written } = open({ failedSteps });
-    await run('maintenance');
-    expect(written).toEqual([{ kind: 'schedule', unit: 'platform/maintenance', outcome, reason }]);
-  },
-);
+  [0, { outcome: 'ran' }],
+  [2, { outcome: 'failed', reason: 'some_failed' }],
+] as const)('spec 6.4: a tidying up with %i failed steps is one row: %o', async (failedSteps, outcome) => {
+  const { run, written } = open({ failedSteps });
+  await run('maintenance');
+  expect(written).toEqual([{ kind: 'schedule', unit: 'platform/maintenance', ...outcome }]);
+});
 
-test('spec 6.4: an archive that is late is stale, and that is said once an hour', async () => {
+test('spec C-31: an archive that is late is stale, and each verdict is a row', async () => {
   const { run, written } = open({ lagMs: 3_600_000 });
   await run('freshness');
   await run('freshness');
-  expect(written).toMatchObject([{ unit: 'archive/databases', outcome: 'stale', reason: 'lagging' }]);
+  const row = { unit: 'archive/databases', outcome: 'stale', reason: 'lagging' };
+  expect(written.filter(({ kind }) => kind === 'freshness')).toMatchObject([row, row]);
 });
 
 test('spec C-31: what is backed up is a row each, and what is passed over again and again is one a day', async () => {
@@ -139,15 +145,45 @@ test('spec C-31: what is backed up is a row each, and what is passed over again 
   await run('backups');
   await run('backups');
   const made = { kind: 'backup', unit: 'directory', outcome: 'swept' };
-  expect(written).toMatchObject([made, { unit: 'scp_1', outcome: 'skipped' }, made]);
+  const rows = written.filter(({ kind }) => kind === 'backup');
+  expect(rows).toMatchObject([made, { unit: 'scp_1', outcome: 'skipped' }, made]);
 });
 
 test('without a policy there is no job that makes backups', () => {
   expect(open({ backupPolicy: null }).jobs.has('backups')).toBe(false);
 });
 
-test('what has no rows is done all the same', async () => {
-  const { run, calls } = open();
-  for (const name of ['usage', 'usage-everywhere', 'meters', 'storage', 'entitlements']) await run(name);
-  expect(calls).toEqual(['touched', 'all', 'requests', 'invocations', 'storage', 'entitlements']);
+const WITHOUT_UNITS = ['usage', 'usage-everywhere', 'meters', 'storage', 'intents', 'expiries', 'imports'];
+
+test('spec C-31: a run of a job that goes over no units is a row itself', async () => {
+  const { run, calls, written } = open({ totals: { done: 3, failed: 0 } });
+  for (const name of WITHOUT_UNITS) await run(name);
+  expect(calls).toEqual([
+    'touched',
+    'all',
+    'requests',
+    'invocations',
+    'storage',
+    'intents',
+    'expiries',
+    'imports',
+  ]);
+  expect(written).toEqual(
+    WITHOUT_UNITS.map((name) => ({ kind: 'schedule', unit: `platform/${name}`, outcome: 'ran' })),
+  );
+});
+
+test('a job that had nothing to do says so, and that is not repeated', async () => {
+  const { run, written } = open();
+  for (const name of [...WITHOUT_UNITS, ...WITHOUT_UNITS]) await run(name);
+  expect(written).toHaveLength(WITHOUT_UNITS.length);
+  for (const row of written) expect(row).toMatchObject({ outcome: 'skipped', reason: 'nothing_due' });
+});
+
+test('a job some of whose work failed has failed, and that is said each time', async () => {
+  const { run, written } = open({ totals: { done: 3, failed: 1 } });
+  await run('usage');
+  await run('usage');
+  const row = { kind: 'schedule', unit: 'platform/usage', outcome: 'failed', reason: 'some_failed' };
+  expect(written).toEqual([row, row]);
 });

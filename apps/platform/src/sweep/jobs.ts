@@ -1,17 +1,17 @@
 /**
- * Everything that comes back by itself, and when (spec 6.4; design: control-plane, "Sweep"). What each unit came to is
- * written down through the directory: this is the list to read first.
+ * Everything that comes back by itself, and when (spec 6.4; design: control-plane, "Sweep"). What each unit and each run
+ * came to is written down through the directory: this is the list to read first.
  */
-import type { DirectoryHostAdmin, SweepUnit } from '@freehold/directory';
+import { connectionUnits, type DirectoryHostAdmin, type SweepUnit } from '@freehold/directory';
 import type { NodeEngine } from '@freehold/engine-node';
 import type { BlobArchive } from '../blob-archive.ts';
 import type { FailureSink } from '../feeds/feeds.ts';
 import type { Repeats } from '../feeds/repeats.ts';
 import { type BackupJobOptions, makeBackupJobs } from './backup-job.ts';
 import { freshnessUnits } from './freshness.ts';
+import { type PlannedJob, sumOf, writingRows } from './jobs-rows.ts';
 import type { TidyTotals } from './maintenance.ts';
 import type { UseMeter } from './meters.ts';
-import { newsOf } from './news.ts';
 import type { Job } from './scheduler.ts';
 import type { ScopeOutcomes } from './scope-outcomes.ts';
 import type { StorageMeter } from './storage-meter.ts';
@@ -24,7 +24,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 export interface JobsOptions {
   readonly hostAdmin: Pick<
     DirectoryHostAdmin,
-    'recordSweep' | 'recordConnectionSweep' | 'entitlements' | 'hostnames' | 'imports' | 'roles'
+    'recordSweep' | 'entitlements' | 'expiries' | 'hostnames' | 'imports' | 'intents' | 'roles'
   > & {
     readonly connections: Pick<DirectoryHostAdmin['connections'], 'sweep'>;
     readonly backups: BackupJobOptions['hostAdmin']['backups'];
@@ -46,7 +46,13 @@ export interface JobsOptions {
 
 /** The jobs of the scheduler. */
 export function makeJobs(options: JobsOptions): readonly Job[] {
-  const { hostAdmin, archive, blobArchive, outcomes, usage, meters, tidyUp, onFailure, repeats } = options;
+  const { hostAdmin, repeats } = options;
+  const { recordSweep } = hostAdmin;
+  return plannedJobs(options).map((job) => writingRows(job, { recordSweep, repeats }));
+}
+
+function plannedJobs(options: JobsOptions): readonly PlannedJob[] {
+  const { hostAdmin, archive, blobArchive, outcomes, usage, meters, tidyUp, onFailure } = options;
 
   async function* runsOf(signal: AbortSignal): AsyncGenerator<SweepUnit, void, undefined> {
     for await (const outcome of outcomes.read(signal)) {
@@ -56,77 +62,62 @@ export function makeJobs(options: JobsOptions): readonly Job[] {
   }
 
   return [
-    ...makeUpkeepJobs({ hostAdmin, repeats }),
+    ...makeUpkeepJobs({ hostAdmin }),
     {
       // A token is refreshed within ten minutes of its end, so that a sweep has to come by more often than that.
       name: 'connections',
       firstMs: MINUTE_MS,
       everyMs: 5 * MINUTE_MS,
-      run: async (signal) => {
-        const lines = newsOf(
-          untilStopped(hostAdmin.connections.sweep(), signal),
-          ({ connection }) => connection,
-          repeats,
-        );
-        await hostAdmin.recordConnectionSweep(lines);
-      },
+      units: (signal) => connectionUnits(untilStopped(hostAdmin.connections.sweep(), signal)),
     },
     {
       // What schedules and deliveries came to in scopes that were at work.
       name: 'schedules',
       firstMs: MINUTE_MS,
       everyMs: MINUTE_MS,
-      run: async (signal) => void (await hostAdmin.recordSweep(runsOf(signal))),
+      units: runsOf,
     },
     {
       name: 'freshness',
       firstMs: MINUTE_MS,
       everyMs: 10 * MINUTE_MS,
-      run: async () => {
-        const units = freshnessUnits(archive.archiveStatus(), blobArchive?.status() ?? null);
-        await hostAdmin.recordSweep(newsOf(units, ({ unit }) => unit, repeats));
-      },
+      units: () => freshnessUnits(archive.archiveStatus(), blobArchive?.status() ?? null),
     },
     {
       name: 'usage',
       firstMs: MINUTE_MS,
       everyMs: MINUTE_MS,
-      run: (signal) => usage.collectTouched(signal),
+      work: (signal) => usage.collectTouched(signal),
     },
     {
-      // What was used before a crash, and nothing has been done in the scope since: some scopes each time, all once a day.
+      // What was used before a crash, and nothing has been done in the scope since.
       name: 'usage-everywhere',
       firstMs: 5 * MINUTE_MS,
       everyMs: HOUR_MS,
-      run: (signal) => usage.collectAll(signal),
+      work: (signal) => usage.collectAll(signal),
     },
     {
       name: 'meters',
       firstMs: MINUTE_MS,
       everyMs: MINUTE_MS,
-      run: async () => void (await Promise.all(meters.map((meter) => meter.flush()))),
+      work: async () => sumOf(await Promise.all(meters.map((meter) => meter.flush()))),
     },
     {
       // It measures once a day, early: the figure of a day is there even if nothing runs for the rest of it.
       name: 'storage',
       firstMs: 5 * MINUTE_MS,
       everyMs: HOUR_MS,
-      run: (signal) => options.storageMeter.measure(signal),
+      work: (signal) => options.storageMeter.measure(signal),
     },
-    ...makeBackupJobs({ hostAdmin, policy: options.backupPolicy, repeats }),
+    ...makeBackupJobs({ hostAdmin, policy: options.backupPolicy }),
     {
       // Not in the rush of a start, and often enough for a platform that is restarted every day.
       name: 'maintenance',
       firstMs: 10 * MINUTE_MS,
       everyMs: 24 * HOUR_MS,
-      run: async (signal) => {
-        const { failed } = await tidyUp(signal);
-        if (signal.aborted) return;
-        const came =
-          failed === 0
-            ? { outcome: 'ran' as const, reason: null }
-            : { outcome: 'failed' as const, reason: 'steps_failed' };
-        await hostAdmin.recordSweep([{ kind: 'schedule', unit: 'platform/maintenance', ...came }]);
+      work: async (signal) => {
+        const { steps, failed } = await tidyUp(signal);
+        return { done: steps, failed };
       },
     },
   ];

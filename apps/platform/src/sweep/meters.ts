@@ -1,5 +1,6 @@
 /** Counting what tenants use: in memory, added to the directory's meters by the minute. */
 import type { MeterInput } from '@freehold/directory';
+import type { JobTotals } from './jobs-rows.ts';
 
 export interface MeteredScope {
   readonly tenant: string;
@@ -10,8 +11,11 @@ export interface MeteredScope {
 export interface UseMeter {
   /** @param quantity default 1. */
   count(scope: MeteredScope, quantity?: number): void;
-  /** Adds what was counted. What cannot be added is dropped: charged too little is better than charged twice. */
-  flush(): Promise<void>;
+  /**
+   * Adds what was counted, and answers of how many tenants. What cannot be added is dropped: charged too little is better
+   * than charged twice.
+   */
+  flush(): Promise<JobTotals>;
 }
 
 export interface UseMeterOptions {
@@ -41,6 +45,7 @@ export function makeUseMeter({ meter, add, isLive, onError }: UseMeterOptions): 
     flush: async () => {
       const taken = counts;
       counts = new Map();
+      let failed = 0;
       const byTenant = Map.groupBy(taken.values(), ({ tenant }) => tenant);
       // One call a tenant: what one of them cannot be charged, the others can.
       await Promise.all(
@@ -49,10 +54,12 @@ export function makeUseMeter({ meter, add, isLive, onError }: UseMeterOptions): 
             const quantity = await quantityOf(parts);
             if (quantity > 0) await add([{ tenant: tenant as never, meter, quantity }]);
           } catch (error) {
+            failed += 1;
             onError(error, tenant);
           }
         }),
       );
+      return { done: byTenant.size, failed };
     },
   };
 }

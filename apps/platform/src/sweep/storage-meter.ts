@@ -5,11 +5,15 @@
 import type { GaugeInput } from '@freehold/directory';
 import type { BlobStore } from '@freehold/store';
 import type { Fleet, FleetScope } from '../fleet.ts';
+import type { JobTotals } from './jobs-rows.ts';
 import type { MeteredScope } from './meters.ts';
 
 export interface StorageMeter {
-  /** Measures, unless everything was measured today. A measure that is repeated takes the place of the one before. */
-  measure(signal: AbortSignal): Promise<void>;
+  /**
+   * Measures, unless everything was measured today, and answers of how many tenants. A measure that is repeated takes the
+   * place of the one before.
+   */
+  measure(signal: AbortSignal): Promise<JobTotals>;
 }
 
 export interface StorageMeterOptions {
@@ -27,6 +31,7 @@ export interface StorageMeterOptions {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+const NOTHING: JobTotals = { done: 0, failed: 0 };
 
 export function makeStorageMeter(options: StorageMeterOptions): StorageMeter {
   const { fleet, databaseBytes, blobs, isLive, set, now, onError } = options;
@@ -42,12 +47,12 @@ export function makeStorageMeter(options: StorageMeterOptions): StorageMeter {
     return bytes;
   };
 
-  const measureAll = async (signal: AbortSignal): Promise<void> => {
+  const measureAll = async (signal: AbortSignal): Promise<JobTotals> => {
     const sums = new Map<string, number>();
     // A part of what somebody keeps is no figure: who has one scope that cannot be measured has none today.
     const failed = new Map<string, unknown>();
     for await (const scope of fleet.scopes()) {
-      if (signal.aborted) return;
+      if (signal.aborted) return NOTHING;
       try {
         const bytes = await bytesOf(scope);
         if (bytes !== null) sums.set(scope.tenant, (sums.get(scope.tenant) ?? 0) + bytes);
@@ -62,14 +67,16 @@ export function makeStorageMeter(options: StorageMeterOptions): StorageMeter {
       );
     }
     for (const [tenant, error] of failed) onError(error, tenant);
+    return { done: new Set([...sums.keys(), ...failed.keys()]).size, failed: failed.size };
   };
 
   return {
     measure: async (signal) => {
       const day = Math.floor(now() / DAY_MS);
-      if (day === measuredDay) return;
-      await measureAll(signal);
+      if (day === measuredDay) return NOTHING;
+      const totals = await measureAll(signal);
       if (!signal.aborted) measuredDay = day;
+      return totals;
     },
   };
 }

@@ -1,60 +1,71 @@
-/** What the directory owes others, and does again where it failed: telling scopes, and looking at names in use. */
+/**
+ * What the directory owes others, and does again where it failed: telling scopes, looking at names in use, reporting what
+ * nobody settled, clearing away what has lapsed.
+ */
 import type { DirectoryHostAdmin } from '@freehold/directory';
-import type { Repeats } from '../feeds/repeats.ts';
-import { newsOf } from './news.ts';
-import type { Job } from './scheduler.ts';
+import type { PlannedJob } from './jobs-rows.ts';
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 
 export interface UpkeepJobsOptions {
   readonly hostAdmin: Pick<
     DirectoryHostAdmin,
-    'recordSweep' | 'entitlements' | 'hostnames' | 'imports' | 'roles'
+    'entitlements' | 'expiries' | 'hostnames' | 'imports' | 'intents' | 'roles'
   >;
-  readonly repeats: Repeats;
 }
 
-export function makeUpkeepJobs({ hostAdmin, repeats }: UpkeepJobsOptions): readonly Job[] {
-  const { recordSweep, entitlements, hostnames, imports, roles } = hostAdmin;
+export function makeUpkeepJobs({ hostAdmin }: UpkeepJobsOptions): readonly PlannedJob[] {
+  const { entitlements, expiries, hostnames, imports, intents, roles } = hostAdmin;
   return [
     {
       name: 'entitlements',
       firstMs: MINUTE_MS,
       everyMs: MINUTE_MS,
-      run: async () => void (await entitlements.deliver()),
+      work: async () => {
+        const { delivered, failed } = await entitlements.deliver();
+        return { done: delivered + failed, failed };
+      },
     },
     {
       name: 'roles',
       firstMs: MINUTE_MS,
       everyMs: MINUTE_MS,
-      run: async (signal) => {
-        const units = untilStopped(roles.sweep(), signal);
-        await recordSweep(newsOf(units, ({ unit }) => `roles ${unit}`, repeats));
-      },
+      units: (signal) => untilStopped(roles.sweep(), signal),
     },
     {
       // Against whatever nobody thought of.
       name: 'roles-everywhere',
       firstMs: 15 * MINUTE_MS,
       everyMs: DAY_MS,
-      run: async (signal) => void (await recordSweep(untilStopped(roles.sweep({ all: true }), signal))),
+      units: (signal) => untilStopped(roles.sweep({ all: true }), signal),
+    },
+    {
+      // Calls of which nobody learned how they ended. Each is a row, and a failure of operation, of its own.
+      name: 'intents',
+      firstMs: MINUTE_MS,
+      everyMs: MINUTE_MS,
+      work: async () => ({ done: await intents.reconcile(), failed: 0 }),
+    },
+    {
+      name: 'expiries',
+      firstMs: 8 * MINUTE_MS,
+      everyMs: HOUR_MS,
+      work: async (signal) => ({ done: await expiries.clear(signal), failed: 0 }),
     },
     {
       name: 'hostnames',
       firstMs: 20 * MINUTE_MS,
       everyMs: DAY_MS,
-      run: async (signal) => {
-        const units = untilStopped(hostnames.recheck(), signal);
-        await recordSweep(newsOf(units, ({ kind, unit }) => `${kind} ${unit}`, repeats));
-      },
+      units: (signal) => untilStopped(hostnames.recheck(), signal),
     },
     {
       // Bytes of uploads that ended in a crash.
       name: 'imports',
       firstMs: 25 * MINUTE_MS,
       everyMs: DAY_MS,
-      run: async () => void (await imports.clearAbandoned()),
+      work: async () => ({ done: await imports.clearAbandoned(), failed: 0 }),
     },
   ];
 }

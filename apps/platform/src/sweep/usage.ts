@@ -7,6 +7,7 @@ import { PlatformError } from '@freehold/contracts';
 import type { CollectedUsage } from '@freehold/directory';
 import { type FailureSink, reasonOf } from '../feeds/feeds.ts';
 import type { Fleet, FleetScope } from '../fleet.ts';
+import { type JobTotals, sumOf } from './jobs-rows.ts';
 
 export interface UsageScope {
   readonly tenant: string;
@@ -16,15 +17,15 @@ export interface UsageScope {
 export interface UsageSweep {
   /** Something was done in a scope: perhaps a model was called. Costs next to nothing. */
   touch(scope: UsageScope): void;
-  /** Collects from the scopes that were touched. */
-  collectTouched(signal: AbortSignal): Promise<void>;
+  /** Collects from the scopes that were touched, and answers how many those are. */
+  collectTouched(signal: AbortSignal): Promise<JobTotals>;
   /** Whether lines may wait in a scope: it was touched since they were collected there, or they could not be. */
   isOwed(scope: string): boolean;
   /**
    * Against whatever nobody thought of: asks those again that could not be asked, and goes on with a round through all there
    * are, suspended ones too, by at most 500 scopes. A round begins a day after the one before it did, at the soonest.
    */
-  collectAll(signal: AbortSignal): Promise<void>;
+  collectAll(signal: AbortSignal): Promise<JobTotals>;
 }
 
 export interface UsageSweepOptions {
@@ -54,16 +55,23 @@ export function makeUsageSweep(options: UsageSweepOptions): UsageSweep {
   let roundAtMs: number | null = null;
 
   /** Each answer is at most a thousand lines; what is more comes with the next round. */
-  const collectOne = async (ref: UsageScope): Promise<void> => {
+  const collectOne = async (ref: UsageScope): Promise<JobTotals> => {
     try {
       const { more } = await collect(ref);
       failed.delete(ref.scope);
       if (more) touched.set(ref.scope, ref);
+      return { done: 1, failed: 0 };
     } catch (error) {
       failed.set(ref.scope, ref);
-      if (!(error instanceof PlatformError)) return onError(error, ref);
+      if (!(error instanceof PlatformError)) {
+        onError(error, ref);
+        return { done: 1, failed: 1 };
+      }
       // Gone, or its vertical is: there is nobody to ask.
-      if (error.code === 'not_found' || error.code === 'unsupported') return void failed.delete(ref.scope);
+      if (error.code === 'not_found' || error.code === 'unsupported') {
+        failed.delete(ref.scope);
+        return { done: 1, failed: 0 };
+      }
       onFailure({
         operation: 'model-usage.collect',
         tenant: ref.tenant,
@@ -71,27 +79,30 @@ export function makeUsageSweep(options: UsageSweepOptions): UsageSweep {
         reason: reasonOf(error),
         detail: 'The usage lines of this scope could not be collected; they wait there.',
       });
+      return { done: 1, failed: 1 };
     }
   };
 
   /** The next few scopes of the round; a round that cannot go on begins anew. */
-  const goOn = async (signal: AbortSignal): Promise<void> => {
+  const goOn = async (signal: AbortSignal): Promise<JobTotals> => {
+    const asked: JobTotals[] = [];
     if (round === null) {
-      if (roundAtMs !== null && now() - roundAtMs < ROUND_MS) return;
+      if (roundAtMs !== null && now() - roundAtMs < ROUND_MS) return sumOf(asked);
       roundAtMs = now();
       round = fleet.scopes()[Symbol.asyncIterator]();
     }
     try {
       for (let count = 0; count < PORTION; count++) {
-        if (signal.aborted) return;
+        if (signal.aborted) break;
         const { done, value } = await round.next();
         if (done) {
           round = null;
-          return;
+          break;
         }
         const { tenant, scope, vertical } = value;
-        if (isRunning(vertical)) await collectOne({ tenant, scope });
+        if (isRunning(vertical)) asked.push(await collectOne({ tenant, scope }));
       }
+      return sumOf(asked);
     } catch (error) {
       round = null;
       roundAtMs = null;
@@ -100,13 +111,15 @@ export function makeUsageSweep(options: UsageSweepOptions): UsageSweep {
   };
 
   /** Owed until it was asked: a scope that rests meanwhile would not be asked by the next process. */
-  const collectFrom = async (owing: Map<string, UsageScope>, signal: AbortSignal): Promise<void> => {
+  const collectFrom = async (owing: Map<string, UsageScope>, signal: AbortSignal): Promise<JobTotals> => {
+    const asked: JobTotals[] = [];
     for (const ref of [...owing.values()]) {
-      if (signal.aborted) return;
+      if (signal.aborted) break;
       asking.add(ref.scope);
       owing.delete(ref.scope);
-      await collectOne(ref).finally(() => asking.delete(ref.scope));
+      asked.push(await collectOne(ref).finally(() => asking.delete(ref.scope)));
     }
+    return sumOf(asked);
   };
 
   return {
@@ -114,8 +127,8 @@ export function makeUsageSweep(options: UsageSweepOptions): UsageSweep {
     isOwed: (scope) => touched.has(scope) || failed.has(scope) || asking.has(scope),
     collectTouched: (signal) => collectFrom(touched, signal),
     collectAll: async (signal) => {
-      await collectFrom(failed, signal);
-      await goOn(signal);
+      const again = await collectFrom(failed, signal);
+      return sumOf([again, await goOn(signal)]);
     },
   };
 }

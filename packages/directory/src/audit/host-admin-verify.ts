@@ -11,6 +11,8 @@ const SLICE_ROWS = 500;
 export interface VerifyDeps {
   readonly anchor: LogAnchor | undefined;
   readonly head: () => Promise<LogHead | null>;
+  /** How many intents have no outcome, and nobody who would still write one. */
+  readonly unsettled: () => Promise<number>;
   /** Rows from a sequence on, oldest first. */
   readonly slice: (range: {
     readonly from: number;
@@ -23,16 +25,23 @@ export interface VerifyDeps {
  * @throws PlatformError `unavailable`, reason `anchor_unreachable`: what is kept outside decides, so that a
  * verification without it would be worth less than it says.
  */
-export async function verifyAdminLog({ anchor, head, slice }: VerifyDeps): Promise<AdminLogVerification> {
+export async function verifyAdminLog({
+  anchor,
+  head,
+  unsettled: countUnsettled,
+  slice,
+}: VerifyDeps): Promise<AdminLogVerification> {
   // The anchor is read before the head: it never runs ahead of the log, so an older look at it is always covered.
   const anchored = anchor ? await readAnchor(anchor) : null;
   const end = await head();
+  const unsettled = await countUnsettled();
   const verifier = makeChainVerifier();
 
   const answer = (firstBad: BadRow | null): AdminLogVerification => ({
     status: firstBad ? 'broken' : anchored ? 'ok' : 'unanchored',
     rows: verifier.head?.sequence ?? 0,
     epochs: verifier.epochs,
+    unsettled,
     head: end,
     anchor: anchored,
     firstBad,

@@ -30,11 +30,15 @@ export const opsFailureRecord = z
   .meta({ id: 'OpsFailure' });
 export type OpsFailureRecord = z.infer<typeof opsFailureRecord>;
 
-export const sweepKind = z.enum(['connection', 'schedule', 'freshness', 'roles', 'backup']);
+export const sweepKind = z
+  .enum(['connection', 'schedule', 'freshness', 'roles', 'backup', 'intent'])
+  .describe(
+    'schedule: one that an application declares, or a job of the platform itself; intent: a row of the admin log that nobody settled',
+  );
 export const sweepOutcome = z
   .enum(['swept', 'skipped', 'failed', 'ran', 'fresh', 'stale'])
   .describe(
-    'A connection is swept, skipped or failed, and so is a scope that is told roles, and what is backed up; a schedule ran, was skipped or failed; freshness is a verdict',
+    'A connection is swept, skipped or failed, and so is a scope that is told roles, and what is backed up; a schedule ran, was skipped or failed; freshness is a verdict; an intent without an outcome failed',
   );
 
 export const sweepRunRecord = z
@@ -43,7 +47,11 @@ export const sweepRunRecord = z
     run: z.string().describe('The same for all units of one sweep'),
     at: timestamp,
     kind: sweepKind,
-    unit: z.string().describe('Which connection, schedule or feed'),
+    unit: z
+      .string()
+      .describe(
+        'Which connection, schedule or feed: a job of the platform is platform/meters, and an intent its sequence',
+      ),
     ...about,
     outcome: sweepOutcome,
     reason: z.string().nullable().describe('A stable word: refreshed, not_due, provider_unavailable'),
@@ -54,7 +62,8 @@ export type SweepRunRecord = z.infer<typeof sweepRunRecord>;
 export const opsFailuresList = adminOperation({
   name: 'ops-failures.list',
   summary: 'List what the platform could not do, newest first',
-  description: 'Work that nobody was waiting for: sweeps, schedules, collections. Older rows make room.',
+  description:
+    'Work that nobody was waiting for: sweeps, schedules, collections; and calls of which nobody learned how they ended. What goes on failing for the same reason is one row an hour. Of each tenant, and of the platform itself, the newest 1000 rows of the last 90 days are kept.',
   tag,
   method: 'GET',
   path: '/ops-failures',
@@ -74,7 +83,8 @@ export const opsFailuresList = adminOperation({
 export const sweepRunsList = adminOperation({
   name: 'sweep-runs.list',
   summary: 'List the units swept, newest first',
-  description: 'One row for each unit of each sweep. Older rows make room.',
+  description:
+    'One row for each unit of each sweep, and one for each run of a job of the platform. Only what is skipped is not repeated: for the same reason, a unit is one row a day, and a job without anything to do one row an hour. Kept are the last 30 days, and of each kind the newest 2000 rows of a tenant, and 20000 of the platform itself.',
   tag,
   method: 'GET',
   path: '/sweep-runs',
@@ -82,6 +92,7 @@ export const sweepRunsList = adminOperation({
     query: z.strictObject({
       ...filters,
       kind: sweepKind.optional().describe('Only units of this kind'),
+      unit: word.optional().describe('Only this unit: platform/maintenance'),
       outcome: sweepOutcome.optional().describe('Only units with this outcome'),
       run: word.optional().describe('Only units of this sweep'),
       ...pageQuery,

@@ -157,6 +157,10 @@ export const adminLogVerification = z
       .describe('unanchored: the chain holds, but nothing outside could show that its end was cut off'),
     rows: z.int().describe('How many rows were found good'),
     epochs: z.int().describe('How often the directory was restored: the log goes through all of them'),
+    unsettled: z
+      .int()
+      .min(0)
+      .describe('Intents of which nobody learned how they ended, and that nobody works on any more'),
     head: logHead.nullable(),
     anchor: logHead.nullable().describe('The newest head that is kept outside'),
     firstBad: z

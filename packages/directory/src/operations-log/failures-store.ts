@@ -31,7 +31,18 @@ export function appendOpsFailures(db: SqlDatabase, failures: readonly OpsFailure
       ...[failure.reason, failure.detail],
     );
   }
-  trim(db, OPS_FAILURES, { tenants: new Set(failures.map(({ tenant }) => tenant)), nowMs });
+  trim(db, OPS_FAILURES, { shelves: failures.map(({ tenant }) => ({ tenant })), nowMs });
+}
+
+/** For how long the same failure of the same thing is not told again: what is tried each minute would hide all else. */
+const AGAIN_MS = 60 * 60 * 1000;
+
+export const TOLD_ALREADY = `SELECT 1 FROM ops_failures
+   WHERE subject = ? AND operation = ? AND at > ? AND at <= ? AND reason = ? LIMIT 1`;
+
+/** Whether this failure was written down within the last hour. */
+export function isTold(db: SqlDatabase, { subject, operation, reason }: OpsFailure, nowMs: number): boolean {
+  return db.get(TOLD_ALREADY, subject, operation, nowMs - AGAIN_MS, nowMs, reason) !== undefined;
 }
 
 export interface OpsFailureFilter extends PageRequest {

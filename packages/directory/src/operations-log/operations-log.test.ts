@@ -108,6 +108,7 @@ describe('spec C-31: one row a unit swept', () => {
     expect(await names({ tenant: at.tenant })).toEqual(['b', 'a']);
     expect(await names({ scope: elsewhere.scope })).toEqual(['c']);
     expect(await names({ kind: 'schedule' })).toEqual(['c', 'a']);
+    expect(await names({ unit: 'b' })).toEqual(['b']);
     expect(await names({ outcome: 'stale' })).toEqual(['b']);
     expect(await names({ run })).toEqual(['b', 'a']);
     const first = await platform.value<{ nextCursor: string }>('sweep-runs.list', { query: { limit: 2 } });
@@ -179,6 +180,48 @@ describe('spec C-22: operational failures', () => {
     });
     expect(kept).toEqual([1, 1000, 1, 2000]);
     expect((await runs(platform, { tenant: at.tenant }))[0]).toMatchObject({ unit: 's2099' });
+  });
+
+  test('of one kind push out only those of that kind, and those of the platform itself are kept for longer', async () => {
+    const { platform, at } = await openTwo();
+    await platform.admin.recordSweep([{ kind: 'backup', unit: 'b', ...at, outcome: 'swept' }]);
+    const job = { kind: 'schedule', outcome: 'ran' } as const;
+    const many = <T>(row: T) => Array.from({ length: 2100 }, () => row);
+    await platform.admin.recordSweep(many({ ...job, unit: 'each-minute', ...at }));
+    await platform.admin.recordSweep(many({ ...job, unit: 'platform/meters' }));
+    const counts: unknown[] = [];
+    await platform.tamper((database) => {
+      const sql = 'SELECT unit, count(*) AS n FROM sweep_runs GROUP BY unit ORDER BY unit';
+      counts.push(
+        ...database
+          .prepare(sql)
+          .all()
+          .map(({ unit, n }) => [unit, n]),
+      );
+    });
+    expect(counts).toEqual([
+      ['b', 1],
+      ['each-minute', 2000],
+      ['platform/meters', 2100],
+    ]);
+  });
+
+  test('that go on are a row an hour, whatever the process; each time it was tried is a row of the sweep', async () => {
+    const { platform, at } = await openTwo();
+    const attempt = (reason: string) =>
+      platform.admin.recordSweep([{ kind: 'connection', unit: 'con_1', ...at, outcome: 'failed', reason }]);
+    await attempt('provider_unreachable');
+    platform.clock.ms += 60 * 60 * 1000 - 1;
+    await platform.tamper(() => undefined);
+    await attempt('provider_unreachable');
+    await attempt('provider_refused');
+    expect((await failures(platform)).map(({ reason }) => reason)).toEqual([
+      'provider_refused',
+      'provider_unreachable',
+    ]);
+    platform.clock.ms += 1;
+    await attempt('provider_unreachable');
+    expect([(await failures(platform)).length, (await runs(platform)).length]).toEqual([3, 4]);
   });
 
   test('are forgotten when they are old', async () => {

@@ -2,7 +2,7 @@
 import type { UnitContext } from '@freehold/store';
 import { opsFailuresList, sweepRunsList } from '../declarations/operations-log.ts';
 import { read } from '../lib/handlers.ts';
-import { appendOpsFailures, listOpsFailures, type OpsFailure } from './failures-store.ts';
+import { appendOpsFailures, isTold, listOpsFailures, type OpsFailure } from './failures-store.ts';
 import { appendSweepRuns, listSweepRuns, type SweptUnit } from './sweep-runs-store.ts';
 
 export const readOpsFailures = read(opsFailuresList, ({ db }, { query }) => ({
@@ -19,11 +19,15 @@ export const operationsLogMethods = (context: UnitContext) => ({
     return null;
   },
 
-  /** Units of one sweep. Each that failed is a failure of operation as well, in the same transaction. */
+  /**
+   * Units of one sweep. Each that failed is a failure of operation as well, in the same transaction, unless the same one
+   * is of the last hour.
+   */
   recordSweep: ({ run, units }: { readonly run: string; readonly units: readonly SweptUnit[] }): null => {
     appendSweepRuns(context.db, run, units, context.now());
     const failures = units.filter(({ outcome }) => outcome === 'failed').map(failureOf);
-    appendOpsFailures(context.db, failures, context.now());
+    const news = failures.filter((failure) => !isTold(context.db, failure, context.now()));
+    appendOpsFailures(context.db, news, context.now());
     return null;
   },
 });

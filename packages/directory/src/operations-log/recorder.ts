@@ -89,14 +89,17 @@ export function makeOperationsLog({
 
   return {
     recordSweep,
-    recordConnectionSweep: (lines) => recordSweep(unitsOf(lines)),
+    recordConnectionSweep: (lines) => recordSweep(connectionUnits(lines)),
     recordOpsFailure: async (failure) => {
       await directory.recordOpsFailures({ failures: [parseInput('The failure', opsFailure, failure)] });
     },
   };
 }
 
-async function* unitsOf(lines: AsyncIterable<ConnectionSweep>): AsyncGenerator<SweepUnit, void, undefined> {
+/** What `connections.sweep()` yields, as units of a sweep. */
+export async function* connectionUnits(
+  lines: AsyncIterable<ConnectionSweep>,
+): AsyncGenerator<SweepUnit, void, undefined> {
   for await (const { connection, tenant, scope, vertical, outcome, reason } of lines) {
     // A provider's module may narrow its failures as it likes; an unusual word must not end the sweep.
     const known = word.safeParse(reason).data ?? 'unknown';

@@ -1,37 +1,68 @@
 /**
  * How much of the operations log is kept. A tenant's rows push out only that tenant's: one whose every connection fails
- * hides nothing of anybody else's.
+ * hides nothing of anybody else's. Nor does one kind of unit hide another: a schedule of each minute no backup.
  */
 import type { SqlDatabase } from '@freehold/store';
+import type { Statement } from '../lib/pages.ts';
+
+/** Whose rows make room for each other. */
+export interface Shelf {
+  readonly tenant: string | null;
+  /** Undefined where there are no kinds. */
+  readonly kind?: string;
+}
 
 export interface Retention {
   readonly table: 'ops_failures' | 'sweep_runs';
-  /** Rows kept of one tenant, and as many of the platform itself. */
+  /** Rows kept of one shelf. */
   readonly rowsMax: number;
+  /** The same for the platform itself. */
+  readonly ownRowsMax: number;
   readonly ageMaxMs: number;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-export const OPS_FAILURES: Retention = { table: 'ops_failures', rowsMax: 1000, ageMaxMs: 90 * DAY_MS };
-export const SWEEP_RUNS: Retention = { table: 'sweep_runs', rowsMax: 2000, ageMaxMs: 30 * DAY_MS };
+export const OPS_FAILURES: Retention = {
+  table: 'ops_failures',
+  rowsMax: 1000,
+  ownRowsMax: 1000,
+  ageMaxMs: 90 * DAY_MS,
+};
+/** The platform's own jobs come by up to five times a minute: that is three days of a busy one. */
+export const SWEEP_RUNS: Retention = {
+  table: 'sweep_runs',
+  rowsMax: 2000,
+  ownRowsMax: 20_000,
+  ageMaxMs: 30 * DAY_MS,
+};
 
 /** Rows that go because of their age with one call: appending stays quick after a long pause, too. */
 const AGED_MAX = 500;
 
-export const tenantTrim = ({ table }: Retention): string =>
-  `DELETE FROM ${table} WHERE tenant IS ?1 AND sequence <=
-     (SELECT sequence FROM ${table} WHERE tenant IS ?1 ORDER BY sequence DESC LIMIT 1 OFFSET ?2)`;
+/** Forgets what is beyond the bound of one shelf. */
+export function shelfTrim({ table, rowsMax, ownRowsMax }: Retention, { tenant, kind }: Shelf): Statement {
+  const where = kind === undefined ? 'tenant IS ?1' : 'tenant IS ?1 AND kind = ?3';
+  return {
+    sql: `DELETE FROM ${table} WHERE ${where} AND sequence <=
+     (SELECT sequence FROM ${table} WHERE ${where} ORDER BY sequence DESC LIMIT 1 OFFSET ?2)`,
+    params: [tenant, tenant === null ? ownRowsMax : rowsMax, ...(kind === undefined ? [] : [kind])],
+  };
+}
 
 export const ageTrim = ({ table }: Retention): string =>
   `DELETE FROM ${table} WHERE sequence IN
      (SELECT sequence FROM ${table} WHERE at < ? ORDER BY at LIMIT ${AGED_MAX})`;
 
-/** Forgets what is too old, and what these tenants have too much of. */
+/** Forgets what is too old, and what these shelves have too much of. */
 export function trim(
   db: SqlDatabase,
   retention: Retention,
-  { tenants, nowMs }: { readonly tenants: ReadonlySet<string | null>; readonly nowMs: number },
+  { shelves, nowMs }: { readonly shelves: Iterable<Shelf>; readonly nowMs: number },
 ): void {
   db.run(ageTrim(retention), nowMs - retention.ageMaxMs);
-  for (const tenant of tenants) db.run(tenantTrim(retention), tenant, retention.rowsMax);
+  const touched = new Map([...shelves].map((shelf) => [`${shelf.kind} ${shelf.tenant}`, shelf]));
+  for (const shelf of touched.values()) {
+    const { sql, params } = shelfTrim(retention, shelf);
+    db.run(sql, ...params);
+  }
 }

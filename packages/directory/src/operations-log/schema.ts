@@ -38,8 +38,19 @@ const operationsLogMigration: Migration = {
   `,
 };
 
+/** The runs of each minute are kept apart from the rest, one unit is looked up, and a failure that goes on is recognised. */
+const unitsMigration: Migration = {
+  version: 2,
+  name: 'units of sweeps',
+  sql: `
+    CREATE INDEX sweep_runs_tenant_kind ON sweep_runs (tenant, kind);
+    CREATE INDEX sweep_runs_unit ON sweep_runs (unit);
+    CREATE INDEX ops_failures_subject ON ops_failures (subject, operation, at);
+  `,
+};
+
 /** The set that the directory applies after its own. */
 export const operationsLogMigrations = {
   name: 'operations-log',
-  migrations: [operationsLogMigration],
+  migrations: [operationsLogMigration, unitsMigration],
 } as const;

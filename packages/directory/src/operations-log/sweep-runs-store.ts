@@ -8,7 +8,7 @@ import { SWEEP_RUNS, trim } from './retention.ts';
 /** One unit and what came of it. */
 export interface SweptUnit {
   readonly kind: SweepRunRecord['kind'];
-  /** Which connection, schedule or feed. */
+  /** Which connection, schedule, feed or intent. */
   readonly unit: string;
   readonly tenant: TenantId | null;
   readonly scope: ScopeId | null;
@@ -32,24 +32,25 @@ export function appendSweepRuns(
       ...[run, nowMs, kind, unit, tenant, scope, vertical, outcome, reason],
     );
   }
-  trim(db, SWEEP_RUNS, { tenants: new Set(units.map(({ tenant }) => tenant)), nowMs });
+  trim(db, SWEEP_RUNS, { shelves: units.map(({ tenant, kind }) => ({ tenant, kind })), nowMs });
 }
 
 export interface SweepRunFilter extends PageRequest {
   readonly tenant?: string | undefined;
   readonly scope?: string | undefined;
   readonly kind?: string | undefined;
+  readonly unit?: string | undefined;
   readonly outcome?: string | undefined;
   readonly run?: string | undefined;
 }
 
 export function sweepRunsPage(filter: SweepRunFilter): Statement {
-  const { tenant, scope, kind, outcome, run } = filter;
+  const { tenant, scope, kind, unit, outcome, run } = filter;
   return pageStatement(
     {
       select:
         'SELECT sequence, run, at, kind, unit, tenant, scope, vertical, outcome, reason FROM sweep_runs',
-      where: { tenant, scope, kind, outcome, run },
+      where: { tenant, scope, kind, unit, outcome, run },
       key: 'sequence',
       numeric: true,
       order: 'DESC',

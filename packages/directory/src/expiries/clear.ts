@@ -1,0 +1,86 @@
+/**
+ * Clears what has lapsed and is good for nothing any more. Whoever uses such rows clears old ones on the way; this is for
+ * what nobody uses: the sessions of staff who do not come back, the keys of programs that were switched off.
+ *
+ * What is a record stays, because staff look at it: tokens and entitlements say themselves that they have lapsed, and
+ * work no longer.
+ */
+import type { Migration, SqlDatabase, UnitContext, UnitStub } from '@freehold/store';
+import type { DirectoryMethods } from '../unit.ts';
+
+const expiriesMigration: Migration = {
+  version: 1,
+  name: 'times of mistyped codes',
+  sql: 'CREATE INDEX staff_misses_at ON staff_misses (at);',
+};
+
+/** The set that the directory applies after that of the staff. */
+export const expiryMigrations = { name: 'expiries', migrations: [expiriesMigration] } as const;
+
+export interface ExpiryUpkeep {
+  /** Clears what has lapsed, some at a time, until nothing is left or the platform stops. Answers how many rows went. */
+  clear(signal: AbortSignal): Promise<number>;
+}
+
+/** A table with rows that lapse. */
+interface Lapsing {
+  readonly table: string;
+  /** One column or several. */
+  readonly key: string;
+  /** An index leads with it. */
+  readonly at: string;
+  /** How long after that a row still means something, in milliseconds. */
+  readonly keptMs: number;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** None is kept for less than by its own family, which may look at a row after its time: was this code used before? */
+export const LAPSING: readonly Lapsing[] = [
+  { table: 'idempotency_keys', key: 'rowid', at: 'expires_at', keptMs: 0 },
+  { table: 'staff_sessions', key: 'sid', at: 'expires_at', keptMs: 0 },
+  { table: 'staff_tokens', key: 'id', at: 'expires_at', keptMs: 0 },
+  { table: 'staff_codes', key: 'hash', at: 'expires_at', keptMs: 0 },
+  { table: 'staff_devices', key: 'hash', at: 'expires_at', keptMs: DAY_MS },
+  { table: 'staff_misses', key: 'rowid', at: 'at', keptMs: DAY_MS },
+  { table: 'connect_rounds', key: 'id', at: 'expires_at', keptMs: DAY_MS },
+  { table: 'hostname_attempts', key: 'tenant, hostname', at: 'since', keptMs: DAY_MS },
+  { table: 'operations', key: 'id', at: 'finished_at', keptMs: 90 * DAY_MS },
+];
+
+/** Rows of one table that go with one transaction. */
+const CLEARED_AT_ONCE = 200;
+
+export const clearingOf = ({ table, key, at }: Lapsing): string =>
+  `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${at} <= ? ORDER BY ${at} LIMIT ?)`;
+
+/** The methods of the unit. */
+export const expiryMethods = (context: UnitContext) => ({
+  /** Clears some of each. `more` where there may be others. */
+  clearLapsed: (): { readonly cleared: number; readonly more: boolean } => {
+    const counts = LAPSING.map((lapsing) => clearSome(context.db, lapsing, context.now()));
+    return {
+      cleared: counts.reduce((sum, count) => sum + count, 0),
+      more: counts.some((count) => count === CLEARED_AT_ONCE),
+    };
+  },
+});
+
+export function makeExpiryUpkeep(directory: Pick<UnitStub<DirectoryMethods>, 'clearLapsed'>): ExpiryUpkeep {
+  return {
+    clear: async (signal) => {
+      let all = 0;
+      while (!signal.aborted) {
+        const { cleared, more } = await directory.clearLapsed();
+        all += cleared;
+        if (!more) break;
+      }
+      return all;
+    },
+  };
+}
+
+function clearSome(db: SqlDatabase, lapsing: Lapsing, nowMs: number): number {
+  const sql = `${clearingOf(lapsing)} RETURNING 1 AS cleared`;
+  return db.all(sql, nowMs - lapsing.keptMs, CLEARED_AT_ONCE).length;
+}
