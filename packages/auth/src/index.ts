@@ -17,6 +17,7 @@ export {
 export type { AuthTheme } from './directory-provider/theme.ts';
 export { AuthConfigError } from './errors.ts';
 export type { IdentityEvent, IdentityEventType } from './events/operations.ts';
+export type { ForgottenScope } from './forgotten-scopes/operations.ts';
 export { IDENTITY_CHOICE_KEY, type IdentityChoice } from './identity-choice.ts';
 export { resolvePrincipal } from './identity-directory/resolve-principal.ts';
 export {
@@ -28,6 +29,7 @@ export {
 } from './identity-directory/unit.ts';
 export { type InstanceAuth, type InstanceAuthInput, instanceAuthFor } from './instance-auth.ts';
 export {
+  type CachedInstance,
   type InstanceAuthCache,
   type InstanceAuthCacheOptions,
   makeInstanceAuthCache,

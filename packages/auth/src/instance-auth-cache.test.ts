@@ -222,3 +222,24 @@ test('a directory that fails is an error, whatever was kept', async () => {
   const broken = { readInstanceConfig: () => Promise.reject(new Error('no disk')) } as never;
   await expect(authOf({ directory: broken, scopeId: SCOPE })).rejects.toThrow('no disk');
 });
+
+test('C-04: what is kept of a scope that is deleted is dropped at all its host names, and of no other', async () => {
+  const { authOf, directory } = await open();
+  const at = (scopeId: string, resource: string) => authOf({ directory, scopeId, resource });
+  const names = ['https://one.example', 'https://two.example'] as const;
+  const kept = await Promise.all(names.map((name) => at(SCOPE, name)));
+  const neighbour = await at(OTHER_SCOPE, names[0]);
+  expect(await Promise.all(names.map((name) => at(SCOPE, name)))).toEqual(kept);
+
+  authOf.forget({ scopeId: SCOPE });
+  for (const [index, name] of names.entries()) expect(await at(SCOPE, name)).not.toBe(kept[index]);
+  expect(await at(OTHER_SCOPE, names[0])).toBe(neighbour);
+});
+
+test('C-04: a process that was not told does not go on with what a forgotten scope had', async () => {
+  const { authOf, directory } = await open();
+  await directory.putConfig({ scopeId: SCOPE, config: choice(ISSUER) });
+  expect((await authOf({ directory, scopeId: SCOPE })).identity).not.toBeNull();
+  await directory.forgetScope({ scopeId: SCOPE });
+  expect((await authOf({ directory, scopeId: SCOPE })).identity).toBeNull();
+});

@@ -19,15 +19,25 @@ export interface InstanceAuthCacheOptions {
   readonly instancesMax?: number;
 }
 
-/** Answers an instance's authentication. One small read a call while nothing changed. */
-export type InstanceAuthCache = (instance: {
+/** An instance as the cache is asked for it. */
+export interface CachedInstance {
   readonly directory: IdentityDirectory;
   readonly scopeId: string;
   /** As in `InstanceAuthInput`. An instance with several host names is kept once for each. */
   readonly resource?: string | readonly string[];
   /** The same. Every surface of an instance has the same one, or a sign-in at one would not be seen at the other. */
   readonly cookieDomain?: string | undefined;
-}) => Promise<InstanceAuth>;
+}
+
+export interface InstanceAuthCache {
+  /** Answers an instance's authentication. One small read a call while nothing changed. */
+  (instance: CachedInstance): Promise<InstanceAuth>;
+  /**
+   * Drops what is kept of a scope, its delivered secrets included, at all its host names: for a scope that is deleted,
+   * of which nobody asks again. No answer depends on it.
+   */
+  forget(scope: { readonly scopeId: string }): void;
+}
 
 /**
  * Makes a cache for all instances of one vertical. Every call asks the directory for the version of the
@@ -39,7 +49,7 @@ export function makeInstanceAuthCache(options: InstanceAuthCacheOptions): Instan
   const runtime = withSharedIssuers(completeRuntime(options.runtime));
   const kept = makeLruMap<{ readonly version: string; readonly auth: InstanceAuth }>(instancesMax);
 
-  return async (instance) => {
+  const find = async (instance: CachedInstance): Promise<InstanceAuth> => {
     const { directory, scopeId, resource = [], cookieDomain = null } = instance;
     const key = JSON.stringify([scopeId, resource, cookieDomain]);
     const known = kept.get(key);
@@ -53,6 +63,11 @@ export function makeInstanceAuthCache(options: InstanceAuthCacheOptions): Instan
     kept.set(key, { version: read.version, auth });
     return auth;
   };
+  return Object.assign(find, {
+    forget: ({ scopeId }: { readonly scopeId: string }) => {
+      kept.deleteWhere((key) => (JSON.parse(key) as readonly unknown[])[0] === scopeId);
+    },
+  });
 }
 
 /** Fetches an issuer's metadata and keys once for all instances that use it. */

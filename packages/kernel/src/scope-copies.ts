@@ -17,6 +17,7 @@ import {
   type RewindRequest,
   type Rewound,
   type ScopeCopies,
+  type ScopeId,
   type ScopeRef,
   type ScopeSnapshots,
   type ScopeTables,
@@ -38,6 +39,8 @@ export interface ScopeCopiesParts {
   readonly vault: Vault | undefined;
   /** Rejects unless the scope is the tenant's. Latecomers are redacted before it answers, as before any call. */
   readonly requireOwned: (ref: ScopeRef) => Promise<unknown>;
+  /** Removes all files of a scope. */
+  readonly clearFiles: (scopeId: ScopeId) => Promise<void>;
   readonly newSnapshotId: () => string;
   /** Text that was never answered before. */
   readonly newMark: () => string;
@@ -47,7 +50,7 @@ export interface ScopeCopiesParts {
 export function makeScopeCopies(
   parts: ScopeCopiesParts,
 ): ScopeCopies & ScopeSnapshots & Pick<ScopeTables, 'introspectScopeQuery'> {
-  const { engine, unit, vertical, vault, requireOwned, newSnapshotId, newMark, now } = parts;
+  const { engine, unit, vertical, vault, requireOwned, clearFiles, newSnapshotId, newMark, now } = parts;
 
   const toolsOf = async (ref: ScopeRef): Promise<UnitTools> => {
     await requireOwned(ref);
@@ -103,7 +106,14 @@ export function makeScopeCopies(
     },
     deleteSnapshotLocal: async ({ snapshot, ...ref }) => (await toolsOf(ref)).removeSnapshot(snapshot),
 
-    deleteScopeLocal: async (ref) => (await toolsOf(ref)).remove(),
+    deleteScopeLocal: async (ref) => {
+      const tools = await toolsOf(ref);
+      // Files go first: as long as the scope is there, a deletion that was cut short is made again.
+      await clearFiles(ref.scopeId);
+      await tools.remove();
+      // What somebody added meanwhile.
+      await clearFiles(ref.scopeId);
+    },
 
     migrationBookmarksLocal: async ({
       tenantId,
@@ -143,7 +153,8 @@ export function makeScopeCopies(
         rows,
         truncated: result.truncated ?? (isShortened ? 'bytes' : null),
         limits: { rows: QUERY_ROWS_MAX, bytes: QUERY_BYTES_MAX, timeMs: QUERY_TIME_MS },
-        durationMs: result.durationMs,
+        // A clock has no more of it that means anything; the rest is what floating point left.
+        durationMs: Math.round(result.durationMs * 1_000) / 1_000,
       };
     },
   };

@@ -95,6 +95,7 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
     vertical: unit.vertical,
     vault,
     requireOwned: owned,
+    clearFiles: async (scopeId) => blobs?.(scopeId).clear(),
     newSnapshotId: () => newId(ID_PREFIXES.snapshot),
     newMark: () => Buffer.from(random(12)).toString('base64url'),
     now,
@@ -103,10 +104,6 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
   return {
     scope,
     ...copies,
-    deleteScopeLocal: async (ref) => {
-      await copies.deleteScopeLocal(ref);
-      await blobs?.(ref.scopeId).clear();
-    },
     attachments,
     connectorAttachmentUploadLocal: async ({ connection, meta, ...ref }, body) => {
       await owned(ref);

@@ -109,8 +109,14 @@ export interface Services {
   readonly host: ScopeHost;
   /** A tenant's identity directory. `create` is for provisioning alone. */
   readonly directory: (tenant: TenantId, options?: { readonly create: boolean }) => IdentityDirectory;
+  readonly signIn: SignIns;
+}
+
+export interface SignIns {
   /** How people sign in at a request's instance. @throws HTTPException when that is not set up. */
-  readonly signIn: (c: FieldworkContext) => Promise<SignIn>;
+  (c: FieldworkContext): Promise<SignIn>;
+  /** Drops what is kept in memory of a scope that is deleted. */
+  forget(scope: { readonly scopeId: string }): void;
 }
 
 /** How people sign in at one instance. */

@@ -12,6 +12,7 @@ export function platformSurface({
   problems,
   host,
   directory,
+  signIn,
 }: Services): PlatformSurfaceDeps<Bindings> {
   return {
     ...problems,
@@ -81,6 +82,12 @@ export function platformSurface({
       if (Object.hasOwn(await tenant.getConfig({ scopeId }), IDENTITY_CHOICE_KEY)) return;
       const choice = JSON.stringify({ mode: 'oidc', ...defaultIdentity });
       await tenant.putConfig({ scopeId, config: { [IDENTITY_CHOICE_KEY]: choice } });
+    },
+
+    // The directory is the tenant's and stays: with its other instances, and with people who have accounts.
+    onDeleteScope: async ({ request: { tenantId, scopeId } }) => {
+      await directory(tenantId, { create: true }).forgetScope({ scopeId });
+      signIn.forget({ scopeId });
     },
   };
 }

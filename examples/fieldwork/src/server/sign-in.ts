@@ -26,6 +26,7 @@ import {
   requireNode,
   type Services,
   type SignIn,
+  type SignIns,
 } from './env.ts';
 
 /** Where signing in begins, where there are pages for it. */
@@ -42,7 +43,7 @@ const APP_NAME_LENGTH_MAX = 80;
 export function makeSignIns(
   deps: FieldworkDeps,
   { host, directory }: Pick<Services, 'host' | 'directory'>,
-): (c: FieldworkContext) => Promise<SignIn> {
+): SignIns {
   const { now, random, fetch } = deps;
   const runtime: AuthRuntime = {
     onError: '/',
@@ -105,7 +106,7 @@ export function makeSignIns(
     });
   };
 
-  return async (c) => {
+  const find = async (c: FieldworkContext): Promise<SignIn> => {
     const node = requireNode(c);
     const auth = await cacheFor(c)({
       directory: directory(node.tenant),
@@ -124,6 +125,8 @@ export function makeSignIns(
       throw error;
     }
   };
+  // What was made from a configuration goes with it.
+  return Object.assign(find, { forget: (scope: { scopeId: string }) => cache?.find.forget(scope) });
 }
 
 function issuerSignIn(

@@ -8,6 +8,7 @@ import {
   PlatformError,
 } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
+import { isScopeForgotten } from '../forgotten-scopes/marks.ts';
 import type { IssuedSubject } from '../subject.ts';
 import { countRefusals, loadEvents, type ShownEventRow, saveEvent } from './store.ts';
 
@@ -80,8 +81,14 @@ export interface EventNote {
   readonly detail?: IdentityEvent['detail'];
 }
 
-/** Writes one event and answers its id. Called inside the transaction of the change it tells about. */
+/**
+ * Writes one event and answers its id. Called inside the transaction of the change it tells about, so that nothing is
+ * written about a scope that was forgotten by whatever was still under way there.
+ * @throws PlatformError `not_found`, reason `unknown_scope`, for such a scope.
+ */
 export function recordEvent(unit: UnitContext, type: IdentityEventType, note: EventNote): string {
+  if (note.scopeId !== undefined && isScopeForgotten(unit.db, note.scopeId))
+    throw new PlatformError('not_found', 'This tenant has no such instance.', { reason: 'unknown_scope' });
   const id = unit.newId('evt');
   saveEvent(unit.db, {
     id,

@@ -16,6 +16,8 @@ import { configMigration, formerSecretsMigration } from '../config/schema.ts';
 import { makeEventOperations } from '../events/operations.ts';
 import { eventsMigration, refusalsMigration } from '../events/schema.ts';
 import { newestEventId } from '../events/store.ts';
+import { makeForgetOperations } from '../forgotten-scopes/operations.ts';
+import { forgottenScopesMigration } from '../forgotten-scopes/schema.ts';
 import { makeInviteOperations } from '../invites/operations.ts';
 import { invitesMigration } from '../invites/schema.ts';
 import { makePeopleOperations } from '../people/operations.ts';
@@ -71,6 +73,7 @@ export function makeIdentityDirectory(options: IdentityDirectoryOptions = {}): I
           accountLinksMigration,
           sealedSecretsMigration,
           formerMembersMigration,
+          forgottenScopesMigration,
         ],
       },
     ],
@@ -115,5 +118,6 @@ function openDirectory(unit: UnitContext, sealing: Keyring | undefined) {
     ...makeEventOperations(unit),
     ...makeAccountOperations(unit, keeper),
     ...makeSealingOperations(unit, keeper),
+    ...makeForgetOperations(unit),
   };
 }

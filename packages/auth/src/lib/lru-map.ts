@@ -2,6 +2,8 @@
 export interface LruMap<T> {
   get(key: string): T | undefined;
   set(key: string, value: T): void;
+  /** Forgets the entries whose keys are meant. */
+  deleteWhere(isMeant: (key: string) => boolean): void;
 }
 
 /** @param sizeMax how many entries are kept; at least one. */
@@ -19,6 +21,9 @@ export function makeLruMap<T>(sizeMax: number): LruMap<T> {
       const value = entries.get(key);
       if (value !== undefined) set(key, value);
       return value;
+    },
+    deleteWhere: (isMeant) => {
+      for (const key of entries.keys()) if (isMeant(key)) entries.delete(key);
     },
   };
 }

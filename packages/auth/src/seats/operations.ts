@@ -3,6 +3,7 @@ import { type OwnerSeat, PlatformError, type PrincipalId, toTimestamp } from '@f
 import { RollbackThen, type UnitContext } from '@freehold/store';
 import { isConfigured } from '../config/store.ts';
 import { recordEvent, recordRefusal } from '../events/operations.ts';
+import { unmarkScopeForgotten } from '../forgotten-scopes/marks.ts';
 import { hashToken, isSameHash, mintToken } from '../lib/token.ts';
 import { requireTtl } from '../lib/ttl.ts';
 import { requireSubject, savePerson } from '../people/person.ts';
@@ -52,11 +53,13 @@ export function makeSeatOperations(unit: UnitContext) {
      * Opens the seat of a scope: mints its principal, bound to nobody, and starts the 15 minutes in which the
      * first sign-in claims it. Later calls change nothing. E-mail and name are accepted because a provision
      * request carries them, and are not kept: an address that somebody typed proves nothing about who signs in.
+     * A scope that was forgotten, and that the platform provisions again, is a new one.
      */
     setPendingOwner(input: { scopeId: string; email?: string; name?: string }): PendingOwner {
       const { scopeId } = input;
       const found = loadSeat(unit.db, scopeId);
       if (found) return { ...toPendingOwner(found), created: false };
+      unmarkScopeForgotten(unit.db, scopeId);
       const openedAtMs = unit.now();
       const principal = unit.newId('prn') as PrincipalId;
       const windowEndsAtMs = openedAtMs + CLAIM_WINDOW_MS;

@@ -6,6 +6,7 @@ import { PlatformError } from '@freehold/contracts';
 import { SESSION_TTL_MS } from '@freehold/oidc-rp';
 import type { UnitContext } from '@freehold/store';
 import { voidWhatWasBegun } from '../accounts/under-way.ts';
+import { isScopeForgotten } from '../forgotten-scopes/marks.ts';
 import { requireSubject, savePerson } from '../people/person.ts';
 import { loadPerson } from '../people/store.ts';
 import type { IssuedSubject, SubjectSession } from '../subject.ts';
@@ -66,14 +67,15 @@ export function makeSessionOperations(unit: UnitContext) {
      * Records a completed sign-in and lists its session; a known person's record is brought up to date. Binds
      * nobody, claims nothing. Of one person and scope 50 sessions are kept, and beyond them the oldest is ended.
      *
-     * `ended` means that the session must not be given out: it was ended meanwhile, or its issuer has said that the
-     * session behind it is over. Nothing is recorded then, and the session stays ended.
+     * `ended` means that the session must not be given out: it was ended meanwhile, its issuer has said that the
+     * session behind it is over, or the scope was forgotten. Nothing is recorded then, and the session stays ended.
      * @throws PlatformError `unauthenticated` for a subject without issuer or `sub`.
      */
     recordSignIn(input: SignInInput): 'live' | 'ended' {
       const { scopeId, subject, session, idpSid } = input;
       requireSubject(subject);
       purge(unit);
+      if (isScopeForgotten(unit.db, scopeId)) return 'ended';
       const nowMs = unit.now();
       if (session && !isPossible(input, nowMs)) return 'ended';
       if (session && sessionStateOf(unit, subject, session) === 'ended') return 'ended';

@@ -10,7 +10,7 @@ import { manifest } from './manifest.ts';
  */
 export function platformSurface(
   deps: AppDeps,
-  { host, directory }: Services,
+  { host, directory, instanceAuthFor }: Services,
   problems: ProblemOptions,
 ): PlatformSurfaceDeps<Bindings> {
   return {
@@ -38,6 +38,12 @@ export function platformSurface(
     rotateSessionSecret: async ({ request: { tenantId, by, keepFormer } }) => {
       const { formerValidUntilMs } = await directory(tenantId).rotateSessionSecret({ by, keepFormer });
       return { formerValidUntil: formerValidUntilMs === null ? null : toTimestamp(formerValidUntilMs) };
+    },
+
+    // The directory is the tenant's, and would keep who signed in here after the instance is gone.
+    onDeleteScope: async ({ request: { tenantId, scopeId } }) => {
+      await directory(tenantId, { create: true }).forgetScope({ scopeId });
+      instanceAuthFor.forget({ scopeId });
     },
   };
 }
