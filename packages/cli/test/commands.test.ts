@@ -1,7 +1,7 @@
 /** The whole tree of commands, walked: what every one of them promises. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { adminOperations } from '@freehold/directory/declarations';
+import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
 import { generateHelpTextForAllCommands } from '@stricli/core';
 import { describe, expect, test } from 'vitest';
 import { fieldsOf } from '../src/admin/fields.ts';
@@ -24,6 +24,15 @@ test('spec C-33: every admin operation is a command', () => {
 test('every family of operations is described, and nothing else is', () => {
   const families = new Set(Object.keys(adminOperations).map((name) => name.split('.')[0]));
   expect(Object.keys(ADMIN_NOUNS).sort()).toEqual([...families].sort());
+});
+
+test('a key and a condition are options exactly where they are taken', () => {
+  const options = new Map(all.map(([path, { options: each }]) => [path.replace(' ', '.'), each]));
+  for (const { name, method, audit, etag } of Object.values<AdminOperation>(adminOperations)) {
+    const given = options.get(name) ?? {};
+    expect([name, 'idempotencyKey' in given]).toEqual([name, method !== 'GET' && audit === 'audit']);
+    expect([name, 'ifMatch' in given]).toEqual([name, method !== 'GET' && etag === true]);
+  }
 });
 
 test('no field of an operation hides another, or an option that every command has', () => {

@@ -24,12 +24,12 @@ async function open() {
       sleep: () => new Promise(() => {}),
       ...over,
     });
-  /** A browser in which ada is signed in: it decides, and goes where it is sent. */
+  /** A browser in which ada, or somebody else, is signed in: it decides, and goes where it is sent. */
   const browser =
-    (decision: 'allow' | 'deny', alter: (back: URL) => void = () => {}) =>
+    (decision: 'allow' | 'deny', alter: (back: URL) => void = () => {}, who = 'ada') =>
     async (address: string) => {
       const form = Object.fromEntries(new URL(address).searchParams);
-      const answer = await house.post('/oauth/authorize', { ...form, decision }, ownPage('ada'));
+      const answer = await house.post('/oauth/authorize', { ...form, decision }, ownPage(who));
       const back = new URL(answer.headers.get('location') ?? '');
       alter(back);
       await fetchFromHere(new Request(back));
@@ -65,6 +65,18 @@ describe('freehold login, by the browser of this machine (RFC 8252)', () => {
       ['profile', 'show', '--json'],
     ])
       expect((await run(line)).stdout).not.toContain(token);
+  });
+
+  test('of a tenant’s builder says whose they are', async () => {
+    const { house, run, browser } = await open();
+    const { id: tenant } = await house.tenant('acme');
+    await signedIn(house, 'bob', 'builder', tenant);
+    const ended = await run(login, { openBrowser: browser('allow', () => {}, 'bob') });
+    expect(ended.stdout).toBe(
+      `Signed in at ${ORIGIN} as bob (builder, ${tenant}), as the profile default.\n`,
+    );
+    expect((await run(['whoami'])).stdout).toContain(`bob (builder, ${tenant})`);
+    expect(JSON.parse((await run(['whoami', '--json'])).stdout)).toMatchObject({ role: 'builder', tenant });
   });
 
   test('asks with PKCE, S256, and a state, for this machine by its address', async () => {

@@ -232,6 +232,17 @@ describe('long work', () => {
     expect(stdout).toContain('This is a plan: nothing was changed.');
     expect(stdout).toMatch(/^backup +false$/m);
   });
+
+  test('spec C-09: what is done in one go has a plan too, and is not done by it', async () => {
+    const { run, scope } = await open();
+    const at = await scope();
+    const planned = await run(['scopes', 'set-status', ...at, '--status', 'suspended', '--dry-run']);
+    expect(planned).toMatchObject({ status: 0, stderr: '' });
+    expect(planned.stdout).toMatch(/^effect +stops$/m);
+    expect(planned.stdout).toContain('This is a plan: nothing was changed.');
+    const { stdout } = await run(['scopes', 'get', ...at, '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'active' });
+  });
 });
 
 describe('bytes', () => {

@@ -8,11 +8,11 @@ import { expect, test } from 'vitest';
 import { expectDocumented } from './support/conformance.ts';
 import {
   asVertical,
-  bearer,
   type Credential,
   type Names,
   namesThing,
   openStreet,
+  ROLES,
   requestAbout,
   type Street,
 } from './support/street.ts';
@@ -22,6 +22,8 @@ const TIMEOUT_MS = 300_000;
 
 type Place = 'params' | 'query' | 'body';
 type Pick = (place: Place, field: string) => Names;
+
+type Caller = [who: string, credential: Credential, may: boolean];
 
 /** Which house the fields of a request are about. */
 const about =
@@ -98,6 +100,7 @@ test(
     const street = await openStreet();
     const { ours, theirs, nowhere, credentials } = street;
     const { lines, cells, check } = findings();
+    const builders = Object.entries(ours.builders);
     const before = await street.logged();
     const everywhere = { own: about(ours.names), other: about(theirs.names), none: about(nowhere) };
     const refusedAlike = async (
@@ -124,13 +127,14 @@ test(
           picks: everywhere,
           expected: { status: 401, code: 'unauthenticated' },
         });
-      for (const role of ['admin', 'operator', 'auditor'] as const)
-        if (!mayCall(operation, staff(role)))
-          await refusedAlike(operation, role, {
-            credential: credentials[role],
-            picks: everywhere,
-            expected: { status: 403, reason: 'role_insufficient' },
-          });
+      for (const role of ROLES)
+        for (const by of ['sessions', 'programs'] as const)
+          if (!mayCall(operation, staff(role)))
+            await refusedAlike(operation, `${role} by ${by}`, {
+              credential: credentials[by][role],
+              picks: everywhere,
+              expected: { status: 403, reason: 'role_insufficient' },
+            });
       const { granted, ungranted, forged } = credentials.verticals;
       await refusedAlike(operation, 'a forged vertical', {
         credential: forged,
@@ -148,23 +152,25 @@ test(
           picks: everywhere,
           expected: { status: 403, reason: 'not_for_verticals' },
         });
-      if (operation.builder === 'none')
-        await refusedAlike(operation, 'a builder', {
-          credential: bearer(ours.push),
-          picks: everywhere,
-          expected: { status: 403, reason: 'staff_only' },
-        });
-      if (operation.builder === 'own-tenant' && namesThings(operation))
-        await refusedAlike(operation, 'a builder', {
-          credential: bearer(ours.push),
-          picks: { none: about(nowhere), other: about(theirs.names) },
-          expected: { status: 404, code: 'not_found' },
-        });
+      for (const [who, credential] of builders) {
+        if (operation.builder === 'none')
+          await refusedAlike(operation, who, {
+            credential,
+            picks: everywhere,
+            expected: { status: 403, reason: 'staff_only' },
+          });
+        if (operation.builder === 'own-tenant' && namesThings(operation))
+          await refusedAlike(operation, who, {
+            credential,
+            picks: { none: about(nowhere), other: about(theirs.names) },
+            expected: { status: 404, code: 'not_found' },
+          });
+      }
       // The tenant is right, and what is in it is somebody else's.
       if (namesMoreThanTenant(operation))
         for (const [who, credential] of [
           ['service', credentials.service],
-          ...(operation.builder === 'own-tenant' ? ([['a builder', bearer(ours.push)]] as const) : []),
+          ...(operation.builder === 'own-tenant' ? builders : []),
         ] as const)
           await refusedAlike(operation, `${who} with a tenant of its own`, {
             credential,
@@ -180,8 +186,9 @@ test(
         });
     }
     expect(lines).toEqual([]);
-    // Strangers and verticals alone are 30 cells of each operation but the one that verticals may call.
-    expect(cells.count).toBeGreaterThan(OPERATIONS.length * 33);
+    // Strangers and verticals alone are 57 cells of each operation but the one that verticals may call.
+    expect(Object.keys(credentials.strangers)).toHaveLength(16);
+    expect(cells.count).toBeGreaterThan(OPERATIONS.length * 63);
     expect(await street.logged()).toBe(before);
     expect(street.incidents).toEqual([]);
   },
@@ -197,11 +204,15 @@ test(
     for (const [index, operation] of OPERATIONS.entries()) {
       // Of its own, because many an operation is the end of what it is about.
       const house = await street.build(`house-${index}`);
-      const callers: [string, Credential, boolean][] = [
-        ['a builder', bearer(house.push), operation.builder === 'own-tenant'],
-        ['auditor', credentials.auditor, mayCall(operation, staff('auditor'))],
-        ['operator', credentials.operator, mayCall(operation, staff('operator'))],
-        ['admin', credentials.admin, mayCall(operation, staff('admin'))],
+      const callers: Caller[] = [
+        ...Object.entries(house.builders).map(
+          ([who, credential]): Caller => [who, credential, operation.builder === 'own-tenant'],
+        ),
+        // The one who may least comes first, so that there is something left for them.
+        ...ROLES.toReversed().flatMap((role): Caller[] => [
+          [role, credentials.sessions[role], mayCall(operation, staff(role))],
+          [`a program of ${role}`, credentials.programs[role], mayCall(operation, staff(role))],
+        ]),
         ['service', credentials.service, true],
         ['a vertical', await asVertical(house.names.slug ?? ''), operation.vertical !== undefined],
       ];
@@ -217,7 +228,7 @@ test(
             );
           expect(response.status).not.toBe(401);
           if (operation.method === 'GET') expect(`${response.status} ${text}`).not.toMatch(/^404/);
-          if (who === 'a builder') expect(text).not.toContain(street.theirs.names.tenant);
+          if (who in house.builders) expect(text).not.toContain(street.theirs.names.tenant);
           await expectDocumented(operation, response);
         });
     }

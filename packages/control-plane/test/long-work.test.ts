@@ -128,6 +128,7 @@ test('spec C-04: a plan is 200 and changes nothing', async () => {
     hostnames: [],
     snapshots: 0,
     backups: 0,
+    connections: [],
     backup: true,
   });
   expect((await house.client.adminLog.list({})).items).toEqual(before);

@@ -68,8 +68,9 @@ function rowsText(
   return Object.keys(more).length === 0 ? table : `${table}\n\n${recordText(more, columns)}`;
 }
 
-/** A value as the data window answers it, in one line. */
+/** A value as the data window answers it, in one line. Data is shown as it is: nothing of it is rounded. */
 export function cellText(cell: unknown): string {
+  if (typeof cell === 'number') return String(cell);
   if (!isRecord(cell)) return recordText(cell, null);
   if (typeof cell.$integer === 'string') return cell.$integer;
   if (typeof cell.$text === 'string') return `${recordText(cell.$text, null)}…`;

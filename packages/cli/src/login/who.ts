@@ -35,7 +35,8 @@ export async function whoIs(
   throw new PlatformError('unavailable', `${url} answered with something that is nobody.`);
 }
 
-/** `Ada (staff, admin)`. */
+/** `Ada (staff, admin)`, `Bob (builder, tnt_…)`. */
 export function whoText({ name, kind, role, tenant }: Who): string {
-  return `${name} (${[kind, role, tenant].filter((each) => each !== null).join(', ')})`;
+  const what = [kind, role === kind ? null : role, tenant];
+  return `${name} (${what.filter((each) => each !== null).join(', ')})`;
 }

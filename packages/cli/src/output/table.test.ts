@@ -26,6 +26,15 @@ test('a record stands line by line, with what is inside of it below', () => {
   );
 });
 
+test('a heading is in words, and a measurement has three decimals at most', () => {
+  const [heading, row] = listText([{ createdAt: 'now', durationMs: 1.1936589999999967 }], null).split('\n');
+  expect(heading).toBe('CREATED AT  DURATION MS');
+  expect(row).toBe('now         1.194');
+  expect(recordText({ count: 9007199254740991, share: 0.5, list: [0.1 + 0.2] }, null)).toBe(
+    'count  9007199254740991\nshare  0.5\nlist   0.3',
+  );
+});
+
 test('text that would steer a terminal is shown as what it is', () => {
   expect(scalarText('a\u001b[2Jb\nc\u202e')).toBe('a\\u001b[2Jb⏎c\\u202e');
 });

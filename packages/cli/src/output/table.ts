@@ -103,6 +103,11 @@ export function scalarText(value: unknown): string {
   return harmless(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
+/** At most three decimals: what people read of a measurement. `--json` has all of it. */
+function numberText(value: number): string {
+  return String(Number.isInteger(value) ? value : Math.round(value * 1_000) / 1_000);
+}
+
 function harmless(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (char) =>
     char === '\n' ? '⏎' : `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,

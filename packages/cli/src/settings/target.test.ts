@@ -84,7 +84,7 @@ test('profile use, show and remove', async () => {
   const { configDirectory } = setUp();
   const run = (...line: string[]) => runLine(commands, ['profile', ...line], { configDirectory });
   expect((await run('list')).stdout).toMatch(
-    /^NAME +CURRENT +URL +SIGNEDIN\none +true +https:\/\/one\.example +true\n/,
+    /^NAME +CURRENT +URL +SIGNED IN\none +true +https:\/\/one\.example +true\n/,
   );
   expect((await run('use', 'two')).stdout).toBe('two (https://two.example) is asked from now on.\n');
   expect((await run('show', '--json')).stdout).toBe(

@@ -1,7 +1,7 @@
 /** One call over HTTP: the request that a declaration asks for, sent until it is answered, and its answer judged. */
 import { type Problem, problemSchema } from '@freehold/contracts';
 import type { AdminOperation } from '@freehold/directory/declarations';
-import { takesIdempotencyKey } from '../declared/operations.ts';
+import { answerForm, takesIdempotencyKey } from '../declared/operations.ts';
 import { fillPath } from '../declared/path.ts';
 import { ControlPlaneError } from './error.ts';
 import { ConnectionBroken, EVENT_STREAM, readToEnd } from './events.ts';
@@ -249,8 +249,8 @@ function processAnswer(operation: AdminOperation, answer: Answer): ClientRespons
       problem?.detail ?? `The control plane answered with status ${status} and no problem document.`;
     throw new ControlPlaneError(message, { status, problem, requestId });
   }
-  const form = status === 200 && operation.plan ? operation.plan : operation.output;
-  const parsed = form.safeParse(saidBy(operation, answer));
+  const said = saidBy(operation, answer);
+  const parsed = answerForm(operation, status, said).safeParse(said);
   if (!parsed.success || (operation.bytes && !body)) {
     body?.cancel().catch(() => undefined);
     throw new ControlPlaneError(`The answer to ${operation.name} does not have its declared form.`, {

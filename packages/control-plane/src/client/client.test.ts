@@ -341,11 +341,31 @@ test('the client has a method for every admin operation (C-33)', () => {
   expect(Object.values(client).flatMap((family) => Object.keys(family))).toHaveLength(
     Object.keys(adminOperations).length,
   );
-  expectTypeOf(client.tenants.setStatus).returns.resolves.toHaveProperty('slug');
+  expectTypeOf(client.tenants.update).returns.resolves.toHaveProperty('slug');
   expectTypeOf(client.adminLog.list).toHaveProperty('iterate');
   expect(
     Object.isFrozen(client) && Object.isFrozen(client.tenants) && Object.isFrozen(client.tenants.create),
   ).toBe(true);
+});
+
+test('spec C-09: the types say when a plan is answered instead of the thing', () => {
+  const { tenants, hostnames } = makeControlPlaneClient(recorder(() => ok(null)).options);
+  const params = { tenant: 'tnt_01jd0000000000000000000001' as TenantId };
+  const body = { status: 'suspended' } as const;
+  const calls = () => ({
+    done: tenants.setStatus({ params, body }),
+    planned: tenants.setStatus({ params, body, query: { dryRun: true } }),
+    either: tenants.setStatus({ params, body, query: { dryRun: params.tenant.length > 3 } }),
+    gone: hostnames.delete({ params: { hostname: 'a.example' } }),
+  });
+  type Calls = ReturnType<typeof calls>;
+  expectTypeOf<Calls['done']>().resolves.toHaveProperty('etag');
+  expectTypeOf<Calls['planned']>().resolves.toHaveProperty('effect');
+  expectTypeOf<Calls['planned']>().resolves.not.toHaveProperty('etag');
+  expectTypeOf<Awaited<Calls['done']> | Awaited<Calls['planned']>>().toEqualTypeOf<
+    Awaited<Calls['either']>
+  >();
+  expectTypeOf<Calls['gone']>().resolves.toBeNull();
 });
 
 test('the client brings nothing along but the contracts and the declarations', () => {

@@ -38,19 +38,51 @@ export type Method<Op extends AdminOperation, Filled extends string = never> = C
       : unknown
     : unknown);
 
-interface CallMethod<Op extends AdminOperation, Filled extends string> {
+type CallMethod<Op extends AdminOperation, Filled extends string> = Op extends {
+  readonly plan: infer Plan extends z.ZodObject;
+}
+  ? PlannedMethod<Op, Filled, z.output<Plan>>
+  : PlainMethod<Op, Filled>;
+
+interface PlainMethod<Op extends AdminOperation, Filled extends string> {
   /** Calls the operation and answers its value. */
   (...args: CallArguments<Op, Filled>): Promise<AnswerOf<Op>>;
   /** The same, with status, etag, request id and the head of the admin log. */
   response(...args: CallArguments<Op, Filled>): Promise<ClientResponse<AnswerOf<Op>>>;
 }
 
-/** What a call is answered with; where there is a plan, `'dryRun' in answer` tells it from the record of the work. Bytes come as a stream beside what is said of them: read it, or cancel it. */
+/**
+ * A method that answers its plan when `query.dryRun` is true. Where that is known only at run time, `dryRun` in the answer
+ * tells the two apart.
+ */
+interface PlannedMethod<Op extends AdminOperation, Filled extends string, Plan> {
+  (input: CallInput<Op, Filled> & Asks<true>, options?: OptionsOf<Op>): Promise<Plan>;
+  (...args: Undemanding<CallArguments<Op, Filled>>): Promise<AnswerOf<Op>>;
+  (...args: CallArguments<Op, Filled>): Promise<AnswerOf<Op> | Plan>;
+  response(input: CallInput<Op, Filled> & Asks<true>, options?: OptionsOf<Op>): Promise<ClientResponse<Plan>>;
+  response(...args: Undemanding<CallArguments<Op, Filled>>): Promise<ClientResponse<AnswerOf<Op>>>;
+  response(...args: CallArguments<Op, Filled>): Promise<ClientResponse<AnswerOf<Op> | Plan>>;
+}
+
+interface Asks<DryRun extends boolean> {
+  readonly query: { readonly dryRun: DryRun };
+}
+
+/** The arguments of a call that asks for no plan. */
+type Undemanding<Arguments extends readonly unknown[]> = Arguments extends [(infer Input)?, (infer Options)?]
+  ? [] extends Arguments
+    ? [input?: Input & AsksNothing, options?: Options]
+    : [input: Input & AsksNothing, options?: Options]
+  : never;
+
+interface AsksNothing {
+  readonly query?: { readonly dryRun?: false };
+}
+
+/** What a call is answered with. Bytes come as a stream beside what is said of them: read it, or cancel it. */
 type AnswerOf<Op extends AdminOperation> = Op extends { readonly bytes: BytesAnswer }
   ? z.output<Op['output']> & { readonly body: ReadableStream<Uint8Array> }
-  : Op extends { readonly plan: z.ZodObject }
-    ? z.output<Op['output']> | z.output<Op['plan']>
-    : z.output<Op['output']>;
+  : z.output<Op['output']>;
 
 interface IterateMethod<Op extends AdminOperation, Filled extends string, Item> {
   /** Every item of every page from here on, fetched as they are asked for; `limit` is the size of a page. */

@@ -4,7 +4,7 @@ import type { AdminResult, OperationEvent } from '@freehold/directory';
 import type { AdminOperation } from '@freehold/directory/declarations';
 import { z } from 'zod';
 import type { Fields } from '../declared/input.ts';
-import { type AdminOperationTable, eventForms, isValidated } from '../declared/operations.ts';
+import { type AdminOperationTable, answerForm, eventForms, isValidated } from '../declared/operations.ts';
 import { bytesAnswer } from './bytes.ts';
 import { eventsAnswer, headText } from './events.ts';
 
@@ -42,7 +42,7 @@ export async function answer(
     return eventsAnswer({ ...result, events }, declared, headers);
   }
   headers.set('content-type', 'application/json');
-  const form = result.status === 200 && operation.plan ? { ...operation, output: operation.plan } : operation;
+  const form = { ...operation, output: answerForm(operation, result.status, result.value) };
   return new Response(JSON.stringify(declaredValue(form, result.value)), {
     status: result.status,
     headers,

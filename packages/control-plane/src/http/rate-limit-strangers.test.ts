@@ -113,6 +113,13 @@ describe('a call without a credential that counts', () => {
     expect(await statuses(1, '/things/thing-1', { from: '2001:db8:0:1::3' })).toEqual([401]);
   });
 
+  test('was looked up all the same, also where it is one too many: its sender might have been known', async () => {
+    const { statuses, admin } = setUp();
+    expect(await statuses(5, '/things/thing-1', { headers: wrong })).toEqual([401, 401, 401, 429, 429]);
+    expect(admin.tokens).toHaveLength(5);
+    expect(await statuses(1, '/things/thing-1', { headers: bearer })).toEqual([200]);
+  });
+
   test('of everybody without an address counts together, with more to share', async () => {
     const { statuses } = setUp();
     const unknown = { from: null };

@@ -71,3 +71,24 @@ test('a refusal says when to come again, and headers say where an actor stands',
   });
   expect(refused.headers).toEqual({ 'retry-after': '6' });
 });
+
+test('a clock that was ahead locks nobody out: an allowance is whole again a window later at most', () => {
+  const { clock, limiter } = atZero();
+  const DAY_MS = 86_400_000;
+  clock.nowMs = DAY_MS;
+  limiter.take('svc_1');
+  clock.nowMs = 0;
+  expect(limiter.take('svc_1')).toEqual({ admitted: false, remaining: 0, resetSeconds: 6 });
+  clock.nowMs = 6_000;
+  expect(limiter.take('svc_1')).toEqual({ admitted: true, remaining: 0, resetSeconds: 60 });
+  clock.nowMs = 66_000;
+  expect(limiter.take('svc_1')).toEqual({ admitted: true, remaining: 9, resetSeconds: 6 });
+});
+
+test('a clock that is set back a little makes no exhausted allowance whole', () => {
+  const { clock, limiter } = atZero();
+  clock.nowMs = 5;
+  for (let call = 0; call < 10; call++) limiter.take('svc_1');
+  clock.nowMs = 0;
+  expect(limiter.take('svc_1')).toEqual({ admitted: false, remaining: 0, resetSeconds: 6 });
+});

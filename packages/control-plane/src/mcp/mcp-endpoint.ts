@@ -21,7 +21,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Context, Hono } from 'hono';
 import type { AdmitActor, ControlPlaneEnv, IncidentPlace } from '../app.ts';
-import type { AdminOperationTable } from '../declared/operations.ts';
+import { type AdminOperationTable, answerForm } from '../declared/operations.ts';
 import { COMMON_HEADERS } from '../http/answer.ts';
 import { authenticate } from '../http/authenticate.ts';
 import { mcpMetadataUrl } from '../oauth/metadata.ts';
@@ -112,7 +112,7 @@ async function call({ c, actor, deps }: Serving, tool: AdminTool, asked: Asked):
   try {
     const input: ToolInput = tool.read(asked.given, asked.meta);
     const result = await deps.hostAdmin.perform({ ...input, operation: operation.name, actor, requestId });
-    const text = JSON.stringify(declaredValue(tool, result.value));
+    const text = JSON.stringify(declaredValue(tool, result.status, result.value));
     return {
       content: [{ type: 'text', text }],
       ...(text === 'null' ? {} : { structuredContent: JSON.parse(text) }),
@@ -133,11 +133,10 @@ async function call({ c, actor, deps }: Serving, tool: AdminTool, asked: Asked):
 }
 
 /** Through the declared schema, so that a field nobody declared never leaves. */
-function declaredValue({ operation: { name, output, plan } }: AdminTool, value: unknown): unknown {
-  const isPlan = plan !== undefined && (value as { dryRun?: unknown } | null)?.dryRun === true;
-  const parsed = (isPlan ? plan : output).safeParse(value);
+function declaredValue({ operation }: AdminTool, status: number, value: unknown): unknown {
+  const parsed = answerForm(operation, status, value).safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new TypeError(`${name} answered a value that is not of its declared form`);
+  throw new TypeError(`${operation.name} answered a value that is not of its declared form`);
 }
 
 function malformed(message: string): ProtocolError {

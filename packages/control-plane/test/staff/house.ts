@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DirectoryHostAdmin, makeHostAdmin } from '@freehold/directory';
-import type { AdminLogEntry, StaffRecord, StaffRole } from '@freehold/directory/declarations';
+import type { AdminLogEntry, RosterRole, StaffRecord, TenantRecord } from '@freehold/directory/declarations';
 import { onTestFinished } from 'vitest';
 import { openNodeEngine } from '../../../engine-node/src/index.ts';
 import { type ControlPlaneOptions, controlPlaneApp, type StaffRelyingParty } from '../../src/index.ts';
@@ -27,7 +27,9 @@ export interface House {
     form: Record<string, string> | URLSearchParams,
     headers?: Record<string, string>,
   ): Promise<Response>;
-  invite(login: string, role: StaffRole): Promise<StaffRecord>;
+  tenant(slug: string): Promise<TenantRecord>;
+  /** @param tenant of a builder. */
+  invite(login: string, role: RosterRole, tenant?: string): Promise<StaffRecord>;
   adminLog(): Promise<AdminLogEntry[]>;
 }
 
@@ -80,10 +82,15 @@ export async function openHouse(
     ask,
     post: (path, form, headers = {}) =>
       ask(path, { method: 'POST', headers, body: new URLSearchParams(form) }),
-    invite: async (login, role) =>
+    tenant: async (slug) =>
+      (await call('/tenants', {
+        method: 'POST',
+        body: JSON.stringify({ slug, name: slug }),
+      })) as TenantRecord,
+    invite: async (login, role, tenant) =>
       (await call('/staff', {
         method: 'PUT',
-        body: JSON.stringify({ email: `${login}@example.test`, name: login, role }),
+        body: JSON.stringify({ email: `${login}@example.test`, name: login, role, tenant }),
       })) as StaffRecord,
     adminLog: async () =>
       ((await call('/admin-log?limit=200')) as { items: AdminLogEntry[] }).items.reverse(),
@@ -101,8 +108,13 @@ const cookieParty: StaffRelyingParty = {
 };
 
 /** Puts somebody on the roster and signs them in; their cookie is `who=<login>`. */
-export async function signedIn(house: House, login: string, role: StaffRole): Promise<StaffRecord> {
-  const member = await house.invite(login, role);
+export async function signedIn(
+  house: House,
+  login: string,
+  role: RosterRole,
+  tenant?: string,
+): Promise<StaffRecord> {
+  const member = await house.invite(login, role, tenant);
   await house.hostAdmin.staff.signIn({
     sid: `sid-${login}`,
     issuer: ISSUER,

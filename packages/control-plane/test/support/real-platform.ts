@@ -15,6 +15,7 @@ import { openNodeEngine } from '../../../engine-node/src/index.ts';
 import { controlPlaneApp, type RequestLine } from '../../src/app.ts';
 import type { ClientOptions } from '../../src/client/index.ts';
 import type { RateLimit } from '../../src/http/rate-limit.ts';
+import type { StaffRelyingParty } from '../../src/index.ts';
 
 const NOW_MS = Date.parse('2026-11-21T08:00:00.000Z');
 
@@ -78,7 +79,28 @@ export interface RealPlatformOptions {
   readonly platformSecret?: PlatformSecret;
   /** Default: nobody is counted. */
   readonly rateLimit?: RateLimit | null;
+  /**
+   * Where it is reached, with an authorization server for programs, tools, and a reference to read. A cookie `who=<login>` is then the session
+   * of that member of the staff. Default: nowhere, and nobody signs in.
+   */
+  readonly origin?: string;
 }
+
+const PAGE = { headers: { 'content-type': 'text/html' } };
+const SCRIPT = { headers: { 'content-type': 'text/javascript' } };
+
+/** The issuer of whoever signs in by a cookie. */
+export const ISSUER = 'https://id.example.test';
+
+/** The session that a cookie `who=<login>` is, without any proof. */
+const cookieParty: StaffRelyingParty = {
+  handle: () => Promise.reject(new Error('nobody signs in in this test')),
+  handleBackchannelLogout: () => Promise.reject(new Error('nobody signs out in this test')),
+  session: (headers) => {
+    const login = /who=(\w+)/.exec(headers.get('cookie') ?? '')?.[1];
+    return login === undefined ? null : { sid: `sid-${login}`, issuer: ISSUER, subject: login };
+  },
+};
 
 /** Opens it. `await using` closes it. */
 export async function openRealPlatform({
@@ -87,6 +109,7 @@ export async function openRealPlatform({
   backups,
   runtime,
   rateLimit = null,
+  origin,
   ...given
 }: RealPlatformOptions = {}) {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-control-plane-'));
@@ -124,6 +147,16 @@ export async function openRealPlatform({
     platformSecret: PLATFORM_SECRET,
     ...given,
     ...(connections === undefined ? {} : { connect: hostAdmin.connections }),
+    ...(origin === undefined
+      ? {}
+      : {
+          origin: () => origin,
+          staff: { door: hostAdmin.staff, relyingParty: () => cookieParty },
+          docs: {
+            page: () => new Response('page', PAGE),
+            script: async () => new Response('script', SCRIPT),
+          },
+        }),
   });
   const send = async (request: Request): Promise<Response> => app.fetch(request);
   return {

@@ -78,12 +78,14 @@ const ODD_TEXT = [
   '\ud83d\ude00',
 ];
 
-const text = fc.oneof(fc.constantFrom(...ODD_TEXT), fc.string({ unit: 'binary' }), fc.string());
-const names = fc.oneof(fc.constantFrom(...ODD_NAMES), fc.string());
+/** Text that programs trip over, and any other. */
+export const text = fc.oneof(fc.constantFrom(...ODD_TEXT), fc.string({ unit: 'binary' }), fc.string());
+/** The same, as the name of a field. */
+export const names = fc.oneof(fc.constantFrom(...ODD_NAMES), fc.string());
 /** What a header may hold at all: anything else is refused before a request exists. */
 const headerValue = fc.stringMatching(/^[!-~]([ -~]{0,20}[!-~])?$/);
 
-const hostileHeaders = fc.array(
+export const hostileHeaders = fc.array(
   fc.oneof(
     fc.tuple(
       fc.constantFrom(
@@ -109,7 +111,7 @@ const hostileHeaders = fc.array(
   { maxLength: 4 },
 );
 
-const hostileBodies = fc.oneof(
+export const hostileBodies = fc.oneof(
   fc.constant(null),
   fc.json(),
   fc.dictionary(names, fc.jsonValue()).map((value) => JSON.stringify(value)),

@@ -32,12 +32,17 @@ export type Names = Readonly<Record<string, string>>;
 
 export interface House {
   readonly names: Names;
-  /** Of a builder. */
-  readonly push: string;
+  /** Its builders: software, a person with a browser, and a person's program. */
+  readonly builders: Readonly<
+    Record<'a push token' | 'a builder session' | 'a builder’s program', Credential>
+  >;
 }
 
 /** How a request says who sends it. */
 export type Credential = Readonly<Record<string, string>>;
+
+export const ROLES = ['admin', 'operator', 'auditor'] as const;
+type ByRole = Readonly<Record<(typeof ROLES)[number], Credential>>;
 
 export interface Street {
   readonly platform: Platform;
@@ -48,9 +53,9 @@ export interface Street {
   readonly nowhere: Names;
   readonly credentials: {
     readonly service: Credential;
-    readonly admin: Credential;
-    readonly operator: Credential;
-    readonly auditor: Credential;
+    /** Of the staff, by role: their sessions, and the tokens of their programs. */
+    readonly sessions: ByRole;
+    readonly programs: ByRole;
     /** Verticals: with every grant, with none, and one that nobody gave its secret to. */
     readonly verticals: Readonly<Record<'granted' | 'ungranted' | 'forged', Credential>>;
     /** Everybody who is nobody (any more). */
@@ -102,7 +107,7 @@ export async function openStreet(): Promise<Street> {
         handle: () => Promise.reject(new Error('nobody signs in in this test')),
         handleBackchannelLogout: () => Promise.reject(new Error('nobody signs out in this test')),
         session: (headers) => {
-          const login = /who=([a-z-]+)/.exec(headers.get('cookie') ?? '')?.[1];
+          const login = /who=([a-z0-9-]+)/.exec(headers.get('cookie') ?? '')?.[1];
           return login === undefined
             ? null
             : { sid: `sid-${login}`, issuer: ISSUER, subject: `sub-${login}` };
@@ -121,8 +126,13 @@ export async function openStreet(): Promise<Street> {
     body: { name: 'Support', permissions: ['order.read'] },
   });
   await platform.call('verticals.create', { body: { slug: 'ungranted', name: 'Ungranted' } });
-  for (const role of ['admin', 'operator', 'auditor'] as const)
-    await staffMember(platform, { login: `the-${role}`, role });
+  const sessions: Record<string, Credential> = {};
+  const programs: Record<string, Credential> = {};
+  for (const role of ROLES) {
+    const member = await staffMember(platform, { login: `the-${role}`, role });
+    sessions[role] = session(`the-${role}`);
+    programs[role] = bearer((await staffToken(platform, member.id)).secret);
+  }
   const { secret } = await platform.admin.mintServiceToken({ name: 'tests' });
   return {
     platform,
@@ -132,9 +142,8 @@ export async function openStreet(): Promise<Street> {
     nowhere: nothingLike(ours.names),
     credentials: {
       service: bearer(secret),
-      admin: session('the-admin'),
-      operator: session('the-operator'),
-      auditor: session('the-auditor'),
+      sessions: sessions as ByRole,
+      programs: programs as ByRole,
       verticals: {
         granted: await asVertical(ours.names.slug ?? ''),
         ungranted: await asVertical('ungranted'),
@@ -170,12 +179,32 @@ async function makeStrangers(platform: Platform): Promise<Record<string, Credent
       body: { name, expiresInDays: 1, ...(family === 'push' ? { tenant } : {}) },
     });
   const expired = { push: await mint('push', 'expired'), service: await mint('service', 'expired') };
-  platform.clock.ms += 2 * DAY_MS;
+  const replaced = await platform.value<Minted>('service-tokens.create', {
+    body: { name: 'replaced', expiresInDays: 90 },
+  });
+  await platform.call('service-tokens.rotate', {
+    params: { token: replaced.token.id },
+    body: { overlapHours: 1 },
+  });
+  const member = async (login: string, who: Partial<Parameters<typeof staffMember>[1]> = {}) => {
+    const { id } = await staffMember(platform, { login, role: 'admin', ...who });
+    return { id, program: await staffToken(platform, id) };
+  };
+  const lapsed = await member('lapsed');
+  // A session of staff works for a week, and a token of theirs for thirty days.
+  platform.clock.ms += 31 * DAY_MS;
   const revoked = { push: await mint('push', 'revoked'), service: await mint('service', 'revoked') };
   for (const family of ['push', 'service'] as const)
     await platform.call(`${family}-tokens.revoke`, { params: { token: revoked[family].token.id } });
-  const former = await staffMember(platform, { login: 'former', role: 'admin' });
-  await platform.call('staff.remove', { params: { member: former.id } });
+  const careful = await member('careful');
+  await platform.call('staff-tokens.revoke', { params: { token: careful.program.id } });
+  const former = await member('former');
+  const formerBuilder = await member('former-builder', { role: 'builder', tenant });
+  for (const { id } of [former, formerBuilder])
+    await platform.call('staff.remove', { params: { member: id } });
+  const suspended = (await platform.tenant('suspended')).id;
+  const idle = await member('idle', { role: 'builder', tenant: suspended });
+  await platform.call('tenants.set-status', { params: { tenant: suspended }, body: { status: 'suspended' } });
   return {
     'no credential': {},
     'an unknown token': bearer('fh_svc_unknown'),
@@ -183,7 +212,16 @@ async function makeStrangers(platform: Platform): Promise<Record<string, Credent
     'a revoked service token': bearer(revoked.service.secret),
     'an expired push token': bearer(expired.push.secret),
     'a revoked push token': bearer(revoked.push.secret),
+    'a service token after its overlap': bearer(replaced.secret),
     'somebody who left the staff': session('former'),
+    'a program of somebody who left the staff': bearer(former.program.secret),
+    'an expired session of staff': session('lapsed'),
+    'an expired token of staff': bearer(lapsed.program.secret),
+    'a revoked token of staff': bearer(careful.program.secret),
+    'a builder who was removed': session('former-builder'),
+    'a program of a builder who was removed': bearer(formerBuilder.program.secret),
+    'a builder of a tenant that is suspended': session('idle'),
+    'a program of a builder of a tenant that is suspended': bearer(idle.program.secret),
   };
 }
 
@@ -222,6 +260,7 @@ async function buildHouse(platform: Platform, slug: string, directoryBackup: str
     items: { fingerprint: string; sample: { tenant: string | null } }[];
   }>('issues.list', { query: { limit: 200 } });
   const member = await staffMember(platform, { login: `of-${slug}`, role: 'operator' });
+  const builder = await staffMember(platform, { login: `builder-of-${slug}`, role: 'builder', tenant });
   await platform.call('entitlements.put', { params: { tenant, key: 'seats' }, body: { quota: 5 } });
   const backup = await platform.finish(platform.call('scope-backups.create', { params: at, body: {} }));
   const app = await openApp(platform, tenant, `${slug}-app`);
@@ -256,7 +295,12 @@ async function buildHouse(platform: Platform, slug: string, directoryBackup: str
     vertical: 'fieldwork',
     provider: 'ledger',
   };
-  return { names, push: push.secret };
+  const builders = {
+    'a push token': bearer(push.secret),
+    'a builder session': session(`builder-of-${slug}`),
+    'a builder’s program': bearer((await staffToken(platform, builder.id)).secret),
+  };
+  return { names, builders };
 }
 
 /** Things that are the same for everybody, or that nobody owns. */
