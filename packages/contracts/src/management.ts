@@ -106,7 +106,7 @@ export const ownerClaimResponse = z.object({ url: z.url(), expiresAt: timestamp 
 export const ownerRecoveryRequest = z.strictObject({
   ...ownerClaimRequest.shape,
   by: z.string().min(1).max(200),
-  why: z.string().trim().min(1).max(500),
+  why: z.string().trim().regex(/\S/, 'must not be empty').max(500),
   recover: z.literal(true),
 });
 export const ownerRecoveryResponse = z

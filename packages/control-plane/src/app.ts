@@ -227,7 +227,7 @@ function actorAdmission(limiter: RateLimiter | null): AdmitActor {
   return (c, actor) => {
     c.set('actor', actor);
     if (!limiter || c.env?.uncounted) return;
-    // A member of the staff has one allowance, whatever they call with; a token of its own kind has its own.
+    // A member of the roster has one allowance, whatever they call with; a token of its own kind has its own.
     const allowance = limiter.take(`${actor.kind} ${actor.id}`);
     c.set('allowance', allowance);
     c.set('limit', limiter.limit);

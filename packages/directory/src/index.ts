@@ -1,5 +1,5 @@
 /** What the platform knows, and the host administration over it. Start with `host-admin.ts`, then `unit.ts`. */
-export { mayCall, memberBehind } from './access.ts';
+export { mayCall, memberBehind, staffAccessOf } from './access.ts';
 export * from './actors.ts';
 export type { LogAnchor } from './audit/host-admin-anchor.ts';
 export type { BackupStore, StoredBackup } from './backups/backup-store.ts';
@@ -44,6 +44,7 @@ export {
 } from './make-host-admin.ts';
 export type { Telemetry } from './observability/telemetry.ts';
 export type { OperationsLog, OpsFailureInput, SweepTotals, SweepUnit } from './operations-log/recorder.ts';
+export { connectionUnits } from './operations-log/recorder.ts';
 export type { PlatformGrants } from './platform-grants/make-platform-grants.ts';
 export type { RoleProjection } from './roles/deliver.ts';
 export { archiveScript, servingScript } from './service-refs/script-names.ts';

@@ -8,6 +8,7 @@ import { admitCall } from './access.ts';
 import type { AdminCall, AdminResult } from './actors.ts';
 import { type LogAnchor, makeAnchoring } from './audit/host-admin-anchor.ts';
 import { verifyAdminLog } from './audit/host-admin-verify.ts';
+import { type IntentUpkeep, makeIntentUpkeep } from './audit/reconcile.ts';
 import type { BackupStore } from './backups/backup-store.ts';
 import {
   directoryBackupEffect,
@@ -27,6 +28,7 @@ import { type AdminOperation, findAdminOperation } from './declarations/index.ts
 import { TOKEN_DAYS_MAX } from './declarations/push-tokens.ts';
 import { type Entitlements, makeEntitlements } from './entitlements/deliver.ts';
 import { shredEffect } from './erasure/host-admin-erasure.ts';
+import { type ExpiryUpkeep, makeExpiryUpkeep } from './expiries/clear.ts';
 import { migrateFleetEffect, readFleetMigrations } from './fleet/host-admin-fleet.ts';
 import type { VerticalGateway } from './gateway.ts';
 import type { HostAdmin, RoutesChange } from './host-admin.ts';
@@ -181,6 +183,10 @@ export interface DirectoryHostAdmin
   readonly backups: BackupUpkeep;
   /** What uploads left behind that never became a backup, for the sweep. */
   readonly imports: ImportUpkeep;
+  /** The report of intents that nobody settled, for the sweep. */
+  readonly intents: IntentUpkeep;
+  /** What has lapsed and is cleared away, for the sweep. */
+  readonly expiries: ExpiryUpkeep;
   /** How staff come in: sessions, and the tokens of their programs. */
   readonly staff: StaffDoor;
 }
@@ -223,6 +229,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     anchor,
     hashAt: (sequence) => directory.logHashAt(sequence),
     onIncident: incident('anchor'),
+    now: options.now,
   });
 
   const deps: EffectDeps = {
@@ -385,6 +392,15 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     return { ...found(head), body };
   };
 
+  /** Nothing is kept of a plan, but that somebody read a tenant's data for it. */
+  const performPlan = async (call: AdminCall, effect: Effect | undefined): Promise<AdminResult> => {
+    await effect?.check(deps, call);
+    const known = await directory.planChange({ call });
+    const { value, read } = (await effect?.plan?.(deps, call, known)) ?? { value: known };
+    if (read) await directory.recordAccess({ call, ...read });
+    return found(value);
+  };
+
   const order = async (
     { name, expiresInDays = TOKEN_DAYS_MAX }: ServiceTokenRequest,
     another: boolean,
@@ -420,6 +436,8 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
       const call = await withTenant(operation, admitCall(operation, received));
       const { name, audit } = operation;
       const effect = Object.hasOwn(effects, name) ? effects[name] : undefined;
+      if (operation.plan && call.query.dryRun === true && !long.performs(name))
+        return performPlan(call, effect);
       if (effect) return follow(call, performEffect(effect, call));
       if (long.performs(name)) return long.perform(call);
       if (name === 'operations.get') return long.follow(call);
@@ -440,6 +458,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
           await verifyAdminLog({
             anchor,
             head: () => directory.logHead(),
+            unsettled: () => directory.unsettledIntents(),
             slice: (range) => directory.logSlice(range),
           }),
         );
@@ -492,6 +511,10 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     entitlements,
 
     imports: makeImportUpkeep(directory, backups),
+
+    intents: makeIntentUpkeep(directory, newId),
+
+    expiries: makeExpiryUpkeep(directory),
 
     backups: makeBackupUpkeep({
       directory,

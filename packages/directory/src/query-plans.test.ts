@@ -14,6 +14,7 @@ import { DUE, DUE_OF_TENANT } from './entitlements/outbox.ts';
 import { entitlementsPage } from './entitlements/store.ts';
 import { ATTEMPTS_OF_TENANT } from './hostnames/attempts.ts';
 import { HELD_BY_OTHER } from './hostnames/holders.ts';
+import { OTHER_NAMES } from './hostnames/operations.ts';
 import { hostnamesPage, RECHECK_PAGE } from './hostnames/store.ts';
 import { identitiesPage } from './identities/store.ts';
 import type { Statement } from './lib/pages.ts';
@@ -21,7 +22,10 @@ import { operationsPage } from './long-work/store.ts';
 import { ROLES_DUE } from './roles/outbox.ts';
 import { rolesPage } from './roles/store.ts';
 import { snapshotsPage } from './scopes/snapshot-store.ts';
+import { ACTING_CONNECTIONS, ACTIVE_NAMES } from './scopes/status-plan.ts';
 import { scopesPage } from './scopes/store.ts';
+import { SIGNED } from './session-secret/operations.ts';
+import { PROGRAMS_OF, SESSIONS_OF } from './staff/removal-plan.ts';
 import { staffPage } from './staff/store.ts';
 import { staffTokensPage } from './staff/token-store.ts';
 import { ERASED } from './tenants/erasure.ts';
@@ -31,9 +35,11 @@ import {
   CONNECTIONS_TO_ERASE,
   SCOPES_TO_ERASE,
 } from './tenants/reap.ts';
+import { SERVED } from './tenants/status-plan.ts';
 import { tenantsPage } from './tenants/store.ts';
 import { pushTokensPage, serviceTokensPage } from './tokens/store.ts';
 import { directoryUnit } from './unit.ts';
+import { FOLLOWING } from './vertical-registry/channels.ts';
 
 const database = new DatabaseSync(':memory:');
 beforeAll(() => {
@@ -64,6 +70,20 @@ const FILTERED: [string, Statement][] = [
   ['connections to be erased', { sql: CONNECTIONS_TO_ERASE, params: ['tnt_1', 50] }],
   ['backups to be erased', { sql: BACKUPS_TO_ERASE, params: ['scp_1', 50] }],
   ["a tenant's backups to be erased", { sql: BACKUPS_OF_TENANT_TO_ERASE, params: ['tnt_1', 50] }],
+  ["a tenant's scopes that stop", { sql: SERVED.scopes, params: ['tnt_1'] }],
+  ["a tenant's host names that stop", { sql: SERVED.hostnames, params: ['tnt_1'] }],
+  ["a tenant's push tokens that stop", { sql: SERVED.pushTokens, params: ['tnt_1', 0] }],
+  ["a tenant's builders who are shut out", { sql: SERVED.builders, params: ['tnt_1'] }],
+  ['names of a scope that stop', { sql: ACTIVE_NAMES, params: ['scp_1'] }],
+  [
+    'connections that stop acting in a scope',
+    { sql: ACTING_CONNECTIONS, params: ['tnt_1', 'scp_1', 'scp_1'] },
+  ],
+  ['other names of a surface', { sql: OTHER_NAMES, params: ['scp_1', 'app', 'a.example tnt_1'] }],
+  ['scopes that a promotion moves', { sql: FOLLOWING, params: ['fieldwork', null, null] }],
+  ['scopes that one session secret signs for', { sql: SIGNED, params: ['tnt_1', 'fieldwork'] }],
+  ['sessions of a member', { sql: SESSIONS_OF, params: ['stf_1', 0] }],
+  ['programs of a member', { sql: PROGRAMS_OF, params: ['stf_1', 0] }],
   ['scopes by tenant', scopesPage({ ...page, tenant: 'tnt_1', cursor })],
   ['scopes by vertical', scopesPage({ ...page, vertical: 'fieldwork', cursor })],
   [

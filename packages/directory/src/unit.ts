@@ -16,6 +16,7 @@ import {
 } from './audit/admin-log.ts';
 import { endLeases, openIntentsMigration } from './audit/open-intents.ts';
 import { readAccessLog, readAdminLog } from './audit/operations.ts';
+import { RECONCILE_QUERIES, reconcileMethods, reconcileMigrations } from './audit/reconcile.ts';
 import { incomingMethods, incomingMigrations } from './backups/incoming.ts';
 import {
   BACKUP_QUERIES,
@@ -47,6 +48,7 @@ import { outboxMethods, oweRenewed, renewing } from './entitlements/outbox.ts';
 import { entitlementMigrations } from './entitlements/schema.ts';
 import { shredSubject } from './erasure/operations.ts';
 import { erasureMigrations } from './erasure/schema.ts';
+import { expiryMethods, expiryMigrations } from './expiries/clear.ts';
 import { FLEET_QUERIES, fleetMethods, migrateFleet } from './fleet/operations.ts';
 import { fleetMigrationSet } from './fleet/schema.ts';
 import { bindHostname, readHostnames, setHostnameStatus, unbindHostname } from './hostnames/operations.ts';
@@ -82,6 +84,7 @@ import { OBSERVABILITY_QUERIES, observabilityMethods } from './observability/uni
 import { operationsLogMethods, readOpsFailures, readSweepRuns } from './operations-log/operations.ts';
 import { operationsLogMigrations } from './operations-log/schema.ts';
 import { mintOwnerClaim, mintOwnerRecovery } from './owner-seat/operations.ts';
+import { PLAN_QUERIES, planMethods } from './plans.ts';
 import {
   deleteEmailSender,
   deleteTenantProvisioner,
@@ -395,6 +398,9 @@ const makeMethods = (context: UnitContext) => ({
   ...reapScopeMethods(context),
   ...issueMethods(context),
   ...longWorkMethods(context, LONG),
+  ...planMethods(context),
+  ...reconcileMethods(context),
+  ...expiryMethods(context),
   ...backupMethods(context),
   ...restoreMethods(context),
   ...incomingMethods(context),
@@ -445,6 +451,8 @@ export const directoryUnit = defineUnit<DirectoryMethods>({
     backupMigrations,
     incomingMigrations,
     fleetMigrationSet,
+    reconcileMigrations,
+    expiryMigrations,
   ],
   queries: [
     'read',
@@ -466,6 +474,8 @@ export const directoryUnit = defineUnit<DirectoryMethods>({
     ...OBSERVABILITY_QUERIES,
     ...STAFF_QUERIES,
     ...LONG_WORK_QUERIES,
+    ...PLAN_QUERIES,
+    ...RECONCILE_QUERIES,
     ...BACKUP_QUERIES,
     ...FLEET_QUERIES,
   ],

@@ -54,6 +54,71 @@ describe.each(RUNGS)('spec C-22: the roles of the platform, by %s', (rung) => {
   });
 });
 
+describe.each(RUNGS)('spec C-09: a plan, by %s', (rung) => {
+  const DRY = { dryRun: true };
+  const note = ({ invoke }: LibraryPlatform, reader: string, text = 'a note') =>
+    invoke(LIBRARIAN, 'reader/note', { reader, text });
+  const accesses = async ({ value }: LibraryPlatform) =>
+    (
+      await value<{ items: { operation: string; items: number }[] }>('access-log.list', {
+        query: { operation: 'subjects.shred' },
+      })
+    ).items;
+
+  test('of a rewind says how far back it goes and what is taken back, and goes nowhere', async () => {
+    const opened = await openLibraryPlatform(rung);
+    const { call, value, at, clock, log } = opened;
+    await note(opened, 'rdr_ada');
+    const { current: target } = await value<{ current: { bookmark: string; at: string } }>('bookmarks.list', {
+      params: at,
+    });
+    for (let minutes = 1; minutes <= 3; minutes++) {
+      clock.ms += 60_000;
+      await note(opened, 'rdr_bob', `note ${minutes}`);
+    }
+    const { current, items } = await value<{ current: object; items: { bookmark: string }[] }>(
+      'bookmarks.list',
+      { params: at, query: { limit: 200 } },
+    );
+    const planned = {
+      dryRun: true,
+      scope: at.scope,
+      to: target,
+      current,
+      seconds: 180,
+      commits: { count: items.findIndex(({ bookmark }) => bookmark === target.bookmark), more: false },
+      earliest: expect.any(String),
+      undo: true,
+    };
+    const plan = (body: object) => value('scopes.rewind', { params: at, query: DRY, body: { ...body } });
+    expect(planned.commits.count).toBeGreaterThanOrEqual(3);
+    expect(await plan({ bookmark: target.bookmark })).toEqual(planned);
+    expect(await plan({ at: toTimestamp(clock.ms - 170_000) })).toEqual(planned);
+    expect((await value<{ current: object }>('bookmarks.list', { params: at })).current).toEqual(current);
+    expect(await log('scopes.rewind')).toEqual([]);
+    for (const body of [{ bookmark: 'bmk_00000000000000000' }, { at: toTimestamp(clock.ms - DAY_MS) }])
+      expect(await refusal(plan(body))).toMatchObject({ status: 404, reason: 'unknown_bookmark' });
+    expect(await call('scopes.rewind', { params: at, body: { bookmark: target.bookmark } })).toMatchObject({
+      value: { bookmark: target.bookmark, at: target.at },
+    });
+  });
+
+  test('of an erasure counts what would lose its payload, and the count is a read that is logged', async () => {
+    const opened = await openLibraryPlatform(rung);
+    const { value, at, log } = opened;
+    for (const text of ['one', 'two', 'three']) await note(opened, 'rdr_ada', text);
+    await note(opened, 'rdr_bob');
+    const plan = (subject: string) => value('subjects.shred', { params: { ...at, subject }, query: DRY });
+    const known = { dryRun: true, scope: at.scope, status: 'active', receipt: null, key: 'unknown' };
+    expect(await plan('rdr_ada')).toEqual({ ...known, events: 3, backups: 0, snapshots: 0 });
+    expect(await plan('rdr_nobody')).toMatchObject({ ...known, events: 0 });
+    expect((await accesses(opened)).map(({ items }) => items).sort()).toEqual([0, 3]);
+    expect(JSON.stringify(await accesses(opened))).not.toContain('rdr_');
+    expect(await log('subjects.shred')).toEqual([]);
+    expect((await opened.invoke(LIBRARIAN, 'reader/notes', { reader: 'rdr_ada' })).output).toHaveLength(3);
+  });
+});
+
 describe.each(RUNGS)('spec C-20: erasure, by %s', (rung) => {
   const SECRET = 'Ada lives at Saint James Square 12';
   const shred = (

@@ -28,14 +28,29 @@ export function takesIfMatch({ method, etag }: AdminOperation): boolean {
   return isUnsafe(method) && etag === true;
 }
 
+/** Whether an answer of this status can be nothing but a plan, which is made anew each time and written down nowhere. */
+export function isPlanStatus({ plan, success }: AdminOperation, status: number): boolean {
+  return plan !== undefined && status === 200 && success !== 200;
+}
+
 /** Whether an answer of this status carries the ETag: one that shows the thing itself, not a plan or the record of work. */
-export function carriesEtag({ etag, plan }: AdminOperation, status: number): boolean {
-  return etag === true && (status === 201 || status === 304 || (status === 200 && plan === undefined));
+export function carriesEtag(operation: AdminOperation, status: number): boolean {
+  return operation.etag === true && [200, 201, 304].includes(status) && !isPlanStatus(operation, status);
 }
 
 /** Whether the answer of a read is known again by its ETag (RFC 9110, section 13.1.2). */
 export function isValidated({ method, etag, volatile }: AdminOperation): boolean {
   return method === 'GET' && etag === true && volatile === undefined;
+}
+
+/** The form of one answer: a plan says of itself that it is one. */
+export function answerForm(
+  { plan, output }: Pick<AdminOperation, 'plan' | 'output'>,
+  status: number,
+  value: unknown,
+): z.ZodType {
+  const isPlan = status === 200 && (value as { readonly dryRun?: unknown } | null)?.dryRun === true;
+  return plan !== undefined && isPlan ? plan : output;
 }
 
 /** Whether an operation can be followed by events: long work, and what is declared so. */

@@ -12,7 +12,7 @@ import { pathParams } from './path.ts';
  */
 export function successStatuses(operation: AdminOperation): number[] {
   return [
-    ...(operation.success === 201 || operation.plan ? [200] : []),
+    ...(operation.success !== 200 && (operation.success === 201 || operation.plan) ? [200] : []),
     operation.success,
     ...(isValidated(operation) ? [304] : []),
   ];

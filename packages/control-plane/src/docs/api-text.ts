@@ -5,7 +5,11 @@ import type { OpenApiDocument } from '../openapi/document.ts';
 /** The text of `docs/api.md`. */
 export function apiText({ paths, tags }: OpenApiDocument): string {
   const entries = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ path, method, ...(operation as unknown as Listed) })),
+    Object.entries(methods).map(([method, operation]) => ({
+      path,
+      method,
+      ...(operation as unknown as Listed),
+    })),
   );
   const byTag = Map.groupBy(entries, (entry) => entry.tags?.[0] ?? '');
   const groups = tags.map(({ name, description }) => {

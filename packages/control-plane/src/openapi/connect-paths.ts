@@ -1,5 +1,5 @@
 /** The addresses of a consent round, as the document lists them: a vertical's door, and two that browsers pass. */
-import { PLATFORM_SECRET_HEADER } from '@freehold/contracts';
+import { PLATFORM_SECRET_HEADER, PROBLEMS, type ProblemCode } from '@freehold/contracts';
 import {
   CONNECT_URL_PATH,
   connectUrlRequest,
@@ -99,14 +99,18 @@ function browserStep(about: Part): Part {
           'Set-Cookie': { description: 'Binds the round to this browser.', schema: { type: 'string' } },
         },
       },
-      ...problemReferences([
-        'forbidden',
-        'not_found',
-        'conflict',
-        'invalid_transition',
-        'internal',
-        'unavailable',
-      ]),
+      ...Object.fromEntries(STEP_PROBLEMS.map((code) => [PROBLEMS[code].status, refused(code)])),
     },
   };
+}
+
+const STEP_PROBLEMS = ['forbidden', 'not_found', 'conflict', 'internal', 'unavailable'] as const;
+
+function refused(code: ProblemCode): Part {
+  const headers = headerReferences(['X-Request-Id', ...(code === 'unavailable' ? ['Retry-After'] : [])]);
+  const content = {
+    'text/html': { schema: { type: 'string' } },
+    'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+  };
+  return { description: `${PROBLEMS[code].title}.`, headers, content };
 }

@@ -18,6 +18,7 @@ import {
   type SchemaCollector,
   textHeader,
 } from '@freehold/contracts/http';
+import { staffAccessOf } from '@freehold/directory';
 import type { AdminOperation, FormBody, UploadedBytes } from '@freehold/directory/declarations';
 import { z } from 'zod';
 import { strictInput } from '../declared/input.ts';
@@ -29,6 +30,7 @@ import {
   eventForms,
   eventsStatus,
   isPaged,
+  isPlanStatus,
   isUnsafe,
   isValidated,
   takesIdempotencyKey,
@@ -176,21 +178,25 @@ function operationObject(
 }
 
 function descriptionOf(operation: AdminOperation): string {
-  const others = [
-    ...(operation.builder === 'own-tenant' ? ['builders within their own tenant'] : []),
-    ...(operation.vertical === undefined ? [] : [`verticals with the grant ${operation.vertical}`]),
+  const who = [
+    STAFF_WORDS[staffAccessOf(operation)],
+    ...(operation.builder === 'own-tenant' ? ['for builders within their own tenant'] : []),
+    ...(operation.vertical === undefined ? [] : [`for verticals with the grant ${operation.vertical}`]),
   ];
-  const who =
-    others.length === 0
-      ? 'For staff and service tokens.'
-      : `For staff, service tokens, and ${others.join(', and ')}.`;
   const log = {
     audit: ' Writes one row of the admin log.',
-    access: ' A read by staff writes one row of the access log.',
+    access: ' Writes one row of the access log.',
     none: '',
   }[operation.audit];
-  return `${operation.description ?? `${operation.summary}.`}\n\n${who}${log}`;
+  return `${operation.description ?? `${operation.summary}.`}\n\n${who.join(', and ')}.${log}`;
 }
+
+/** Whom of the staff, and so whose service tokens: see `docs/staff.md`. */
+const STAFF_WORDS = {
+  read: 'For staff and service tokens',
+  operate: 'For staff who are admins or operators and service tokens whose owner is (or that nobody owns)',
+  administer: 'For staff who are admins and service tokens whose owner is (or that nobody owns)',
+} as const;
 
 function fieldParameters(
   place: 'path' | 'query',
@@ -272,7 +278,7 @@ function successResponses(
   const responses = successStatuses(operation).map((status) => [
     status,
     {
-      description: SUCCESS[status],
+      description: isPlanStatus(operation, status) ? 'The plan: nothing was changed.' : SUCCESS[status],
       headers: responseHeaders(operation, status, operations),
       ...(status === 204 || status === 304 ? {} : { content: contentOf(operation, status, schemas) }),
     },
@@ -282,7 +288,11 @@ function successResponses(
 
 function contentOf(operation: AdminOperation, status: number, schemas: SchemaCollector): Part {
   const { name, output, plan, bytes } = operation;
-  if (status === 200 && plan) return { 'application/json': { schema: schemas.output(plan, `${name}.plan`) } };
+  if (status === 200 && plan) {
+    const planned = schemas.output(plan, `${name}.plan`);
+    if (isPlanStatus(operation, status)) return { 'application/json': { schema: planned } };
+    return { 'application/json': { schema: { anyOf: [schemas.output(output, `${name}.output`), planned] } } };
+  }
   if (!bytes)
     return {
       'application/json': { schema: pageForm(operation, schemas.output(output, `${name}.output`)) },
@@ -324,8 +334,7 @@ const SUCCESS: Readonly<Record<number, string>> = {
 };
 
 function responseHeaders(operation: AdminOperation, status: number, operations: AdminOperationTable): Part {
-  // A plan is made anew each time it is asked for, and nothing is written down.
-  const isPlan = status === 200 && operation.plan !== undefined;
+  const isPlan = isPlanStatus(operation, status);
   const names = [
     ['X-Request-Id', true],
     ['RateLimit', true],

@@ -43,7 +43,7 @@ function programPaths(): Record<string, Record<string, Part>> {
     '/oauth/authorize': {
       get: servicePath({
         operationId: 'service.authorize',
-        summary: 'Ask a member of the staff whether a program may act for them',
+        summary: 'Ask a member of the roster whether a program may act for them',
         description:
           'The authorization endpoint: RFC 6749 with PKCE (RFC 7636), for programs on the same machine.',
         tag,
@@ -56,7 +56,7 @@ function programPaths(): Record<string, Record<string, Part>> {
       }),
       post: servicePath({
         operationId: 'service.authorize-decide',
-        summary: 'Take the answer of the member of the staff',
+        summary: 'Take the answer of the member of the roster',
         description:
           'From the page of the same address alone: a session is needed, and the page’s own origin.',
         tag,
@@ -115,7 +115,7 @@ function programPaths(): Record<string, Record<string, Part>> {
       }),
       post: servicePath({
         operationId: 'service.device-decide',
-        summary: 'Take the answer of the member of the staff',
+        summary: 'Take the answer of the member of the roster',
         description:
           'From the page of the same address alone: a session is needed, and the page’s own origin.',
         tag,

@@ -19,7 +19,7 @@ export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   Backups: 'Copies outside of the platform’s own data, and the way back from them.',
   Erasure: 'The end of what is known about one person, with a receipt.',
   Fleet: 'What concerns the scopes of every tenant at once.',
-  Staff: 'Who works for the platform, what they may do, and the tokens that their programs hold.',
+  Staff: 'Who works for the platform, who builds for its tenants, and the tokens that their programs hold.',
   Observability: 'What verticals did, by script and by tenant, and which script is which version.',
   'Service tokens': 'Tokens with which software of the platform’s operator works.',
   'Push tokens': 'Tokens with which a tenant’s builder works.',

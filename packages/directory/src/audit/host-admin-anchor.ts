@@ -3,11 +3,13 @@
  * (design: control-plane, "Audit").
  *
  * Invariants:
- * 1. A change is acknowledged only after the anchor was offered a head that covers its row. Changes that commit
- *    together share one publication.
+ * 1. A change is acknowledged only after an anchor that works was offered a head that covers its row. Changes that
+ *    commit together share one publication. An anchor works unless an offer to it failed within the last 30 seconds and
+ *    none has succeeded since.
  * 2. A head that the log no longer contains is never overwritten: it is the evidence of what was cut off.
- * 3. An anchor that cannot be reached does not undo a change that is already durable. It is reported, the next
- *    change tries again, and until then verification shows how far the anchor reaches.
+ * 3. An anchor that cannot be reached does not undo a change that is already durable, nor hold up the ones after it:
+ *    they are acknowledged at once, and each has the newest head offered behind it, one offer at a time. An outage is
+ *    reported once, and until it is over verification shows how far the anchor reaches.
  */
 import type { LogHead } from '../declarations/records.ts';
 
@@ -24,41 +26,76 @@ export interface AnchorDeps {
   /** The hash of one row, or null when there is no such row. */
   readonly hashAt: (sequence: number) => Promise<string | null>;
   readonly onIncident: (error: unknown) => void;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
 }
 
-/** Answers a function that resolves once the anchor was offered this head or a later one. It never rejects. */
-export function makeAnchoring({ anchor, hashAt, onIncident }: AnchorDeps): (head: LogHead) => Promise<void> {
+/** How long changes do not wait after an offer that failed: one that hangs would cost each of them its time limit. */
+const OUTAGE_MS = 30_000;
+
+/**
+ * Answers a function that resolves once the anchor was offered this head or a later one, or at once while it does not
+ * work. It never rejects.
+ */
+export function makeAnchoring(deps: AnchorDeps): (head: LogHead) => Promise<void> {
+  const { anchor, hashAt, onIncident, now } = deps;
   if (!anchor) return async () => undefined;
   let newest: LogHead | null = null;
   let offered = 0;
   let running: Promise<void> | null = null;
   /** What the anchor holds, once it is known. Undefined before the first look. */
   let kept: LogHead | null | undefined;
+  /** When the last offer failed; null when it did not. */
+  let failedAtMs: number | null = null;
+
+  const isDown = (): boolean => {
+    if (failedAtMs === null) return false;
+    const elapsedMs = now() - failedAtMs;
+    // A clock that was ahead at the failure must not keep changes from waiting until time catches up with it.
+    return elapsedMs >= 0 && elapsedMs < OUTAGE_MS;
+  };
 
   const offer = async (): Promise<void> => {
     const head = newest as LogHead;
     try {
       if (kept === undefined) kept = await anchor.read();
-      if (kept && (await hashAt(kept.sequence)) !== kept.hash)
-        throw new Error(
-          `the admin log no longer contains row ${kept.sequence} as it was anchored; the anchor is left as it is`,
-        );
-      await anchor.publish(head);
-      kept = head;
+      if (kept && (await hashAt(kept.sequence)) !== kept.hash) {
+        // It is the log that is not what it was: no outage, and said with every change.
+        onIncident(lostRow(kept));
+      } else {
+        await anchor.publish(head);
+        kept = head;
+      }
+      failedAtMs = null;
     } catch (error) {
-      onIncident(error);
+      if (failedAtMs === null) onIncident(error);
+      failedAtMs = now();
     } finally {
       offered = head.sequence;
     }
   };
 
+  /** One offer at a time. Whatever came meanwhile is offered next, because nobody may be waiting for it. */
+  const offering = (): Promise<void> => {
+    running ??= offer().then(() => {
+      running = null;
+      if (newest && newest.sequence > offered) void offering();
+    });
+    return running;
+  };
+
   return async (head) => {
     if (!newest || head.sequence > newest.sequence) newest = head;
     while (offered < head.sequence) {
-      running ??= offer().finally(() => {
-        running = null;
-      });
-      await running;
+      const offer = offering();
+      if (isDown()) return;
+      await offer;
     }
   };
+}
+
+function lostRow({ sequence }: LogHead): Error {
+  return new Error(
+    `the admin log no longer contains row ${sequence} as it was anchored; the anchor is left as it is`,
+  );
 }

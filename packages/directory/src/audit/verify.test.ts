@@ -449,6 +449,7 @@ describe('spec C-30: with an anchor outside', () => {
       anchor: { sequence: 2 },
     });
     anchor.broken = false;
+    platform.clock.ms += 30_000;
     await platform.tenant('beta');
     expect(anchor.head?.sequence).toBe(4);
   });

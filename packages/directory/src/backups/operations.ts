@@ -14,13 +14,14 @@ import {
 } from '../declarations/backups.ts';
 import type { LogTarget, ScopeRecord } from '../declarations/records.ts';
 import { type AuditEntry, change, delegated, read } from '../lib/handlers.ts';
+import { planned } from '../lib/plans.ts';
 import { longWork } from '../long-work/handlers.ts';
 import { targetOf } from '../scopes/operations.ts';
 import { requireScope, type ScopeRow, scopeOfRow } from '../scopes/store.ts';
 import { loadTenant } from '../tenants/store.ts';
 import { receiveCopy } from './incoming.ts';
 import { backedUpPage, type ScheduledCopy, scheduledOf, type UnitOfBackups } from './scheduled-store.ts';
-import { forgetBackup, listBackups, requireBackup, saveBackup } from './store.ts';
+import { forgetBackup, listBackups, othersBeside, requireBackup, saveBackup } from './store.ts';
 import type { BackupOrder, WrittenBackup } from './write-backup.ts';
 
 /** What a backup of a scope needs to know. */
@@ -129,6 +130,25 @@ export const deleteDirectoryBackup = delegated<typeof directoryBackupsDelete, Ba
     supersedes: isAboutSame,
   },
 );
+
+export const planBackupDelete = planned<typeof scopeBackupsDelete>(
+  scopeBackupsDelete,
+  ({ db }, { params }) => {
+    const { id } = requireScope(db, params);
+    return deletion(db, requireBackup(db, params.backup, { scope: id }));
+  },
+);
+
+export const planDirectoryBackupDelete = planned<typeof directoryBackupsDelete>(
+  directoryBackupsDelete,
+  ({ db }, { params }) => deletion(db, requireBackup(db, params.backup, { scope: null })),
+);
+
+/** What is left when one is gone. */
+function deletion(db: SqlDatabase, backup: BackupRecord) {
+  const { others, newest } = othersBeside(db, backup);
+  return { dryRun: true, backup, others, newest: newest === null ? null : toTimestamp(newest) } as const;
+}
 
 /** That one backup was deleted says nothing of another one. */
 function isAboutSame(

@@ -231,7 +231,11 @@ function takePlace(db: SqlDatabase): { readonly tables: number; readonly rows: n
   const present = tablesOf(db);
   // Asked again: somebody may have been put on it while rows were staged.
   const takesRoster = isEmptyRoster(db, 'staff');
-  for (const name of present.keys()) if (isReplaced(name)) db.run(`DELETE FROM "${name}"`);
+  // Whoever did not hear that it was restored asks again under the same key, and must not restore it twice.
+  for (const name of present.keys())
+    if (name === 'idempotency_keys')
+      db.run(`DELETE FROM ${name} WHERE operation <> ?`, directoryRestore.name);
+    else if (isReplaced(name)) db.run(`DELETE FROM "${name}"`);
   const knownSinceMs = commonAtMs(db);
   const tables = new Set<string>();
   let rows = 0;

@@ -48,6 +48,18 @@ export function countBackups(db: SqlDatabase, scope: string): number {
   return db.get<{ n: number }>('SELECT count(*) AS n FROM backups WHERE scope = ?', scope)?.n ?? 0;
 }
 
+/** The other backups of the same scope, or of the directory, and when the newest was made. */
+export function othersBeside(
+  db: SqlDatabase,
+  { id, kind, scope }: BackupRecord,
+): { readonly others: number; readonly newest: number | null } {
+  const row = db.get<{ others: number; newest: number | null }>(
+    'SELECT count(*) AS others, max(at) AS newest FROM backups WHERE scope IS ? AND kind = ? AND id <> ?',
+    ...[scope, kind, id],
+  );
+  return row ?? { others: 0, newest: null };
+}
+
 export interface BackupFilter extends PageRequest {
   readonly scope?: string | undefined;
   readonly kind?: BackupRecord['kind'] | undefined;

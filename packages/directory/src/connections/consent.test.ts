@@ -503,7 +503,15 @@ describe('an account is connected once per tenant, vertical and provider', () =>
   test('after a disconnection: a new connection', async () => {
     const { platform, connection, tenant } = await openRounds();
     const first = await connection();
-    await platform.call('connections.disconnect', { params: { tenant: tenant.id, connection: first } });
+    const disconnect = { params: { tenant: tenant.id, connection: first } };
+    // spec C-09: the plan knows that this provider takes a credential back, and asks it nothing.
+    expect(
+      await platform.value('connections.disconnect', { ...disconnect, query: { dryRun: true } }),
+    ).toMatchObject({
+      credential: true,
+      revocable: true,
+    });
+    await platform.call('connections.disconnect', disconnect);
     expect(await connection()).not.toBe(first);
   });
 });

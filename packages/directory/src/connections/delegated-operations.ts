@@ -4,9 +4,10 @@ import type { UnitContext } from '@freehold/store';
 import type { ConnectionReason } from '../declarations/connection-records.ts';
 import { connectionGrantsPut, connectionsDisconnect } from '../declarations/connections.ts';
 import { type CallOf, type Change, delegated } from '../lib/handlers.ts';
+import { planned } from '../lib/plans.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { requireActiveScope } from '../scopes/store.ts';
-import { deleteGrants, type GrantRow, grantOfRow, saveGrant } from './grants-store.ts';
+import { deleteGrants, type GrantRow, grantOfRow, grantsOf, saveGrant } from './grants-store.ts';
 import { auditFields, note, takeStep, targetOf } from './kept.ts';
 import {
   type ConnectionRow,
@@ -66,6 +67,25 @@ export const disconnect = delegated<typeof connectionsDisconnect, Disconnecting,
       if (row.revision === context.intent) saveConnection(context.db, { ...row, revision });
     },
     supersedes: ({ params }, earlier) => earlier?.connection === params.connection,
+  },
+);
+
+/** Whether the provider is asked to revoke it, the providers' registry says: see `host-admin-effects.ts`. */
+export const planDisconnect = planned<typeof connectionsDisconnect>(
+  connectionsDisconnect,
+  ({ db }, { params, ifMatch }) => {
+    const row = requireConnection(db, params);
+    requireMatch(ifMatch, String(row.revision));
+    const isOver = row.state === 'disconnected';
+    const grants = isOver ? [] : grantsOf(db, row.id);
+    return {
+      dryRun: true,
+      connection: connectionOfRow(row),
+      credential: !isOver && loadCredential(db, row.id) !== undefined,
+      revocable: false,
+      grants: grants.reduce((sum, { n }) => sum + n, 0),
+      scopes: grants.map(({ scope }) => scope),
+    };
   },
 );
 

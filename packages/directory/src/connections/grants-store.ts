@@ -47,6 +47,14 @@ export function hasGrantIn(db: SqlDatabase, connection: string, scope: string): 
   return found !== undefined;
 }
 
+/** In which scopes a connection may act, and by how many grants. */
+export function grantsOf(db: SqlDatabase, connection: string): { scope: ScopeId; n: number }[] {
+  return db.all<{ scope: ScopeId; n: number }>(
+    'SELECT scope, count(*) AS n FROM connection_grants WHERE connection = ? GROUP BY scope ORDER BY scope',
+    connection,
+  );
+}
+
 export function deleteGrantsIn(db: SqlDatabase, connection: string, scope: string): void {
   db.run('DELETE FROM connection_grants WHERE connection = ? AND scope = ?', connection, scope);
 }

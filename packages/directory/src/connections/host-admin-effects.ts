@@ -1,7 +1,8 @@
 /** What disconnecting does at the provider, and what a grant does in the vertical. */
 import { type ConnectorGrant, connectorGrantResponse, type ScopeRef } from '@freehold/contracts';
+import type { z } from 'zod';
 import type { AdminCall } from '../actors.ts';
-import type { connectionGrantsPut } from '../declarations/connections.ts';
+import type { connectionGrantsPut, connectionsDisconnect } from '../declarations/connections.ts';
 import type { VerticalGateway } from '../gateway.ts';
 import type { Effect } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
@@ -9,6 +10,7 @@ import { askVertical } from '../verticals/client.ts';
 import { isKnownVertical, noVertical } from '../verticals/reach.ts';
 import type { Admission, Disconnecting, Revocation } from './delegated-operations.ts';
 import type { ConnectionDeps } from './deps.ts';
+import type { OAuthProvider } from './providers.ts';
 import type { TokenKeeper } from './token-keeper.ts';
 
 /** Effects by the name of their operation. */
@@ -18,6 +20,11 @@ export function makeConnectionEffects(
 ): Readonly<Record<string, Effect>> {
   const { directory, registry, vault, gateway, incident } = deps;
 
+  const revokingProvider = (key: string): OAuthProvider | null => {
+    const provider = registry.find(key);
+    return provider?.kind === 'oauth2' && provider.revocationEndpoint !== undefined ? provider : null;
+  };
+
   /** The provider's part is done as well as it can be: a person who disconnects must never be held up by it. */
   const revokeAt = async ({
     tenant,
@@ -25,9 +32,8 @@ export function makeConnectionEffects(
     provider: key,
     sealed,
   }: Disconnecting): Promise<Revocation> => {
-    const provider = registry.find(key);
-    if (provider?.kind !== 'oauth2' || provider.revocationEndpoint === undefined)
-      return 'revocation_unsupported';
+    const provider = revokingProvider(key);
+    if (!provider) return 'revocation_unsupported';
     if (sealed === null) return 'revocation_failed';
     try {
       const credential = vault.open({ tenant, connection }, sealed);
@@ -40,6 +46,11 @@ export function makeConnectionEffects(
 
   const disconnect: Effect<Disconnecting> = {
     check: async () => undefined,
+    plan: async (_deps, _call, known) => {
+      const { connection, credential } = known as z.output<typeof connectionsDisconnect.plan>;
+      const revocable = credential && revokingProvider(connection.provider) !== null;
+      return { value: { ...(known as object), revocable } };
+    },
     run: async (_deps, _call, prepared) => ({ facts: { revocation: await revokeAt(prepared) } }),
   };
 

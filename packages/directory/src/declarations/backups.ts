@@ -12,6 +12,7 @@ import {
 } from '@freehold/contracts';
 import { z } from 'zod';
 import { adminOperation } from './admin-operation.ts';
+import { dryRunQuery, planCount } from './dry-run.ts';
 import { operationRecord } from './long-work.ts';
 
 const tag = 'Backups';
@@ -46,6 +47,15 @@ export type BackupRecord = z.infer<typeof backupRecord>;
 
 const keeping =
   'The bytes go to the place that the operator keeps backups in, are read back and compared. Without such a place this is unsupported (reason no_backup_store).';
+
+export const backupDeletePlan = z
+  .object({
+    dryRun: z.literal(true),
+    backup: backupRecord.describe('Its bytes and its record go'),
+    others: planCount.describe('How many other backups of the same stay'),
+    newest: timestamp.nullable().describe('When the newest of these was made; null: this is the only one'),
+  })
+  .meta({ id: 'BackupDeletePlan' });
 
 export const scopeBackupsList = adminOperation({
   name: 'scope-backups.list',
@@ -91,8 +101,9 @@ export const scopeBackupsDelete = adminOperation({
   method: 'DELETE',
   path: '/tenants/:tenant/scopes/:scope/backups/:backup',
   shortPath: '/scopes/:scope/backups/:backup',
-  input: { params: z.strictObject({ ...params.shape, backup: backupId }) },
+  input: { params: z.strictObject({ ...params.shape, backup: backupId }), query: dryRunQuery },
   output: z.null(),
+  plan: backupDeletePlan,
   success: 204,
   builder: 'none',
   staff: 'administer',
@@ -153,8 +164,9 @@ export const directoryBackupsDelete = adminOperation({
   tag,
   method: 'DELETE',
   path: '/directory/backups/:backup',
-  input: { params: z.strictObject({ backup: backupId }) },
+  input: { params: z.strictObject({ backup: backupId }), query: dryRunQuery },
   output: z.null(),
+  plan: backupDeletePlan,
   success: 204,
   builder: 'none',
   staff: 'administer',

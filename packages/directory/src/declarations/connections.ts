@@ -18,6 +18,7 @@ import {
   connectionRecord,
   connectionState,
 } from './connection-records.ts';
+import { dryRunQuery, planCount } from './dry-run.ts';
 
 const tag = 'Connections';
 const ofTenant = z.strictObject({ tenant: tenantId });
@@ -86,16 +87,28 @@ export const connectionsGet = adminOperation({
   etag: true,
 });
 
+export const disconnectPlan = z
+  .object({
+    dryRun: z.literal(true),
+    connection: connectionRecord,
+    credential: z.boolean().describe('Whether there is one, which is destroyed'),
+    revocable: z.boolean().describe('Whether the provider is asked to revoke it'),
+    grants: planCount.describe('What it may do, which it then may not'),
+    scopes: z.array(scopeId).describe('Where it acts by these grants'),
+  })
+  .meta({ id: 'DisconnectPlan' });
+
 export const connectionsDisconnect = adminOperation({
   name: 'connections.disconnect',
   summary: 'Disconnect: revoke the credential at the provider and destroy it here',
   description:
-    'The credential is destroyed here whatever the provider says; the answer’s reason says what became of it there. The record stays, and disconnecting again changes nothing.',
+    'The credential is destroyed here whatever the provider says; the answer’s reason says what became of it there. The record stays, and disconnecting again changes nothing. With dryRun, answers what it may do and where.',
   tag,
   method: 'DELETE',
   path: '/tenants/:tenant/connections/:connection',
-  input: { params: ofConnection },
+  input: { params: ofConnection, query: dryRunQuery },
   output: connectionRecord,
+  plan: disconnectPlan,
   success: 200,
   builder: 'own-tenant',
   audit: 'audit',

@@ -2,6 +2,7 @@
 import { pageOf, pageQuery, scopeId, tenantId } from '@freehold/contracts';
 import { z } from 'zod';
 import { adminOperation } from './admin-operation.ts';
+import { dryRun, planCount } from './dry-run.ts';
 import { hostnameChecks, hostnameReason } from './hostname-records.ts';
 import { hostnameRecord, hostnameStatus, surface } from './records.ts';
 
@@ -115,15 +116,29 @@ export const hostnamesVerify = adminOperation({
   problems: ['not_found', 'conflict', 'precondition_failed', 'rate_limited', 'unsupported', 'runtime_fault'],
 });
 
+export const hostnameDeletePlan = z
+  .object({
+    dryRun: z.literal(true),
+    hostname: hostnameRecord,
+    serves: z.boolean().describe('Whether requests for it are answered now: these stop'),
+    others: planCount.describe('How many other active names lead to the same surface of the scope'),
+  })
+  .meta({ id: 'HostnameDeletePlan' });
+
 export const hostnamesDelete = adminOperation({
   name: 'hostnames.delete',
   summary: 'Unbind a host name',
-  description: 'It stops being served at once. Bound again, it has to be proven again, with another record.',
+  description:
+    'It stops being served at once. Bound again, it has to be proven again, with another record. With dryRun, answers whether it is served and which other names stay.',
   tag,
   method: 'DELETE',
   path: '/hostnames/:hostname',
-  input: { params: z.strictObject({ hostname: hostnameText }), query: z.strictObject({ tenant: whose }) },
+  input: {
+    params: z.strictObject({ hostname: hostnameText }),
+    query: z.strictObject({ tenant: whose, dryRun }),
+  },
   output: z.null(),
+  plan: hostnameDeletePlan,
   success: 204,
   builder: 'own-tenant',
   audit: 'audit',

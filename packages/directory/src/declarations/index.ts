@@ -158,9 +158,9 @@ export * from './scope-records.ts';
 export type { ScopeVersionRecord } from './scope-version.ts';
 export type { ServiceTokenRecord } from './service-tokens.ts';
 export {
-  STAFF_PREFIX,
   type RosterRole,
   rosterRole,
+  STAFF_PREFIX,
   type StaffRecord,
   type StaffRole,
   type StaffTokenRecord,

@@ -5,6 +5,7 @@ import {
   CONFIG_KEYS_MAX,
   configPatch,
   deliveryWarning,
+  exportFormat,
   migrationsResponse,
   pageOf,
   pageQuery,
@@ -16,10 +17,12 @@ import {
   snapshotRecord,
   snapshotRequest,
   tenantId,
+  timestamp,
 } from '@freehold/contracts';
 import { z } from 'zod';
 import { adminOperation } from './admin-operation.ts';
 import { backupId } from './backups.ts';
+import { dryRunQuery, planCount, servingEffect } from './dry-run.ts';
 import { operationRecord } from './long-work.ts';
 import { scopeKind, scopeRecord, scopeStatus } from './records.ts';
 import { versionNumber } from './vertical-records.ts';
@@ -139,16 +142,35 @@ export const scopesGet = adminOperation({
   problems: ['not_found'],
 });
 
+export const scopeStatusPlan = z
+  .object({
+    dryRun: z.literal(true),
+    scope: scopeId,
+    from: scopeStatus,
+    to: scopeStatus,
+    effect: servingEffect.describe(
+      'What happens to its requests, timers, deliveries and sessions. none also where its tenant is not active',
+    ),
+    hostnames: z.array(z.string()).describe('Its active names'),
+    connections: planCount.describe('How many active ones may act in it'),
+  })
+  .meta({ id: 'ScopeStatusPlan' });
+
 export const scopesSetStatus = adminOperation({
   name: 'scopes.set-status',
   summary: 'Suspend, resume, archive or unarchive a scope',
   description:
-    'active ⇄ suspended; active or suspended → archived → active. Every other step is an invalid_transition. A scope that is not active serves nobody; an archived one takes no settings and is not copied back, and can be reaped.',
+    'active ⇄ suspended; active or suspended → archived → active. Every other step is an invalid_transition. A scope that is not active serves nobody; an archived one takes no settings and is not copied back, and can be reaped. With dryRun, answers what would stop or go on.',
   tag,
   method: 'PUT',
   path: '/tenants/:tenant/scopes/:scope/status',
-  input: { params, body: z.strictObject({ status: z.enum(['active', 'suspended', 'archived']) }) },
+  input: {
+    params,
+    query: dryRunQuery,
+    body: z.strictObject({ status: z.enum(['active', 'suspended', 'archived']) }),
+  },
   output: scopeRecord,
+  plan: scopeStatusPlan,
   success: 200,
   builder: 'none',
   audit: 'audit',
@@ -263,15 +285,37 @@ export const bookmarksList = adminOperation({
   problems: ['not_found', 'unsupported', 'runtime_fault'],
 });
 
+const moment = z.object({ bookmark: z.string(), at: timestamp.nullable() });
+
+/** What was written since, as far as it was counted. */
+const commits = z.object({
+  count: planCount,
+  more: z.boolean().describe('True where there are more: they are counted up to 2000'),
+});
+
+export const rewindPlan = z
+  .object({
+    dryRun: z.literal(true),
+    scope: scopeId,
+    to: moment.describe('Where it would be taken; at is null where it lies further back than was looked'),
+    current: moment.nullable().describe('Where it is now'),
+    seconds: planCount.nullable().describe('How far back that is'),
+    commits: commits.describe('What was written since and is taken back'),
+    earliest: timestamp.nullable().describe('Where the window begins'),
+    undo: z.literal(true).describe('The answer of the rewind names the bookmark that leads back'),
+  })
+  .meta({ id: 'ScopeRewindPlan' });
+
 export const scopesRewind = adminOperation({
   name: 'scopes.rewind',
   summary: 'Take a scope back to an earlier moment',
-  description: `To a bookmark, or to the last commit at or before a moment: exactly one of the two. The answer names the bookmark that undoes it. Whoever was erased stays erased. An engine that keeps no history answers unsupported. ${repeat}`,
+  description: `To a bookmark, or to the last commit at or before a moment: exactly one of the two. The answer names the bookmark that undoes it. Whoever was erased stays erased. An engine that keeps no history answers unsupported. With dryRun, answers where it leads and what would be taken back. ${repeat}`,
   tag,
   method: 'POST',
   path: '/tenants/:tenant/scopes/:scope/rewind',
   input: {
     params,
+    query: dryRunQuery,
     body: z
       .strictObject({ bookmark: rewindRequest.shape.bookmark, at: rewindRequest.shape.at })
       .refine(
@@ -281,6 +325,7 @@ export const scopesRewind = adminOperation({
       .meta({ minProperties: 1, maxProperties: 1 }),
   },
   output: rewindResponse,
+  plan: rewindPlan,
   success: 200,
   builder: 'none',
   audit: 'audit',
@@ -288,16 +333,44 @@ export const scopesRewind = adminOperation({
   problems: effectProblems,
 });
 
+export const restorePlan = z
+  .object({
+    dryRun: z.literal(true),
+    scope: scopeId,
+    from: z
+      .object({
+        kind: z.enum(['snapshot', 'backup', 'export']),
+        id: z.string(),
+        at: timestamp.describe('When it was taken; of an export: when it was brought in'),
+        bytes: planCount,
+        format: exportFormat.nullable().describe('null for a snapshot, which the vertical keeps in its own'),
+        sha256: z
+          .string()
+          .describe('Of its bytes. Those of a backup are read through before anything is replaced'),
+        bookmark: z.string().nullable().describe('The moment that it shows, where the engine has bookmarks'),
+      })
+      .describe('What would take the place of everything in the scope'),
+    since: timestamp
+      .nullable()
+      .describe(
+        'What was written after this moment is lost; null for an export, which does not say what it shows',
+      ),
+    commits: commits.nullable().describe('How much that is; null where nobody knows'),
+    undo: z.boolean().describe('Whether the engine can lead back to what is there now'),
+  })
+  .meta({ id: 'ScopeRestorePlan' });
+
 export const scopesRestore = adminOperation({
   name: 'scopes.restore',
   summary: 'Replace what a scope holds by a copy',
   description:
-    'From a snapshot, a backup of this scope, or an export that was brought in with imports.create: exactly one of them. Whole or not at all: a restore that fails leaves the scope as it was. Whoever was erased since the copy was taken stays erased. Its result is a Restored, whose undo leads back where the engine can rewind. When nobody knows whether it was done (reason outcome_unknown), restore again.',
+    'From a snapshot, a backup of this scope, or an export that was brought in with imports.create: exactly one of them. Whole or not at all: a restore that fails leaves the scope as it was. Whoever was erased since the copy was taken stays erased. Its result is a Restored, whose undo leads back where the engine can rewind. When nobody knows whether it was done (reason outcome_unknown), restore again. With dryRun, answers what the copy is, and what was written since and would be lost.',
   tag,
   method: 'POST',
   path: '/tenants/:tenant/scopes/:scope/restore',
   input: {
     params,
+    query: dryRunQuery,
     body: z.strictObject({
       from: z
         .strictObject({
@@ -310,6 +383,7 @@ export const scopesRestore = adminOperation({
     }),
   },
   output: operationRecord,
+  plan: restorePlan,
   success: 202,
   builder: 'none',
   audit: 'audit',
@@ -349,6 +423,15 @@ export const snapshotsTake = adminOperation({
   problems: effectProblems,
 });
 
+export const snapshotDeletePlan = z
+  .object({
+    dryRun: z.literal(true),
+    snapshot: snapshotRecord,
+    others: planCount.describe('How many other snapshots of the scope stay'),
+    backups: planCount.describe('How many backups of it there are'),
+  })
+  .meta({ id: 'SnapshotDeletePlan' });
+
 export const snapshotsDelete = adminOperation({
   name: 'snapshots.delete',
   summary: 'Delete a snapshot',
@@ -356,8 +439,9 @@ export const snapshotsDelete = adminOperation({
   method: 'DELETE',
   path: '/tenants/:tenant/scopes/:scope/snapshots/:snapshot',
   shortPath: '/scopes/:scope/snapshots/:snapshot',
-  input: { params: snapshotParams },
+  input: { params: snapshotParams, query: dryRunQuery },
   output: z.null(),
+  plan: snapshotDeletePlan,
   success: 204,
   builder: 'own-tenant',
   audit: 'audit',

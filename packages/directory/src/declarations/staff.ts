@@ -13,6 +13,7 @@ import {
 } from '@freehold/contracts';
 import { z } from 'zod';
 import { adminOperation } from './admin-operation.ts';
+import { dryRunQuery, planCount } from './dry-run.ts';
 
 const tag = 'Staff';
 
@@ -131,16 +132,27 @@ export const staffPut = adminOperation({
   problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
 });
 
+export const staffRemovePlan = z
+  .object({
+    dryRun: z.literal(true),
+    member: staffRecord,
+    serviceTokens: planCount.describe('Service tokens that they own and that work now: these stop'),
+    programs: planCount.describe('Programs that act for them and work now'),
+    sessions: planCount.describe('Browsers in which they are signed in'),
+  })
+  .meta({ id: 'StaffRemovePlan' });
+
 export const staffRemove = adminOperation({
   name: 'staff.remove',
   summary: 'Remove somebody from the roster',
   description:
-    'Their sessions and tokens stop working with their next request, and so do the service tokens that they own (service-tokens.list shows these): another admin takes one over by replacing it, before or afterwards. Putting them back begins anew: they sign in again, and every program asks again. The only admin cannot remove themselves.',
+    'Their sessions and tokens stop working with their next request, and so do the service tokens that they own (service-tokens.list shows these): another admin takes one over by replacing it, before or afterwards. Putting them back begins anew: they sign in again, and every program asks again. The only admin cannot remove themselves. With dryRun, answers how much stops.',
   tag,
   method: 'DELETE',
   path: '/staff/:member',
-  input: { params: member },
+  input: { params: member, query: dryRunQuery },
   output: z.null(),
+  plan: staffRemovePlan,
   success: 204,
   builder: 'none',
   staff: 'administer',
@@ -152,7 +164,7 @@ export const staffRemove = adminOperation({
 
 export const staffTokensList = adminOperation({
   name: 'staff-tokens.list',
-  summary: 'List the tokens of programs that act for staff',
+  summary: 'List the tokens of programs that act for staff and builders',
   description:
     'Admins see all of them, everybody else their own. A service token sees what its owner does, one that nobody owns all.',
   tag,
@@ -172,7 +184,7 @@ export const staffTokensList = adminOperation({
 
 export const staffTokensRevoke = adminOperation({
   name: 'staff-tokens.revoke',
-  summary: 'Revoke the token of a program that acts for staff',
+  summary: 'Revoke the token of a program that acts for somebody on the roster',
   description:
     'It stops working at once. Admins may revoke any, everybody else their own. A service token may what its owner may, one that nobody owns any.',
   tag,

@@ -2,6 +2,7 @@
 import { pageOf, pageQuery, scopeId, slug, tenantId } from '@freehold/contracts';
 import { z } from 'zod';
 import { adminOperation } from './admin-operation.ts';
+import { planCount as count, dryRunQuery, servingEffect } from './dry-run.ts';
 import { operationRecord } from './long-work.ts';
 import { scopeStatus, tenantRecord, tenantStatus } from './records.ts';
 
@@ -77,19 +78,40 @@ export const tenantsUpdate = adminOperation({
   problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
 });
 
+export const tenantStatusPlan = z
+  .object({
+    dryRun: z.literal(true),
+    tenant: tenantId,
+    slug,
+    from: tenantStatus,
+    to: tenantStatus,
+    effect: servingEffect.describe(
+      'What happens to what is counted. none where it does not work now and would not afterwards',
+    ),
+    counts: z.object({
+      scopes: count.describe('Active ones, with their requests, timers, deliveries and sessions'),
+      hostnames: count.describe('Active names of these'),
+      pushTokens: count.describe('Those that are neither revoked nor expired'),
+      builders: count.describe('People on the roster who are its builders'),
+    }),
+  })
+  .meta({ id: 'TenantStatusPlan' });
+
 export const tenantsSetStatus = adminOperation({
   name: 'tenants.set-status',
   summary: 'Suspend, resume or begin to delete a tenant',
   description:
-    'active ⇄ suspended; active or suspended → deleting → active. Every other step is an invalid_transition. A tenant that is not active serves nobody, and its push tokens stop working at once.',
+    'active ⇄ suspended; active or suspended → deleting → active. Every other step is an invalid_transition. A tenant that is not active serves nobody, and its push tokens stop working at once. With dryRun, answers how much would stop or go on.',
   tag,
   method: 'PUT',
   path: '/tenants/:tenant/status',
   input: {
     params,
+    query: dryRunQuery,
     body: z.strictObject({ status: z.enum(['active', 'suspended', 'deleting']) }),
   },
   output: tenantRecord,
+  plan: tenantStatusPlan,
   success: 200,
   builder: 'none',
   audit: 'audit',
@@ -97,9 +119,6 @@ export const tenantsSetStatus = adminOperation({
   etag: true,
   problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
 });
-
-const count = z.int().min(0);
-
 /** How much of what belongs to a tenant. */
 export const tenantErasure = z.object({
   scopes: count,

@@ -2,6 +2,7 @@
 import { pageOf, pageQuery, slug, tenantId } from '@freehold/contracts';
 import { z } from 'zod';
 import { adminOperation } from './admin-operation.ts';
+import { dryRunQuery, planCount } from './dry-run.ts';
 import {
   bundleDigest,
   channelName,
@@ -9,6 +10,7 @@ import {
   deployment,
   egressReport,
   instanceRecord,
+  versionChanges,
   versionDetail,
   versionId,
   versionNumber,
@@ -208,19 +210,40 @@ const acknowledgeMigrations = z
   .default(false)
   .describe('Must be true where the migrations differ from those that serve');
 
+export const promotionPlan = z
+  .object({
+    dryRun: z.literal(true),
+    channel: channelRecord.describe('What serves now'),
+    version: versionRecord.describe('What would serve'),
+    changes: versionChanges.nullable().describe('Against what serves; null while nothing does'),
+    acknowledge: z
+      .boolean()
+      .describe('Whether the call is refused without acknowledgeMigrations, because the migrations differ'),
+    instances: planCount.describe(
+      'How many scopes follow prod and are moved to it. A builder is told of those of its own tenant',
+    ),
+    bound: planCount.describe('How many stay on a version of their own'),
+    uploaded: z
+      .boolean()
+      .describe('Whether the runtime is asked to serve it; otherwise it was only registered'),
+  })
+  .meta({ id: 'PromotionPlan' });
+
 export const channelsPromote = adminOperation({
   name: 'channels.promote',
   summary: 'Make a version the one that serves',
   description:
-    'Only prod, and only an admitted version: exactly one of version and id. Where its migrations differ from those that serve, that has to be acknowledged (reason migrations_changed). A vertical that is compiled into this platform serves the version that is (reason built_in_version).',
+    'Only prod, and only an admitted version: exactly one of version and id. Where its migrations differ from those that serve, that has to be acknowledged (reason migrations_changed). A vertical that is compiled into this platform serves the version that is (reason built_in_version). With dryRun, answers what changes and for how many scopes, and needs no acknowledgement.',
   tag,
   method: 'POST',
   path: '/verticals/:slug/channels/:channel/promote',
   input: {
     params: z.strictObject({ slug, channel: channelName }),
+    query: dryRunQuery,
     body: z.strictObject({ ...versionChoice, acknowledgeMigrations }),
   },
   output: channelRecord,
+  plan: promotionPlan,
   success: 200,
   builder: 'own-tenant',
   audit: 'audit',

@@ -10,6 +10,7 @@ import type { CallOf } from '../lib/handlers.ts';
 import { scopeRefOf } from '../scopes/target.ts';
 import { askVertical, unusable } from '../verticals/client.ts';
 import { requireBound, requireKnownVertical } from '../verticals/reach.ts';
+import { planShred } from './plan.ts';
 
 /** Everything that is said about one person is rewritten; the lease of the intent is longer. */
 const SHRED_TIMEOUT_MS = 110_000;
@@ -31,6 +32,7 @@ export const shredEffect: Effect<ScopeRecord> = {
       throw unusable('The erasure did not come to its end.', error);
     }
   },
+  plan: planShred,
 };
 
 async function shred({ gateway, deadline }: EffectDeps, scope: ScopeRecord, subject: string) {

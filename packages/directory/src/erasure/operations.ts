@@ -15,8 +15,7 @@ export const shredSubject = delegated<typeof subjectsShred, ScopeRecord, ShredRe
     const scope = scopeOfRow(requireScope(db, params));
     const done = loadErasure(db, params);
     if (done) return { change: { status: 200, value: done, audit: null } };
-    if (!HOLDS_DATA.has(scope.status))
-      throw new PlatformError('invalid_transition', `This scope is ${scope.status}: it holds nobody's data.`);
+    requireHoldsData(scope.status);
     const hash = subjectHash(scope.id, params.subject);
     return {
       intent: { target: logTargetOf(scope, hash), before: null, after: { subject: hash } },
@@ -42,3 +41,9 @@ export const shredSubject = delegated<typeof subjectsShred, ScopeRecord, ShredRe
   },
   supersedes: ({ params }, earlier) => earlier?.subject === subjectHash(params.scope, params.subject),
 });
+
+/** @throws PlatformError `invalid_transition` for a scope that is not there yet, or no longer. */
+export function requireHoldsData(status: ScopeRecord['status']): void {
+  if (HOLDS_DATA.has(status)) return;
+  throw new PlatformError('invalid_transition', `This scope is ${status}: it holds nobody's data.`);
+}

@@ -8,6 +8,7 @@ import {
 } from '../declarations/hostnames.ts';
 import type { HostnameRecord } from '../declarations/records.ts';
 import { type AuditEntry, type Change, change, read } from '../lib/handlers.ts';
+import { planned } from '../lib/plans.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { loadScope, requireScope } from '../scopes/store.ts';
 import { requireActiveTenant } from '../tenants/store.ts';
@@ -20,6 +21,7 @@ import {
   listHostnames,
   loadClaim,
   loadHostname,
+  loadRoute,
   requireClaim,
   saveHostname,
 } from './store.ts';
@@ -133,6 +135,23 @@ export const unbindHostname = change(hostnamesDelete, (context, { params, query,
     rerouted: before.status === 'active',
   };
 });
+
+export const planUnbind = planned<typeof hostnamesDelete>(
+  hostnamesDelete,
+  ({ db }, { params, query, ifMatch }) => {
+    const row = requireClaim(db, { hostname: parseHostname(params.hostname), tenant: query.tenant });
+    requireMatch(ifMatch, String(row.revision));
+    return {
+      dryRun: true,
+      hostname: hostnameOfRow(row),
+      serves: row.status === 'active' && loadRoute(db, row.hostname)?.serving === true,
+      others: db.get<{ n: number }>(OTHER_NAMES, row.scope, row.surface, row.claim)?.n ?? 0,
+    };
+  },
+);
+
+export const OTHER_NAMES = `SELECT count(*) AS n FROM hostnames
+   WHERE scope = ? AND surface = ? AND claim <> ? AND status = 'active'`;
 
 export function hostnameTaken(): PlatformError {
   return new PlatformError('conflict', 'This host name is bound already.', { reason: 'hostname_taken' });

@@ -193,6 +193,23 @@ describe('spec C-17: verification', () => {
     expect((await verify(ours)).reason).toBe('record_missing');
   });
 
+  test('looks that a clock counted which was ahead keep nobody out when it is right again', async () => {
+    const { platform, ours, verify } = await openStreet();
+    await platform.hostname(ours, NAME);
+    const right = platform.clock.ms;
+    platform.clock.ms = right + 24 * 60 * 60_000;
+    for (let i = 0; i < 10; i++) await verify(ours);
+    expect(await verify(ours).catch((error) => error)).toMatchObject({ code: 'rate_limited' });
+    platform.clock.ms = right;
+    for (let i = 0; i < 10; i++) expect((await verify(ours)).reason).toBe('record_missing');
+    // Set back by less than a window, it forgets nothing.
+    platform.clock.ms = right - 1_000;
+    expect(await verify(ours).catch((error) => error)).toMatchObject({
+      code: 'rate_limited',
+      headers: { 'retry-after': '601' },
+    });
+  });
+
   test('a platform that looks nothing up is 501, and staff can still vouch', async () => {
     const platform = await openPlatform();
     const scope = await platform.scope((await platform.tenant('acme')).id);

@@ -1,5 +1,6 @@
 /** The half of an operation that happens outside the directory: what the host administration does in between. */
 import type { AdminCall } from '../actors.ts';
+import type { LogTarget } from '../declarations/records.ts';
 import type { VerticalGateway } from '../gateway.ts';
 import type { ScopeTarget } from '../scopes/target.ts';
 import type { Deadline } from '../verticals/client.ts';
@@ -24,10 +25,21 @@ export interface EffectOutcome {
 /** Says how far an effect is. It takes no time and does not throw; what is said is lost where nobody listens. */
 export type Report = (step: { readonly step: string }) => void;
 
+export interface EffectPlan {
+  readonly value: unknown;
+  /** What was read of a tenant's data to say so: it is written down in the access log. Default: nothing. */
+  readonly read?: { readonly target: LogTarget; readonly items: number };
+}
+
 /** One operation's effect. */
 export interface Effect<Prepared = unknown> {
   /** Refuses what cannot succeed before an intent is written down. */
   check(deps: EffectDeps, call: AdminCall): Promise<void>;
+  /**
+   * What would be done, where the directory alone cannot say. Nothing is changed.
+   * @param known what the directory says. Default: that is the plan.
+   */
+  plan?(deps: EffectDeps, call: AdminCall, known: unknown): Promise<EffectPlan>;
   /** Does it. It may be done again after a failure, so it must be safe to repeat. */
   run(deps: EffectDeps, call: AdminCall, prepared: Prepared, report?: Report): Promise<EffectOutcome>;
   /** Reports what came of it, once the outcome is written down. Default: the answer says it all. */

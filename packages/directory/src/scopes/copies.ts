@@ -114,7 +114,7 @@ export const rewindScope = delegated<typeof scopesRewind, ScopeRecord, Rewound>(
 });
 
 /** The copy that a restore names. @throws PlatformError `not_found`. */
-function requireCopy(
+export function requireCopy(
   db: SqlDatabase,
   scope: string,
   { snapshot, backup, export: uploaded }: CallOf<typeof scopesRestore>['body']['from'],
@@ -131,7 +131,7 @@ function requireCopy(
 }
 
 /** A suspended scope is what one restores; one that is not there yet, or no longer, has nothing to copy. */
-function requireReachable(
+export function requireReachable(
   db: SqlDatabase,
   ref: { readonly tenant: string; readonly scope: string },
 ): ScopeRow {

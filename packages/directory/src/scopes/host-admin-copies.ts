@@ -20,6 +20,7 @@ import type { LongDeps, LongEffect } from '../long-work/handlers.ts';
 import { askScope } from '../verticals/ask-scope.ts';
 import { noVertical, requireKnownVertical } from '../verticals/reach.ts';
 import type { RestoreWork } from './copies.ts';
+import { planRestore, planRewind } from './copies-plan.ts';
 import { scopeRefOf } from './target.ts';
 
 /** How long a vertical may take over a whole database. Shorter than the lease of the intent, so that nobody takes it up meanwhile. */
@@ -57,6 +58,7 @@ export const rewindEffect: Effect<ScopeRecord> = {
     });
     return { facts: rewound };
   },
+  plan: planRewind,
 };
 
 /**
@@ -71,6 +73,7 @@ export const restoreEffect: LongEffect<RestoreWork, Restored> = {
     requireStore(backups);
     requireKnownVertical(gateway, vertical);
   },
+  plan: planRestore,
   run: async (deps, { scope, from }, run) => {
     if ('backup' in from)
       await run.step('verify', async () => {

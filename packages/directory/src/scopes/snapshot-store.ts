@@ -63,6 +63,11 @@ export function requireSnapshot(db: SqlDatabase, scope: string, id: string): Sna
   return snapshotOfRow(row);
 }
 
+/** How many there are of one scope. */
+export function countSnapshots(db: SqlDatabase, scope: string): number {
+  return db.get<{ n: number }>('SELECT count(*) AS n FROM snapshots WHERE scope = ?', scope)?.n ?? 0;
+}
+
 export interface SnapshotFilter extends PageRequest {
   readonly scope: string;
 }

@@ -8,12 +8,13 @@ import { actsElsewhere, connectionsOfScope } from '../connections/store.ts';
 import type { BackupRecord } from '../declarations/backups.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import { scopesReap, scopesSetStatus } from '../declarations/scopes.ts';
-import { change } from '../lib/handlers.ts';
+import { type CallOf, change } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { longWork } from '../long-work/handlers.ts';
 import { requireIdle } from '../long-work/operations.ts';
 import { forgetScope } from './forget-scope.ts';
 import { targetOf } from './operations.ts';
+import { countSnapshots } from './snapshot-store.ts';
 import { requireScope, type ScopeRow, scopeOfRow, updateScopeStatus } from './store.ts';
 
 type Status = ScopeRecord['status'];
@@ -27,17 +28,10 @@ const TRANSITIONS: Readonly<Record<Status, readonly Status[]>> = {
   reaped: [],
 };
 
-export const setScopeStatus = change(scopesSetStatus, (context, { params, body, ifMatch }) => {
+export const setScopeStatus = change(scopesSetStatus, (context, call) => {
+  const { body } = call;
   const { db } = context;
-  const before = requireScope(db, params);
-  requireMatch(ifMatch, String(before.revision));
-  if (!TRANSITIONS[before.status].includes(body.status))
-    throw new PlatformError(
-      'invalid_transition',
-      `A scope that is ${before.status} cannot become ${body.status}.`,
-    );
-  // What is being reaped or restored must not change under the work.
-  requireIdle(context, scopeSubject(before.id));
+  const before = requireStep(context, call);
   const after: ScopeRow = {
     ...before,
     status: body.status,
@@ -53,6 +47,23 @@ export const setScopeStatus = change(scopesSetStatus, (context, { params, body, 
   };
   return { status: 200, value, etag: value.etag, audit, rerouted: true };
 });
+
+/** The scope, where it may become what the call says. @throws PlatformError what the declaration names. */
+export function requireStep(
+  context: Pick<UnitContext, 'db'>,
+  { params, body, ifMatch }: Pick<CallOf<typeof scopesSetStatus>, 'params' | 'body' | 'ifMatch'>,
+): ScopeRow {
+  const before = requireScope(context.db, params);
+  requireMatch(ifMatch, String(before.revision));
+  if (!TRANSITIONS[before.status].includes(body.status))
+    throw new PlatformError(
+      'invalid_transition',
+      `A scope that is ${before.status} cannot become ${body.status}.`,
+    );
+  // What is being reaped or restored must not change under the work.
+  requireIdle(context, scopeSubject(before.id));
+  return before;
+}
 
 /** What reaping one scope needs to know. */
 export interface ReapScopeWork {
@@ -158,8 +169,4 @@ function hostnamesOf(db: SqlDatabase, scope: string): string[] {
   return db
     .all<{ hostname: string }>('SELECT hostname FROM hostnames WHERE scope = ? ORDER BY hostname', scope)
     .map(({ hostname }) => hostname);
-}
-
-function countSnapshots(db: SqlDatabase, scope: string): number {
-  return db.get<{ n: number }>('SELECT count(*) AS n FROM snapshots WHERE scope = ?', scope)?.n ?? 0;
 }

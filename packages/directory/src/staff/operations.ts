@@ -74,10 +74,8 @@ export const putMember = change(staffPut, (context, { body, actor, ifMatch }) =>
   return { status: 200, value, etag: value.etag, audit };
 });
 
-export const removeMember = change(staffRemove, (context, { params, actor, ifMatch }) => {
-  const before = loadMember(context.db, params.member) ?? unknownMember();
-  requireMatch(ifMatch, String(before.revision));
-  requireAnotherAdmin(context, before, actor);
+export const removeMember = change(staffRemove, (context, call) => {
+  const before = requireRemovable(context, call);
   // What stops working with them is written down: whoever removes somebody did not think of every nightly job.
   const serviceTokens = countWorkingTokensOf(context.db, { owner: before.id, nowMs: context.now() });
   deleteMember(context.db, before.id);
@@ -88,6 +86,17 @@ export const removeMember = change(staffRemove, (context, { params, actor, ifMat
   };
   return { status: 204, value: null, audit };
 });
+
+/** Somebody who may be removed by this call. @throws PlatformError what the declaration names. */
+export function requireRemovable(
+  context: Pick<ChangeContext, 'db'>,
+  { params, actor, ifMatch }: Pick<CallOf<typeof staffRemove>, 'params' | 'actor' | 'ifMatch'>,
+): StaffRow {
+  const member = loadMember(context.db, params.member) ?? unknownMember();
+  requireMatch(ifMatch, String(member.revision));
+  requireAnotherAdmin(context, member, actor);
+  return member;
+}
 
 export const readStaffTokens = read(staffTokensList, ({ db }, { query, actor }) => ({
   value: listStaffTokens(db, { ...query, member: membersSeen(actor, query.member) }),
@@ -134,7 +143,7 @@ function tenantOfRole({ role, tenant }: CallOf<typeof staffPut>['body']): Tenant
  * Nobody shuts the door behind themselves: a person who is the only admin stays one, also through a token of theirs, which
  * would end with them. The operator, whose own service token opens it again, may.
  */
-function requireAnotherAdmin({ db }: ChangeContext, member: StaffRow, actor: Actor): void {
+function requireAnotherAdmin({ db }: Pick<ChangeContext, 'db'>, member: StaffRow, actor: Actor): void {
   const isLeaving = memberBehind(actor) === member.id && member.role === 'admin';
   if (!isLeaving || hasOtherAdmin(db, member.id)) return;
   throw new PlatformError(

@@ -1,5 +1,6 @@
 /** What can be done with tenants. */
 import { ID_PREFIXES, PlatformError, type TenantId } from '@freehold/contracts';
+import type { UnitContext } from '@freehold/store';
 import type { TenantRecord } from '../declarations/records.ts';
 import {
   tenantsCreate,
@@ -8,7 +9,7 @@ import {
   tenantsSetStatus,
   tenantsUpdate,
 } from '../declarations/tenants.ts';
-import { type AuditEntry, type Change, change, read } from '../lib/handlers.ts';
+import { type AuditEntry, type CallOf, type Change, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { loadUnfinished } from '../long-work/store.ts';
 import { reapSubject } from './reap.ts';
@@ -90,17 +91,9 @@ export const updateTenant = change(tenantsUpdate, (context, { params, body, ifMa
   return answer(200, after, audit);
 });
 
-export const setTenantStatus = change(tenantsSetStatus, (context, { params, body, ifMatch }) => {
-  const before = requireTenant(context.db, params.tenant);
-  requireMatch(ifMatch, String(before.revision));
-  if (!TRANSITIONS[before.status].includes(body.status))
-    throw new PlatformError(
-      'invalid_transition',
-      `A tenant that is ${before.status} cannot become ${body.status}.`,
-    );
-  // What was erased does not come back, so that a tenant does not come back while it is being erased.
-  if (loadUnfinished(context.db, reapSubject(before.id)))
-    throw new PlatformError('invalid_transition', 'This tenant is being erased.', { reason: 'being_reaped' });
+export const setTenantStatus = change(tenantsSetStatus, (context, call) => {
+  const { body } = call;
+  const before = requireStep(context, call);
   const after: TenantRow = {
     ...before,
     status: body.status,
@@ -111,6 +104,24 @@ export const setTenantStatus = change(tenantsSetStatus, (context, { params, body
   const audit = { target: targetOf(after), before: auditFields(before), after: auditFields(after) };
   return { ...answer(200, after, audit), rerouted: true };
 });
+
+/** The tenant, where it may become what the call says. @throws PlatformError what the declaration names. */
+export function requireStep(
+  { db }: Pick<UnitContext, 'db'>,
+  { params, body, ifMatch }: Pick<CallOf<typeof tenantsSetStatus>, 'params' | 'body' | 'ifMatch'>,
+): TenantRow {
+  const before = requireTenant(db, params.tenant);
+  requireMatch(ifMatch, String(before.revision));
+  if (!TRANSITIONS[before.status].includes(body.status))
+    throw new PlatformError(
+      'invalid_transition',
+      `A tenant that is ${before.status} cannot become ${body.status}.`,
+    );
+  // What was erased does not come back, so that a tenant does not come back while it is being erased.
+  if (loadUnfinished(db, reapSubject(before.id)))
+    throw new PlatformError('invalid_transition', 'This tenant is being erased.', { reason: 'being_reaped' });
+  return before;
+}
 
 function answer(status: 200 | 201, row: TenantRow, audit: AuditEntry | null): Change<TenantRecord> {
   const value = tenantOfRow(row);

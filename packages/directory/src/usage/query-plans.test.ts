@@ -3,8 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, expect, test } from 'vitest';
 import { issuesPage, KIN_COUNT, RESOLVED_ISSUE, STALE_ISSUE } from '../issues/store.ts';
 import type { Statement } from '../lib/pages.ts';
-import { opsFailuresPage } from '../operations-log/failures-store.ts';
-import { ageTrim, OPS_FAILURES, SWEEP_RUNS, tenantTrim } from '../operations-log/retention.ts';
+import { opsFailuresPage, TOLD_ALREADY } from '../operations-log/failures-store.ts';
+import { ageTrim, OPS_FAILURES, SWEEP_RUNS, shelfTrim } from '../operations-log/retention.ts';
 import { sweepRunsPage } from '../operations-log/sweep-runs-store.ts';
 import { directoryUnit } from '../unit.ts';
 import { usagePage } from './fold-store.ts';
@@ -42,13 +42,15 @@ const SEARCHES: [string, Statement][] = [
   ['sweep runs by tenant', sweepRunsPage({ ...page, tenant: 'tnt_1', cursor })],
   ['sweep runs by scope', sweepRunsPage({ ...page, scope: 'scp_1', cursor })],
   ['sweep runs by kind', sweepRunsPage({ ...page, kind: 'connection', cursor })],
+  ['sweep runs by unit', sweepRunsPage({ ...page, unit: 'platform/meters', cursor })],
   ['sweep runs by outcome', sweepRunsPage({ ...page, outcome: 'failed', cursor })],
   ['sweep runs by run', sweepRunsPage({ ...page, run: 'req_1', cursor })],
   ['sweep runs, all of them', sweepRunsPage({ ...page, cursor })],
   ['old failures', { sql: ageTrim(OPS_FAILURES), params: [1] }],
-  ["a tenant's failures beyond the bound", { sql: tenantTrim(OPS_FAILURES), params: ['tnt_1', 9] }],
+  ["a tenant's failures beyond the bound", shelfTrim(OPS_FAILURES, { tenant: 'tnt_1' })],
+  ['a failure of the last hour', { sql: TOLD_ALREADY, params: ['x', 'y', 1, 9, 'z'] }],
   ['old sweep runs', { sql: ageTrim(SWEEP_RUNS), params: [1] }],
-  ["a tenant's sweep runs beyond the bound", { sql: tenantTrim(SWEEP_RUNS), params: ['tnt_1', 9] }],
+  ["a tenant's sweep runs beyond the bound", shelfTrim(SWEEP_RUNS, { tenant: 'tnt_1', kind: 'schedule' })],
   ['whether a line was taken', { sql: LINE_TAKEN, params: ['scp_1', 'prq_1'] }],
   ['old lines', { sql: AGED_LINES, params: [1] }],
   ['usage of a tenant', usagePage({ ...page, ...days, tenant: 'tnt_1' })],

@@ -5,11 +5,19 @@ import type { Actor } from '../actors.ts';
 import type { ChannelRecord } from '../declarations/vertical-records.ts';
 import { channelsList, channelsPromote } from '../declarations/verticals.ts';
 import { type AuditEntry, type ChangeContext, delegated, read } from '../lib/handlers.ts';
+import { planned } from '../lib/plans.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { targetOf } from './operations.ts';
 import { requireServable } from './reviews.ts';
 import { changesAgainstServing } from './version-diff.ts';
-import { loadContent, loadVersion, requireOneOf, requireVersion, type VersionRow } from './versions-store.ts';
+import {
+  loadContent,
+  loadVersion,
+  requireOneOf,
+  requireVersion,
+  type VersionRow,
+  versionOfRow,
+} from './versions-store.ts';
 import { loadVertical, requireVertical, updateVertical, type VerticalRow } from './verticals-store.ts';
 
 export const readChannels = read(channelsList, ({ db }, { params, actor }) => ({
@@ -69,6 +77,41 @@ export const promoteVersion = delegated<typeof channelsPromote, PreparedPromotio
     },
   },
 );
+
+/**
+ * What promoting would change, and for how many. Nobody has to say beforehand that they know of the migrations: that is
+ * what they are told here.
+ */
+export const planPromotion = planned<typeof channelsPromote>(
+  channelsPromote,
+  ({ db }, { params, body, actor, ifMatch }) => {
+    const vertical = requireVertical(db, actor, params.slug);
+    requireOneOf(body, ['version', 'id']);
+    const version = requireVersion(db, vertical.slug, body);
+    requireMatch(ifMatch, String(vertical.promotion));
+    const isServing = version.id === vertical.serving;
+    if (!isServing) requireServable(db, actor, vertical, version);
+    const changes = changesAgainstServing(db, vertical, loadContent(db, version.id));
+    const own = actor.kind === 'builder' ? actor.tenant : null;
+    const counted = db.get<{ following: number; bound: number }>(FOLLOWING, vertical.slug, own, own);
+    return {
+      dryRun: true,
+      channel: channelOf(db, vertical),
+      version: versionOfRow(version, vertical),
+      changes,
+      acknowledge: changes?.migrations.differs === true,
+      // Who follows what serves already is moved nowhere.
+      instances: isServing ? 0 : (counted?.following ?? 0),
+      bound: counted?.bound ?? 0,
+      uploaded: !isServing && version.uploadedAtMs !== null,
+    };
+  },
+);
+
+/** The scopes of a vertical that follow prod, and those that do not; of one tenant, where one is named. */
+export const FOLLOWING = `SELECT count(*) - count(b.version) AS following, count(b.version) AS bound
+   FROM scopes s LEFT JOIN scope_versions b ON b.scope = s.id
+   WHERE s.vertical = ? AND (? IS NULL OR s.tenant = ?) AND s.status <> 'reaped'`;
 
 /**
  * @throws PlatformError what {@link requireServable} throws; `conflict`, reason `migrations_changed`, where the

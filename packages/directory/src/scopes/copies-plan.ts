@@ -1,0 +1,167 @@
+/**
+ * What a restore and a rewind would take back, and what goes with a snapshot. How much was written since some moment is
+ * asked by listing the bookmarks, which changes nothing and of which no access row is written.
+ */
+import { type BookmarkRecord, bookmarksResponse, PlatformError } from '@freehold/contracts';
+import type { z } from 'zod';
+import type { AdminCall } from '../actors.ts';
+import { scopeSubject } from '../backups/operations.ts';
+import { countBackups } from '../backups/store.ts';
+import type { ScopeRecord } from '../declarations/records.ts';
+import { scopesRestore, scopesRewind, snapshotsDelete } from '../declarations/scopes.ts';
+import type { EffectDeps, EffectPlan } from '../lib/effects.ts';
+import type { CallOf } from '../lib/handlers.ts';
+import { planned } from '../lib/plans.ts';
+import type { LongDeps } from '../long-work/handlers.ts';
+import { requireIdle } from '../long-work/operations.ts';
+import { askScope } from '../verticals/ask-scope.ts';
+import { requireCopy, requireReachable } from './copies.ts';
+import { countSnapshots, requireSnapshot } from './snapshot-store.ts';
+
+type RestorePlan = z.input<typeof scopesRestore.plan>;
+type RewindPlan = z.input<typeof scopesRewind.plan>;
+
+/** As many as one page has. */
+const PAGE = 200;
+/** How many pages are looked through: what is more than that is said to be more. */
+const PAGES_MAX = 10;
+
+export const planSnapshotDelete = planned<typeof snapshotsDelete>(snapshotsDelete, ({ db }, { params }) => {
+  const { id } = requireReachable(db, params);
+  const snapshot = requireSnapshot(db, id, params.snapshot);
+  return { dryRun: true, snapshot, others: countSnapshots(db, id) - 1, backups: countBackups(db, id) };
+});
+
+/** What the directory knows of a restore; the rest is asked by {@link planRestore}. */
+export const planCopy = planned<typeof scopesRestore>(scopesRestore, (context, { params, body }) => {
+  const { db } = context;
+  const { from } = body;
+  const { id } = requireReachable(db, params);
+  const copy = requireCopy(db, id, from);
+  // As the restore itself: one at a time.
+  requireIdle(context, scopeSubject(id));
+  const common = { dryRun: true, scope: id, commits: null, undo: false } as const;
+  if ('backup' in copy.from) {
+    const { id: backup, at, bytes, format, sha256, bookmark, origin } = copy.from.backup;
+    const kind = from.export === undefined ? 'backup' : 'export';
+    // What came from outside was taken somewhere else, at a time that nobody here knows.
+    const since = origin === 'upload' ? null : at;
+    return { ...common, from: { kind, id: backup, at, bytes, format, sha256, bookmark }, since };
+  }
+  const { id: snapshot, at, bytes, digest: sha256, bookmark } = requireSnapshot(db, id, copy.from.snapshot);
+  const about = { kind: 'snapshot', id: snapshot, at, bytes, format: null, sha256, bookmark } as const;
+  return { ...common, from: about, since: at };
+});
+
+export async function planRestore(deps: LongDeps, call: AdminCall): Promise<RestorePlan> {
+  const plan = (await deps.directory.planChange({ call })) as RestorePlan;
+  const { scope } = await deps.target(call);
+  const { since } = plan;
+  const written = await writtenSince(deps, scope, ({ at }) => since !== null && at > since).catch(
+    withoutHistory,
+  );
+  if (!written) return plan;
+  const { count, more } = written;
+  return { ...plan, commits: since === null ? null : { count, more }, undo: written.current !== null };
+}
+
+/** The checks of a rewind that the directory makes; where it leads is asked by {@link planRewind}. */
+export const planRewindChecks = planned<typeof scopesRewind>(scopesRewind, ({ db }, { params }) => {
+  const { id } = requireReachable(db, params);
+  const to = { bookmark: '', at: null };
+  const nothing = { current: null, seconds: null, commits: { count: 0, more: false }, earliest: null };
+  return { dryRun: true, scope: id, to, ...nothing, undo: true };
+});
+
+export async function planRewind(deps: EffectDeps, call: AdminCall, known: unknown): Promise<EffectPlan> {
+  const { body } = call as unknown as CallOf<typeof scopesRewind>;
+  const { scope } = await deps.target(call);
+  const target =
+    body.at === undefined
+      ? { bookmark: String(body.bookmark), at: null }
+      : await lastAt(deps, scope, body.at);
+  const { count, more, current, earliest, reached } = await writtenSince(
+    deps,
+    scope,
+    ({ bookmark }) => bookmark > target.bookmark,
+  );
+  const isOutside =
+    (current !== null && target.bookmark > current.bookmark) ||
+    (earliest !== null && target.bookmark < earliest.bookmark);
+  if (isOutside) throw unknownBookmark();
+  const at = target.at ?? (reached?.bookmark === target.bookmark ? reached.at : null);
+  const plan: RewindPlan = {
+    ...(known as RewindPlan),
+    to: { bookmark: target.bookmark, at },
+    current,
+    seconds: at === null || current === null ? null : secondsBetween(at, current.at),
+    commits: { count, more },
+    earliest: earliest?.at ?? null,
+  };
+  return { value: plan };
+}
+
+/** What was written since, and where one is now. */
+interface Written {
+  readonly count: number;
+  readonly more: boolean;
+  readonly current: BookmarkRecord | null;
+  readonly earliest: BookmarkRecord | null;
+  /** The newest one that was not written since. */
+  readonly reached: BookmarkRecord | null;
+}
+
+async function writtenSince(
+  deps: EffectDeps,
+  scope: ScopeRecord,
+  isSince: (bookmark: BookmarkRecord) => boolean,
+): Promise<Written> {
+  let count = 0;
+  let cursor: string | undefined;
+  for (let pages = 1; ; pages++) {
+    const page = await bookmarks(deps, scope, { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    const { current, earliest, nextCursor } = page;
+    const before = page.items.findIndex((item) => !isSince(item));
+    count += before < 0 ? page.items.length : before;
+    const reached = page.items[before] ?? null;
+    const isLooking = reached === null && nextCursor !== null;
+    if (!isLooking || pages === PAGES_MAX) return { count, more: isLooking, current, earliest, reached };
+    cursor = nextCursor;
+  }
+}
+
+/** The last commit at or before a moment. @throws PlatformError `not_found`, as the rewind does. */
+async function lastAt(deps: EffectDeps, scope: ScopeRecord, at: string): Promise<BookmarkRecord> {
+  const { items } = await bookmarks(deps, scope, { at, limit: 1 });
+  if (!items[0]) throw unknownBookmark();
+  return items[0];
+}
+
+function bookmarks(
+  deps: EffectDeps,
+  scope: ScopeRecord,
+  query: { readonly limit: number; readonly at?: string; readonly cursor?: string },
+) {
+  return askScope(deps, scope, {
+    path: 'bookmarks',
+    query,
+    answer: bookmarksResponse,
+    local: (host, ref) => host.migrationBookmarksLocal({ ...ref, ...query } as never),
+  });
+}
+
+/** An engine without a history restores all the same, and nothing leads back. */
+function withoutHistory(error: unknown): null {
+  if (error instanceof PlatformError && error.code === 'unsupported') return null;
+  throw error;
+}
+
+function secondsBetween(from: string, to: string): number {
+  return Math.max(0, Math.round((Date.parse(to) - Date.parse(from)) / 1000));
+}
+
+function unknownBookmark(): PlatformError {
+  return new PlatformError('not_found', 'There is no such bookmark in the window of this scope.', {
+    reason: 'unknown_bookmark',
+  });
+}
