@@ -12,7 +12,7 @@ beforeAll(async () => {
   place = await newPlace();
   platform = await startPlatform(place, {
     NODE_ENV: 'production',
-    PLATFORM_SECRET: 'a secret of production, long enough',
+    PLATFORM_SECRET: 'a secret of production that is long enough',
     FREEHOLD_SIGN_IN: 'directory',
     FREEHOLD_PUBLIC_URL: place.url('localhost'),
     FREEHOLD_TRUSTED_PROXIES: '192.0.2.1',

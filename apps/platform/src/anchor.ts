@@ -15,7 +15,10 @@ export type AnchorSettings =
       readonly token: string | undefined;
     };
 
-/** Changes wait for the witness: one that takes longer than this is reported, and the change is acknowledged. */
+/**
+ * Changes wait for the witness: one that takes longer than this is reported, the change is acknowledged, and for a while
+ * none waits.
+ */
 const TIMEOUT_MS = 5_000;
 
 const head = z.strictObject({ sequence: z.int().min(0), hash: z.string() });

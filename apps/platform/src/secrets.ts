@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { SettingsError } from './settings.ts';
+import { type Settings, SettingsError } from './settings.ts';
 
 const stored = z.strictObject({
   platformSecret: z.string().min(32),
@@ -15,6 +15,12 @@ const stored = z.strictObject({
   issuerKeys: z.unknown(),
 });
 export type Secrets = z.infer<typeof stored>;
+
+/**
+ * What is derived from them is handed out, and never they themselves: from the first alone. What was derived from the
+ * others, which came before it, is taken as well.
+ */
+export type PlatformSecrets = readonly [string, ...string[]];
 
 /**
  * The secrets of a data directory, made when the directory is new.
@@ -33,6 +39,15 @@ export async function loadSecrets(
     );
   }
   return makeSecrets(dataDirectory, makeIssuerKeys);
+}
+
+/** The operator's own, or the one that the platform has made for itself. */
+export function platformSecretsOf(
+  { platformSecrets }: Pick<Settings, 'platformSecrets'>,
+  { platformSecret: made }: Pick<Secrets, 'platformSecret'>,
+): PlatformSecrets {
+  const [first = made, ...former] = platformSecrets ?? [];
+  return [first, ...former];
 }
 
 /** The secrets of a data directory, or null where there are none. @throws SettingsError when they are damaged. */

@@ -36,7 +36,7 @@ test('an empty environment gives the documented defaults', () => {
 test('an empty variable is an unset one', () => {
   expect(parseSettings({ PORT: '', PLATFORM_SECRET: '' })).toMatchObject({
     port: 8787,
-    platformSecret: undefined,
+    platformSecrets: undefined,
   });
 });
 
@@ -45,6 +45,7 @@ test.each([
   ['PORT', { PORT: '70000' }],
   ['ISSUER_PORT', { ISSUER_PORT: '-1' }],
   ['PLATFORM_SECRET', { PLATFORM_SECRET: 'short' }],
+  ['PLATFORM_SECRET', { PLATFORM_SECRET: `${SECRET},short` }],
   ['OIDC_ISSUER', { OIDC_ISSUER: 'not a url' }],
   ['OIDC_ISSUER', { OIDC_ISSUER: 'ftp://id.example.test', OIDC_CLIENT_ID: 'x' }],
   ['ISSUER_PORT', { PORT: '9000', ISSUER_PORT: '9000' }],
@@ -163,6 +164,13 @@ test.each([
 
 test('several sealing keys are kept in their order: the first seals', () => {
   expect(parseSettings({ SEAL_KEY: `${'a'.repeat(32)}, ${'b'.repeat(32)}` }).sealKeys).toEqual([
+    'a'.repeat(32),
+    'b'.repeat(32),
+  ]);
+});
+
+test('several platform secrets are kept in their order: the first is the platform’s', () => {
+  expect(parseSettings({ PLATFORM_SECRET: `${'a'.repeat(32)}, ${'b'.repeat(32)}` }).platformSecrets).toEqual([
     'a'.repeat(32),
     'b'.repeat(32),
   ]);

@@ -26,7 +26,6 @@ const port = (fallback: number) =>
     .transform(Number)
     .refine((value) => value <= 65_535, 'must be a whole number from 0 to 65535')
     .default(fallback);
-const secret = z.string().min(32, 'must have at least 32 characters');
 const list = z
   .string()
   .default('')
@@ -36,6 +35,14 @@ const list = z
       .map((entry) => entry.trim())
       .filter(Boolean),
   );
+/** Texts of which the first is for what is made from now on, and all for what there is; undefined for none. */
+const secrets = (lengthOf: (text: string) => number) =>
+  list
+    .refine(
+      (texts) => texts.every((text) => lengthOf(text) >= 32),
+      'must be texts of at least 32 characters, separated by commas',
+    )
+    .transform((texts) => (texts.length === 0 ? undefined : texts));
 const signInMode = z.enum(['hosted', 'tokens', 'directory'], {
   error: 'must be hosted, tokens or directory',
 });
@@ -84,15 +91,10 @@ const environment = z.object({
   FREEHOLD_DATA: z.string().min(1).default('.freehold'),
   /** The address to listen on. */
   FREEHOLD_HOST: z.string().min(1).default('127.0.0.1'),
-  /** The secret of `/internal/*`; made and kept in the data directory unless NODE_ENV is production. */
-  PLATFORM_SECRET: secret.optional(),
+  /** What applications' secrets follow from: the first makes, all are taken. Unset: one of the data directory. */
+  PLATFORM_SECRET: secrets((text) => text.length),
   /** What personal data and stored secrets are sealed under: the first seals, all open. Unset: a file made by itself. */
-  SEAL_KEY: list
-    .refine(
-      (keys) => keys.every((key) => Buffer.byteLength(key) >= 32),
-      'must be texts of at least 32 characters, separated by commas',
-    )
-    .transform((keys) => (keys.length === 0 ? undefined : keys)),
+  SEAL_KEY: secrets(Buffer.byteLength),
   /** How far back every scope can be taken. */
   FREEHOLD_HISTORY: historyWindow,
   ...archiveEnvironment,
@@ -187,7 +189,8 @@ export interface Settings {
   readonly issuerPort: number;
   readonly dataDirectory: string;
   readonly host: string;
-  readonly platformSecret: string | undefined;
+  /** The first is the platform's, the others are former ones. Undefined: it is in a file of the data directory. */
+  readonly platformSecrets: readonly string[] | undefined;
   /** Undefined: the keys are in a file of the data directory. */
   readonly sealKeys: readonly string[] | undefined;
   /** In milliseconds; 0 keeps no history. */
@@ -253,7 +256,7 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
     issuerPort: values.ISSUER_PORT,
     dataDirectory: resolve(values.FREEHOLD_DATA),
     host: values.FREEHOLD_HOST,
-    platformSecret: values.PLATFORM_SECRET,
+    platformSecrets: values.PLATFORM_SECRET,
     sealKeys: values.SEAL_KEY,
     historyMs: values.FREEHOLD_HISTORY,
     archive: archiveOf(values),

@@ -4,6 +4,7 @@ import type { ArrivedStaff, StaffRelyingParty } from '@freehold/control-plane';
 import type { StaffSession } from '@freehold/directory';
 import { makeRelyingParty, OidcError, type RelyingParty, type VerifiedSession } from '@freehold/oidc-rp';
 import { makeGuardedFetch } from './guarded-fetch.ts';
+import type { PlatformSecrets } from './secrets.ts';
 import type { PlatformClient } from './sign-in.ts';
 
 export interface StaffSignInOptions {
@@ -11,7 +12,8 @@ export interface StaffSignInOptions {
   readonly client: () => PlatformClient | null;
   /** The control plane's, as browsers show it. */
   readonly origin: () => string;
-  readonly platformSecret: string;
+  /** The first signs sessions, all verify them. */
+  readonly platformSecrets: PlatformSecrets;
   /** See `GuardedFetchOptions.allowed`. */
   readonly allowedIssuers: readonly string[];
   /** Milliseconds since the epoch. */
@@ -33,22 +35,24 @@ export function makeStaffSignIn(options: StaffSignInOptions): () => StaffRelying
 function relyingPartyOf(
   { url, clientSecret }: PlatformClient,
   clientId: string,
-  { origin, platformSecret, allowedIssuers, now }: StaffSignInOptions,
+  { origin, platformSecrets, allowedIssuers, now }: StaffSignInOptions,
 ): RelyingParty {
   return makeRelyingParty({
     env: {
       issuer: url,
       clientId,
       ...(clientSecret === undefined ? {} : { clientSecret }),
-      // A key of its own: what is signed with it is nothing at any other door that knows the platform secret.
-      sessionSecrets: [
-        createHmac('sha256', platformSecret).update('freehold.staff-session.v1').digest('hex'),
-      ],
+      sessionSecrets: platformSecrets.map(sessionSecretOf),
       baseUrl: origin(),
     },
     fetch: makeGuardedFetch({ ownIssuer: url, allowed: allowedIssuers }),
     now,
   });
+}
+
+/** A key of its own: what is signed with it is nothing at any other door that knows the platform secret. */
+function sessionSecretOf(platformSecret: string): string {
+  return createHmac('sha256', platformSecret).update('freehold.staff-session.v1').digest('hex');
 }
 
 function adapted(relyingParty: RelyingParty): StaffRelyingParty {

@@ -2,6 +2,7 @@
 import { apiDocs } from '@freehold/api-docs/node';
 import type { ControlPlaneOptions } from '@freehold/control-plane';
 import type { DirectoryHostAdmin } from '@freehold/directory';
+import type { PlatformSecrets } from './secrets.ts';
 import type { Settings } from './settings.ts';
 import type { PlatformClient } from './sign-in.ts';
 import { makeStaffSignIn } from './staff-sign-in.ts';
@@ -11,7 +12,7 @@ export interface StaffWiring {
   readonly settings: Pick<Settings, 'allowedIssuers' | 'staffContact'>;
   readonly addresses: OwnAddresses;
   readonly hostAdmin: Pick<DirectoryHostAdmin, 'staff'>;
-  readonly platformSecret: string;
+  readonly platformSecrets: PlatformSecrets;
   readonly now: () => number;
   /** The client that the issuer knows this platform by, once it is known. */
   readonly issuerClient: () => PlatformClient | null;
@@ -21,7 +22,7 @@ export function staffOptions({
   settings,
   addresses,
   hostAdmin,
-  platformSecret,
+  platformSecrets,
   now,
   issuerClient,
 }: StaffWiring): Pick<ControlPlaneOptions, 'origin' | 'hostnames' | 'staff' | 'docs'> {
@@ -36,7 +37,7 @@ export function staffOptions({
       relyingParty: makeStaffSignIn({
         client: issuerClient,
         origin: apiOrigin,
-        platformSecret,
+        platformSecrets,
         allowedIssuers,
         now,
       }),

@@ -19,25 +19,32 @@ function newDirectory(): string {
 test('the secret opens the platform’s doors to this vertical, and the platform’s is not shown', async () => {
   const dataDirectory = newDirectory();
   await makeSecrets(dataDirectory, async () => []);
-  const lines = await tellVerticalSecret(['library'], { platformSecret: MASTER, dataDirectory });
+  const lines = await tellVerticalSecret(['library'], { platformSecrets: [MASTER], dataDirectory });
   expect(lines).toHaveLength(1);
   expect(await requireVerticalSecret(lines[0], MASTER)).toBe('library');
   expect(lines.join()).not.toContain(MASTER);
 });
 
+test('while the platform’s is being replaced it follows from the new one, which comes first', async () => {
+  const settings = { platformSecrets: ['x'.repeat(32), MASTER], dataDirectory: newDirectory() };
+  const [secret] = await tellVerticalSecret(['library'], settings);
+  expect(await requireVerticalSecret(secret, 'x'.repeat(32))).toBe('library');
+  await expect(requireVerticalSecret(secret, MASTER)).rejects.toThrow();
+});
+
 test('without a setting it follows from the secret that the first start made', async () => {
   const dataDirectory = newDirectory();
   const { platformSecret } = await makeSecrets(dataDirectory, async () => []);
-  const [secret] = await tellVerticalSecret(['library'], { platformSecret: undefined, dataDirectory });
+  const [secret] = await tellVerticalSecret(['library'], { platformSecrets: undefined, dataDirectory });
   expect(await requireVerticalSecret(secret, platformSecret)).toBe('library');
 });
 
 test('before the first start there is nothing that it could follow from', async () => {
-  const told = tellVerticalSecret(['library'], { platformSecret: undefined, dataDirectory: newDirectory() });
+  const told = tellVerticalSecret(['library'], { platformSecrets: undefined, dataDirectory: newDirectory() });
   await expect(told).rejects.toThrow('There is no platform secret yet');
 });
 
 test.each([[[]], [['']], [['Not A Slug']], [['library', 'fieldwork']]])('%j is refused', async (args) => {
-  const told = tellVerticalSecret(args, { platformSecret: MASTER, dataDirectory: newDirectory() });
+  const told = tellVerticalSecret(args, { platformSecrets: [MASTER], dataDirectory: newDirectory() });
   await expect(told).rejects.toBeInstanceOf(SettingsError);
 });

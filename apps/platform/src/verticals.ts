@@ -27,7 +27,7 @@ export interface VerticalsOptions {
   /** What secrets of tenants are sealed under. */
   readonly sealing: Keyring;
   readonly blobs: (scopeId: string) => BlobStore;
-  /** What each vertical's own secret is derived from. None of them is told this one. */
+  /** What each vertical's own secret is derived from: the newest one. None of them is told it. */
   readonly platformSecret: string;
   readonly now: () => number;
   readonly random: (bytes: number) => Uint8Array;

@@ -19,6 +19,7 @@ import {
 import { restoreDirectoryEffect } from './backups/host-admin-restore.ts';
 import { type ImportUpkeep, makeImportUpkeep } from './backups/incoming.ts';
 import { type BackupUpkeep, makeBackupUpkeep } from './backups/upkeep.ts';
+import { watchStore } from './backups/upkeep-store.ts';
 import {
   type Connections,
   type ConnectionsOptions,
@@ -215,7 +216,8 @@ const LONG_EFFECTS: Readonly<Record<string, LongEffect>> = {
 
 export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
   const { engine, gateway, onIncident, anchor } = options;
-  const backups = options.backups ?? null;
+  const watched = options.backups ? watchStore(options.backups) : null;
+  const backups = watched?.store ?? null;
   const copyDirectory = engine.tools
     ? async () => engine.tools?.(directoryUnit, DIRECTORY_KEY).export('ndjson') as Promise<ScopeExport>
     : null;
@@ -523,7 +525,8 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
       newRequestId: () => newId(ID_PREFIXES.request),
       begin: (call) => long.perform(call),
       follow: (call) => long.follow(call),
-      remove: (call) => performEffect(makeDeleteBackupEffect(backups) as Effect, call),
+      publish,
+      storeFaults: () => watched?.faults() ?? 0,
       incident: incident('backups'),
     }),
 

@@ -5,7 +5,9 @@ import { beforeAll, expect, test } from 'vitest';
 import { accessLogPage } from './audit/access-log.ts';
 import { adminLogPage } from './audit/admin-log.ts';
 import { LEFT_BEHIND } from './audit/open-intents.ts';
-import { BACKED_UP_PAGE, SCHEDULED_OF } from './backups/scheduled-store.ts';
+import { EPOCHS_SO_FAR } from './backups/restore-directory.ts';
+import { BACKED_UP_PAGE, DIRECTORY_TIMES, SCHEDULED_OF } from './backups/scheduled-store.ts';
+import { DONE_OF_ACTION, INTENT_OF_BACKUP } from './backups/shut-out.ts';
 import { backupsPage } from './backups/store.ts';
 import { activityPage } from './connections/activity-store.ts';
 import { grantsPage } from './connections/grants-store.ts';
@@ -21,6 +23,7 @@ import type { Statement } from './lib/pages.ts';
 import { operationsPage } from './long-work/store.ts';
 import { ROLES_DUE } from './roles/outbox.ts';
 import { rolesPage } from './roles/store.ts';
+import { OF_SCOPE } from './scopes/forget-scope.ts';
 import { snapshotsPage } from './scopes/snapshot-store.ts';
 import { ACTING_CONNECTIONS, ACTIVE_NAMES } from './scopes/status-plan.ts';
 import { scopesPage } from './scopes/store.ts';
@@ -96,7 +99,8 @@ const FILTERED: [string, Statement][] = [
   ['long work by tenant', operationsPage({ ...page, tenant: 'tnt_1', cursor })],
   ['long work by scope', operationsPage({ ...page, scope: 'scp_1', cursor })],
   ['long work by state', operationsPage({ ...page, state: 'running', cursor })],
-  ['what is backed up by itself', { sql: BACKED_UP_PAGE, params: ['scp_1'] }],
+  ['what is backed up by itself', { sql: BACKED_UP_PAGE, params: [0, 'scp_1'] }],
+  ['when the directory was backed up', { sql: DIRECTORY_TIMES, params: [] }],
   ['backups that were made by themselves', { sql: SCHEDULED_OF, params: ['scp_1'] }],
   ['backups of a scope', backupsPage({ ...page, scope: 'scp_1', cursor })],
   ['backups of the directory', backupsPage({ ...page, kind: 'directory', cursor })],
@@ -155,6 +159,42 @@ test.each(UNFILTERED)('%s, all of them: a walk along the key, which the limit en
   expect(plan[0]).toMatch(/^SEARCH \w+ USING (INTEGER )?PRIMARY KEY/);
   // What is looked up for each row is one row, by its key.
   for (const step of plan.slice(1)) expect(step).toMatch(/^SEARCH \w+ USING .*\(\w+=\?\) LEFT-JOIN$/);
+});
+
+test.each([
+  ['how often the directory was restored', EPOCHS_SO_FAR],
+  ['with what a backup of the directory began', INTENT_OF_BACKUP],
+  ['what an action took away since', DONE_OF_ACTION],
+])('%s is looked up by the action: half of the log has the same outcome', (_, sql) => {
+  const plan = planOf({ sql, params: Array.from(sql.matchAll(/\?/g), () => 'x') }).join('\n');
+  expect(plan).toMatch(/^SEARCH admin_log USING INDEX admin_log_action \(action=\?( AND rowid>\?)?\)$/);
+});
+
+test('C-03: what a reaped scope or tenant left is found without a scan, table by table', () => {
+  const left = [
+    ...OF_SCOPE.map((table) => `DELETE FROM ${table} WHERE scope = ?`),
+    ...['hostnames', 'connect_rounds', 'tenant_identities', 'entitlements', 'entitlement_sets', 'staff'].map(
+      (table) => `DELETE FROM ${table} WHERE tenant = ?`,
+    ),
+  ];
+  for (const sql of left) {
+    const plan = planOf({ sql, params: ['x'] });
+    expect([sql, plan.filter((step) => !step.startsWith('SEARCH'))]).toEqual([sql, []]);
+  }
+});
+
+test('whatever refers to a row is found by an index, because deleting that row looks for it', () => {
+  const references = database
+    .prepare(
+      `SELECT m.name AS "table", f."from" AS "column" FROM sqlite_schema m JOIN pragma_foreign_key_list(m.name) f
+       WHERE m.type = 'table'`,
+    )
+    .all();
+  expect(references.length).toBeGreaterThan(10);
+  for (const { table, column } of references) {
+    const sql = `SELECT 1 FROM "${table}" WHERE "${column}" = ?`;
+    expect([sql, planOf({ sql, params: ['x'] })[0]]).toEqual([sql, expect.stringMatching(/^SEARCH/)]);
+  }
 });
 
 test('unsettled intents are found from their own small table', () => {

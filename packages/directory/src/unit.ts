@@ -31,6 +31,7 @@ import {
 } from './backups/operations.ts';
 import { RESTORE_QUERIES, restoreDirectory, restoreMethods } from './backups/restore-directory.ts';
 import { backupMigrations } from './backups/schema.ts';
+import { EXPIRY_OF_BACKUPS_QUERIES, expiryOfBackupsMethods } from './backups/upkeep-expiry.ts';
 import { disconnect, putGrant } from './connections/delegated-operations.ts';
 import {
   readActivity,
@@ -306,13 +307,13 @@ export interface AccessInput {
 const makeMethods = (context: UnitContext) => ({
   /** A read of the directory's own data. */
   read: ({ call }: { readonly call: AdminCall }): AdminResult => {
-    requireActing(context.db, call.actor);
+    requireActing(context.db, call.actor, call.operation);
     return { status: 200, replayed: false, ...find(READS, call)(context, call) };
   },
 
   /** A read that is itself logged: what was shown, then the row that says so. */
   readLogged: ({ call }: { readonly call: AdminCall }): AdminResult => {
-    requireActing(context.db, call.actor);
+    requireActing(context.db, call.actor, call.operation);
     const answer = find(READS, call)(context, call);
     const { items } = answer.value as { readonly items: readonly unknown[] };
     const target = { tenant: null, scope: null, vertical: null, other: null };
@@ -402,6 +403,7 @@ const makeMethods = (context: UnitContext) => ({
   ...reconcileMethods(context),
   ...expiryMethods(context),
   ...backupMethods(context),
+  ...expiryOfBackupsMethods(context),
   ...restoreMethods(context),
   ...incomingMethods(context),
   ...fleetMethods(context),
@@ -477,6 +479,7 @@ export const directoryUnit = defineUnit<DirectoryMethods>({
     ...PLAN_QUERIES,
     ...RECONCILE_QUERIES,
     ...BACKUP_QUERIES,
+    ...EXPIRY_OF_BACKUPS_QUERIES,
     ...FLEET_QUERIES,
   ],
   open: makeMethods,

@@ -31,7 +31,7 @@ export async function openApplications({
   addresses,
   onWork,
 }: ApplicationsOptions): Promise<Applications> {
-  const { world, feeds, storage, mail, ownIssuer, platformSecret } = core;
+  const { world, feeds, storage, mail, ownIssuer, platformSecrets } = core;
   const rest = makeRest({ engine: storage.engine, now: world.now });
   const verticals = await openVerticals({
     engine: rest.watch(storage.engine),
@@ -39,7 +39,7 @@ export async function openApplications({
     sealing: storage.keyring,
     blobs: storage.blobs,
     ...world,
-    platformSecret,
+    platformSecret: platformSecrets[0],
     fetch: makeGuardedFetch({ ownIssuer, allowed: settings.allowedIssuers }),
     mailer: mail.mailer,
     // The port of the control plane is known only when it listens.

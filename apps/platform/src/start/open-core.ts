@@ -6,6 +6,7 @@ import { type Feeds, makeFeeds } from '../feeds/feeds.ts';
 import { type KnownScopes, makeKnownScopes } from '../feeds/known-scopes.ts';
 import { tellingFailures } from '../feeds/mail-failures.ts';
 import { type Mail, openMail } from '../mail.ts';
+import { type PlatformSecrets, platformSecretsOf } from '../secrets.ts';
 import type { Settings } from '../settings.ts';
 import { openStorage, type Storage } from '../storage.ts';
 import type { Cleanup } from './cleanup.ts';
@@ -23,8 +24,7 @@ export interface Core {
   readonly feeds: Feeds;
   readonly knownScopes: KnownScopes;
   readonly storage: Storage;
-  /** What is derived from it is handed out, and never this itself. */
-  readonly platformSecret: string;
+  readonly platformSecrets: PlatformSecrets;
   readonly mail: Mail;
   /** The issuer that the operator or this process provides; null in production without one. */
   readonly ownIssuer: string | null;
@@ -59,7 +59,7 @@ export async function openCore({ settings, report, versionOf, isUp, cleanup }: C
     feeds,
     knownScopes,
     storage,
-    platformSecret: settings.platformSecret ?? storage.secrets.platformSecret,
+    platformSecrets: platformSecretsOf(settings, storage.secrets),
     mail: { ...mail, mailer: tellingFailures(mail.mailer, feeds.onFailure) },
     ownIssuer:
       settings.issuer?.url ?? (settings.production ? null : `http://localhost:${settings.issuerPort}`),

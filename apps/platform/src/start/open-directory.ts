@@ -48,7 +48,7 @@ export interface DirectoryOptions {
 /** Opens both, and tells the directory from here on what goes wrong. */
 export function openDirectory(options: DirectoryOptions): Directory {
   const { core, isReady, onRequest, settings, addresses, issuerClient } = options;
-  const { world, feeds, platformSecret } = core;
+  const { world, feeds, platformSecrets } = core;
   const hostAdmin = openHostAdmin(options);
   feeds.open(hostAdmin);
   const newId = makeIdFactory(world);
@@ -59,8 +59,8 @@ export function openDirectory(options: DirectoryOptions): Directory {
     onIncident: (error, { operation }) =>
       feeds.onIncident(error, { kind: 'control-plane', key: 'http', method: operation ?? 'none' }),
     ready: isReady,
-    ...staffOptions({ settings, addresses, hostAdmin, platformSecret, now: world.now, issuerClient }),
-    platformSecret,
+    ...staffOptions({ settings, addresses, hostAdmin, platformSecrets, now: world.now, issuerClient }),
+    platformSecret: platformSecrets,
     connect: hostAdmin.connections,
     ...(onRequest === undefined ? {} : { onRequest }),
   });

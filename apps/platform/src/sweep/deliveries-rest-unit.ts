@@ -10,18 +10,29 @@ export const REST_KEY = 'main';
 /** The build of nothing: a scope of it is looked into, and nothing else is to be done there. */
 export const NO_BUILD = '';
 
+/**
+ * A mark is due this far away at most: nobody sets one further, so that one which is was set by a clock that was ahead, and
+ * says nothing. What has nothing to do for longer is looked into once in that time.
+ */
+export const AHEAD_MAX_MS = 7 * 86_400_000;
+
 export interface RestingScope {
   readonly scope: string;
   readonly vertical: string;
   /** What its vertical was when that was found: another build may have other work. */
   readonly build: string;
-  /** Milliseconds since the epoch; null when nothing waits. */
+  /** Milliseconds since the epoch, at most {@link AHEAD_MAX_MS} from now; null when nothing waits. */
   readonly dueAtMs: number | null;
+}
+
+interface DueScope {
+  readonly scope: string;
+  readonly vertical: string;
 }
 
 /** What has come due, and when the next does. */
 export interface DueScopes {
-  readonly items: readonly { readonly scope: string; readonly vertical: string }[];
+  readonly items: readonly DueScope[];
   readonly nextAtMs: number | null;
 }
 
@@ -29,6 +40,7 @@ export interface DueScopes {
 export const REST_SQL = {
   resting: 'SELECT scope, build FROM json_each(?) AS asked CROSS JOIN resting_scopes ON scope = asked.value',
   due: 'SELECT scope, vertical FROM resting_scopes WHERE due_at <= ? ORDER BY due_at LIMIT ?',
+  ahead: 'SELECT scope, vertical FROM resting_scopes WHERE due_at > ? ORDER BY due_at LIMIT ?',
   nextDue: 'SELECT due_at AS at FROM resting_scopes WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1',
 } as const;
 
@@ -79,13 +91,19 @@ CREATE INDEX resting_scopes_due ON resting_scopes (due_at) WHERE due_at IS NOT N
       readonly scopes: readonly string[];
     }): readonly { readonly scope: string; readonly build: string }[] =>
       db.all(REST_SQL.resting, JSON.stringify(scopes)),
-    /** Those that have come due are of no build any more: whoever dies with the answer has to look. */
+    /**
+     * Those that have come due, and those whose time cannot be true. They are of no build any more: whoever dies with the
+     * answer has to look.
+     */
     takeDue: ({ nowMs, limit }: { readonly nowMs: number; readonly limit: number }): DueScopes => {
-      const items = db.all<{ scope: string; vertical: string }>(REST_SQL.due, nowMs, limit);
+      const aheadMs = nowMs + AHEAD_MAX_MS;
+      const due = db.all<DueScope>(REST_SQL.due, nowMs, limit);
+      const items = [...due, ...db.all<DueScope>(REST_SQL.ahead, aheadMs, limit - due.length)];
       for (const { scope } of items)
         db.run('UPDATE resting_scopes SET build = ?, due_at = NULL WHERE scope = ?', NO_BUILD, scope);
       const next = db.get<{ at: number }>(REST_SQL.nextDue);
-      return { items, nextAtMs: next?.at ?? null };
+      const isMoreAhead = db.get(REST_SQL.ahead, aheadMs, 1) !== undefined;
+      return { items, nextAtMs: isMoreAhead ? nowMs : (next?.at ?? null) };
     },
   }),
 });

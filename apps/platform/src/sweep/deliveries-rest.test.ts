@@ -3,15 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { ScopeId, TenantId } from '@freehold/contracts';
+import { PlatformError, type ScopeId, type TenantId } from '@freehold/contracts';
 import { openNodeEngine } from '@freehold/engine-node';
 import { defineOperations, defineVertical, makeScopeHost, makeScopeUnit, operation } from '@freehold/kernel';
 import { defineUnit, type Engine, type EngineTools } from '@freehold/store';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { buildOf } from './deliveries-build.ts';
 import { makeRest } from './deliveries-rest.ts';
-import { REST_SQL, restUnit } from './deliveries-rest-unit.ts';
+import { AHEAD_MAX_MS, REST_SQL, restUnit } from './deliveries-rest-unit.ts';
 
 const DAY_MS = 86_400_000;
 const TENANT = 'tnt_01j00000000000000000000001' as TenantId;
@@ -42,6 +42,15 @@ const bells = (cron?: string) =>
         run: (ctx) => {
           ctx.emit({ type: 'bell.rung', entity: { type: 'bell', id: 'bel_1' }, payload: {} });
           return {};
+        },
+      }),
+      'bell/find': operation({
+        summary: 'Find a bell',
+        input: z.strictObject({}),
+        output: z.object({}),
+        permission: 'bell.ring',
+        run: () => {
+          throw new PlatformError('not_found', 'There is no such bell.', { reason: 'unknown_bell' });
         },
       }),
       'bell/hear': operation({
@@ -81,6 +90,22 @@ function openHouse(vertical = bells()) {
     return process;
   };
   return { clock, begin, provisioned };
+}
+
+type Call = (input: unknown) => Promise<unknown>;
+
+/** The same engine; one method of its units is another. */
+function meddling(engine: Engine, name: string, method: (input: unknown, call: Call) => unknown): Engine {
+  return {
+    ...engine,
+    unit: (definition, key, options) =>
+      new Proxy(engine.unit(definition, key, options), {
+        get: (target, asked) => {
+          const call: unknown = Reflect.get(target, asked);
+          return asked === name ? (input: unknown) => method(input, call as Call) : call;
+        },
+      }),
+  };
 }
 
 test('a scope rests after a round of work with which nothing was left, and the next process knows', async () => {
@@ -238,6 +263,147 @@ test('a scope that is not there, or not any more, is forgotten', async () => {
   await engine.close();
 });
 
+test('an operation that does not find something leaves its scope known: no mark is taken away again', async () => {
+  const house = openHouse();
+  const first = await house.provisioned();
+  await first.engine.close();
+  const taken: unknown[] = [];
+  const { engine, host, settle, rests } = house.begin((inner) =>
+    meddling(inner, 'disturb', (input, call) => {
+      taken.push(input);
+      return call(input);
+    }),
+  );
+  const find = () =>
+    host.scope(SCOPE).invoke({ operation: 'bell/find', input: {}, principal: 'service:clock' as never });
+  for (let call = 0; call < 5; call++) await expect(find()).rejects.toMatchObject({ code: 'not_found' });
+  expect(taken).toEqual([{ scope: SCOPE }]);
+  await host.scope(SCOPE).work({});
+  expect(await settle()).toEqual([]);
+  expect(await rests()).toBe(true);
+  await engine.close();
+});
+
+test.each([
+  ['an operation', { code: 'not_found', reason: 'unknown_bell' }],
+  ['the scope itself', { code: 'not_found', reason: 'unknown_scope' }],
+])(
+  'while a call is under way a scope does not rest, whatever %s did not find meanwhile',
+  async (_, thrown) => {
+    const house = openHouse();
+    const { engine, rest, settle, rests } = house.begin();
+    const going = Promise.withResolvers<unknown>();
+    const stub = {
+      invoke: () => going.promise,
+      find: () => Promise.reject(Object.assign(new Error('It is not there.'), thrown)),
+      work: async () => ({ settled: 0, claimed: [], nextAtMs: null }),
+    };
+    const double = { ...engine, unit: () => stub } as unknown as Engine & EngineTools;
+    const scope = rest.watch(double).unit(makeScopeUnit(bells()), SCOPE) as unknown as typeof stub;
+    const invoking = scope.invoke();
+    await expect(scope.find()).rejects.toThrow('It is not there.');
+    await scope.work();
+    await settle();
+    expect(await rests()).toBeUndefined();
+    going.resolve({});
+    await invoking;
+    // Whether it put something in line nobody has looked yet.
+    expect(await settle()).toEqual([{ vertical: 'bells', scope: SCOPE }]);
+    expect(await rests()).toBe(false);
+    await engine.close();
+  },
+);
+
+test('who could not be put to rest is looked into the next time that it can be done', async () => {
+  const house = openHouse();
+  let full = true;
+  const { engine, rest, settle, rests } = house.begin((inner) =>
+    meddling(inner, 'rest', (input, call) => (full ? Promise.reject(new Error('full')) : call(input))),
+  );
+  const stub = { invoke: async () => null };
+  const double = { ...engine, unit: () => stub } as unknown as Engine & EngineTools;
+  const scope = rest.watch(double).unit(makeScopeUnit(bells()), SCOPE) as unknown as typeof stub;
+  await scope.invoke();
+  await expect(settle()).rejects.toThrow('full');
+  full = false;
+  expect(await settle()).toEqual([{ vertical: 'bells', scope: SCOPE }]);
+  expect(await settle()).toEqual([]);
+  expect(await rests()).toBeUndefined();
+  await engine.close();
+});
+
+describe('a clock that was ahead', () => {
+  const WEEK_MS = 7 * DAY_MS;
+
+  /** A scope that is put to rest until noon of its own day, `aheadMs` from now. */
+  const markedAhead = async (aheadMs: number) => {
+    const house = openHouse(bells('0 12 * * *'));
+    house.clock.nowMs += aheadMs;
+    const first = await house.provisioned();
+    await first.host.scope(SCOPE).work({});
+    await first.settle();
+    await first.engine.close();
+    house.clock.nowMs = BEGIN;
+    return house.begin();
+  };
+
+  test('keeps no scope from its work: a time that is further away than any is set has come', async () => {
+    const { engine, rest, rests } = await markedAhead(365 * DAY_MS);
+    expect(await rest.takeDue()).toEqual({ items: [{ scope: SCOPE, vertical: 'bells' }], nextAtMs: null });
+    expect(await rests()).toBe(false);
+    await engine.close();
+  });
+
+  test('by less than that costs less than that', async () => {
+    const { engine, rest } = await markedAhead(3 * DAY_MS);
+    const noon = Date.parse('2026-11-24T12:00:00.000Z');
+    expect(await rest.takeDue()).toEqual({ items: [], nextAtMs: noon });
+    await engine.close();
+  });
+
+  test('leaves no more than are taken at once: the others come right after', async () => {
+    const house = openHouse();
+    const { engine, rest } = house.begin();
+    const ids = Array.from({ length: 450 }, (_, index) => `s${index}`);
+    const marks = engine.unit(restUnit, 'main', { create: true });
+    const dueAtMs = BEGIN + 365 * DAY_MS;
+    await marks.rest({ items: ids.map((scope) => ({ scope, vertical: 'bells', build: 'b', dueAtMs })) });
+    const taken = [await rest.takeDue(), await rest.takeDue(), await rest.takeDue()];
+    expect(taken.map(({ items, nextAtMs }) => [items.length, nextAtMs])).toEqual([
+      [200, BEGIN],
+      [200, BEGIN],
+      [50, null],
+    ]);
+    await engine.close();
+  });
+
+  test('does not keep a scope awake: it is quiet from when the clock is right', async () => {
+    const house = openHouse();
+    house.clock.nowMs += 365 * DAY_MS;
+    const { engine, host, settle, rests } = await house.provisioned();
+    await host.scope(SCOPE).work({});
+    house.clock.nowMs = BEGIN;
+    await settle(600_000);
+    expect(await rests()).toBeUndefined();
+    house.clock.nowMs += 600_000;
+    await settle(600_000);
+    expect(await rests()).toBe(true);
+    await engine.close();
+  });
+
+  test('is told from a schedule of once a year: that one is looked at every week', async () => {
+    const house = openHouse(bells('0 12 1 6 *'));
+    const { engine, host, rest, settle } = await house.provisioned();
+    await host.scope(SCOPE).work({});
+    await settle();
+    expect(AHEAD_MAX_MS).toBe(WEEK_MS);
+    expect(await rest.takeDue()).toEqual({ items: [], nextAtMs: BEGIN + WEEK_MS });
+    house.clock.nowMs += WEEK_MS;
+    expect((await rest.takeDue()).items).toEqual([{ scope: SCOPE, vertical: 'bells' }]);
+    await engine.close();
+  });
+});
+
 test('units that are no scopes pass untouched', async () => {
   const house = openHouse();
   const { engine, rest } = house.begin();
@@ -256,7 +422,7 @@ test('units that are no scopes pass untouched', async () => {
 test.each(Object.entries(REST_SQL))('the statement %s reads no row that it does not answer', (name, sql) => {
   const database = new DatabaseSync(':memory:');
   for (const { migrations } of restUnit.migrations) for (const each of migrations) database.exec(each.sql);
-  const params = { resting: ['[]'], due: [0, 1], nextDue: [] }[name] ?? [];
+  const params = { resting: ['[]'], due: [0, 1], ahead: [0, 1], nextDue: [] }[name] ?? [];
   const plan = database
     .prepare(`EXPLAIN QUERY PLAN ${sql}`)
     .all(...params)

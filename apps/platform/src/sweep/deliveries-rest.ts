@@ -7,7 +7,7 @@
  * 2. A scope rests only by the answer of a round of work after which, and during which, nothing else was called there.
  */
 import type { Engine, EngineTools, UnitDefinition, UnitMethods, UnitStub, UnitTools } from '@freehold/store';
-import { NO_BUILD, REST_KEY, type RestingScope, restUnit } from './deliveries-rest-unit.ts';
+import { AHEAD_MAX_MS, NO_BUILD, REST_KEY, type RestingScope, restUnit } from './deliveries-rest-unit.ts';
 import type { WorkedScope } from './scope-outcomes.ts';
 
 export interface SettleOptions {
@@ -34,7 +34,7 @@ export interface Rest {
   takeDue(): Promise<{ readonly items: readonly WorkedScope[]; readonly nextAtMs: number | null }>;
   /**
    * Puts to rest whoever has been quiet. The answer are quiet scopes of which it is not known whether anything waits: a
-   * round of work there tells.
+   * round of work there tells. Among them are those that an earlier call failed over.
    */
   settle(options: SettleOptions): Promise<readonly WorkedScope[]>;
 }
@@ -63,6 +63,8 @@ const KIND = /^scope-(.+)$/;
 export function makeRest({ engine, now }: RestOptions): Rest {
   const marks = engine.unit(restUnit, REST_KEY, { create: true });
   const awake = new Map<string, Awake>();
+  /** Taken off the list by a call of `settle` that failed: nobody has been told of them. */
+  let untold: readonly WorkedScope[] = [];
 
   const attend = (vertical: string, scope: string): Awake => {
     const known = awake.get(scope);
@@ -84,6 +86,14 @@ export function makeRest({ engine, now }: RestOptions): Rest {
     if (awake.get(scope) === state) awake.delete(scope);
   };
 
+  /**
+   * One that is gone, or never was, is nothing to keep in mind. While something else is under way it is kept: somebody
+   * else's state of it would not count that call, and the scope could rest over what it puts in line.
+   */
+  const forgetGone = (scope: string, state: Awake): void => {
+    if (state.active === 1) forget(scope, state);
+  };
+
   const noticed = async (
     { vertical, scope }: WorkedScope,
     method: string,
@@ -99,11 +109,10 @@ export function makeRest({ engine, now }: RestOptions): Rest {
       const answer = await call();
       if (method === 'work' && state.active === 1 && state.calls === mine)
         state.found = foundBy(answer as WorkAnswer, now());
-      if (method === 'remove') forget(scope, state);
+      if (method === 'remove') forgetGone(scope, state);
       return answer;
     } catch (error) {
-      // One that is gone, or never was, is nothing to keep in mind.
-      if ((error as { readonly code?: unknown } | null)?.code === 'not_found') forget(scope, state);
+      if (isGone(error)) forgetGone(scope, state);
       throw error;
     } finally {
       state.active -= 1;
@@ -115,14 +124,18 @@ export function makeRest({ engine, now }: RestOptions): Rest {
   const takeQuiet = ({ quietMs, buildOf, isOwed }: SettleOptions) => {
     const items: RestingScope[] = [];
     const unsure: WorkedScope[] = [];
+    const nowMs = now();
     for (const [scope, state] of awake) {
       if (items.length >= BATCH) break;
       const { vertical, found } = state;
       const build = buildOf(vertical);
       if (build === undefined || isOwed(scope)) continue;
-      if (state.active > 0 || state.ready || now() - state.lastAtMs < quietMs) continue;
+      // A clock that was ahead when it was called last keeps nobody awake.
+      state.lastAtMs = Math.min(state.lastAtMs, nowMs);
+      if (state.active > 0 || state.ready || nowMs - state.lastAtMs < quietMs) continue;
       awake.delete(scope);
-      items.push({ scope, vertical, build: found ? build : NO_BUILD, dueAtMs: found?.dueAtMs ?? null });
+      const dueAtMs = found?.dueAtMs == null ? null : Math.min(found.dueAtMs, nowMs + AHEAD_MAX_MS);
+      items.push({ scope, vertical, build: found ? build : NO_BUILD, dueAtMs });
       if (!found) unsure.push({ vertical, scope });
     }
     return { items, unsure };
@@ -157,16 +170,28 @@ export function makeRest({ engine, now }: RestOptions): Rest {
     takeDue: () => marks.takeDue({ nowMs: now(), limit: BATCH }),
 
     settle: async (options) => {
-      const all: WorkedScope[] = [];
+      const all: WorkedScope[] = [...untold];
+      untold = [];
       for (;;) {
         // In one step with taking them off the list: the mark of whoever is called next is taken away after this.
         const { items, unsure } = takeQuiet(options);
         if (items.length === 0) return all;
-        await marks.rest({ items });
+        try {
+          await marks.rest({ items });
+        } catch (error) {
+          untold = [...untold, ...all, ...items.map(({ vertical, scope }) => ({ vertical, scope }))];
+          throw error;
+        }
         all.push(...unsure);
       }
     },
   };
+}
+
+/** The engine's refusal, or the scope's own. What an operation did not find is another matter: its scope is there. */
+function isGone(error: unknown): boolean {
+  const { code, reason } = (error ?? {}) as { readonly code?: unknown; readonly reason?: unknown };
+  return code === 'not_found' && (reason === 'unknown_unit' || reason === 'unknown_scope');
 }
 
 interface WorkAnswer {

@@ -2,7 +2,7 @@ import { PlatformError } from '@freehold/contracts';
 import type { RoutesChange } from '@freehold/directory';
 import { defineFieldwork } from '@freehold/fieldwork';
 import type { ScopeHost } from '@freehold/kernel';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { FleetScope } from '../fleet.ts';
 import { makeDeliveries } from './deliveries.ts';
 
@@ -20,13 +20,16 @@ interface Parts {
   readonly unsure?: readonly string[];
   /** Whether those at rest were so under another build. */
   readonly changed?: boolean;
+  /** Asked before it is read who rests; a throw is the failure of that. */
+  readonly reading?: () => void;
+  /** Asked before anybody is put to rest; a throw is the failure of that. */
+  readonly settling?: () => void;
 }
 
 /** A fleet of scopes that do nothing but count how often somebody looked, and of what was read to find them. */
-function open(
-  scopes: () => readonly FleetScope[],
-  { settled = 0, resting = [], due = [], unsure = [], changed = false }: Parts = {},
-) {
+function open(scopes: () => readonly FleetScope[], parts: Parts = {}) {
+  const { settled = 0, resting = [], due = [], unsure = [], changed = false } = parts;
+  const { reading = () => undefined, settling = () => undefined } = parts;
   const looks: string[] = [];
   const worked: string[] = [];
   const unsettled: string[] = [];
@@ -35,6 +38,7 @@ function open(
   const rests: number[] = [];
   const timers: (() => void)[] = [];
   const atRest = new Set(resting);
+  const dueYet = [...due];
   const scope = (scopeId: string) => ({
     work: async () => {
       looks.push(scopeId);
@@ -61,10 +65,14 @@ function open(
       },
     },
     rest: {
-      resting: async (asked) =>
-        new Map(asked.filter((each) => atRest.has(each.scope)).map((each) => [each.scope, !changed])),
-      takeDue: async () => ({ items: ofVertical(due), nextAtMs: null }),
+      resting: async (asked) => {
+        reading();
+        return new Map(asked.filter((each) => atRest.has(each.scope)).map((each) => [each.scope, !changed]));
+      },
+      // Once: whoever was answered is due no more.
+      takeDue: async () => ({ items: ofVertical(dueYet.splice(0)), nextAtMs: null }),
       settle: async ({ quietMs }) => {
+        settling();
         rests.push(quietMs);
         return ofVertical(unsure);
       },
@@ -249,6 +257,17 @@ test('a scope whose time comes works, and so does a quiet one of which nothing i
   expect(rests).toEqual([600_000, 0]);
 });
 
+test('a scope whose time has come works although nobody could be put to rest', async () => {
+  const full = () => {
+    throw new Error('the disk is full');
+  };
+  const { deliveries, looks, incidents, pass } = open(() => [], { due: ['timely'], settling: full });
+  await deliveries.resume();
+  await pass();
+  expect([looks, incidents]).toEqual([['timely'], [new Error('the disk is full')]]);
+  await deliveries.stop();
+});
+
 test('a scope that the last look did not know yet works at once', async () => {
   const { deliveries, looks } = open(() => []);
   await deliveries.resume();
@@ -286,6 +305,54 @@ test('a change that nobody could be asked about is asked about again', async () 
   deliveries.wake('fieldwork', 'a');
   await deliveries.stop();
   expect([looks, listed.records]).toEqual([[], 2]);
+});
+
+describe('who was let in and could not be looked up', () => {
+  /** A scope that is let in while the marks cannot be read. */
+  const letIn = async () => {
+    let serving = false;
+    let broken = false;
+    const house = open(() => [each('a', serving)], {
+      reading: () => {
+        if (broken) throw new Error('the disk is full');
+      },
+    });
+    await house.deliveries.resume();
+    const tell = async (into: boolean) => {
+      serving = into;
+      await house.deliveries.changed(about('a'));
+    };
+    broken = true;
+    await tell(true);
+    await new Promise(setImmediate);
+    expect([house.looks, house.incidents.length]).toEqual([[], 1]);
+    const repair = () => {
+      broken = false;
+    };
+    return { ...house, tell, repair };
+  };
+
+  test('is looked into as soon as that can be done', async () => {
+    const { deliveries, looks, incidents, pass, repair } = await letIn();
+    await pass();
+    expect([looks, incidents.length]).toEqual([[], 2]);
+    repair();
+    await pass();
+    await pass();
+    await deliveries.stop();
+    expect([looks, incidents.length]).toEqual([['a'], 2]);
+  });
+
+  test('stays out if it was suspended meanwhile', async () => {
+    const { deliveries, looks, pass, repair, tell } = await letIn();
+    repair();
+    await tell(false);
+    await pass();
+    deliveries.wake('fieldwork', 'a');
+    await pass();
+    await deliveries.stop();
+    expect(looks).toEqual([]);
+  });
 });
 
 test('a stop interrupts the look, and after it nothing begins', async () => {

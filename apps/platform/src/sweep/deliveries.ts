@@ -17,6 +17,7 @@ import {
 import type { IncidentSink } from '@freehold/store';
 import type { Fleet, FleetScope } from '../fleet.ts';
 import type { Rest } from './deliveries-rest.ts';
+import type { WorkedScope } from './scope-outcomes.ts';
 
 /** The scopes of one vertical in this process. */
 export interface WorkingVertical {
@@ -55,14 +56,15 @@ export interface Deliveries {
   resume(): Promise<void>;
   /**
    * Somebody was suspended, let in, or is new: exactly those are asked about. Resolves when that is known, which is before
-   * they have worked. Never rejects; what could not be asked is asked again.
+   * they have worked. Never rejects: a directory that could not be asked is asked again five seconds later, and whoever was
+   * let in and could not be looked up is looked up again then, until that is done.
    */
   changed(change: RoutesChange): Promise<void>;
   /** Begins nothing new, and resolves when nothing is under way. */
   stop(): Promise<void>;
 }
 
-/** After the directory could not be asked. */
+/** After the directory could not be asked, or the marks could not be read. */
 const RETRY_MS = 5_000;
 /** How often scopes that have become quiet are put to rest. */
 const SETTLE_MS = 60_000;
@@ -157,15 +159,24 @@ export function makeDeliveries(options: DeliveriesOptions): Deliveries {
   };
 
   /** What the directory says of them now; whoever serves is looked into, without keeping the next change waiting. */
-  const learn = async (scopes: readonly FleetScope[]): Promise<void> => {
+  const learn = (scopes: readonly FleetScope[]): void => {
     for (const { scope, serving } of scopes) {
       fresher?.add(scope);
       if (serving) paused.delete(scope);
       else paused.add(scope);
     }
+    lookInto(scopes);
+  };
+
+  const lookInto = (scopes: readonly FleetScope[]): void => {
     unsettledOf(scopes)
       .then(workIn)
-      .catch((error: unknown) => stopped || incident('changed')(error));
+      .catch((error: unknown) => {
+        if (stopped) return;
+        incident('changed')(error);
+        // The look alone: what was learnt of them may be old by then, and whoever was suspended since is left out.
+        later(RETRY_MS, () => lookInto(scopes));
+      });
   };
 
   const apply = async ({ tenant, scope }: RoutesChange): Promise<void> => {
@@ -173,13 +184,17 @@ export function makeDeliveries(options: DeliveriesOptions): Deliveries {
     if (scope === null) {
       for await (const page of pagesOf(fleet.scopesOf(tenant))) {
         if (stopped) return;
-        await learn(page);
+        learn(page);
       }
       return;
     }
     const found = await fleet.scope({ tenant, scope });
-    if (found) await learn([found]);
+    if (found) learn([found]);
     else paused.delete(scope);
+  };
+
+  const wakeAll = (scopes: readonly WorkedScope[]): void => {
+    for (const { vertical, scope } of scopes) runners.get(vertical)?.wake(scope);
   };
 
   /** Puts to rest whoever is quiet, and works where it is time. Comes back by itself. */
@@ -190,9 +205,10 @@ export function makeDeliveries(options: DeliveriesOptions): Deliveries {
       let next = SETTLE_MS;
       try {
         const { items, nextAtMs } = await rest.takeDue();
-        const unsure = await rest.settle({ quietMs: QUIET_MS, buildOf, isOwed });
-        for (const { vertical, scope } of [...items, ...unsure]) runners.get(vertical)?.wake(scope);
+        // At once: they are due no more, so that nobody comes back to them when something below fails.
+        wakeAll(items);
         if (nextAtMs !== null) next = Math.min(next, Math.max(0, nextAtMs - now()));
+        wakeAll(await rest.settle({ quietMs: QUIET_MS, buildOf, isOwed }));
       } catch (error) {
         if (!stopped) incident('tend')(error);
       }

@@ -14,6 +14,7 @@ function open(fails: (tenant: string) => boolean = () => false) {
     },
     isLive: remembering(async ({ scope }) => {
       asked.push(scope);
+      if (scope.startsWith('gone')) throw new Error('There is no such scope.');
       return !scope.startsWith('test');
     }),
     onError: (_error, tenant) => errors.push(tenant),
@@ -55,4 +56,21 @@ test('what cannot be added is dropped and told, and costs the other tenants noth
   await meter.flush();
   // Nobody is charged twice for a call of which nobody knows whether it counted.
   expect(added).toEqual([['b', 2]]);
+});
+
+test('a scope of which nobody can say what it is for costs its tenant’s others nothing', async () => {
+  const { meter, count, added, errors } = open();
+  count('a', 'a1', 3);
+  count('a', 'gone-a', 4);
+  count('a', 'gone-too', 4);
+  count('a', 'a2', 2);
+  count('b', 'b1', 1);
+  expect(await meter.flush()).toEqual({ done: 2, failed: 1 });
+  expect([added, errors]).toEqual([
+    [
+      ['b', 1],
+      ['a', 5],
+    ],
+    ['a', 'a'],
+  ]);
 });

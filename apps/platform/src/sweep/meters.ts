@@ -13,7 +13,7 @@ export interface UseMeter {
   count(scope: MeteredScope, quantity?: number): void;
   /**
    * Adds what was counted, and answers of how many tenants. What cannot be added is dropped: charged too little is better
-   * than charged twice.
+   * than charged twice. So is the use of a scope of which nobody can say what it is for, and of no other.
    */
   flush(): Promise<JobTotals>;
 }
@@ -23,17 +23,26 @@ export interface UseMeterOptions {
   readonly add: (readings: readonly MeterInput[]) => Promise<void>;
   /** Whether a scope is billed: a test scope never is. */
   readonly isLive: (ref: MeteredScope) => Promise<boolean>;
-  /** Told of each tenant whose use is not counted. */
+  /** Told of each tenant whose use is not counted, or not that of one of its scopes. */
   readonly onError: (error: unknown, tenant: string) => void;
 }
 
 export function makeUseMeter({ meter, add, isLive, onError }: UseMeterOptions): UseMeter {
   let counts = new Map<string, MeteredScope & { quantity: number }>();
 
-  const quantityOf = async (parts: Iterable<MeteredScope & { readonly quantity: number }>) => {
+  /** What the live ones of a tenant's scopes used, and whether that is all of it. */
+  const sumUp = async (parts: Iterable<MeteredScope & { readonly quantity: number }>) => {
     let sum = 0;
-    for (const { tenant, scope, quantity } of parts) if (await isLive({ tenant, scope })) sum += quantity;
-    return sum;
+    let whole = true;
+    for (const { tenant, scope, quantity } of parts) {
+      try {
+        if (await isLive({ tenant, scope })) sum += quantity;
+      } catch (error) {
+        whole = false;
+        onError(error, tenant);
+      }
+    }
+    return { sum, whole };
   };
 
   return {
@@ -50,13 +59,15 @@ export function makeUseMeter({ meter, add, isLive, onError }: UseMeterOptions): 
       // One call a tenant: what one of them cannot be charged, the others can.
       await Promise.all(
         [...byTenant].map(async ([tenant, parts]) => {
+          const { sum: quantity, whole } = await sumUp(parts);
+          let added = true;
           try {
-            const quantity = await quantityOf(parts);
             if (quantity > 0) await add([{ tenant: tenant as never, meter, quantity }]);
           } catch (error) {
-            failed += 1;
+            added = false;
             onError(error, tenant);
           }
+          if (!whole || !added) failed += 1;
         }),
       );
       return { done: byTenant.size, failed };

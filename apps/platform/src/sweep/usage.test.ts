@@ -119,3 +119,18 @@ test('a scope is owed from when it was touched until it was asked, and one that 
   expect(usage.isOwed('a')).toBe(false);
   expect(asked).toEqual(['a', 'a']);
 });
+
+test('a clock that was ahead holds up the next round by a day at most', async () => {
+  const { usage, asked, signal, clock } = open();
+  const YEAR_MS = 365 * 24 * HOUR_MS;
+  clock.nowMs = YEAR_MS;
+  await usage.collectAll(signal);
+  clock.nowMs = 0;
+  await usage.collectAll(signal);
+  clock.nowMs = 24 * HOUR_MS - 1;
+  await usage.collectAll(signal);
+  expect(asked).toEqual(['a', 'b']);
+  clock.nowMs = 24 * HOUR_MS;
+  await usage.collectAll(signal);
+  expect(asked).toEqual(['a', 'b', 'a', 'b']);
+});

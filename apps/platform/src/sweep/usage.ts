@@ -87,6 +87,8 @@ export function makeUsageSweep(options: UsageSweepOptions): UsageSweep {
   const goOn = async (signal: AbortSignal): Promise<JobTotals> => {
     const asked: JobTotals[] = [];
     if (round === null) {
+      // A clock that was ahead holds up the next round by no more than one that was right.
+      if (roundAtMs !== null) roundAtMs = Math.min(roundAtMs, now());
       if (roundAtMs !== null && now() - roundAtMs < ROUND_MS) return sumOf(asked);
       roundAtMs = now();
       round = fleet.scopes()[Symbol.asyncIterator]();

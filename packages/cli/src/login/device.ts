@@ -66,6 +66,6 @@ function ended(code: string): PlatformError {
 function refusedStart(error: unknown): never {
   if (!(error instanceof OAuthRefusal)) throw error;
   throw error.code === 'temporarily_unavailable'
-    ? new PlatformError('unavailable', 'Too many calls from this network: try again in a minute.')
+    ? new PlatformError('unavailable', 'Too many sign-ins have begun: try again in a minute.')
     : new PlatformError('forbidden', 'The control plane refused to give a code.');
 }

@@ -8,6 +8,12 @@ export class ConnectionBroken extends TypeError {
   override readonly name = 'ConnectionBroken';
 }
 
+/**
+ * How long nothing may come. The control plane breaks every silence after fifteen seconds: after three times that the line
+ * is dead, and whoever was at its other end may be gone without a word, as when a network was taken away.
+ */
+const SILENCE_MAX_MS = 3 * 15_000;
+
 /** What a call without events would have been answered. */
 export interface EndedCall {
   readonly status: number;
@@ -18,7 +24,8 @@ export interface EndedCall {
 /**
  * Reads the events of an answer.
  * @param onProgress told the JSON of each step.
- * @throws ConnectionBroken when they stop before their end; the signal's reason when it aborts.
+ * @throws ConnectionBroken when they stop before their end, or nothing comes for 45 seconds; the signal's reason when it
+ * aborts.
  */
 export async function readToEnd(
   response: Response,
@@ -71,8 +78,9 @@ async function* textOf(
   signal?.addEventListener('abort', stop, { once: true });
   try {
     for (;;) {
-      const read = await reader?.read().catch((cause: unknown) => {
+      const read = await heardInTime(reader?.read()).catch((cause: unknown) => {
         signal?.throwIfAborted();
+        if (cause instanceof ConnectionBroken) throw cause;
         throw new ConnectionBroken('The connection broke off before the call had ended.', { cause });
       });
       signal?.throwIfAborted();
@@ -83,6 +91,19 @@ async function* textOf(
     signal?.removeEventListener('abort', stop);
     // What was not read is not wanted any more; after the end there is nothing to cancel.
     stop();
+  }
+}
+
+/** What comes, or a {@link ConnectionBroken} when it takes too long. */
+async function heardInTime<T>(coming: Promise<T> | undefined): Promise<T | undefined> {
+  const silent = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    silent.reject(new ConnectionBroken('The connection fell silent before the call had ended.'));
+  }, SILENCE_MAX_MS);
+  try {
+    return await Promise.race([coming, silent.promise]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -1,6 +1,9 @@
 /**
- * Limits for whoever is nobody yet: failed authentications and the open addresses, by network address. They protect the
- * work that strangers cause. They are not what keeps a secret: tokens have 256 bits, and user codes a limit of their own.
+ * Limits for whoever is nobody yet: failed authentications and the open addresses, by network address. At the open
+ * addresses they bound the work that strangers cause. Of failed authentications they bound none: a credential is looked
+ * up before its call is counted, or strangers could hold up whoever is known at the same address. There they tell
+ * programs that keep trying when to come again. They are not what keeps a secret: tokens have 256 bits, and user codes a
+ * limit of their own.
  */
 import type { PlatformError } from '@freehold/contracts';
 import type { Context, MiddlewareHandler } from 'hono';
@@ -10,7 +13,8 @@ import { ANYBODY, senderOf } from './rate-limit-address.ts';
 
 /**
  * What an address is for, and what it costs to ask there:
- * - `refused`: a call that had to show a credential and showed none that counts: 401, or 403 for a wrong secret;
+ * - `refused`: a call that had to show a credential and showed none that counts: 401, or 403 for a wrong secret. One too
+ *   many is answered 429 instead, after the same look;
  * - `signIn`: `/oauth/*`, `/device`, `/auth/*` and `/api/auth/*`;
  * - `reading`: `/docs` and `/openapi.json`.
  */

@@ -52,7 +52,11 @@ export function makeRateLimiter(now: () => number, limit: RateLimit = RATE_LIMIT
     limit,
     take: (actor) => {
       const nowMs = now();
-      const next = Math.max(wholeAt.get(actor) ?? nowMs, nowMs) + intervalMs;
+      const known = wholeAt.get(actor) ?? nowMs;
+      const at = Math.min(known, nowMs + windowMs);
+      // Further away than a window it was put by a clock that was ahead. Kept so, it would refuse until time catches up.
+      if (at < known) wholeAt.set(actor, at);
+      const next = Math.max(at, nowMs) + intervalMs;
       const overMs = next - nowMs - windowMs;
       // Fractions of a millisecond add up to a little more than a window.
       if (overMs > 1e-6) return { admitted: false, remaining: 0, resetSeconds: Math.ceil(overMs / 1_000) };

@@ -1,14 +1,16 @@
 /** Where programs get and give back tokens: `/oauth/token`, `/oauth/device_authorization` and `/oauth/revoke`. */
+import { PlatformError } from '@freehold/contracts';
 import { answerOtherMethod } from '@freehold/contracts/http';
 import type { GrantedToken, StaffDoor } from '@freehold/directory';
 import type { Context, Hono } from 'hono';
 import type { ControlPlaneEnv } from '../app.ts';
-import { ANYBODY } from '../http/rate-limit-address.ts';
+import { tooManyCalls } from '../http/rate-limit.ts';
 import { senderOfCall } from '../http/rate-limit-strangers.ts';
 import { clientName } from './clients.ts';
+import { makeDeviceLimiter, type SourceOfCodes, sourceOfCodes } from './device-limit.ts';
 import { type Parameters, parametersOf, readForm } from './form.ts';
 import { DEVICE_GRANT, isOwnResource, SCOPE } from './metadata.ts';
-import { OAuthError, oauthErrorResponse, TOKEN_HEADERS } from './oauth-error.ts';
+import { OAuthError, oauthErrorResponse, programRefusal, TOKEN_HEADERS } from './oauth-error.ts';
 
 export interface TokenDeps {
   readonly door: StaffDoor;
@@ -20,21 +22,30 @@ export interface TokenDeps {
 /** One request from a program, after it said who it is. */
 interface ProgramRequest {
   readonly client: string;
-  /** See `senderOfCall`. */
-  readonly sender: string;
+  readonly source: SourceOfCodes;
   readonly parameter: Parameters;
   readonly requestId: string;
 }
 
+type Endpoint = (request: ProgramRequest, c: Context<ControlPlaneEnv>) => Promise<Response>;
+
 export function mountTokenEndpoints(app: Hono<ControlPlaneEnv>, deps: TokenDeps): void {
-  const { door, origin } = deps;
-  const endpoints: Readonly<Record<string, (request: ProgramRequest) => Promise<Response>>> = {
+  const { door, origin, now } = deps;
+  const tooManyCodes = makeDeviceLimiter(now);
+  /** @throws PlatformError `rate_limited`. */
+  const countCode = (c: Context<ControlPlaneEnv>, source: SourceOfCodes): void => {
+    const tooMany = c.env?.uncounted ? null : tooManyCodes(source);
+    if (!tooMany) return;
+    // The headers say which allowance is used up.
+    c.set('limit', tooMany.limit);
+    c.set('allowance', tooMany.allowance);
+    throw tooManyCalls(tooMany.allowance);
+  };
+  const endpoints: Readonly<Record<string, Endpoint>> = {
     '/oauth/token': async (request) => tokenResponse(await grantOf(deps, request), deps),
-    '/oauth/device_authorization': async ({ client, sender }) => {
-      const { deviceCode, userCode, expiresInMs, intervalMs } = await door.startDevice({
-        client,
-        source: sender === ANYBODY ? null : sender,
-      });
+    '/oauth/device_authorization': async ({ client, source }, c) => {
+      countCode(c, source);
+      const { deviceCode, userCode, expiresInMs, intervalMs } = await door.startDevice({ client, source });
       return Response.json(
         {
           device_code: deviceCode,
@@ -60,9 +71,10 @@ export function mountTokenEndpoints(app: Hono<ControlPlaneEnv>, deps: TokenDeps)
   for (const [path, endpoint] of Object.entries(endpoints)) {
     app.post(path, async (c) => {
       try {
-        return await endpoint(await programRequest(c, deps));
+        return await endpoint(await programRequest(c, deps), c);
       } catch (error) {
-        return oauthErrorResponse(error);
+        const isTooMany = error instanceof PlatformError && error.code === 'rate_limited';
+        return (isTooMany && programRefusal(path, error)) || oauthErrorResponse(error);
       }
     });
     app.all(path, (c) => answerOtherMethod(c.req.raw.method, ['POST']));
@@ -82,7 +94,7 @@ async function programRequest(c: Context<ControlPlaneEnv>, { origin }: TokenDeps
     );
   if (!form.getAll('resource').every((resource) => isOwnResource(resource, origin())))
     throw new OAuthError('invalid_target', 'The resource is not one of this server.');
-  return { client, sender: senderOfCall(c), parameter, requestId: c.var.requestId };
+  return { client, source: sourceOfCodes(senderOfCall(c)), parameter, requestId: c.var.requestId };
 }
 
 async function grantOf(

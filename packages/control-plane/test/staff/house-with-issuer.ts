@@ -35,7 +35,7 @@ export async function openHouseWithIssuer(origin: string, { isTold = false } = {
       makeStaffSignIn({
         client: () => client,
         origin: () => origin,
-        platformSecret: 'the platform secret of these tests, long enough',
+        platformSecrets: ['the platform secret of these tests, long enough'],
         allowedIssuers: [],
         // The issuer lives in real time, and its tokens with it.
         now: Date.now,

@@ -105,6 +105,25 @@ test('spec C-30: 30 s after the last failure a change waits again, also for an o
   expect(incidents).toHaveLength(1);
 });
 
+test('an offer behind the changes that never ends does not hold up those who come 30 s later', async () => {
+  const { clock, offers, acknowledged, change, sequencesOffered } = open();
+  await change(1);
+  await offers[0]?.end(unreachable());
+  await change(2);
+  clock.ms += 30_000;
+  await change(3);
+  expect(acknowledged).toEqual([1, 2]);
+  expect(sequencesOffered()).toEqual([1, 2, 3]);
+  await offers[2]?.end();
+  expect(acknowledged).toEqual([1, 2, 3]);
+  // One that ends after all takes nothing back.
+  await offers[1]?.end();
+  await change(4);
+  expect(sequencesOffered()).toEqual([1, 2, 3, 4]);
+  await offers[3]?.end();
+  expect(acknowledged).toEqual([1, 2, 3, 4]);
+});
+
 test('a clock that was ahead when the anchor failed does not keep changes from waiting', async () => {
   const { clock, offers, acknowledged, change } = open();
   clock.ms += 86_400_000;

@@ -42,18 +42,18 @@ export function makeAnchoring(deps: AnchorDeps): (head: LogHead) => Promise<void
   if (!anchor) return async () => undefined;
   let newest: LogHead | null = null;
   let offered = 0;
-  let running: Promise<void> | null = null;
+  let running: { readonly sinceMs: number; readonly done: Promise<void> } | null = null;
   /** What the anchor holds, once it is known. Undefined before the first look. */
   let kept: LogHead | null | undefined;
   /** When the last offer failed; null when it did not. */
   let failedAtMs: number | null = null;
 
-  const isDown = (): boolean => {
-    if (failedAtMs === null) return false;
-    const elapsedMs = now() - failedAtMs;
-    // A clock that was ahead at the failure must not keep changes from waiting until time catches up with it.
+  const isRecent = (sinceMs: number): boolean => {
+    const elapsedMs = now() - sinceMs;
+    // What a clock wrote that was ahead must not count until time catches up with it.
     return elapsedMs >= 0 && elapsedMs < OUTAGE_MS;
   };
+  const isDown = (): boolean => failedAtMs !== null && isRecent(failedAtMs);
 
   const offer = async (): Promise<void> => {
     const head = newest as LogHead;
@@ -71,25 +71,30 @@ export function makeAnchoring(deps: AnchorDeps): (head: LogHead) => Promise<void
       if (failedAtMs === null) onIncident(error);
       failedAtMs = now();
     } finally {
-      offered = head.sequence;
+      offered = Math.max(offered, head.sequence);
     }
   };
 
-  /** One offer at a time. Whatever came meanwhile is offered next, because nobody may be waiting for it. */
+  /**
+   * One offer at a time, unless it does not end: where requests bound what they began, an offer that nobody waits for may
+   * never do. Whatever came meanwhile is offered next, because nobody may be waiting for that either.
+   */
   const offering = (): Promise<void> => {
-    running ??= offer().then(() => {
-      running = null;
+    if (running && isRecent(running.sinceMs)) return running.done;
+    const done = offer().then(() => {
+      if (running?.done === done) running = null;
       if (newest && newest.sequence > offered) void offering();
     });
-    return running;
+    running = { sinceMs: now(), done };
+    return done;
   };
 
   return async (head) => {
     if (!newest || head.sequence > newest.sequence) newest = head;
     while (offered < head.sequence) {
-      const offer = offering();
+      const underWay = offering();
       if (isDown()) return;
-      await offer;
+      await underWay;
     }
   };
 }

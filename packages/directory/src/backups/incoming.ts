@@ -26,7 +26,7 @@ const incomingMigration: Migration = {
 /** The set that the directory applies after that of the backups. */
 export const incomingMigrations = { name: 'incoming-copies', migrations: [incomingMigration] } as const;
 
-/** Longer than any upload takes that anybody still waits for. */
+/** An upload that takes longer is taken for one that a crash left: it is refused when it ends, `upload_abandoned`. */
 const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1000;
 const PAGE = 50;
 

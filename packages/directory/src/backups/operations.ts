@@ -190,7 +190,7 @@ export function backupMethods(context: UnitContext) {
     },
     /** Whatever is backed up by itself, by id, with the newest that there is of it. A query. */
     unitsToBackUp: ({ after }: { readonly after: string | null }): readonly UnitOfBackups[] =>
-      backedUpPage(context.db, after),
+      backedUpPage(context.db, { after, nowMs: context.now() }),
 
     /** What the platform has made by itself of one scope, or of the directory, newest first. A query. */
     scheduledBackups: ({ scope }: { readonly scope: string | null }): readonly ScheduledCopy[] =>

@@ -197,12 +197,12 @@ function requireNothingElse(db: SqlDatabase, subject: string | null): void {
     });
 }
 
+/** By the action, of which there are few rows: see `INTENT_OF_BACKUP` for the plus. */
+export const EPOCHS_SO_FAR =
+  "SELECT count(*) AS n FROM admin_log WHERE action = 'directory.restore' AND +outcome = 'done'";
+
 function epochsSoFar(db: SqlDatabase): number {
-  return (
-    db.get<{ n: number }>(
-      "SELECT count(*) AS n FROM admin_log WHERE action = 'directory.restore' AND outcome = 'done'",
-    )?.n ?? 0
-  );
+  return db.get<{ n: number }>(EPOCHS_SO_FAR)?.n ?? 0;
 }
 
 /** Remembers which tenants and scopes there are; what it answers then counts those that are gone. */

@@ -82,11 +82,36 @@ test('the newest stays however old it is, and there is never none', () => {
 
 test('of a scope that was reaped everything goes once it is as old as the oldest that is kept', () => {
   const copies = [
-    { id: 'old', atMs: START_MS - 28 * DAY_MS - 1 },
+    { id: 'old', atMs: START_MS - 30 * DAY_MS },
     { id: 'kept', atMs: START_MS - 28 * DAY_MS },
   ];
-  expect(expiredOfReaped(copies, POLICY, START_MS)).toEqual([copies[0]]);
-  expect(expiredOfReaped(copies, POLICY, START_MS + 1)).toEqual(copies);
+  const seenMs = [START_MS, START_MS - DAY_MS, START_MS - 2 * DAY_MS];
+  expect(expiredOfReaped(copies, POLICY, { nowMs: START_MS, seenMs })).toEqual([copies[0]]);
+  const nowMs = START_MS + DAY_MS;
+  expect(expiredOfReaped(copies, POLICY, { nowMs, seenMs: [nowMs, ...seenMs] })).toEqual(copies);
+});
+
+test('a clock that is ahead for a while ends nothing of a scope that was reaped', () => {
+  const copies = [{ id: 'last', atMs: START_MS }];
+  const aheadMs = START_MS + 60 * DAY_MS;
+  const seenMs = [START_MS, aheadMs, aheadMs + 10 * HOUR_MS];
+  expect(expiredOfReaped(copies, POLICY, { nowMs: aheadMs + 10 * HOUR_MS, seenMs })).toEqual([]);
+  // What was seen then says nothing of a time that has not come.
+  const nowMs = START_MS + 29 * DAY_MS;
+  expect(expiredOfReaped(copies, POLICY, { nowMs, seenMs: [...seenMs, nowMs] })).toEqual([]);
+  expect(expiredOfReaped(copies, POLICY, { nowMs, seenMs: [] })).toEqual([]);
+});
+
+test('what a clock that was ahead has dated into the future takes no other’s place, and makes nothing wait', () => {
+  const future = { id: 'future', atMs: START_MS + 60 * DAY_MS };
+  const copies = Array.from({ length: 3 }, (_, i) => ({ id: `bkp_${i}`, atMs: START_MS - i * DAY_MS }));
+  const kept = { ...POLICY, keepDaily: 2, keepWeekly: 0 };
+  expect(expiredOf([...copies, future], kept, START_MS)).toEqual([copies[2]]);
+  // The newest is the newest of those that were: it stays, however old.
+  expect(expiredOf([future, ...copies.slice(2)], { ...kept, keepDaily: 1 }, START_MS + 9 * DAY_MS)).toEqual(
+    [],
+  );
+  expect(isDue('scp_1', { newestAtMs: future.atMs, everyMs: DAY_MS, nowMs: START_MS })).toBe(true);
 });
 
 test('something is due once in each interval, and a fleet is due all over it', () => {

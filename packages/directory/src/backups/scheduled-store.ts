@@ -12,8 +12,12 @@ export interface UnitOfBackups {
    * `erased`: its whole tenant was.
    */
   readonly state: 'kept' | 'still' | 'gone' | 'erased';
-  /** Milliseconds since the epoch; null where there is none. */
+  /** Milliseconds since the epoch. */
+  readonly createdAtMs: number;
+  /** Null where there is none. What a clock that was ahead has dated into the future is not it. */
   readonly newestAtMs: number | null;
+  /** Of all of them; null where there is none. */
+  readonly oldestAtMs: number | null;
 }
 
 export interface ScheduledCopy {
@@ -31,13 +35,18 @@ const STATE = `CASE
     ELSE 'still'
   END`;
 
-/** By id; each scope costs a look at the newest of its own. */
-export const BACKED_UP_PAGE = `SELECT s.id AS scope, s.tenant, s.vertical, ${STATE} AS state,
-    (SELECT max(b.at) FROM backups b WHERE b.scope = s.id AND b.origin = 'scheduled') AS newestAtMs
+const OF_SCOPE = "FROM backups b WHERE b.scope = s.id AND b.origin = 'scheduled'";
+
+/** By id; each scope costs a look at the newest and the oldest of its own. Takes now, and the id before the page. */
+export const BACKED_UP_PAGE = `SELECT s.id AS scope, s.tenant, s.vertical, ${STATE} AS state, s.created_at AS createdAtMs,
+    (SELECT max(b.at) ${OF_SCOPE} AND b.at <= ?) AS newestAtMs, (SELECT min(b.at) ${OF_SCOPE}) AS oldestAtMs
   FROM scopes s JOIN tenants t ON t.id = s.tenant WHERE s.id > ? ORDER BY s.id LIMIT ${PAGE}`;
 
-export function backedUpPage(db: SqlDatabase, after: string | null): readonly UnitOfBackups[] {
-  return db.all<UnitOfBackups & Record<string, never>>(BACKED_UP_PAGE, after ?? '');
+export function backedUpPage(
+  db: SqlDatabase,
+  { after, nowMs }: { readonly after: string | null; readonly nowMs: number },
+): readonly UnitOfBackups[] {
+  return db.all<UnitOfBackups & Record<string, never>>(BACKED_UP_PAGE, nowMs, after ?? '');
 }
 
 /** Those of the directory have no scope. */
@@ -46,4 +55,12 @@ export const SCHEDULED_OF =
 
 export function scheduledOf(db: SqlDatabase, scope: string | null): readonly ScheduledCopy[] {
   return db.all<ScheduledCopy & Record<string, never>>(SCHEDULED_OF, scope);
+}
+
+/** When the directory was last backed up, or was to be. Two rows each; these are some days, however often that is. */
+export const DIRECTORY_TIMES =
+  "SELECT at FROM admin_log WHERE action = 'directory-backups.create' ORDER BY sequence DESC LIMIT 600";
+
+export function directoryTimes(db: SqlDatabase): readonly number[] {
+  return db.all<{ at: number }>(DIRECTORY_TIMES).map(({ at }) => at);
 }

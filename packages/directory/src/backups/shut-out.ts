@@ -56,13 +56,12 @@ export function takenSince(
  * with. 0 for one that was taken elsewhere.
  */
 export function intentOfBackup(db: SqlDatabase, backup: string): number {
-  const row = db.get<{ sequence: number }>(
-    `SELECT sequence FROM admin_log WHERE action = 'directory-backups.create' AND outcome = 'intent'
-       AND json_extract(after, '$.backup') = ?`,
-    backup,
-  );
-  return row?.sequence ?? 0;
+  return db.get<{ sequence: number }>(INTENT_OF_BACKUP, backup)?.sequence ?? 0;
 }
+
+/** The plus keeps SQLite from the index of outcomes: half of the log has the same one, and few rows have this action. */
+export const INTENT_OF_BACKUP = `SELECT sequence FROM admin_log
+   WHERE action = 'directory-backups.create' AND +outcome = 'intent' AND json_extract(after, '$.backup') = ?`;
 
 interface Said {
   readonly word: Word;
@@ -74,22 +73,35 @@ interface StoredRow extends Omit<LoggedRow, 'before' | 'after'> {
   readonly after: string | null;
 }
 
-/** What the newest row about each thing says of it. */
+/** One action at a time, so that the rows of others are not so much as looked at. */
+export const DONE_OF_ACTION = `SELECT sequence, at, action, tenant, scope, vertical, other, before, after
+   FROM admin_log WHERE action = ? AND sequence > ? AND +outcome = 'done' ORDER BY sequence LIMIT ?`;
+
+/** What the newest row about each thing says of it, in the order of those rows. */
 function newestWords(db: SqlDatabase, actions: readonly string[], since: number): Map<string, Said> {
   const words = new Map<string, Said>();
+  for (const action of actions) {
+    for (const row of doneOf(db, action, since)) {
+      for (const word of WORDS[action]?.(row) ?? []) {
+        // Several actions may speak of one thing; within a row the last word counts.
+        if ((words.get(word.thing)?.row.sequence ?? 0) <= row.sequence) words.set(word.thing, { word, row });
+      }
+    }
+  }
+  return new Map([...words].sort(([, a], [, b]) => a.row.sequence - b.row.sequence));
+}
+
+function* doneOf(db: SqlDatabase, action: string, since: number): Generator<LoggedRow, void> {
   for (let last = since; ; ) {
     const page = db.all<StoredRow & Record<string, string | number | null>>(
-      `SELECT sequence, at, action, tenant, scope, vertical, other, before, after FROM admin_log
-       WHERE sequence > ? AND outcome = 'done' AND action IN (${actions.map(() => '?').join(', ')})
-       ORDER BY sequence LIMIT ?`,
-      ...[last, ...actions, PAGE],
+      DONE_OF_ACTION,
+      action,
+      last,
+      PAGE,
     );
-    for (const stored of page) {
-      const row = { ...stored, ...parsed(stored) };
-      for (const word of WORDS[row.action]?.(row) ?? []) words.set(word.thing, { word, row });
-    }
+    for (const stored of page) yield { ...stored, ...parsed(stored) };
     const end = page.at(-1);
-    if (!end || page.length < PAGE) return words;
+    if (!end || page.length < PAGE) return;
     last = end.sequence;
   }
 }

@@ -144,12 +144,19 @@ describe('what has had its time is deleted', () => {
       expect((await listed(scope)).at(-1)).toEqual(ordered);
       const addresses = [...(await listed(scope)), ...(await ofDirectory())].map(({ address }) => address);
       expect([...backups.kept.keys()].sort()).toEqual(addresses.sort());
-      const log = await platform.adminLog({ action: 'scope-backups.delete' });
-      expect(log).toHaveLength(2 * (16 - kept.length));
-      expect(new Set(log.map(({ actor }) => `${actor.kind} ${actor.id}`))).toEqual(
-        new Set(['system backups']),
-      );
-      expect(log[0]).toMatchObject({ outcome: 'intent', before: { origin: 'scheduled' } });
+      // One pair for a whole sweep, under the name of the platform; none for each copy.
+      expect(await platform.adminLog({ action: 'scope-backups.delete' })).toEqual([]);
+      expect(await platform.adminLog({ action: 'directory-backups.delete' })).toEqual([]);
+      const log = await platform.adminLog({ action: 'backups.expire' });
+      const intents = log.filter(({ outcome }) => outcome === 'intent');
+      const ids = intents.flatMap(({ after }) => [after?.backups].flat());
+      expect(ids).toHaveLength(2 * (16 - kept.length));
+      expect(new Set(ids).size).toBe(ids.length);
+      expect(intents.length).toBeLessThan(16);
+      expect(log).toHaveLength(2 * intents.length);
+      for (const row of log)
+        expect(row).toMatchObject({ actor: { kind: 'system', id: 'backups' }, token: null });
+      expect(await platform.value('admin-log.verify')).toMatchObject({ firstBad: null });
     },
     SLOW_MS,
   );
@@ -190,13 +197,61 @@ describe('what has had its time is deleted', () => {
     backups.fault = 'delete';
     platform.clock.ms += DAY_MS;
     expect(await sweep()).toMatchObject([
+      { unit: 'directory', outcome: 'swept', reason: 'backed_up' },
+      { unit: scope.id, outcome: 'swept', reason: 'backed_up' },
       { unit: 'directory', outcome: 'failed', reason: 'expiry_failed' },
       { unit: scope.id, outcome: 'failed', reason: 'expiry_failed' },
     ]);
+    const [intent, end] = (await platform.adminLog({ action: 'backups.expire' })).slice(-2);
+    expect(intent).toMatchObject({ outcome: 'intent' });
+    expect(end).toMatchObject({ outcome: 'failed', code: 'unavailable', intent: intent?.sequence });
     backups.fault = null;
     await pass(1);
     expect(await listed(scope)).toHaveLength(1);
     expect(backups.kept.size).toBe(2);
+  });
+
+  test('a crash between the intent and its end is settled by the next sweep, and nothing is listed without bytes', async () => {
+    const { backups, sweep, pass, listed, ofDirectory, scope, platform } = await open({
+      ...POLICY,
+      keepDaily: 1,
+      keepWeekly: 0,
+    });
+    await sweep();
+    const [firstOfDirectory] = await ofDirectory();
+    const [first] = await listed(scope);
+    // The process dies when the bytes of one copy are gone.
+    const remove = backups.delete;
+    const died = Promise.withResolvers<void>();
+    backups.delete = async (address) => {
+      await remove(address);
+      died.resolve();
+      await new Promise(() => undefined);
+    };
+    void pass(1);
+    await died.promise;
+    await platform.tamper(() => undefined);
+    backups.delete = remove;
+    expect(await platform.adminLog({ outcome: 'unsettled' })).toMatchObject([
+      { action: 'backups.expire', after: { backups: [firstOfDirectory?.id, first?.id] } },
+    ]);
+    expect(backups.kept.size).toBe(3);
+    // Until its lease has run out, somebody may still be at it.
+    await sweep();
+    expect(await listed(scope)).toHaveLength(2);
+    platform.clock.ms += HOUR_MS;
+    await sweep();
+    expect(await listed(scope)).toHaveLength(1);
+    expect(await ofDirectory()).toHaveLength(1);
+    expect(backups.kept.size).toBe(2);
+    const log = await platform.adminLog({ action: 'backups.expire' });
+    expect(log).toHaveLength(2);
+    expect(log[1]).toMatchObject({
+      outcome: 'done',
+      intent: log[0]?.sequence,
+      after: { backups: [firstOfDirectory?.id, first?.id], left: 0 },
+    });
+    expect(await platform.adminLog({ outcome: 'unsettled' })).toEqual([]);
   });
 
   test('a scope that was reaped keeps its own for as long as others would, and the one of its end for ever', async () => {
@@ -236,6 +291,63 @@ describe('what has had its time is deleted', () => {
   );
 });
 
+describe('a clock that was ahead', () => {
+  test('stops nothing: what it dated into the future counts for nothing until its day has come', async () => {
+    const { platform, sweep, pass, listed, ofDirectory, scope } = await open();
+    await sweep();
+    platform.clock.ms += 60 * DAY_MS;
+    expect(await sweep()).toHaveLength(2);
+    platform.clock.ms -= 60 * DAY_MS;
+    await pass(3);
+    const days = ['2027-01-20', '2026-11-24', '2026-11-23', '2026-11-22', '2026-11-21'];
+    // By their time, not in the order in which they were made.
+    expect(
+      daysOf(await listed(scope))
+        .toSorted()
+        .reverse(),
+    ).toEqual(days);
+    expect(
+      daysOf(await ofDirectory())
+        .toSorted()
+        .reverse(),
+    ).toEqual(days);
+    // Nor is anything made again and again until then.
+    expect(await sweep()).toEqual([]);
+  });
+
+  test('ends nothing of a scope that was reaped', async () => {
+    const { platform, sweep, pass, listed, setStatus, scope } = await open({ ...POLICY, keepWeekly: 0 });
+    await sweep();
+    await setStatus(scope, 'archived');
+    const params = { tenant: scope.tenant, scope: scope.id };
+    await platform.finish(platform.call('scopes.reap', { params, body: { backup: false } }));
+    platform.clock.ms += 60 * DAY_MS;
+    await sweep();
+    platform.clock.ms += HOUR_MS;
+    await sweep();
+    expect(await listed(scope)).toHaveLength(1);
+    platform.clock.ms -= 60 * DAY_MS + HOUR_MS;
+    await pass(7);
+    expect(await listed(scope)).toHaveLength(1);
+    await pass(1);
+    expect(await listed(scope)).toEqual([]);
+  });
+
+  test('what failed while it was ahead is not put off until then', async () => {
+    const { platform, backups, sweep, scope } = await open();
+    platform.clock.ms += 60 * DAY_MS;
+    backups.fault = 'put';
+    expect(await sweep()).toMatchObject([
+      { unit: 'directory', reason: 'unavailable' },
+      { unit: scope.id, reason: 'unavailable' },
+      { unit: scope.id, reason: 'overdue' },
+    ]);
+    backups.fault = null;
+    platform.clock.ms -= 60 * DAY_MS;
+    expect(await sweep()).toMatchObject([{ outcome: 'swept' }, { outcome: 'swept' }]);
+  });
+});
+
 describe('one that cannot be backed up is in nobody’s way', () => {
   test('while other work on it is not finished, it is passed over', async () => {
     const { platform, backups, sweep, scope } = await open();
@@ -264,7 +376,7 @@ describe('one that cannot be backed up is in nobody’s way', () => {
     ]);
   });
 
-  test('when three fail in a row, it is not they: nothing is tried for an hour', async () => {
+  test('when the place for backups fails three times in a row, nothing is tried for an hour', async () => {
     const { platform, backups, sweep, acme } = await open();
     for (const slug of ['b', 'c', 'd', 'e']) await platform.scope(acme.id, slug);
     backups.fault = 'put';
@@ -281,5 +393,5 @@ test('without a place for backups nothing is made, and nothing is said', async (
   const platform = await openPlatform();
   await platform.tenant('acme');
   const sweep = platform.admin.backups.sweep(POLICY, new AbortController().signal);
-  expect(await sweep.next()).toEqual({ done: true, value: undefined });
+  expect(await sweep.next()).toEqual({ done: true, value: false });
 });

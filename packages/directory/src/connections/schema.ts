@@ -83,5 +83,22 @@ const connectionsMigration: Migration = {
   `,
 };
 
+/**
+ * What a scope leaves behind when it is gone: a restore asks for each one that was reaped. The reference of a grant to its
+ * scope is looked up by it too, whenever a scope is deleted.
+ */
+const ofScopesMigration: Migration = {
+  version: 2,
+  name: 'grants and rounds by scope',
+  sql: `
+    CREATE INDEX connection_grants_scope ON connection_grants (scope);
+    CREATE INDEX connect_rounds_scope ON connect_rounds (scope);
+    CREATE INDEX connect_rounds_tenant ON connect_rounds (tenant);
+  `,
+};
+
 /** The set that the directory applies after its own. */
-export const connectionMigrations = { name: 'connections', migrations: [connectionsMigration] } as const;
+export const connectionMigrations = {
+  name: 'connections',
+  migrations: [connectionsMigration, ofScopesMigration],
+} as const;

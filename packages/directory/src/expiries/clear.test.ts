@@ -17,6 +17,7 @@ async function open() {
         "INSERT OR IGNORE INTO staff (id, email, name, role, created_at, updated_at, revision) VALUES ('m', 'm@x.example', 'M', 'admin', 1, 1, 1)",
       );
       member.run();
+      database.exec('BEGIN');
       rows.forEach((at, i) => {
         const n = `${i}-${at}`;
         put('INSERT INTO idempotency_keys VALUES (?, ?, ?, ?, NULL, NULL, ?)').run('a', 'o', n, 'f', at);
@@ -40,6 +41,7 @@ async function open() {
           "INSERT INTO operations VALUES (?1, 'n', 'done', ?1, NULL, NULL, NULL, NULL, 'staff', 'a', 'A', NULL, 'r', 1, '{}', 1, 1, 'x', 1, 0, NULL, NULL, 0, 1, 1, ?2)",
         ).run(n, at);
       });
+      database.exec('COMMIT');
     });
   const left = async () => {
     const counts: Record<string, number> = {};

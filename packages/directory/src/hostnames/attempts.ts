@@ -25,6 +25,8 @@ export function countAttempt(
 ): void {
   const nowMs = now();
   db.run('DELETE FROM hostname_attempts WHERE since <= ?', nowMs - WINDOW_MS);
+  // What a clock counted that was ahead by more than a window would keep the tenant out until time catches up.
+  db.run('DELETE FROM hostname_attempts WHERE since > ?', nowMs + WINDOW_MS);
   const ofName = db.get<AttemptsRow>(
     'SELECT attempts, since AS sinceMs FROM hostname_attempts WHERE tenant = ? AND hostname = ?',
     tenant,

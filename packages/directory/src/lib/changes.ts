@@ -73,7 +73,7 @@ export function beginEffect(
   handler: DelegatedHandler,
   { call, facts }: ChangeInput,
 ): EffectBeginning {
-  requireActing(context.db, call.actor);
+  requireActing(context.db, call.actor, call.operation);
   const recalled = recallAnswer(context, call);
   if (recalled.kept) return { outcome: replay(context, recalled.kept) };
   const beginning = handler.begin(changeContext(context, facts, recalled.resumes), call);

@@ -141,7 +141,7 @@ export function longWorkMethods(context: UnitContext, handlers: Readonly<Record<
   return {
     /** Writes the intent and the record of the work, or answers the work that this very call began before. */
     beginWork: ({ call, facts }: ChangeInput): AdminResult => {
-      requireActing(db, call.actor);
+      requireActing(db, call.actor, call.operation);
       const recalled = recallAnswer(context, call);
       if (recalled.kept) return again(context, recalled.kept.value as OperationRecord);
       const beginning = find(call.operation).begin(changeContext(context, facts, recalled.resumes), call);
@@ -157,7 +157,7 @@ export function longWorkMethods(context: UnitContext, handlers: Readonly<Record<
 
     /** What work would do. A query. */
     planWork: ({ call }: { readonly call: AdminCall }): AdminResult => {
-      requireActing(db, call.actor);
+      requireActing(db, call.actor, call.operation);
       const { plan } = find(call.operation);
       if (!plan)
         throw new PlatformError('unsupported', `There is no plan of ${call.operation}.`, {

@@ -18,8 +18,8 @@ export interface ForgottenConnections {
   readonly moved: readonly string[];
 }
 
-/** Tables whose rows belong to one scope, by their column `scope`. */
-const OF_SCOPE = [
+/** Tables whose rows belong to one scope, by their column `scope`. Each has an index of it. */
+export const OF_SCOPE = [
   ...['hostnames', 'scope_versions', 'scope_migrations', 'entitlement_outbox', 'role_outbox'],
   ...['connection_grants', 'connect_rounds'],
 ] as const;

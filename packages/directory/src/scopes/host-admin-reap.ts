@@ -3,11 +3,10 @@
  * go with the scope are revoked at their providers.
  */
 import { deleteScopeResponse, PlatformError } from '@freehold/contracts';
-import type { AdminCall } from '../actors.ts';
 import { backUp } from '../backups/host-admin-backups.ts';
 import type { ScopeBackupWork } from '../backups/operations.ts';
 import { requireStore } from '../backups/write-backup.ts';
-import type { Disconnecting } from '../connections/delegated-operations.ts';
+import { disconnectCall } from '../connections/disconnect-call.ts';
 import type { BackupRecord } from '../declarations/backups.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { scopesReap } from '../declarations/scopes.ts';
@@ -38,7 +37,8 @@ export function makeReapScopeEffect(
       const disconnected = await run.step('connections', async () => {
         const leaving = await deps.directory.connectionsLeaving({ scope: scope.id });
         for (const connection of leaving)
-          if (connection.sealed !== null) await disconnect?.run(deps, callOf(run, connection), connection);
+          if (connection.sealed !== null)
+            await disconnect?.run(deps, disconnectCall(run, connection), connection);
         return leaving.map(({ connection }) => connection);
       });
       return { backup, disconnected };
@@ -48,18 +48,6 @@ export function makeReapScopeEffect(
       await requireStore(backups).delete(backup.order.address);
       await directory.forgetBackup({ id: backup.order.id });
     },
-  };
-}
-
-/** The call that would have disconnected this one alone. */
-function callOf(run: LongRun, { tenant, connection }: Disconnecting): AdminCall {
-  return {
-    operation: 'connections.disconnect',
-    params: { tenant, connection },
-    query: {},
-    body: {},
-    actor: { kind: 'service', id: run.id, name: 'scopes.reap' },
-    requestId: run.id,
   };
 }
 

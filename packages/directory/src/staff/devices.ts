@@ -11,7 +11,10 @@ export const DEVICE_INTERVAL_MS = 5_000;
 const SLOW_DOWN_MS = 5_000;
 /** A poll that was sent in time may arrive this much sooner after the one before. */
 const JITTER_MS = 500;
-/** Codes that wait for one source: far more than one network of people begins in ten minutes, and one abuser's all. */
+/**
+ * Codes that wait for one source: far more than one network of people begins in ten minutes, and all that an abuser has
+ * of one network.
+ */
 export const SOURCE_PENDING_MAX = 50;
 /** Codes that wait for everybody whose address nobody knows: they cannot be told apart. */
 export const UNKNOWN_PENDING_MAX = 1_000;
@@ -41,15 +44,20 @@ export interface StartedDevice {
 
 export interface DeviceOrder {
   readonly client: string;
-  /** Who asks, as a limit counts them: a network address or a range. Null: nobody knows. */
+  /**
+   * Who asks: an IPv4 address, or of IPv6 the /48, which is the most that one site is given (RFC 6177). Anything narrower
+   * would be thousands of sources for one of them. Null: nobody knows.
+   */
   readonly source: string | null;
 }
 
 /**
  * Begins a device authorization, and never refuses one: a refusal because too many wait would let anybody keep
  * everybody else out. The oldest code that nobody has decided on gives way instead: of the same source where that has
- * too many; and where all sources have too many together, of the source that has the most. Whoever fills the table
- * pushes out their own codes first, and somebody else's only with as many addresses as the table has rows.
+ * too many; and where all sources have too many together, of the source that has the most. So whoever fills the table
+ * pushes out their own codes first, and somebody else's only once they have as many sources as the table has rows. That
+ * many are within reach: a network that was given a /35 has 8,192 of them. How long a code is then left to whoever waits
+ * for it, the limit of the endpoint for all sources together says (`device-limit.ts` of the control plane).
  */
 export function startDevice(context: UnitContext, { client, source }: DeviceOrder): StartedDevice {
   const { db } = context;
@@ -145,7 +153,11 @@ export function decideDevice(
 ): DeviceLook {
   const { db } = context;
   const nowMs = context.now();
-  db.run('DELETE FROM staff_misses WHERE at <= ?', nowMs - MISS_WINDOW_MS);
+  // What a clock counted that was ahead by more than a window would keep the member waiting until time catches up.
+  db.run(
+    'DELETE FROM staff_misses WHERE at <= ? OR at > ?',
+    ...[nowMs - MISS_WINDOW_MS, nowMs + MISS_WINDOW_MS],
+  );
   const missed = db.get<{ readonly count: number; readonly firstAtMs: number | null }>(
     'SELECT count(*) AS count, min(at) AS firstAtMs FROM staff_misses WHERE member = ?',
     member,

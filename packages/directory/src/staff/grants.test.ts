@@ -189,6 +189,23 @@ describe('RFC 8628: a device code', () => {
     expect(await poll()).toEqual({ refused: 'authorization_pending' });
   });
 
+  test('cannot be guessed, and tries that a clock counted which was ahead keep nobody waiting', async () => {
+    const { platform, ada } = await withAda();
+    const type = (text: string) =>
+      platform.admin.staff.decideDevice({ member: ada.id, userCode: text, decision: 'look' });
+    const right = platform.clock.ms;
+    platform.clock.ms = right + 24 * 60 * 60 * 1000;
+    for (let i = 0; i < 10; i++) await type('BBBB-BBBB');
+    expect(await type('BBBB-BBBB')).toMatchObject({ refused: 'too_many_tries' });
+    platform.clock.ms = right;
+    const { userCode } = await start(platform);
+    expect(await type(userCode)).toEqual({ client: 'cli' });
+    for (let i = 0; i < 10; i++) expect(await type('BBBB-BBBB')).toEqual({ refused: 'unknown_code' });
+    // Set back by less than a window, it forgets nothing.
+    platform.clock.ms = right - 1_000;
+    expect(await type(userCode)).toMatchObject({ refused: 'too_many_tries' });
+  });
+
   test('cannot be guessed: after ten codes that are none, a member waits', async () => {
     const { platform, ada } = await withAda();
     const { userCode } = await start(platform);

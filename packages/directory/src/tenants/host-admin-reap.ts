@@ -4,9 +4,8 @@
  * what is left to do, so that the work is taken up after a crash, and a second call goes on where a first one failed.
  */
 import { deleteScopeResponse, ID_PREFIXES, PlatformError } from '@freehold/contracts';
-import type { AdminCall } from '../actors.ts';
 import { requireStore, writeBackup } from '../backups/write-backup.ts';
-import type { Disconnecting } from '../connections/delegated-operations.ts';
+import { disconnectCall } from '../connections/disconnect-call.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { TenantReaped, tenantsReap } from '../declarations/tenants.ts';
 import type { Effect } from '../lib/effects.ts';
@@ -88,7 +87,8 @@ async function eraseConnections(
     if (connections.length === 0) return;
     for (const connection of connections) {
       run.signal.throwIfAborted();
-      if (connection.sealed !== null) await disconnect?.run(deps, callOf(run, connection), connection);
+      if (connection.sealed !== null)
+        await disconnect?.run(deps, disconnectCall(run, connection), connection);
       await directory.connectionErased({ connection: connection.connection });
     }
   }
@@ -160,16 +160,4 @@ async function* scopesLeft({ directory }: LongDeps, tenant: string): AsyncGenera
     if (!last) return;
     after = last.id;
   }
-}
-
-/** The call that would have disconnected this one alone. */
-function callOf(run: LongRun, { tenant, connection }: Disconnecting): AdminCall {
-  return {
-    operation: 'connections.disconnect',
-    params: { tenant, connection },
-    query: {},
-    body: {},
-    actor: { kind: 'service', id: run.id, name: 'tenants.reap' },
-    requestId: run.id,
-  };
 }

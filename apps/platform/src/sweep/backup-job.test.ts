@@ -1,0 +1,49 @@
+/** The job that makes backups goes on until a sweep is through. */
+import type { BackupPolicy, SweepUnit } from '@freehold/directory';
+import { expect, test } from 'vitest';
+import { makeBackupJobs } from './backup-job.ts';
+
+const POLICY: BackupPolicy = { everyMs: 86_400_000, keepDaily: 7, keepWeekly: 4 };
+
+/** Sweeps that each yield one line, and answer in turn whether there is more. */
+function jobOf(answers: readonly boolean[], onSweep: (count: number) => void = () => undefined) {
+  let sweeps = 0;
+  const [job] = makeBackupJobs({
+    policy: POLICY,
+    hostAdmin: {
+      backups: {
+        sweep: async function* sweep() {
+          const more = answers[sweeps] ?? false;
+          sweeps += 1;
+          onSweep(sweeps);
+          yield { kind: 'backup', unit: `scp_${sweeps}`, outcome: 'swept', reason: 'backed_up' };
+          return more;
+        },
+      },
+    },
+  });
+  if (!job || !('units' in job)) throw new TypeError('the job has no units');
+  return async (signal: AbortSignal) => {
+    const units: SweepUnit[] = [];
+    for await (const unit of job.units(signal)) units.push(unit);
+    return units.map(({ unit }) => unit);
+  };
+}
+
+test('spec C-19: where a sweep did not get through, the next one follows at once, in the same run', async () => {
+  const run = jobOf([true, true, false, true]);
+  expect(await run(new AbortController().signal)).toEqual(['scp_1', 'scp_2', 'scp_3']);
+});
+
+test('a platform that stops begins no further sweep', async () => {
+  const stopping = new AbortController();
+  const run = jobOf([true, true, true], (count) => count === 2 && stopping.abort());
+  expect(await run(stopping.signal)).toEqual(['scp_1', 'scp_2']);
+});
+
+test('without a policy there is no job', () => {
+  const sweep = () => {
+    throw new TypeError('nobody sweeps');
+  };
+  expect(makeBackupJobs({ policy: null, hostAdmin: { backups: { sweep } } })).toEqual([]);
+});

@@ -1,0 +1,25 @@
+import { defineFieldwork } from '@freehold/fieldwork';
+import { makeScopeUnit, type ScopeUnit } from '@freehold/kernel';
+import { expect, test } from 'vitest';
+import { buildOf } from './deliveries-build.ts';
+
+const unit = makeScopeUnit(defineFieldwork({ removeFile: async () => undefined }));
+
+/** The same with another declaration, of which nothing needs to run. */
+const declaring = (part: object): Pick<ScopeUnit, 'vertical' | 'migrations'> => ({
+  migrations: unit.migrations,
+  vertical: { ...unit.vertical, ...part } as ScopeUnit['vertical'],
+});
+
+test('the same vertical is the same build in every process', () => {
+  expect(buildOf(declaring({}))).toBe(buildOf(unit));
+});
+
+test.each([
+  ['another schedule', buildOf(declaring({ schedules: { noon: { cron: '0 12 * * *' } } }))],
+  ['another listener', buildOf(declaring({ subscriptions: { ears: { on: ['bell.rung'] } } }))],
+  ['another migration', buildOf({ vertical: unit.vertical, migrations: [] })],
+  ['another version of what the kernel does by itself', buildOf(unit, 'another')],
+])('%s is another build', (_, build) => {
+  expect(build).not.toBe(buildOf(unit));
+});
