@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { MANAGEMENT_ROUTES, type ManagementRoute, PLATFORM_SECRET_HEADER } from '@freehold/contracts';
 import { type Platform, startPlatform } from '../../apps/platform/src/platform.ts';
-import { parseSettings } from '../../apps/platform/src/settings.ts';
+import { parseSettings } from '../../apps/platform/src/settings/settings.ts';
 import { newPlace, type PlatformPlace } from '../support/platform.ts';
 
 export type RouteName = keyof typeof MANAGEMENT_ROUTES;

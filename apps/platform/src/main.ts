@@ -5,10 +5,10 @@
 import { PlatformError } from '@freehold/contracts';
 import { ControlPlaneError } from '@freehold/control-plane/client';
 import { IssuerError } from '@freehold/issuer';
+import { tellVerticalSecret, VERTICAL_SECRET_USAGE } from './applications/vertical-secret.ts';
 import { type Platform, startPlatform } from './platform.ts';
-import { RESTORE_USAGE, restore } from './restore.ts';
-import { parseSettings, type Settings, SettingsError, type SignInMode } from './settings.ts';
-import { tellVerticalSecret, VERTICAL_SECRET_USAGE } from './vertical-secret.ts';
+import { parseSettings, type Settings, SettingsError, type SignInMode } from './settings/settings.ts';
+import { RESTORE_USAGE, restore } from './storage/restore.ts';
 
 /** One line an incident, on standard error, for the operator: what broke and where, never what was sent. */
 function reportIncident(

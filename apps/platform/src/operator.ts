@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ControlPlaneClient, makeControlPlaneClient } from '@freehold/control-plane/client';
 import type { DirectoryHostAdmin } from '@freehold/directory';
-import { writePrivately } from './secrets.ts';
+import { writePrivately } from './storage/secrets.ts';
 
 export interface Operator {
   /** The file with the token, readable by its owner only. */

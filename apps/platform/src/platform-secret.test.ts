@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Caller } from '../../../tests/support/http.ts';
 import { newPlace, type PlatformPlace } from '../../../tests/support/platform.ts';
 import { type Platform, startPlatform } from './platform.ts';
-import { parseSettings } from './settings.ts';
+import { parseSettings } from './settings/settings.ts';
 
 const OLD = 'the former secret of this platform and long enough';
 const NEW = 'the secret of this platform from now on and long enough';

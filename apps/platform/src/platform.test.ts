@@ -16,7 +16,7 @@ import { type ModelServer, startModelServer } from '../../../examples/fieldwork/
 import { type EmbeddedPlatform, openEmbeddedPlatform } from '../../../tests/http/embedded-platform.ts';
 import { type Answer, Caller } from '../../../tests/support/http.ts';
 import { signIn } from '../../../tests/support/sign-in.ts';
-import { findSecrets } from './secrets.ts';
+import { findSecrets } from './storage/secrets.ts';
 
 const CLIENT_SECRET = 'the client secret of the platform at its provider';
 const KEY = 'key-of-the-books-of-ada';

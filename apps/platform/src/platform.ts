@@ -1,15 +1,15 @@
 /** One process, wired: the engine, the directory, the control plane, the router, the verticals and the development issuer. */
 import { DIRECTORY_KEY, directoryUnit, type VerticalGateway } from '@freehold/directory';
 import type { IncidentSink } from '@freehold/store';
-import { checkArchive } from './archive-check.ts';
-import { nameOfArchive } from './archive-settings.ts';
+import { type Demo, ensureDemo } from './applications/demo.ts';
+import { makeFleet } from './applications/fleet.ts';
+import { demoConfigOf } from './applications/sign-in.ts';
+import type { CoLocatedVertical } from './applications/verticals.ts';
 import { loadProviders } from './connect/providers.ts';
-import { type Demo, ensureDemo } from './demo.ts';
-import { makeFleet } from './fleet.ts';
 import { openOperator } from './operator.ts';
-import type { Settings } from './settings.ts';
-import { demoConfigOf } from './sign-in.ts';
-import { ensureDemoAdmin } from './staff-demo.ts';
+import { nameOfArchive } from './settings/archive-settings.ts';
+import type { Settings } from './settings/settings.ts';
+import { ensureDemoAdmin } from './staff/staff-demo.ts';
 import { openAddresses } from './start/addresses.ts';
 import { type Cleanup, makeCleanup } from './start/cleanup.ts';
 import { followRoutes } from './start/follow-routes.ts';
@@ -21,8 +21,8 @@ import { type OwnIssuer, openIssuer } from './start/open-issuer.ts';
 import { makeReadiness } from './start/readiness.ts';
 import { registerVerticals } from './start/register-verticals.ts';
 import { type LineSink, makeRequestLog } from './start/request-lines.ts';
+import { checkArchive } from './storage/archive-check.ts';
 import { type Sweep, startSweep } from './sweep/start-sweep.ts';
-import type { CoLocatedVertical } from './verticals.ts';
 import { isOutboxReadable, warningsOf } from './warnings.ts';
 
 export interface Platform {

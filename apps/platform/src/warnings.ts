@@ -1,6 +1,6 @@
 /** Settings that can be used, and are most likely not what was meant. */
-import { makeAddressList } from './address-list.ts';
-import type { Settings } from './settings.ts';
+import { makeAddressList } from './settings/address-list.ts';
+import type { Settings } from './settings/settings.ts';
 
 /** What an operator should know about the settings, one sentence each, for the start log. */
 export function warningsOf(settings: Settings): readonly string[] {

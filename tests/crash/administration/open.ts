@@ -7,9 +7,9 @@ import { makeNodeBlobStore, openNodeEngine } from '@freehold/engine-node';
 import { makeFieldwork } from '@freehold/fieldwork';
 import { makeScopeHost, makeScopeUnit, makeUnitVault } from '@freehold/kernel';
 import { makeKeyring } from '@freehold/store';
-import { openAnchor } from '../../../apps/platform/src/anchor.ts';
-import { makeFileBackups } from '../../../apps/platform/src/backups.ts';
-import { makeGateway } from '../../../apps/platform/src/gateway.ts';
+import { makeGateway } from '../../../apps/platform/src/applications/gateway.ts';
+import { openAnchor } from '../../../apps/platform/src/storage/anchor.ts';
+import { makeFileBackups } from '../../../apps/platform/src/storage/backups.ts';
 import {
   type BackupStore,
   type DirectoryHostAdmin,

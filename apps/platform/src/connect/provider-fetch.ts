@@ -1,6 +1,6 @@
 /** The fetch that goes to providers: guarded like that to issuers, and telling the operator what the guard refused. */
 import type { OpsFailureInput } from '@freehold/directory';
-import { AddressRefused, type Fetch } from '../guarded-fetch.ts';
+import { AddressRefused, type Fetch } from '../network/guarded-fetch.ts';
 
 /**
  * A caller of the API is told only that the provider cannot be reached, as for one that is down; the operator, who can

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { OpsFailureInput } from '@freehold/directory';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { makeGuardedFetch } from '../guarded-fetch.ts';
-import { SettingsError } from '../settings.ts';
+import { makeGuardedFetch } from '../network/guarded-fetch.ts';
+import { SettingsError } from '../settings/settings.ts';
 import { makeProviderFetch } from './provider-fetch.ts';
 import { loadProviders, type ProvidersSource } from './providers.ts';
 

@@ -7,9 +7,9 @@ import { isIP } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { type ConnectionProvider, type ConnectionProviders, isLoopbackHost } from '@freehold/directory';
 import type { z } from 'zod';
-import { type AddressList, isRange, makeAddressList } from '../address-list.ts';
-import { isPublic } from '../guarded-fetch.ts';
-import { SettingsError } from '../settings.ts';
+import { isPublic } from '../network/guarded-fetch.ts';
+import { type AddressList, isRange, makeAddressList } from '../settings/address-list.ts';
+import { SettingsError } from '../settings/settings.ts';
 import { providersFile, type SecretReference, type WrittenProvider } from './provider-schema.ts';
 
 export interface ProvidersSource {

@@ -1,5 +1,5 @@
 /** Mail that did not leave is work of the platform that failed, whoever asked for it. */
-import type { Mail } from '../mail.ts';
+import type { Mail } from '../applications/mail.ts';
 import { type FailureSink, reasonOf } from './feeds.ts';
 
 /** The same mailer. Its errors go on to the caller; the row holds no recipient and no text. */

@@ -1,5 +1,5 @@
 /** The requests that applications answer, seen from outside: whose they were, what came of them, how long it took. */
-import type { NodeEnv } from '../router.ts';
+import type { NodeEnv } from '../network/router.ts';
 import { whileServing } from './served-node.ts';
 
 /** One request to an application. Holds nothing that its sender wrote. */

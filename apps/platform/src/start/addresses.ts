@@ -1,6 +1,6 @@
 /** Where the platform is reached, from the moment it listens: with port 0 the port is known only then. */
-import { type Addresses, addressesUnder } from '../addresses.ts';
-import type { Settings } from '../settings.ts';
+import { type Addresses, addressesUnder } from '../network/addresses.ts';
+import type { Settings } from '../settings/settings.ts';
 
 export interface OwnAddresses extends Omit<Addresses, 'publicOriginOf'> {
   /** The origin of a host name as browsers show it. */

@@ -1,11 +1,11 @@
 /** The applications of this process, bound to what the platform provides, and the way to their management. */
 import type { VerticalGateway } from '@freehold/directory';
-import { makeGateway } from '../gateway.ts';
-import { makeGuardedFetch } from '../guarded-fetch.ts';
-import type { Settings } from '../settings.ts';
-import { bindingsOf } from '../sign-in.ts';
+import { makeGateway } from '../applications/gateway.ts';
+import { bindingsOf } from '../applications/sign-in.ts';
+import { type CoLocatedVertical, openVerticals } from '../applications/verticals.ts';
+import { makeGuardedFetch } from '../network/guarded-fetch.ts';
+import type { Settings } from '../settings/settings.ts';
 import { makeRest, type Rest } from '../sweep/deliveries-rest.ts';
-import { type CoLocatedVertical, openVerticals } from '../verticals.ts';
 import type { OwnAddresses } from './addresses.ts';
 import type { Core } from './open-core.ts';
 

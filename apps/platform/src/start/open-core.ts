@@ -2,13 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import type { IncidentSink } from '@freehold/store';
+import { type Mail, openMail } from '../applications/mail.ts';
 import { type Feeds, makeFeeds } from '../feeds/feeds.ts';
 import { type KnownScopes, makeKnownScopes } from '../feeds/known-scopes.ts';
 import { tellingFailures } from '../feeds/mail-failures.ts';
-import { type Mail, openMail } from '../mail.ts';
-import { type PlatformSecrets, platformSecretsOf } from '../secrets.ts';
-import type { Settings } from '../settings.ts';
-import { openStorage, type Storage } from '../storage.ts';
+import type { Settings } from '../settings/settings.ts';
+import { type PlatformSecrets, platformSecretsOf } from '../storage/secrets.ts';
+import { openStorage, type Storage } from '../storage/storage.ts';
 import type { Cleanup } from './cleanup.ts';
 
 /** What nothing below the wiring takes for itself. */

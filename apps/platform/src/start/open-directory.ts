@@ -7,17 +7,17 @@ import {
   makeHostAdmin,
   type VerticalGateway,
 } from '@freehold/directory';
-import { openAnchor } from '../anchor.ts';
-import { openBackups } from '../backups.ts';
+import type { PlatformClient } from '../applications/sign-in.ts';
+import type { CoLocatedVertical } from '../applications/verticals.ts';
 import { makeProviderFetch } from '../connect/provider-fetch.ts';
-import { makeGuardedFetch } from '../guarded-fetch.ts';
-import { makeNodeResolver } from '../resolver.ts';
-import type { Client } from '../router.ts';
-import type { Settings } from '../settings.ts';
-import type { PlatformClient } from '../sign-in.ts';
-import { staffOptions } from '../staff.ts';
-import { makeTenantErasure } from '../tenant-erasure.ts';
-import type { CoLocatedVertical } from '../verticals.ts';
+import { makeGuardedFetch } from '../network/guarded-fetch.ts';
+import { makeNodeResolver } from '../network/resolver.ts';
+import type { Client } from '../network/router.ts';
+import type { Settings } from '../settings/settings.ts';
+import { staffOptions } from '../staff/staff.ts';
+import { openAnchor } from '../storage/anchor.ts';
+import { openBackups } from '../storage/backups.ts';
+import { makeTenantErasure } from '../storage/tenant-erasure.ts';
 import type { OwnAddresses } from './addresses.ts';
 import type { Core } from './open-core.ts';
 

@@ -1,9 +1,13 @@
 /** The issuer that people sign in at: the operator's own, or, while developing, one that runs beside the platform. */
 import type { Issuer } from '@freehold/issuer';
-import { DEVELOPMENT_CLIENT_ID, registerClients, startDevelopmentIssuer } from '../development-issuer.ts';
-import type { Secrets } from '../secrets.ts';
-import type { Settings } from '../settings.ts';
-import type { PlatformClient } from '../sign-in.ts';
+import {
+  DEVELOPMENT_CLIENT_ID,
+  registerClients,
+  startDevelopmentIssuer,
+} from '../applications/development-issuer.ts';
+import type { PlatformClient } from '../applications/sign-in.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { Secrets } from '../storage/secrets.ts';
 import type { Cleanup } from './cleanup.ts';
 
 export interface OwnIssuer {

@@ -1,6 +1,6 @@
 /** The applications of this process in the registry: admitted, and what the channel serves. */
 import { type DirectoryHostAdmin, declaredMigrations } from '@freehold/directory';
-import type { CoLocatedVertical } from '../verticals.ts';
+import type { CoLocatedVertical } from '../applications/verticals.ts';
 
 /** Writes down each build that is new. Its own migrations count, and the ones of the platform below them do not. */
 export async function registerVerticals(

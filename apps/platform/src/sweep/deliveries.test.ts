@@ -3,7 +3,7 @@ import type { RoutesChange } from '@freehold/directory';
 import { defineFieldwork } from '@freehold/fieldwork';
 import type { ScopeHost } from '@freehold/kernel';
 import { describe, expect, test } from 'vitest';
-import type { FleetScope } from '../fleet.ts';
+import type { FleetScope } from '../applications/fleet.ts';
 import { makeDeliveries } from './deliveries.ts';
 
 const vertical = defineFieldwork({ removeFile: async () => undefined });

@@ -15,7 +15,7 @@ import {
   type Vertical,
 } from '@freehold/kernel';
 import type { IncidentSink } from '@freehold/store';
-import type { Fleet, FleetScope } from '../fleet.ts';
+import type { Fleet, FleetScope } from '../applications/fleet.ts';
 import type { Rest } from './deliveries-rest.ts';
 import type { WorkedScope } from './scope-outcomes.ts';
 

@@ -1,7 +1,7 @@
 /** Verdicts about copies: whether what is kept a second time is up to date (spec 6.4). Pure: looked at from outside. */
 import type { SweepUnit } from '@freehold/directory';
 import type { ArchiveStatus } from '@freehold/engine-node';
-import type { BlobArchiveStatus } from '../blob-archive.ts';
+import type { BlobArchiveStatus } from '../storage/blob-archive.ts';
 
 /** Everything is sent about a second after each change; so late, something is wrong. */
 export const LAG_MAX_MS = 10 * 60_000;

@@ -4,9 +4,9 @@
  */
 import { connectionUnits, type DirectoryHostAdmin, type SweepUnit } from '@freehold/directory';
 import type { NodeEngine } from '@freehold/engine-node';
-import type { BlobArchive } from '../blob-archive.ts';
 import type { FailureSink } from '../feeds/feeds.ts';
 import type { Repeats } from '../feeds/repeats.ts';
+import type { BlobArchive } from '../storage/blob-archive.ts';
 import { type BackupJobOptions, makeBackupJobs } from './backup-job.ts';
 import { freshnessUnits } from './freshness.ts';
 import { type PlannedJob, sumOf, writingRows } from './jobs-rows.ts';

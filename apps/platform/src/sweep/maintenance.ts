@@ -8,12 +8,12 @@ import { DIRECTORY_KEY, directoryUnit } from '@freehold/directory';
 import type { NodeEngine } from '@freehold/engine-node';
 import type { VaultUnit } from '@freehold/kernel';
 import type { IncidentSink, Keyring } from '@freehold/store';
-import type { BlobArchive } from '../blob-archive.ts';
+import type { Fleet } from '../applications/fleet.ts';
+import type { CoLocatedVertical } from '../applications/verticals.ts';
 import { type FailureSink, reasonOf } from '../feeds/feeds.ts';
-import type { Fleet } from '../fleet.ts';
-import { PLATFORM_KEY, platformUnit } from '../platform-unit.ts';
-import { concludeRotation } from '../seal-keys.ts';
-import type { CoLocatedVertical } from '../verticals.ts';
+import type { BlobArchive } from '../storage/blob-archive.ts';
+import { PLATFORM_KEY, platformUnit } from '../storage/platform-unit.ts';
+import { concludeRotation } from '../storage/seal-keys.ts';
 
 export interface MaintenanceOptions {
   readonly engine: Pick<NodeEngine, 'unit' | 'sweepHistory'>;

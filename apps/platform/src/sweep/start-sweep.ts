@@ -1,11 +1,11 @@
 /** What the platform does by itself while it runs, put together: deliveries in the scopes, and the scheduler's jobs. */
 import type { BackupPolicy, DirectoryHostAdmin, RoutesChange } from '@freehold/directory';
 import type { IncidentSink } from '@freehold/store';
+import type { Fleet } from '../applications/fleet.ts';
+import type { CoLocatedVertical } from '../applications/verticals.ts';
 import type { FailureSink } from '../feeds/feeds.ts';
 import { makeRepeats } from '../feeds/repeats.ts';
-import type { Fleet } from '../fleet.ts';
-import type { Storage } from '../storage.ts';
-import type { CoLocatedVertical } from '../verticals.ts';
+import type { Storage } from '../storage/storage.ts';
 import { type Deliveries, makeDeliveries } from './deliveries.ts';
 import { buildOf } from './deliveries-build.ts';
 import type { Rest } from './deliveries-rest.ts';

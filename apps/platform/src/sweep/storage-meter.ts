@@ -4,7 +4,7 @@
  */
 import type { GaugeInput } from '@freehold/directory';
 import type { BlobStore } from '@freehold/store';
-import type { Fleet, FleetScope } from '../fleet.ts';
+import type { Fleet, FleetScope } from '../applications/fleet.ts';
 import type { JobTotals } from './jobs-rows.ts';
 import type { MeteredScope } from './meters.ts';
 

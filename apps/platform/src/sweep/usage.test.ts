@@ -1,7 +1,7 @@
 import { PlatformError } from '@freehold/contracts';
 import type { CollectedUsage, OpsFailureInput } from '@freehold/directory';
 import { expect, test } from 'vitest';
-import type { FleetScope } from '../fleet.ts';
+import type { FleetScope } from '../applications/fleet.ts';
 import { makeUsageSweep } from './usage.ts';
 
 const DONE: CollectedUsage = { taken: 1, repeated: 0, refused: 0, more: false };

@@ -5,8 +5,8 @@
  */
 import { PlatformError } from '@freehold/contracts';
 import type { CollectedUsage } from '@freehold/directory';
+import type { Fleet, FleetScope } from '../applications/fleet.ts';
 import { type FailureSink, reasonOf } from '../feeds/feeds.ts';
-import type { Fleet, FleetScope } from '../fleet.ts';
 import { type JobTotals, sumOf } from './jobs-rows.ts';
 
 export interface UsageScope {

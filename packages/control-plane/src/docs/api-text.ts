@@ -62,7 +62,8 @@ import { makeControlPlaneClient } from '@freehold/control-plane/client';
 
 const client = makeControlPlaneClient({ baseUrl: 'https://api.apps.example.org', token });
 const tenant = await client.tenants.create({ body: { slug: 'acme', name: 'Acme' } });
-for await (const scope of client.scopes.list.iterate({ params: { tenant: tenant.id } })) console.log(scope.name);
+for await (const scope of client.scopes.list.iterate({ params: { tenant: tenant.id } }))
+  console.log(scope.name);
 \`\`\`
 
 ## How every operation behaves

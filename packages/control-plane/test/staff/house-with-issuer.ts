@@ -1,7 +1,7 @@
 /** A house whose staff sign in at a certified OpenID provider that runs beside the test. */
 import { onTestFinished } from 'vitest';
 import { type Issuer, startIssuer } from '../../../../apps/issuer/src/index.ts';
-import { makeStaffSignIn } from '../../../../apps/platform/src/staff-sign-in.ts';
+import { makeStaffSignIn } from '../../../../apps/platform/src/staff/staff-sign-in.ts';
 import type { Browser } from '../connect/browser.ts';
 import { openHouse } from './house.ts';
 

@@ -4,12 +4,12 @@ import { makeNodeBlobStore, type NodeEngine, openNodeEngine } from '@freehold/en
 import { generateIssuerKeys } from '@freehold/issuer';
 import { makeUnitVault, makeVaultUnit, type Vault, type VaultUnit } from '@freehold/kernel';
 import type { BlobStore, IncidentSink, Keyring } from '@freehold/store';
-import { openArchive } from './archive-settings.ts';
+import { openArchive } from '../settings/archive-settings.ts';
+import type { Settings } from '../settings/settings.ts';
+import { within } from '../within.ts';
 import { type BlobArchive, makeBlobArchive } from './blob-archive.ts';
 import { openKeyring } from './seal-keys.ts';
 import { loadSecrets, type Secrets } from './secrets.ts';
-import type { Settings } from './settings.ts';
-import { within } from './within.ts';
 
 /** How long a shutdown waits for attachments on their way to the archive; the engine waits as long for the rest. */
 const FLUSH_MS = 5_000;

@@ -2,9 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
+import { parseSettings, type Settings } from '../settings/settings.ts';
 import { restore } from './restore.ts';
 import { sealKeyFile } from './seal-keys.ts';
-import { parseSettings, type Settings } from './settings.ts';
 import { openStorage, type Storage } from './storage.ts';
 
 const SCOPE = { tenantId: 'tnt_01j00000000000000000000001', scopeId: 'scp_01j00000000000000000000001' };

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ControlPlaneClient } from '@freehold/control-plane/client';
-import { writePrivately } from './secrets.ts';
+import { writePrivately } from '../storage/secrets.ts';
 
 const TENANT = { slug: 'acme', name: 'Acme Trades' };
 const SCOPE = { slug: 'fieldwork', name: 'Acme Trades', vertical: 'fieldwork' };

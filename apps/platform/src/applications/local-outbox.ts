@@ -2,8 +2,8 @@
 import { PlatformError } from '@freehold/contracts';
 import { refusal } from '@freehold/contracts/http';
 import type { Outbox } from '@freehold/mail';
-import { isLoopbackAddress } from './address-list.ts';
-import type { Client } from './router.ts';
+import type { Client } from '../network/router.ts';
+import { isLoopbackAddress } from '../settings/address-list.ts';
 
 export interface LocalOutbox {
   /** Answers its pages; from anywhere else, or under a name that was made to lead here, a refusal. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { warningsOf } from '../warnings.ts';
 import { nameOfArchive } from './archive-settings.ts';
 import { parseSettings, SettingsError } from './settings.ts';
-import { warningsOf } from './warnings.ts';
 
 const SECRET = 'x'.repeat(32);
 const PUBLIC = { FREEHOLD_PUBLIC_URL: 'https://apps.example.org' };

@@ -1,6 +1,6 @@
 /** The issuer that runs beside the platform while developing, and the clients that it knows. */
 import { type Issuer, IssuerError, type IssuerOptions, startIssuer } from '@freehold/issuer';
-import { SettingsError } from './settings.ts';
+import { SettingsError } from '../settings/settings.ts';
 
 /** The client that it knows this platform by. */
 export const DEVELOPMENT_CLIENT_ID = 'freehold';

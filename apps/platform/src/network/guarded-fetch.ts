@@ -8,7 +8,7 @@
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { Agent, fetch as undiciFetch } from 'undici';
-import { type AddressList, isRange, makeAddressList } from './address-list.ts';
+import { type AddressList, isRange, makeAddressList } from '../settings/address-list.ts';
 
 /** Ranges that are not somebody else's public server (IANA special-purpose registries, RFC 6890 and its updates). */
 const isSpecial = makeAddressList([

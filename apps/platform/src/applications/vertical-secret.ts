@@ -4,8 +4,8 @@
  */
 import { slug as slugSchema } from '@freehold/contracts';
 import { verticalSecret } from '@freehold/contracts/http';
-import { findSecrets } from './secrets.ts';
-import { type Settings, SettingsError } from './settings.ts';
+import { type Settings, SettingsError } from '../settings/settings.ts';
+import { findSecrets } from '../storage/secrets.ts';
 
 export const VERTICAL_SECRET_USAGE = 'npm start -- vertical-secret SLUG';
 

@@ -3,9 +3,9 @@ import { createHmac } from 'node:crypto';
 import type { ArrivedStaff, StaffRelyingParty } from '@freehold/control-plane';
 import type { StaffSession } from '@freehold/directory';
 import { makeRelyingParty, OidcError, type RelyingParty, type VerifiedSession } from '@freehold/oidc-rp';
-import { makeGuardedFetch } from './guarded-fetch.ts';
-import type { PlatformSecrets } from './secrets.ts';
-import type { PlatformClient } from './sign-in.ts';
+import type { PlatformClient } from '../applications/sign-in.ts';
+import { makeGuardedFetch } from '../network/guarded-fetch.ts';
+import type { PlatformSecrets } from '../storage/secrets.ts';
 
 export interface StaffSignInOptions {
   /** The client that the issuer knows this platform by, once there is one; null while nobody can sign in. */

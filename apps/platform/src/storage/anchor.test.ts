@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
+import { parseSettings } from '../settings/settings.ts';
 import { openAnchor } from './anchor.ts';
-import { parseSettings } from './settings.ts';
 
 const HEAD = { sequence: 7, hash: 'a'.repeat(64) };
 

@@ -1,7 +1,7 @@
 /** A look at the archive when the platform starts: an operator should not find out on the day it is needed. */
 import { PlatformError } from '@freehold/contracts';
 import type { NodeEngine } from '@freehold/engine-node';
-import { within } from './within.ts';
+import { within } from '../within.ts';
 
 /** How long a start waits for the archive's first word. */
 const PATIENCE_MS = 3_000;

@@ -1,7 +1,7 @@
 /** Which way mail leaves: through the operator's server, or, while developing, into an outbox to read. */
 import { makeNoMailer, makeOutbox, makeSmtpMailer, type Outbox } from '@freehold/mail';
+import type { Settings } from '../settings/settings.ts';
 import { type LocalOutbox, makeLocalOutbox } from './local-outbox.ts';
-import type { Settings } from './settings.ts';
 
 export interface Mail {
   readonly mailer: Pick<Outbox, 'send'>;

@@ -2,11 +2,11 @@
 import { apiDocs } from '@freehold/api-docs/node';
 import type { ControlPlaneOptions } from '@freehold/control-plane';
 import type { DirectoryHostAdmin } from '@freehold/directory';
-import type { PlatformSecrets } from './secrets.ts';
-import type { Settings } from './settings.ts';
-import type { PlatformClient } from './sign-in.ts';
+import type { PlatformClient } from '../applications/sign-in.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { OwnAddresses } from '../start/addresses.ts';
+import type { PlatformSecrets } from '../storage/secrets.ts';
 import { makeStaffSignIn } from './staff-sign-in.ts';
-import type { OwnAddresses } from './start/addresses.ts';
 
 export interface StaffWiring {
   readonly settings: Pick<Settings, 'allowedIssuers' | 'staffContact'>;

@@ -8,8 +8,8 @@ import { readWebFiles } from '@freehold/fieldwork/web-files';
 import type { ScopeHost, Vault } from '@freehold/kernel';
 import type { Outbox } from '@freehold/mail';
 import type { BlobStore, Engine, EngineTools, IncidentSink, Keyring } from '@freehold/store';
-import type { Fetch } from './guarded-fetch.ts';
-import type { NodeEnv } from './router.ts';
+import type { Fetch } from '../network/guarded-fetch.ts';
+import type { NodeEnv } from '../network/router.ts';
 
 /** A vertical in this process: its worker, and its scopes. */
 export interface CoLocatedVertical {

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { PlatformError, problemDocument, publicError, toProblem } from '@freehold/contracts';
 import { getRequestListener } from '@hono/node-server';
-import { SettingsError } from './settings.ts';
+import { SettingsError } from '../settings/settings.ts';
 
 /** How long open requests may take to end when the platform stops. */
 const DRAIN_MS = 5_000;

@@ -1,7 +1,7 @@
 /** Look-ups against a real name server on the loopback. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openPlatform } from '../../../packages/directory/test/platform.ts';
-import { type DnsServer, startDnsServer } from '../test/dns-server.ts';
+import { openPlatform } from '../../../../packages/directory/test/platform.ts';
+import { type DnsServer, startDnsServer } from '../../test/dns-server.ts';
 import { makeNodeResolver } from './resolver.ts';
 
 let dns: DnsServer;

@@ -11,8 +11,8 @@ import { PlatformError } from '@freehold/contracts';
 import type { BackupStore } from '@freehold/directory';
 import type { Archive } from '@freehold/engine-node';
 import { z } from 'zod';
-import { openArchive } from './archive-settings.ts';
-import type { Settings } from './settings.ts';
+import { openArchive } from '../settings/archive-settings.ts';
+import type { Settings } from '../settings/settings.ts';
 
 /** Segments as the platform makes them; none of them is a step up. */
 const ADDRESS = /^[a-z0-9_-][a-z0-9_.-]*(?:\/[a-z0-9_-][a-z0-9_.-]*)+$/;

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { openNodeEngine } from '@freehold/engine-node';
 import type { Keyring } from '@freehold/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { SettingsError } from '../settings/settings.ts';
 import { concludeRotation, openKeyring, sealKeyFile } from './seal-keys.ts';
-import { SettingsError } from './settings.ts';
 
 const [A, B] = ['a'.repeat(32), 'b'.repeat(32)];
 const IV = new Uint8Array(12);

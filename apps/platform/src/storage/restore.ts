@@ -7,11 +7,11 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Archive, makeNodeBlobStore, restoreDataDirectory } from '@freehold/engine-node';
 import { generateIssuerKeys } from '@freehold/issuer';
-import { type ArchiveSettings, nameOfArchive, openArchive } from './archive-settings.ts';
+import { type ArchiveSettings, nameOfArchive, openArchive } from '../settings/archive-settings.ts';
+import { type Settings, SettingsError } from '../settings/settings.ts';
 import { restoreBlobs } from './blob-archive.ts';
 import { readKeys, sealKeyFile } from './seal-keys.ts';
 import { makeSecrets, writePrivately } from './secrets.ts';
-import { type Settings, SettingsError } from './settings.ts';
 
 export const RESTORE_USAGE = 'npm start -- restore [--from DIRECTORY] [--seal-key FILE] [--skip-damaged]';
 

@@ -5,8 +5,10 @@ import type { BackupPolicy } from '@freehold/directory';
 import { MailError, parseSender, parseSmtpUrl } from '@freehold/mail';
 import { isConfidentialUrl } from '@freehold/oidc-rp';
 import { z } from 'zod';
+import type { ProvidersSource } from '../connect/providers.ts';
+import type { GuardedFetchOptions } from '../network/guarded-fetch.ts';
+import type { AnchorSettings } from '../storage/anchor.ts';
 import { isRange, isSoundRange } from './address-list.ts';
-import type { AnchorSettings } from './anchor.ts';
 import {
   type ArchiveSettings,
   archiveEnvironment,
@@ -15,8 +17,6 @@ import {
   isInside,
 } from './archive-settings.ts';
 import { backupEnvironment, backupPolicyOf } from './backup-settings.ts';
-import type { ProvidersSource } from './connect/providers.ts';
-import type { GuardedFetchOptions } from './guarded-fetch.ts';
 import { readModelSettings } from './model-settings.ts';
 
 const port = (fallback: number) =>

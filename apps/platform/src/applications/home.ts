@@ -3,8 +3,8 @@ import { PlatformError } from '@freehold/contracts';
 import { refusal } from '@freehold/contracts/http';
 import type { HostRoute } from '@freehold/directory';
 import { Hono } from 'hono';
+import type { Client } from '../network/router.ts';
 import type { LocalOutbox } from './local-outbox.ts';
-import type { Client } from './router.ts';
 
 export interface HomeOptions {
   /** Whether everything is up. */

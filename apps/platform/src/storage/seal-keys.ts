@@ -6,9 +6,9 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Engine, type Keyring, makeKeyring, SEAL_KEY_BYTES } from '@freehold/store';
+import { SettingsError } from '../settings/settings.ts';
 import { PLATFORM_KEY, platformUnit } from './platform-unit.ts';
 import { writePrivately } from './secrets.ts';
-import { SettingsError } from './settings.ts';
 
 /** What the proof is bound to: it opens nowhere else. */
 const PROOF_PLACE = 'platform/seal-proof';

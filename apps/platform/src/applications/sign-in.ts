@@ -1,5 +1,5 @@
 /** What `FREEHOLD_SIGN_IN` means: what verticals are bound to, and what the demo is delivered. */
-import type { SignInMode } from './settings.ts';
+import type { SignInMode } from '../settings/settings.ts';
 
 /** The client that an issuer knows this platform by. */
 export interface PlatformClient {

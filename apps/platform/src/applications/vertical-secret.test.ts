@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { requireVerticalSecret } from '@freehold/contracts/http';
 import { expect, onTestFinished, test } from 'vitest';
-import { makeSecrets } from './secrets.ts';
-import { SettingsError } from './settings.ts';
+import { SettingsError } from '../settings/settings.ts';
+import { makeSecrets } from '../storage/secrets.ts';
 import { tellVerticalSecret } from './vertical-secret.ts';
 
 const MASTER = 'a platform secret of the settings, long enough';

@@ -3,7 +3,7 @@
  * headers count only when the connection comes from a proxy that the operator named, and only as far back as the
  * last hop that is not one of them.
  */
-import { type AddressList, makeAddressList, plainAddress } from './address-list.ts';
+import { type AddressList, makeAddressList, plainAddress } from '../settings/address-list.ts';
 
 /** A request as its sender meant it. */
 export interface Seen {

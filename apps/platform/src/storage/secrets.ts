@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type Settings, SettingsError } from './settings.ts';
+import { type Settings, SettingsError } from '../settings/settings.ts';
 
 const stored = z.strictObject({
   platformSecret: z.string().min(32),
