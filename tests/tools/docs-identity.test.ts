@@ -65,7 +65,7 @@ describe('troubleshooting', () => {
           'packages/cli/template/src/{authenticated-principal,env,problems}.ts',
           'packages/contracts/src/http/same-origin.ts',
           'examples/fieldwork/src/server/{caller,door-routes,env,member-routes,session-routes,sign-in}.ts',
-          'apps/platform/src/{home,router}.ts',
+          'apps/platform/src/{applications/home,network/router}.ts',
         ).matchAll(/\breason\b\??\s*[:=]\s*([^;,}{]+)/g),
       ].flatMap(([, value = '']) =>
         [...value.matchAll(/'([a-z]+(?:_[a-z]+)*)'/g)].map(([, word = '']) => word),
@@ -189,7 +189,7 @@ describe('the pages', () => {
   test('every setting that is named is one that something reads', () => {
     const sources = sourcesOf(
       'packages/{auth,oidc-rp,cli}/{src,template/src}/**/*.ts',
-      'apps/platform/src/*.ts',
+      'apps/platform/src/**/*.ts',
     );
     const settings = firstWords(rowsOf(partOf(signIn, 'Settings, and which one counts'))).filter((word) =>
       /^[A-Z_]+$/.test(word),

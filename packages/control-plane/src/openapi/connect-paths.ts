@@ -9,7 +9,7 @@ import {
   problemReferences,
   type SchemaCollector,
 } from '@freehold/contracts/http';
-import { textParameter } from './service-parts.ts';
+import { PROBLEM_CONTENT, textParameter } from './service-parts.ts';
 
 /** `components.securitySchemes`: what a vertical shows. */
 export const PLATFORM_SECRET_SCHEME: Part = {
@@ -110,7 +110,7 @@ function refused(code: ProblemCode): Part {
   const headers = headerReferences(['X-Request-Id', ...(code === 'unavailable' ? ['Retry-After'] : [])]);
   const content = {
     'text/html': { schema: { type: 'string' } },
-    'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+    ...PROBLEM_CONTENT,
   };
   return { description: `${PROBLEMS[code].title}.`, headers, content };
 }

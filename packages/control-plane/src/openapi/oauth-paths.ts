@@ -5,6 +5,7 @@ import {
   answerOf,
   formBody,
   json,
+  PROBLEM_CONTENT,
   page,
   problems,
   redirect,
@@ -159,7 +160,13 @@ function programPaths(): Record<string, Record<string, Part>> {
           400: rpcRefusal('It is not a message.'),
           404: rpcRefusal('There is no such method.'),
           406: rpcRefusal('The caller takes no answer that there is.'),
-          ...problems(401, 403, 413, 415, 429),
+          // What we refuse before the protocol sees it is a problem; what the protocol refuses is its own.
+          415: answerOf(
+            'It is not JSON.',
+            { ...PROBLEM_CONTENT, 'application/json': { schema: { type: 'object' } } },
+            COUNTED,
+          ),
+          ...problems(401, 403, 413, 429),
         },
       }),
     },

@@ -1,5 +1,6 @@
 /** What `http/rate-limit*.ts` adds to answers, as the document lists it. */
 import { headerReferences, type Part, textHeader } from '@freehold/contracts/http';
+import { PROBLEM_CONTENT } from './service-parts.ts';
 
 /** `components.headers`. */
 export const RATE_LIMIT_HEADERS = {
@@ -30,7 +31,6 @@ export function counted(problems: Part): Part {
 }
 
 const PAGE: Part = { 'text/html': { schema: { type: 'string' } } };
-const PROBLEM: Part = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };
 
 /**
  * The addresses of `paths` at which strangers are counted: every answer says where they stand, and a call that is one too
@@ -49,7 +49,7 @@ export function countedPaths<P extends Readonly<Record<string, Readonly<Record<s
 }
 
 /** @param content what a refusal is at this address. */
-export function tooMany(content: Part = { ...PAGE, ...PROBLEM }): Part {
+export function tooMany(content: Part = { ...PAGE, ...PROBLEM_CONTENT }): Part {
   const headers = { ...headerReferences(['X-Request-Id', 'Retry-After']), ...COUNTED };
   return { description: 'Too many calls; Retry-After says when to come again.', headers, content };
 }

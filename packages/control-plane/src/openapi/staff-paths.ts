@@ -5,6 +5,7 @@ import {
   answerOf,
   formBody,
   json,
+  PROBLEM_CONTENT,
   page,
   problems,
   redirect,
@@ -127,7 +128,7 @@ function browserStep(
       // A page, or a problem document where no issuer is configured.
       503: answerOf('The issuer is not there, or none is configured.', {
         'text/html': { schema: { type: 'string' } },
-        'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+        ...PROBLEM_CONTENT,
       }),
     },
   });

@@ -10,15 +10,14 @@
  */
 import { PlatformError } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
-import type { AdminCall, AdminResult } from '../actors.ts';
-import type { OperationRecord } from '../declarations/long-work.ts';
 import type { LogHead } from '../declarations/records.ts';
 import type { SweepUnit } from '../operations-log/recorder.ts';
 import type { DirectoryMethods } from '../unit.ts';
 import type { BackupStore } from './backup-store.ts';
 import { type BackupPolicy, expiredOf, expiredOfReaped, isDue, keptAfterReapMs } from './retention.ts';
 import type { ScheduledCopy, UnitOfBackups } from './scheduled-store.ts';
-import { type ExpiryDeps, makeExpiryOfBackups, PLATFORM } from './upkeep-expiry.ts';
+import { type ExpiryDeps, makeExpiryOfBackups } from './upkeep-expiry.ts';
+import { backUpUnit, type Came, type Unit, type UnitDeps, wordOf } from './upkeep-unit.ts';
 
 export interface BackupUpkeep {
   /**
@@ -33,17 +32,13 @@ export interface BackupUpkeep {
 
 export type BackupLine = Extract<SweepUnit, { readonly kind: 'backup' }>;
 
-export interface BackupUpkeepDeps extends Omit<ExpiryDeps, 'directory'> {
+export interface BackupUpkeepDeps extends Omit<ExpiryDeps, 'directory'>, UnitDeps {
   readonly directory: ExpiryDeps['directory'] &
     Pick<UnitStub<DirectoryMethods>, 'unitsToBackUp' | 'scheduledBackups' | 'directoryTimes'>;
   /** Null: nothing is ever made. */
   readonly backups: BackupStore | null;
   /** How often the place for backups has failed so far, whoever used it. */
   readonly storeFaults: () => number;
-  /** Begins long work. */
-  readonly begin: (call: AdminCall) => Promise<AdminResult>;
-  /** Performs `operations.get`. */
-  readonly follow: (call: AdminCall) => Promise<AdminResult>;
   /** Offers a head to the anchor. It does not reject. */
   readonly publish: (head: LogHead) => Promise<void>;
 }
@@ -57,10 +52,6 @@ const PAUSE_MS = 60 * 60 * 1000;
 const OVERDUE_INTERVALS = 2;
 const OVERDUE_LINES_MAX = 10;
 const OVERDUE_AGAIN_MS = 60 * 60 * 1000;
-
-/** What is backed up: a scope, or the directory, which has none. */
-type Unit = Pick<UnitOfBackups, 'tenant' | 'scope' | 'vertical'> | null;
-type Came = Pick<BackupLine, 'outcome' | 'reason'>;
 
 /** What is to be deleted, and of what. */
 interface Ending {
@@ -114,15 +105,11 @@ export function makeBackupUpkeep(deps: BackupUpkeepDeps): BackupUpkeep {
   };
 
   const backUp = async (unit: Unit, { policy, signal, endings }: Sweep): Promise<Came | null> => {
-    const begun = await beginBackup(deps, unit);
-    if ('outcome' in begun) return begun;
-    const ended = await endOf(deps, begun.id, signal);
-    if (!ended) return null;
-    if (ended.state === 'cancelled') return { outcome: 'failed', reason: 'cancelled' };
-    if (ended.state !== 'done') return { outcome: 'failed', reason: reasonOf(ended) };
+    const came = await backUpUnit(deps, unit, signal);
+    if (came?.outcome !== 'swept') return came;
     const copies = await directory.scheduledBackups({ scope: unit?.scope ?? null });
     endings.push({ unit, ids: idsOf(expiredOf(copies, policy, now())), reaped: false });
-    return { outcome: 'swept', reason: 'backed_up' };
+    return came;
   };
 
   /** Backs one up, and remembers how that went. Null when the platform stops meanwhile: the next process takes it up. */
@@ -288,71 +275,4 @@ function lineOf(unit: Unit, came: Came): BackupLine {
 
 function idsOf(copies: readonly ScheduledCopy[]): readonly string[] {
   return copies.map(({ id }) => id);
-}
-
-/** What is in other hands just now, or has gone since, is passed over and looked at again. */
-const PASSED_OVER: ReadonlySet<string> = new Set([
-  'conflict',
-  'not_found',
-  'invalid_transition',
-  'unsupported',
-]);
-
-async function beginBackup(deps: BackupUpkeepDeps, unit: Unit): Promise<{ readonly id: string } | Came> {
-  try {
-    const { value } = await deps.begin(callOf(deps, unit));
-    return { id: (value as OperationRecord).id };
-  } catch (error) {
-    if (!(error instanceof PlatformError && PASSED_OVER.has(error.code))) throw error;
-    return { outcome: 'skipped', reason: wordOf(error) };
-  }
-}
-
-/** Waits for the end of long work, or until the platform stops: then null. */
-async function endOf(
-  deps: BackupUpkeepDeps,
-  id: string,
-  signal: AbortSignal,
-): Promise<OperationRecord | null> {
-  const stopped = Promise.withResolvers<null>();
-  const stop = (): void => stopped.resolve(null);
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    while (!signal.aborted) {
-      const looked = deps.follow({
-        operation: 'operations.get',
-        params: { operation: id },
-        query: { wait: '60s' },
-        body: {},
-        actor: PLATFORM,
-        requestId: deps.newRequestId(),
-      });
-      const record = (await Promise.race([looked, stopped.promise]))?.value as OperationRecord | undefined;
-      // Nobody waits for that answer any more, whatever it is.
-      if (!record) looked.catch(() => undefined);
-      else if (record.finishedAt !== null) return record;
-    }
-    return null;
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
-}
-
-function callOf({ newRequestId }: BackupUpkeepDeps, unit: Unit): AdminCall {
-  return {
-    operation: `${unit === null ? 'directory' : 'scope'}-backups.create`,
-    params: unit === null ? {} : { tenant: unit.tenant, scope: unit.scope },
-    query: {},
-    body: unit === null ? {} : { format: 'ndjson' },
-    actor: PLATFORM,
-    requestId: newRequestId(),
-  };
-}
-
-function reasonOf({ problem }: OperationRecord): string {
-  return problem?.reason ?? problem?.code ?? 'unknown';
-}
-
-function wordOf(error: unknown): string {
-  return error instanceof PlatformError ? (error.reason ?? error.code) : 'internal';
 }
