@@ -3,15 +3,23 @@
  * there or both not, and journaled work goes on to its end. The real host administration, over the real engine and real
  * applications, dies at a step of its own that a seed chooses, so that nothing depends on how fast the machine is.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { type AdminOperationName, adminOperations } from '../../packages/directory/src/declarations/index.ts';
-import { alone, deeds, notMade } from './administration/deeds/index.ts';
-import { callsOf, faultsOf, isThere, type JudgedCall, openIntents } from './administration/judge.ts';
+import { adminOperations } from '../../packages/directory/src/declarations/index.ts';
+import { acts, isAct } from './administration/acts.ts';
+import { alone, deeds, notActs, notMade, sweeps } from './administration/deeds/index.ts';
+import {
+  callsOf,
+  faultsOf,
+  isThere,
+  type JudgedCall,
+  loggedActions,
+  openIntents,
+} from './administration/judge.ts';
 import { startVictim, type Victim } from './administration/process.ts';
-import type { Line } from './administration/protocol.ts';
+import type { DeedName, Line } from './administration/protocol.ts';
 import { seeded } from './seeded.ts';
 
 /** At least so many kills; there are as many as it takes until every kind of mutation was cut off once. */
@@ -21,19 +29,37 @@ const BATCH = 16;
 /** How many steps a batch has, until one has been seen to its end. */
 const STEPS = 800;
 
-const kinds = (Object.keys(deeds) as AdminOperationName[]).filter((name) => !alone.includes(name));
+/** How often acts are cut off at steps that lie all over them. */
+const CUTS = 5;
+/** Where rows of the admin log are written. */
+const DIRECTORY = join(import.meta.dirname, '../../packages/directory/src');
+
+const names = Object.keys(deeds) as DeedName[];
+const apart: ReadonlySet<string> = new Set([...alone, ...sweeps]);
+const kinds = names.filter((name) => !apart.has(name));
+/** Acts that are made side by side, and cut off more often than once. */
+const stepwise = [
+  ...sweeps.map((name) => ({ title: name, group: [name] })),
+  { title: 'what is no operation', group: names.filter(isAct).filter((name) => !apart.has(name)) },
+];
 
 test('every audited operation is made here, or is listed with the reason', () => {
   const audited = Object.values(adminOperations).filter(({ audit }) => audit === 'audit');
-  const names = audited.map(({ name }) => name).sort();
-  expect([...Object.keys(deeds), ...Object.keys(notMade)].sort()).toEqual(names);
+  const made = names.filter((name) => !isAct(name));
+  expect([...made, ...Object.keys(notMade)].sort()).toEqual(audited.map(({ name }) => name).sort());
+});
+
+test('every other action that rows are written for is made here, or is listed with the reason', () => {
+  expect(names.filter(isAct).sort()).toEqual(Object.keys(acts).sort());
+  const made = Object.values(acts).flatMap(({ action, writer }) => (writer ? [`${writer}: ${action}`] : []));
+  expect([...new Set(made), ...Object.keys(notActs)].sort()).toEqual(actionsInSource());
 });
 
 test('A killed mutation and its row of the log are both there or both not, whatever kind it is', async () => {
   const place = newPlace();
   const random = seeded(Number(process.env.CRASH_SEED ?? 1));
   const left = shuffled(kinds, random);
-  const tries = new Map<AdminOperationName, number>();
+  const tries = new Map<DeedName, number>();
   const all: JudgedCall[] = [];
   let cutOff: JudgedCall[] = [];
   let steps = STEPS;
@@ -62,8 +88,48 @@ test('A killed mutation and its row of the log are both there or both not, whate
   const victim = await startVictim(place);
   await settle(place, victim, cutOff);
   expect(faultsOf(place, all)).toEqual([]);
+  const known = new Set<string>(names.map((name) => (isAct(name) ? acts[name].action : name)));
+  expect(loggedActions(place).filter((action) => !known.has(action))).toEqual([]);
   await victim.carryOut({ do: 'stop' });
 });
+
+test.each(stepwise)(
+  'What is cut off at steps all over it is done, or is taken up: $title',
+  async ({ group }) => {
+    const place = newPlace();
+    const random = seeded(Number(process.env.CRASH_SEED ?? 1));
+    let victim = await startVictim(place);
+    let steps = STEPS;
+    let cuts = 0;
+    let leftOpen = 0;
+    // The first one comes to its end, and tells how many steps there are.
+    for (let round = 0; round <= CUTS; round++) {
+      const killAt = round === 0 ? STEPS : 1 + Math.floor((steps * (round - 1 + random())) / CUTS);
+      const survived = await victim.carryOut({ do: 'load', round: `r${round}`, deeds: group, killAt });
+      if (!survived) await victim.kill();
+      const lines = withoutTrouble(victim.take());
+      const calls = callsOf(lines);
+      expect(
+        faultsOf(
+          place,
+          calls.filter(({ concluded }) => concluded),
+        ),
+      ).toEqual([]);
+      if (survived) {
+        steps = Math.max(...lines.map((line) => (line.t === 'over' ? line.points : 1)));
+        continue;
+      }
+      const cutOff = calls.filter(({ concluded }) => !concluded);
+      cuts += cutOff.length;
+      victim = await startVictim(place);
+      leftOpen += openIntents(place).length;
+      await settle(place, victim, cutOff);
+    }
+    expect(leftOpen > 0).toBe(group.includes('backups.expire'));
+    expect(cuts).toBeGreaterThanOrEqual(CUTS - 1);
+    await victim.carryOut({ do: 'stop' });
+  },
+);
 
 test('A killed restore of the directory was done, or changed nothing', async () => {
   const random = seeded(Number(process.env.CRASH_SEED ?? 1));
@@ -117,6 +183,19 @@ function faultsOfRepeat(
   const isGivenUp = again.ended === 'failed' && call.operation === 'scopes.restore';
   if (again.ended !== null && again.ended !== 'done' && !isGivenUp) return [`${words}, is ${again.ended}`];
   return isGivenUp || effect === null || isThere(place, effect) ? [] : [`${words}, had no effect`];
+}
+
+/** What the files that write rows call what they write rows about: `file: action`. An operation comes with its call. */
+function actionsInSource(): string[] {
+  const writes = /appendAdminLog|logEnd|logDone|AuditedCall|byMember/;
+  return globSync('**/*.ts', { cwd: DIRECTORY })
+    .filter((file) => !file.endsWith('.test.ts'))
+    .flatMap((file) => {
+      const text = readFileSync(join(DIRECTORY, file), 'utf8');
+      const found = writes.test(text) ? text.matchAll(/'([a-z]+(?:-[a-z]+)*\.[a-z]+(?:-[a-z]+)*)'/g) : [];
+      return [...new Set([...found].map(([, action]) => `${file}: ${action}`))];
+    })
+    .sort();
 }
 
 function withoutTrouble(lines: readonly Line[]): readonly Line[] {

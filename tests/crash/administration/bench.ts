@@ -8,15 +8,19 @@ import {
   type OperationRecord,
 } from '../../../packages/directory/src/declarations/index.ts';
 import type { Actor, AdminResult } from '../../../packages/directory/src/index.ts';
+import { isAct, performAct } from './acts.ts';
 import { THIS_REQUEST } from './conditions.ts';
+import { isLong } from './judge.ts';
 import type { OpenedPlatform } from './open.ts';
-import type { Condition, Line, RepeatableCall } from './protocol.ts';
+import type { Condition, DeedName, Line, Logged, RepeatableCall } from './protocol.ts';
 
 export type CallParts = Omit<RepeatableCall, 'operation' | 'key'>;
 
 /** A mutation that is ready to be made, on something that nothing else touches. */
 export interface Prepared extends CallParts {
   readonly effect: readonly Condition[];
+  /** Which rows of the log are about it. Default: those of its request. */
+  readonly logged?: Logged;
   /** What follows when it was acknowledged, or refused. */
   readonly after?: () => void;
 }
@@ -35,7 +39,7 @@ export interface Bench {
   /** Begins long work, and does not wait for its end. */
   begin(operation: AdminOperationName, parts?: CallParts): Promise<OperationRecord>;
   /** Makes the mutation itself. */
-  make(operation: AdminOperationName, prepared: Prepared): Promise<void>;
+  make(operation: DeedName, prepared: Prepared): Promise<void>;
   /** Makes a call again. */
   repeat(call: RepeatableCall, request: string): Promise<void>;
 }
@@ -56,21 +60,27 @@ export function makeBench(platform: OpenedPlatform, round: string): Bench {
   const perform = async (
     call: RepeatableCall,
     effect: readonly Condition[] | null,
-    { request = `req-${round}-${next()}`, follows = true } = {},
+    {
+      request = `req-${round}-${next()}`,
+      follows = true,
+      again = false,
+      logged,
+    }: { request?: string; follows?: boolean; again?: boolean; logged?: Logged | undefined } = {},
   ): Promise<AdminResult> => {
-    say({ t: 'begin', request, call, effect: effect?.map((each) => ofRequest(each, request)) ?? null });
+    const told = effect?.map((each) => ofRequest(each, request)) ?? null;
+    say({ t: 'begin', request, call, effect: told, ...(logged ? { logged } : {}) });
     try {
-      const result = await performOn(platform, call, request);
+      const result = await performOn(platform, call, request, again);
       say({ t: 'acknowledged', request, replayed: result.replayed, head: result.head ?? null });
       // Whoever was told goes on to follow it; that it ended is said apart.
-      if (follows && adminOperations[call.operation].success === 202) await follow(platform, result, request);
+      if (follows && isLong(call)) await follow(platform, result, request);
       return result;
     } catch (error) {
       say({ t: 'refused', request, ...wordsOf(error) });
       throw error;
     }
   };
-  const callOf = (operation: AdminOperationName, parts: CallParts): RepeatableCall => ({
+  const callOf = (operation: DeedName, parts: CallParts): RepeatableCall => ({
     ...parts,
     operation,
     key: `key-${round}-${next()}`,
@@ -89,14 +99,14 @@ export function makeBench(platform: OpenedPlatform, round: string): Bench {
     },
     begin: async (operation, parts = {}) =>
       (await perform(callOf(operation, parts), null, { follows: false })).value as OperationRecord,
-    make: async (operation, { effect, after, ...parts }) => {
+    make: async (operation, { effect, after, logged, ...parts }) => {
       try {
-        await perform(callOf(operation, parts), effect);
+        await perform(callOf(operation, parts), effect, { logged });
       } finally {
         after?.();
       }
     },
-    repeat: async (call, request) => void (await perform(call, [], { request })),
+    repeat: async (call, request) => void (await perform(call, [], { request, again: true })),
   };
 }
 
@@ -111,13 +121,18 @@ function ofRequest(condition: Condition, request: string): Condition {
 
 /** Parses as the transport does, and performs. */
 async function performOn(
-  { admin }: OpenedPlatform,
+  platform: OpenedPlatform,
   call: RepeatableCall,
   requestId: string,
+  again = false,
 ): Promise<AdminResult> {
   const { operation, builder, upload, key } = call;
+  if (isAct(operation)) {
+    await performAct(platform, operation, call.args ?? {}, { request: requestId, key, again });
+    return { status: 200, value: null, replayed: false };
+  }
   const { input }: AdminOperation = adminOperations[operation];
-  return admin.perform({
+  return platform.admin.perform({
     operation,
     params: input.params ? parseInput('The path', input.params, call.params) : {},
     query: input.query ? parseInput('The query', input.query, call.query ?? {}) : {},

@@ -6,13 +6,15 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { adminOperations } from '../../../packages/directory/src/declarations/index.ts';
-import { type Condition, type Line, PLACE, type RepeatableCall } from './protocol.ts';
+import { acts, isAct } from './acts.ts';
+import { type Condition, type Line, type Logged, PLACE, type RepeatableCall } from './protocol.ts';
 
 /** A call with what became of it, as far as its caller was told. */
 export interface JudgedCall {
   readonly request: string;
   readonly call: RepeatableCall;
   readonly effect: readonly Condition[] | null;
+  readonly logged: Logged;
   acknowledged: { readonly head: { readonly sequence: number; readonly hash: string } | null } | null;
   refused: { readonly reason: string; readonly message: string } | null;
   /** How long work ended, when that was heard. */
@@ -27,8 +29,9 @@ export function callsOf(lines: readonly Line[]): JudgedCall[] {
   for (const line of lines) {
     if (line.t === 'begin') {
       const { request, call, effect } = line;
+      const logged = line.logged ?? { where: 'request = ?', params: [request] };
       const unheard = { acknowledged: null, refused: null, ended: null, concluded: false };
-      calls.set(request, { request, call, effect, ...unheard });
+      calls.set(request, { request, call, effect, logged, ...unheard });
       continue;
     }
     const judged = 'request' in line ? calls.get(line.request) : undefined;
@@ -59,11 +62,11 @@ export function faultsOf(place: string, calls: readonly JudgedCall[]): string[] 
   }
 }
 
-function faultsOfCall(look: Look, { request, call, effect, acknowledged, refused }: JudgedCall): string[] {
+function faultsOfCall(look: Look, { call, effect, logged, acknowledged, refused }: JudgedCall): string[] {
   const rows = look.all<LogRow>(
-    'SELECT sequence, outcome FROM admin_log WHERE request = ? AND action = ? ORDER BY sequence',
-    request,
-    call.operation,
+    `SELECT sequence, outcome FROM admin_log WHERE action = ? AND ${logged.where} ORDER BY sequence`,
+    actionOf(call),
+    ...logged.params,
   );
   const has = (outcome: string): boolean => rows.some((row) => row.outcome === outcome);
   const intent = rows.find(({ outcome }) => outcome === 'intent')?.sequence;
@@ -79,7 +82,8 @@ function faultsOfCall(look: Look, { request, call, effect, acknowledged, refused
     const { head } = acknowledged;
     const isKept =
       head && look.one('SELECT 1 FROM admin_log WHERE sequence = ? AND hash = ?', head.sequence, head.hash);
-    say(!isKept, 'the head of the log that was acknowledged is not there');
+    // An act answers no head: whoever makes one has no use for it.
+    say(!isKept && !isAct(call.operation), 'the head of the log that was acknowledged is not there');
     say(!has(isLong(call) ? 'intent' : 'done'), 'it was acknowledged and is not logged');
   }
   if (isLong(call) && intent !== undefined) faults.push(...faultsOfLongWork(look, intent, rows));
@@ -142,8 +146,23 @@ export function openIntents(place: string): readonly { readonly action: string; 
   }
 }
 
+/** Every action that is in the log. */
+export function loggedActions(place: string): readonly string[] {
+  const look = makeLook(place);
+  try {
+    return look.all<{ action: string }>('SELECT DISTINCT action FROM admin_log').map(({ action }) => action);
+  } finally {
+    look.close();
+  }
+}
+
 export function isLong({ operation }: RepeatableCall): boolean {
-  return adminOperations[operation].success === 202;
+  return !isAct(operation) && adminOperations[operation].success === 202;
+}
+
+/** What the log calls it. */
+function actionOf({ operation }: RepeatableCall): string {
+  return isAct(operation) ? acts[operation].action : operation;
 }
 
 type Value = string | number;

@@ -12,10 +12,15 @@ import { openAnchor } from '../../../apps/platform/src/storage/anchor.ts';
 import { makeFileBackups } from '../../../apps/platform/src/storage/backups.ts';
 import {
   type BackupStore,
+  type ConnectionsOptions,
   type DirectoryHostAdmin,
   makeHostAdmin,
   type VerticalRuntime,
 } from '../../../packages/directory/src/index.ts';
+import {
+  type ConsentProvider,
+  makeConsentProvider,
+} from '../../../packages/directory/test/consent-provider.ts';
 import { makeKeyProvider } from '../../../packages/directory/test/key-provider.ts';
 import { library, libraryVaultUnit } from '../../../packages/kernel/src/contract-suite/index.ts';
 import { type KillPoints, makeKillPoints } from './kill-points.ts';
@@ -26,7 +31,11 @@ const LIBRARIAN = 'prn_01j00000000000000000000001' as PrincipalId;
 export interface OpenedPlatform {
   readonly admin: DirectoryHostAdmin;
   readonly points: KillPoints;
-  /** Publishes a TXT record. */
+  /** Lets so many milliseconds pass. A process after this one goes on from there. */
+  later(ms: number): void;
+  /** Providers that ask for consent, by their key. Each is new with the process, and knows nothing of what it gave before. */
+  readonly providers: Readonly<Record<string, ConsentProvider>>;
+  /** Publishes a TXT record, in place of the one before. */
   publish(name: string, value: string): void;
   /** Keeps a backup of this address from being stored, until it is let go. */
   hold(scope: string): () => void;
@@ -47,7 +56,8 @@ export async function openInPlace(
   onIncident: (error: unknown) => void,
 ): Promise<OpenedPlatform> {
   const dataDirectory = join(place, PLACE.data);
-  const world = { now: () => Date.now(), random: (bytes: number) => randomBytes(bytes), onIncident };
+  const clock = makeClock(place);
+  const world = { now: clock.now, random: (bytes: number) => randomBytes(bytes), onIncident };
   const inner = openNodeEngine({ dataDirectory, ...world });
   const points = makeKillPoints(inner);
   const { engine } = points;
@@ -72,6 +82,7 @@ export async function openInPlace(
     ]),
   );
   const held = new Map<string, Promise<void>>();
+  const providers = makeProviders();
   const admin = makeHostAdmin({
     engine,
     gateway: {
@@ -89,7 +100,7 @@ export async function openInPlace(
       fetch: () => Promise.reject(new TypeError('nobody is out there')),
     },
     runtime: makeFileRuntime(join(place, PLACE.runtime)),
-    connections: makeKeyProvider().options,
+    connections: connectionsOf(providers),
     permissionsOf: () => [],
     ...world,
   });
@@ -98,6 +109,8 @@ export async function openInPlace(
   return {
     admin,
     points,
+    later: clock.later,
+    providers,
     publish: (name, value) => {
       mkdirSync(join(place, PLACE.dns), { recursive: true });
       writeFileSync(join(place, PLACE.dns, name), value);
@@ -119,6 +132,51 @@ export async function openInPlace(
       await admin.stopLongWork();
       await inner.close();
     },
+  };
+}
+
+/** The time of this machine, and whatever was let pass besides. */
+function makeClock(place: string): { readonly now: () => number; readonly later: (ms: number) => void } {
+  const path = join(place, PLACE.clock);
+  let aheadMs = existsSync(path) ? Number(readFileSync(path, 'utf8')) : 0;
+  return {
+    now: () => Date.now() + aheadMs,
+    later: (ms) => {
+      aheadMs += ms;
+      writeFileSync(path, String(aheadMs));
+    },
+  };
+}
+
+/** `calendar` gives tokens that it refreshes; those of `notes` are over at once, and never refreshed. */
+function makeProviders() {
+  const notes = 'https://notes.example';
+  const provider = {
+    name: 'Notes',
+    authorizationEndpoint: `${notes}/authorize`,
+    tokenEndpoint: `${notes}/token`,
+    revocationEndpoint: `${notes}/revoke`,
+    identity: { endpoint: `${notes}/me` },
+  };
+  const brief = makeConsentProvider({ provider });
+  brief.lifetimeS = 0;
+  brief.givesRefreshTokens = false;
+  return { calendar: makeConsentProvider(), notes: brief };
+}
+
+function connectionsOf({ calendar, notes }: ReturnType<typeof makeProviders>): ConnectionsOptions {
+  const keys = makeKeyProvider().options;
+  const consent = calendar.options.providers.calendar;
+  const brief = notes.options.providers.calendar;
+  if (!consent || !brief) throw new TypeError('the double of a provider has another name');
+  const byHost: Readonly<Record<string, ConnectionsOptions>> = {
+    'calendar.example': calendar.options,
+    'notes.example': notes.options,
+  };
+  return {
+    ...keys,
+    providers: { ...keys.providers, calendar: consent, notes: brief },
+    fetch: (url, init) => (byHost[new URL(url).hostname] ?? keys).fetch(url, init),
   };
 }
 

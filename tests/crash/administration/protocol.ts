@@ -1,5 +1,9 @@
 /** What the test and the process that it kills say to each other: one JSON value a line, in both directions. */
 import type { AdminOperationName } from '../../../packages/directory/src/declarations/index.ts';
+import type { ActArgs, ActName } from './acts.ts';
+
+/** A mutation by its name: an operation, or an act where no operation makes it. */
+export type DeedName = AdminOperationName | ActName;
 
 /** Something that is so exactly when a call had its effect: a row that is there, or a file. */
 export type Condition = (
@@ -15,9 +19,18 @@ export type Condition = (
     }
 ) & { readonly not?: true };
 
+/** Rows of one action in the admin log, told apart by more than that. */
+export interface Logged {
+  /** A condition in SQL: `other = ?`. */
+  readonly where: string;
+  readonly params: readonly (string | number)[];
+}
+
 /** A call as it can be made again: by the same caller, with the same key. */
 export interface RepeatableCall {
-  readonly operation: AdminOperationName;
+  readonly operation: DeedName;
+  /** What an act is about, which has nothing of what follows but the key. */
+  readonly args?: ActArgs;
   readonly params?: Readonly<Record<string, unknown>>;
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: Readonly<Record<string, unknown>>;
@@ -38,6 +51,8 @@ export type Line =
       readonly call: RepeatableCall;
       /** What becomes true with it; null for a call that only prepares another one. */
       readonly effect: readonly Condition[] | null;
+      /** Which rows of the log are about it. Default: those of its request. */
+      readonly logged?: Logged;
     }
   | {
       readonly t: 'acknowledged';
@@ -58,7 +73,7 @@ export type Order =
   | {
       readonly do: 'load';
       readonly round: string;
-      readonly deeds: readonly AdminOperationName[];
+      readonly deeds: readonly DeedName[];
       /** Dies at this point, counted from when all are begun. */
       readonly killAt: number;
     }
@@ -76,4 +91,5 @@ export const PLACE = {
   anchor: 'anchor.json',
   dns: 'dns',
   runtime: 'runtime',
+  clock: 'clock',
 };

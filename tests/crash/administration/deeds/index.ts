@@ -1,16 +1,21 @@
-/** Every kind of mutation that is made and killed, by the operation's name. */
+/** Every kind of mutation that is made and killed, by the name of the operation, or of the act where none makes it. */
 import type { AdminOperationName } from '../../../../packages/directory/src/declarations/index.ts';
+import type { ActName } from '../acts.ts';
 import type { Deed } from '../bench.ts';
+import type { DeedName } from '../protocol.ts';
+import { actDeeds, memberDeeds } from './acts.ts';
 import { connectionDeeds } from './connections.ts';
 import { registryDeeds } from './registry.ts';
 import { scopeDeeds } from './scopes.ts';
 import { tenantDeeds } from './tenants.ts';
 
-export const deeds: Readonly<Partial<Record<AdminOperationName, Deed>>> = {
+export const deeds: Readonly<Partial<Record<DeedName, Deed>>> = {
   ...tenantDeeds,
   ...scopeDeeds,
   ...registryDeeds,
   ...connectionDeeds,
+  ...memberDeeds,
+  ...actDeeds,
 };
 
 /** Audited operations that are not made here, each with the reason. */
@@ -20,4 +25,13 @@ export const notMade: Readonly<Partial<Record<AdminOperationName, string>>> = {
 };
 
 /** Replaces what everything else has done, so that it has a place of its own. */
-export const alone: readonly AdminOperationName[] = ['directory.restore'];
+export const alone: readonly DeedName[] = ['directory.restore'];
+
+/** Go over everything that is there, and want it to be later: each has a place with a clock of its own. */
+export const sweeps: readonly ActName[] = ['backups.expire', 'connections.upkeep (sweep)'];
+
+/** Actions that are named where rows are written and that no act here is about, each with the reason. */
+export const notActs: Readonly<Record<string, string>> = {
+  'tenants/reap.ts: tenants.reap':
+    'the operation itself, which settles the earlier attempts that it makes immaterial',
+};

@@ -10,7 +10,7 @@ interface App {
 }
 
 /** A vertical of its own, with an owner of its own. */
-async function newApp(bench: Bench): Promise<App> {
+export async function newApp(bench: Bench): Promise<App> {
   const owner = await newTenant(bench);
   const slug = bench.name('app');
   await bench.value('verticals.create', { body: { slug, name: 'Prepared', ownerTenant: owner } });

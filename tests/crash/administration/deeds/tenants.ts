@@ -1,7 +1,5 @@
 /** Mutations of tenants, and of what is said about them: identities, entitlements, roles of the platform, staff, tokens. */
-import type { StaffTokenRecord } from '../../../../packages/directory/src/declarations/index.ts';
-import { staffToken } from '../../../../packages/directory/test/staff.ts';
-import { ask, type Bench, type Deed } from '../bench.ts';
+import type { Bench, Deed } from '../bench.ts';
 import { noRow, noUnit, row } from '../conditions.ts';
 
 /** A tenant of its own. */
@@ -126,10 +124,6 @@ export const tenantDeeds = {
     const { id } = await bench.value('staff.put', { body });
     return { params: { member: id }, effect: [noRow('staff WHERE email = ?', email)] };
   },
-  'staff-tokens.revoke': async (bench) => {
-    const { id } = await newStaffToken(bench);
-    return { params: { token: id }, effect: [noRow('staff_tokens WHERE id = ?', id)] };
-  },
   'push-tokens.create': tenant(async (bench, id) => ({
     body: { name: bench.name('token'), tenant: id },
     effect: [row('tokens WHERE tenant = ?', id)],
@@ -155,29 +149,3 @@ export const tenantDeeds = {
     effect: [row('tokens WHERE id = ? AND revoked_at IS NOT NULL', id)],
   })),
 } as const satisfies Readonly<Record<string, Deed>>;
-
-/** A program of a new member of the staff, with a token. */
-async function newStaffToken(bench: Bench): Promise<StaffTokenRecord> {
-  const login = bench.name('m');
-  const body = { email: `${login}@example.test`, name: login, role: 'operator' };
-  const { id } = await bench.value('staff.put', { body });
-  const { admin } = bench.platform;
-  const outcome = await admin.staff.signIn({
-    issuer: 'https://id.example.test',
-    subject: `sub-${login}`,
-    email: body.email,
-    emailVerified: true,
-    sid: `sid-${login}`,
-    issuerSid: null,
-    expiresAtMs: Date.now() + 3_600_000,
-    requestId: 'req-sign-in',
-  });
-  if ('refused' in outcome) throw new Error(`the sign-in was refused: ${outcome.refused}`);
-  // The helper of the directory's own tests needs no more of a platform than this.
-  const platform = {
-    admin,
-    value: (_name: string, { query }: { query: Readonly<Record<string, unknown>> }) =>
-      ask(bench.platform, 'staff-tokens.list', query),
-  } as unknown as Parameters<typeof staffToken>[0];
-  return staffToken(platform, id);
-}
