@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeControlPlaneClient } from '@freehold/control-plane/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Caller } from '../support/http.ts';
+import { Caller, throughCaller } from '../support/http.ts';
 import { signIn } from '../support/sign-in.ts';
 import { type EmbeddedPlatform, openEmbeddedPlatform } from './embedded-platform.ts';
 
@@ -30,21 +30,6 @@ afterAll(async () => {
   bob[Symbol.dispose]();
   await opened?.[Symbol.asyncDispose]();
 });
-
-/** Reaches `api.localhost` without asking a name server. */
-async function throughCaller(request: Request): Promise<Response> {
-  using caller = new Caller();
-  const text = await request.text();
-  const answer = await caller.ask(request.url, {
-    method: request.method,
-    headers: Object.fromEntries(request.headers),
-    ...(text ? { json: JSON.parse(text) } : {}),
-  });
-  return new Response(answer.status === 204 ? null : answer.text, {
-    status: answer.status,
-    headers: answer.headers,
-  });
-}
 
 /** How people sign in at the development issuer. */
 function choice(): Record<string, string> {

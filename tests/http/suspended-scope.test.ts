@@ -4,7 +4,7 @@
  */
 import { makeControlPlaneClient } from '@freehold/control-plane/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Answer, Caller } from '../support/http.ts';
+import { type Answer, Caller, throughCaller } from '../support/http.ts';
 import { signIn } from '../support/sign-in.ts';
 import { type EmbeddedPlatform, openEmbeddedPlatform, type RouteName } from './embedded-platform.ts';
 
@@ -43,21 +43,6 @@ afterAll(async () => {
   ada[Symbol.dispose]();
   await opened?.[Symbol.asyncDispose]();
 });
-
-/** Reaches `api.localhost` without asking a name server. */
-async function throughCaller(request: Request): Promise<Response> {
-  using caller = new Caller();
-  const text = await request.text();
-  const answer = await caller.ask(request.url, {
-    method: request.method,
-    headers: Object.fromEntries(request.headers),
-    ...(text ? { json: JSON.parse(text) } : {}),
-  });
-  return new Response(answer.status === 204 ? null : answer.text, {
-    status: answer.status,
-    headers: answer.headers,
-  });
-}
 
 async function become(status: 'active' | 'suspended'): Promise<void> {
   const params = { tenant: opened.scope.tenantId as never, scope: opened.scope.scopeId as never };

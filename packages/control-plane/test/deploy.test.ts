@@ -6,6 +6,7 @@ import { adminOperations, MODULES_MAX } from '@freehold/directory/declarations';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { makeMemoryRuntime } from '../../directory/test/memory-runtime.ts';
 import { manifestOf } from '../../directory/test/registry.ts';
+import { listen } from '../../vertical-host/test/mcp/listen.ts';
 import {
   type ClientOptions,
   ConnectionBroken,
@@ -14,7 +15,6 @@ import {
 } from '../src/client/index.ts';
 import { openApiDocument } from '../src/openapi/document.ts';
 import { expectDocumented } from './support/conformance.ts';
-import { listen } from './support/listen.ts';
 import { openRealPlatform } from './support/real-platform.ts';
 
 const deployOperation = adminOperations['verticals.deploy'];
