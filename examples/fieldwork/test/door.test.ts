@@ -102,6 +102,27 @@ describe('the owner seat', () => {
     expect(await eve.refused('POST', '/api/claim', { token })).toMatchObject({ reason: 'seat_claimed' });
   });
 
+  test('A-29: a way back makes another owner, once; of two links only the later one', async () => {
+    const ada = await street.signedIn(street.pipes, 'ada');
+    await ada.get('/api/me');
+    const { tenant: tenantId, scope: scopeId, origin } = street.pipes;
+    const asked = { tenantId, scopeId, origin, by: 'Grace', why: 'Ticket 17.', recover: true };
+    const mint = async (): Promise<string | null> => {
+      const made = await street.platform('POST', '/internal/owner-recovery', asked);
+      return new URL(((await made.json()) as { url: string }).url).searchParams.get('invite');
+    };
+    const [former, latest] = [await mint(), await mint()];
+    const eve = await street.signedIn(street.pipes, 'eve');
+    expect(await eve.refused('POST', '/api/accept-invite', { token: former })).toMatchObject({
+      reason: 'invite_invalid',
+    });
+    await eve.post('/api/accept-invite', { token: latest });
+    expect(await eve.get('/api/me')).toMatchObject({ status: 'member', roles: [{ key: 'owner' }] });
+    expect(await ada.get('/api/me')).toMatchObject({ roles: [{ key: 'owner' }] });
+    const members = await ada.get<{ items: unknown[] }>('/api/members');
+    expect(members.items).toHaveLength(2);
+  });
+
   test('A-29: provisioning again keeps the owner and the window', async () => {
     const ada = await street.signedIn(street.pipes, 'ada');
     await ada.get('/api/me');

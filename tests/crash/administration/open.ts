@@ -39,6 +39,8 @@ export interface OpenedPlatform {
   publish(name: string, value: string): void;
   /** Keeps a backup of this address from being stored, until it is let go. */
   hold(scope: string): () => void;
+  /** Somebody signs in to a new instance of fieldwork, and is its owner. */
+  claimSeat(at: { readonly tenant: string; readonly scope: string }): Promise<void>;
   /** A library with a librarian in it, and what it is asked to do. */
   readonly library: {
     admit(scope: string): Promise<void>;
@@ -119,6 +121,10 @@ export async function openInPlace(
       const { promise, resolve } = Promise.withResolvers<void>();
       held.set(scope, promise);
       return resolve;
+    },
+    claimSeat: async ({ tenant, scope }) => {
+      const subject = { issuer: 'https://id.example', sub: 'ada', email: null, name: 'Ada' };
+      await engine.unit(fieldwork.units.identity, tenant).resolvePrincipal({ scopeId: scope, subject });
     },
     library: {
       admit: async (scope) =>

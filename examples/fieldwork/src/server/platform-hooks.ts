@@ -50,20 +50,11 @@ export function platformSurface({
     mintOwnerRecovery: async ({ request: { tenantId, scopeId, ...asked } }) => {
       const tenant = directory(tenantId);
       const scope = host.scope(scopeId);
-      const grant = {
-        principal: await tenant.newPrincipal(),
-        role: manifest.ownerRole,
-        by: 'platform',
-      } as const;
-      await scope.assignRole(grant);
-      try {
-        const { url, invite } = await tenant.mintOwnerRecovery({ scopeId, ...grant, ...asked });
-        return { url, expiresAt: toTimestamp(invite.expiresAtMs) };
-      } catch (error) {
-        // An owner's role without anybody who could accept it is nobody's, and still should not stay.
-        await scope.revokeRole(grant);
-        throw error;
-      }
+      const role = manifest.ownerRole;
+      const { url, invite } = await tenant.mintOwnerRecovery({ scopeId, role, ...asked });
+      // Nobody has the link before its principal has the role. Where this is cut short, the next call makes it good.
+      await scope.assignRole({ principal: invite.principal, role, by: 'platform' });
+      return { url, expiresAt: toTimestamp(invite.expiresAtMs) };
     },
 
     rotateSessionSecret: async ({ request: { tenantId, scopeId, ...asked } }) => {

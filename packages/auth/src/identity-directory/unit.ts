@@ -27,7 +27,7 @@ import { sealedSecretsMigration } from '../sealing/schema.ts';
 import { makeSecretKeeper } from '../sealing/secret-keeper.ts';
 import { makeSeatOperations } from '../seats/operations.ts';
 import { makeRecoveryOperations } from '../seats/recovery.ts';
-import { seatsMigration } from '../seats/schema.ts';
+import { recoveriesMigration, seatsMigration } from '../seats/schema.ts';
 import { makeSessionOperations } from '../sessions/operations.ts';
 import { sessionListMigration, sessionsMigration } from '../sessions/schema.ts';
 
@@ -74,6 +74,7 @@ export function makeIdentityDirectory(options: IdentityDirectoryOptions = {}): I
           sealedSecretsMigration,
           formerMembersMigration,
           forgottenScopesMigration,
+          recoveriesMigration,
         ],
       },
     ],

@@ -17,6 +17,7 @@ import {
   loadInvites,
   markInviteAccepted,
   markInviteRevoked,
+  replaceInvite,
 } from './store.ts';
 
 /** Long enough for a holiday week. */
@@ -226,6 +227,23 @@ export function insertFreshInvite(
   };
   const { token, hash } = mintToken(unit.random);
   insertInvite(unit.db, row, hash);
+  return { invite: toInvite(row, createdAtMs), token };
+}
+
+/**
+ * Makes a waiting invite anew: another token, for as long as a new one, and the former token opens nothing. The caller
+ * records whose doing it was.
+ */
+export function renewInvite(
+  unit: UnitContext,
+  waiting: InviteRow,
+  { role, createdBy, ttlMs }: Pick<InviteTerms, 'role' | 'createdBy' | 'ttlMs'>,
+): { invite: Invite; token: string } {
+  const createdAtMs = unit.now();
+  const expiresAtMs = createdAtMs + requireTtl(ttlMs, INVITE_TTL_DEFAULT_MS);
+  const row: InviteRow = { ...waiting, role, createdBy, createdAtMs, expiresAtMs };
+  const { token, hash } = mintToken(unit.random);
+  replaceInvite(unit.db, row, hash);
   return { invite: toInvite(row, createdAtMs), token };
 }
 

@@ -37,6 +37,18 @@ export function insertInvite(db: SqlDatabase, invite: InviteRow, tokenHash: stri
   );
 }
 
+export function replaceInvite(db: SqlDatabase, invite: InviteRow, tokenHash: string): void {
+  db.run(
+    'UPDATE invites SET role = ?, token_hash = ?, created_by = ?, created_at = ?, expires_at = ? WHERE principal = ?',
+    invite.role,
+    tokenHash,
+    invite.createdBy,
+    invite.createdAtMs,
+    invite.expiresAtMs,
+    invite.principal,
+  );
+}
+
 export function loadInvite(db: SqlDatabase, scopeId: string, principal: string): InviteRow | undefined {
   return db.get<InviteRow>(
     `SELECT ${COLUMNS} FROM invites WHERE scope_id = ? AND principal = ?`,

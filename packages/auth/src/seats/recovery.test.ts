@@ -12,26 +12,26 @@ async function openOwned() {
   const { directory } = platform;
   const seat = await directory.setPendingOwner({ scopeId: SCOPE });
   await directory.resolvePrincipal({ scopeId: SCOPE, subject: ada });
-  const principal = await directory.newPrincipal();
   const input = {
     scopeId: SCOPE,
-    principal,
     role: 'owner',
     origin: 'https://app.example',
     by: 'operator@platform.example',
     why: 'ticket 17: their issuer is gone',
     recover: true,
   } as const;
-  return { ...platform, owner: seat.principal, principal, input };
+  return { ...platform, owner: seat.principal, input };
 }
 
 describe('an owner’s recovery', () => {
   test('lets one person in with the owner’s role, once, and leaves the seat and its holder as they are', async () => {
-    const { directory, owner, principal, input } = await openOwned();
+    const { directory, owner, input } = await openOwned();
     const before = await directory.ownerSeat({ scopeId: SCOPE });
     const { token, url, invite } = await directory.mintOwnerRecovery(input);
     expect(url).toBe(`https://app.example/?invite=${token}`);
-    expect(invite).toMatchObject({ principal, role: 'owner', state: 'pending', createdBy: input.by });
+    const { principal } = invite;
+    expect(principal).not.toBe(owner);
+    expect(invite).toMatchObject({ role: 'owner', state: 'pending', createdBy: input.by });
     expect(await directory.claimInvite({ token, subject: adaElsewhere, scopeId: SCOPE })).toEqual({
       principal,
       scopeId: SCOPE,
@@ -52,8 +52,11 @@ describe('an owner’s recovery', () => {
   });
 
   test('says who made it and why, to whoever reads the events, and never the token', async () => {
-    const { directory, principal, input } = await openOwned();
-    const { token } = await directory.mintOwnerRecovery({ ...input, why: `  ${input.why} ` });
+    const { directory, input } = await openOwned();
+    const {
+      token,
+      invite: { principal },
+    } = await directory.mintOwnerRecovery({ ...input, why: `  ${input.why} ` });
     const { items } = await directory.listIdentityEvents({ scopeId: SCOPE });
     expect(items[0]).toMatchObject({
       type: 'owner_recovery_made',
@@ -74,14 +77,49 @@ describe('an owner’s recovery', () => {
     expect(await refusal(directory.claimInvite({ token, subject: adaElsewhere }))).toMatchObject({
       reason: 'invite_expired',
     });
-    const another = { ...input, principal: await directory.newPrincipal() };
-    const second = await directory.mintOwnerRecovery(another);
-    await directory.revokeInvite({ scopeId: SCOPE, principal: another.principal, by: input.by });
+    const second = await directory.mintOwnerRecovery(input);
+    await directory.revokeInvite({ scopeId: SCOPE, principal: second.invite.principal, by: input.by });
     expect(
       await refusal(directory.claimInvite({ token: second.token, subject: adaElsewhere })),
     ).toMatchObject({
       reason: 'invite_revoked',
     });
+  });
+
+  test('is one at a time: the latest link works, for the same principal, and no earlier one', async () => {
+    const { directory, clock, input } = await openOwned();
+    const first = await directory.mintOwnerRecovery(input);
+    clock.nowMs += 30 * HOUR_MS;
+    const second = await directory.mintOwnerRecovery({
+      ...input,
+      by: 'grace@platform.example',
+      ttlMs: HOUR_MS,
+    });
+    expect(second.invite).toEqual({
+      ...first.invite,
+      createdBy: 'grace@platform.example',
+      createdAtMs: clock.nowMs,
+      expiresAtMs: clock.nowMs + HOUR_MS,
+    });
+    expect(await refusal(directory.claimInvite({ token: first.token, subject: adaElsewhere }))).toMatchObject(
+      {
+        reason: 'invite_invalid',
+      },
+    );
+    expect((await directory.listInvites({ scopeId: SCOPE })).items).toEqual([second.invite]);
+    await directory.claimInvite({ token: second.token, subject: adaElsewhere });
+
+    // What somebody accepted, or took back, is over; the next is another's.
+    const third = await directory.mintOwnerRecovery(input);
+    await directory.revokeInvite({ scopeId: SCOPE, principal: third.invite.principal, by: 'ada' });
+    const fourth = await directory.mintOwnerRecovery(input);
+    const principals = [second, third, fourth].map(({ invite }) => invite.principal);
+    expect(new Set(principals).size).toBe(3);
+    expect((await directory.listInvites({ scopeId: SCOPE })).items.map(({ state }) => state)).toEqual([
+      'pending',
+      'revoked',
+      'accepted',
+    ]);
   });
 
   test.each([
@@ -99,7 +137,7 @@ describe('an owner’s recovery', () => {
   });
 
   test('is not for a seat that a claim link opens, nor for an instance that has none', async () => {
-    const { directory, input, owner } = await openOwned();
+    const { directory, input } = await openOwned();
     const elsewhere = { ...input, scopeId: OTHER_SCOPE };
     expect(await refusal(directory.mintOwnerRecovery(elsewhere))).toMatchObject({
       reason: 'owner_seat_unknown',
@@ -108,9 +146,6 @@ describe('an owner’s recovery', () => {
     expect(await refusal(directory.mintOwnerRecovery(elsewhere))).toEqual({
       code: 'conflict',
       reason: 'seat_pending',
-    });
-    expect(await refusal(directory.mintOwnerRecovery({ ...input, principal: owner }))).toMatchObject({
-      reason: 'principal_taken',
     });
   });
 });

@@ -1,4 +1,4 @@
-/** The table of owner seats: one a scope. */
+/** The table of owner seats, one a scope, and the way back of an owner who cannot sign in. */
 import type { Migration } from '@freehold/store';
 
 export const seatsMigration: Migration = {
@@ -17,4 +17,11 @@ export const seatsMigration: Migration = {
     CHECK ((state = 'claimed') = (claimed_by IS NOT NULL)),
     CHECK ((claim_hash IS NULL) = (claim_expires_at IS NULL))
   ) STRICT, WITHOUT ROWID;`,
+};
+
+/** The principal of the latest way back, so that the next one knows what to retire. */
+export const recoveriesMigration: Migration = {
+  version: 15,
+  name: 'recoveries',
+  sql: 'ALTER TABLE seats ADD COLUMN recovery_principal TEXT;',
 };

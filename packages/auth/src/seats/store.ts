@@ -9,12 +9,15 @@ export interface SeatRow {
   readonly claimHash: string | null;
   readonly claimExpiresAtMs: number | null;
   readonly claimedAtMs: number | null;
+  /** Whom the latest way back was made for. */
+  readonly recoveryPrincipal: string | null;
 }
 
 export function loadSeat(db: SqlDatabase, scopeId: string): SeatRow | undefined {
   return db.get<SeatRow>(
     `SELECT scope_id AS scopeId, principal, state, window_ends_at AS windowEndsAtMs, claim_hash AS claimHash,
-       claim_expires_at AS claimExpiresAtMs, claimed_at AS claimedAtMs
+       claim_expires_at AS claimExpiresAtMs, claimed_at AS claimedAtMs,
+       recovery_principal AS recoveryPrincipal
      FROM seats WHERE scope_id = ?`,
     scopeId,
   );
@@ -57,4 +60,8 @@ export function markSeatClaimed(
     claim.personId,
     claim.scopeId,
   );
+}
+
+export function saveRecovery(db: SqlDatabase, recovery: { scopeId: string; principal: string }): void {
+  db.run('UPDATE seats SET recovery_principal = ? WHERE scope_id = ?', recovery.principal, recovery.scopeId);
 }

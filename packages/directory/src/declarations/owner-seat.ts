@@ -48,7 +48,7 @@ export const ownerRecoveryMint = adminOperation({
   name: 'owner-recovery.mint',
   summary: 'Make a way back for an owner who can no longer sign in',
   description:
-    "A claimed seat is never claimed again. This makes an invite with the owner's role instead, which is accepted once; whoever holds the seat stays what they are. The tenant's admin can read who made it and why. The link is shown once. A conflict when no host name is bound (reason no_hostname) or while nobody owns the instance (reason seat_pending): then make a claim link.",
+    "A claimed seat is never claimed again. This makes an invite with the owner's role instead, which is accepted once; whoever holds the seat stays what they are. The tenant's admin can read who made it and why. The link is shown once and retires the one before it that nobody accepted. A conflict when no host name is bound (reason no_hostname) or while nobody owns the instance (reason seat_pending): then make a claim link. When nobody knows whether a link was made (reason outcome_unknown), make the call again.",
   tag,
   method: 'POST',
   path: '/tenants/:tenant/scopes/:scope/owner-recovery',

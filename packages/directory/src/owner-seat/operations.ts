@@ -43,10 +43,8 @@ export const mintOwnerRecovery = delegated<typeof ownerRecoveryMint, ClaimTarget
       value: null,
       audit: auditOf(loadScopeTarget(db, params), { expiresAt }),
       shownOnce:
-        'The link was shown by an earlier call with this key and is not kept. Make another with a new key; the earlier one can be revoked in the application.',
+        'The link was shown by an earlier call with this key and is not kept. Make another with a new key; it retires the earlier one.',
     }),
-    // Each one is an invite of its own: the later does not undo the earlier.
-    supersedes: () => false,
   },
 );
 

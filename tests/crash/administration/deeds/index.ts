@@ -1,5 +1,4 @@
 /** Every kind of mutation that is made and killed, by the name of the operation, or of the act where none makes it. */
-import type { AdminOperationName } from '../../../../packages/directory/src/declarations/index.ts';
 import type { ActName } from '../acts.ts';
 import type { Deed } from '../bench.ts';
 import type { DeedName } from '../protocol.ts';
@@ -16,12 +15,6 @@ export const deeds: Readonly<Partial<Record<DeedName, Deed>>> = {
   ...connectionDeeds,
   ...memberDeeds,
   ...actDeeds,
-};
-
-/** Audited operations that are not made here, each with the reason. */
-export const notMade: Readonly<Partial<Record<AdminOperationName, string>>> = {
-  'owner-recovery.mint':
-    'it wants an owner who has signed in; in the directory it is what owner-claim.mint is, and each one that was cut off stays listed as unsettled, because it may have made an invite that a later one does not undo',
 };
 
 /** Replaces what everything else has done, so that it has a place of its own. */

@@ -127,6 +127,19 @@ export const scopeDeeds = {
       after: release,
     };
   }),
+  'owner-recovery.mint': scope(async (bench, at) => {
+    await withHostname(bench, at);
+    await bench.platform.claimSeat(at);
+    const owners = `_spine_assignments WHERE role = 'owner' GROUP BY role HAVING count(*) = 2`;
+    return {
+      params: at,
+      body: { why: 'Ticket 17.', recover: true },
+      effect: [
+        rowIn(`identity/${at.tenant}`, 'invites WHERE scope_id = ?', at.scope),
+        rowIn(`scope-fieldwork/${at.scope}`, owners),
+      ],
+    };
+  }),
   'owner-claim.mint': scope(async (bench, at) => {
     await withHostname(bench, at);
     return {
