@@ -2,7 +2,7 @@
  * A command as data: what it is called, what it takes, what it says about itself and what it does. Nothing here knows
  * how a command line is read or where answers are printed; that is `command-line.ts`.
  */
-import { PlatformError } from '@freehold/contracts';
+import { IN_WORDS, PlatformError } from '@freehold/contracts';
 import type { z } from 'zod';
 import type { World } from './world.ts';
 
@@ -81,7 +81,7 @@ export function command<S extends z.ZodType>({ input, run, ...described }: Comma
     ...described,
     run: async (raw, world) => {
       requireOptions(described, raw);
-      const parsed = input.safeParse(raw);
+      const parsed = input.safeParse(raw, IN_WORDS);
       if (!parsed.success) throw unusable(described, parsed.error);
       return run(parsed.data, world);
     },
@@ -107,9 +107,11 @@ export function unusable({ options }: Pick<Described, 'options'>, error: z.ZodEr
     return { path: [name, ...inside].join('.'), message };
   });
   const [first] = errors;
-  const message = first?.message ?? '';
+  const message = (first?.message ?? '').replace(/\.$/, '');
+  if (message === 'is missing')
+    return new PlatformError('validation_failed', `${first?.path} is missing.`, { errors });
   // zod's own sentences stand for themselves; ours complete this one.
-  const why = /^[A-Z]/.test(message) ? message.replace(/\.$/, '') : `it ${message}`;
+  const why = /^[A-Z]/.test(message) ? message : `it ${message}`;
   return new PlatformError('validation_failed', `${first?.path} cannot be used: ${why}.`, { errors });
 }
 

@@ -202,7 +202,7 @@ describe('before anything is sent it is refused, in one sentence', () => {
         put('dist/manifest.json', '{"slug":"app"}');
       },
       2,
-      /^--manifest\S* cannot be used: /,
+      /^--manifest\.name is missing\.$/m,
     ],
     [
       'a module that is not there',

@@ -17,3 +17,4 @@ export * from './pages.ts';
 export * from './permission-diff.ts';
 export * from './problems.ts';
 export * from './time.ts';
+export { IN_WORDS } from './words-of-issues.ts';

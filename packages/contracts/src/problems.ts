@@ -3,6 +3,7 @@
  * document it becomes (spec 2.7 and 7; design: control-plane, "Errors").
  */
 import { z } from 'zod';
+import { IN_WORDS } from './words-of-issues.ts';
 
 /** Every code there is, with its status and what it says to somebody who meets it. */
 export const PROBLEMS = {
@@ -177,7 +178,7 @@ export function validationError(subject: string, error: z.ZodError): PlatformErr
 
 /** Parses unknown input with a schema, or throws the {@link validationError} of it. */
 export function parseInput<S extends z.ZodType>(subject: string, schema: S, value: unknown): z.output<S> {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, IN_WORDS);
   if (!parsed.success) throw validationError(subject, parsed.error);
   return parsed.data;
 }

@@ -8,6 +8,7 @@ import {
   type ActorId,
   type EntityRef,
   type EventId,
+  IN_WORDS,
   type InvocationId,
   type InvokeRequest,
   type InvokeResult,
@@ -144,7 +145,7 @@ export function makeInvoke(parts: InvokeParts): Invoke {
     // The caller of the outer operation did not write this input: that it does not fit is the vertical's bug.
     const parsed = attempt(
       name,
-      (value) => operation.input.safeParse(value),
+      (value) => operation.input.safeParse(value, IN_WORDS),
       given === undefined ? undefined : assertJson(`${where}, input`, given),
     );
     if (!parsed.success)
@@ -179,7 +180,7 @@ export function makeInvoke(parts: InvokeParts): Invoke {
       invocation.hops = hops + 1;
     }
     const sent = jsonInput(request.input);
-    const parsed = attempt(name, (value) => operation.input.safeParse(value), sent);
+    const parsed = attempt(name, (value) => operation.input.safeParse(value, IN_WORDS), sent);
     if (!parsed.success) throw validationError('The input', parsed.error);
     const input = parsed.data;
 

@@ -3,6 +3,7 @@ import {
   type ActorId,
   type EntityRef,
   type EventId,
+  IN_WORDS,
   isReadOnly,
   type JsonValue,
   manifestSchema,
@@ -208,7 +209,7 @@ export interface Vertical {
  * @throws TypeError that names what is wrong.
  */
 export function defineVertical(vertical: Vertical): Vertical {
-  const manifest = manifestSchema.safeParse(vertical.manifest);
+  const manifest = manifestSchema.safeParse(vertical.manifest, IN_WORDS);
   if (!manifest.success) {
     const first = manifest.error.issues[0];
     throw new TypeError(`manifest of ${vertical.manifest.slug}: ${first?.path.join('.')} ${first?.message}`);

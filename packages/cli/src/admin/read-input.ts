@@ -1,7 +1,7 @@
 /** From what was typed to the input of a call, judged by the declared schemas before anything is sent. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { PlatformError } from '@freehold/contracts';
+import { IN_WORDS, PlatformError } from '@freehold/contracts';
 import type { AdminOperation } from '@freehold/directory/declarations';
 import type { z } from 'zod';
 import { type Command, optionName, type RawInput, unusable } from '../command.ts';
@@ -49,7 +49,7 @@ export async function readInput(
 }
 
 function judge(schema: z.ZodObject | undefined, value: unknown, described: Described): void {
-  const parsed = schema?.safeParse(value);
+  const parsed = schema?.safeParse(value, IN_WORDS);
   if (!parsed || parsed.success) return;
   const missing = parsed.error.issues.find(
     ({ path, code }) =>

@@ -2,6 +2,8 @@
  * The operator's registry of providers: which other systems tenants can be connected to, and how (spec 4.7). It is
  * given at wiring, judged once, and holds the only client secrets there are.
  */
+
+import { IN_WORDS } from '@freehold/contracts';
 import { providerKey } from '@freehold/contracts/http';
 import { z } from 'zod';
 import { providerSchema } from './provider-schema.ts';
@@ -75,7 +77,7 @@ export function makeProviderRegistry(providers: ConnectionProviders): ProviderRe
   for (const [key, provider] of Object.entries(providers)) {
     if (!providerKey.safeParse(key).success)
       throw new TypeError('a provider has a name of lower-case letters, digits and hyphens');
-    const parsed = connectionProvider.safeParse(provider);
+    const parsed = connectionProvider.safeParse(provider, IN_WORDS);
     if (!parsed.success) {
       const [fault] = parsed.error.issues;
       throw new TypeError(
