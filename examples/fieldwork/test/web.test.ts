@@ -43,6 +43,10 @@ describe('the page', () => {
     },
   );
 
+  test('is at the front door for programs that look whether it is there', async () => {
+    expect(await (await get('/', { accept: '*/*' })).text()).toBe(PAGE);
+  });
+
   test('allows our own files and nothing else, and is framed by nobody', async () => {
     const { headers } = await get('/', NAVIGATION);
     const policy = headers.get('content-security-policy') ?? '';

@@ -22,11 +22,13 @@ export function mountWeb(app: Hono<FieldworkEnv>, files: WebFiles | undefined): 
   });
   app.on(['GET', 'HEAD'], '*', (c) => {
     requireNode(c);
-    const file = files?.get(c.req.path);
+    const { path } = c.req;
+    const file = files?.get(path);
     if (file) return serve(c, file);
     const page = files?.get('/index.html');
-    if (page && isNavigation(c)) return serve(c, page);
-    if (!files && c.req.path === '/')
+    // The front door is a page for whoever looks whether it is there: a monitor, a load balancer, curl.
+    if (page && (path === '/' || isNavigation(c))) return serve(c, page);
+    if (!files && path === '/')
       return c.text('The pages of Fieldwork are not built. Its API is under /api.\n');
     throw new PlatformError('not_found', 'There is nothing at this address.');
   });
