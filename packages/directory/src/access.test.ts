@@ -345,7 +345,7 @@ async function longWorkFor(
 async function endOf(platform: Platform, value: unknown): Promise<void> {
   const params = { operation: (value as OperationRecord).id };
   const look = () => platform.value<OperationRecord>('operations.get', { params });
-  await expect.poll(async () => (await look()).state).toBe('done');
+  await expect.poll(async () => (await look()).state, { timeout: 30_000 }).toBe('done');
 }
 
 function onConnection({ tenant, connection }: House) {

@@ -1,8 +1,10 @@
 /** A call that was on its way while its caller's access ended does nothing (design: control-plane, "Actors"). */
 import { describe, expect, test } from 'vitest';
-import { openPlatform, type Platform, refusal, SERVICE } from '../test/platform.ts';
+import { makeMemoryBackups } from '../test/memory-backups.ts';
+import { type CallParts, openPlatform, type Platform, refusal, SERVICE } from '../test/platform.ts';
 import { ISSUER, sessionOf, signIn, staffMember, staffToken } from '../test/staff.ts';
 import type { Actor } from './actors.ts';
+import type { AdminOperationName } from './declarations/index.ts';
 
 const ENDED = { status: 403, reason: 'access_ended' };
 const EVE = { email: 'eve@example.test', name: 'Eve', role: 'admin' } as const;
@@ -73,6 +75,58 @@ describe('a member of the staff', () => {
     if (!as) throw new Error('the token does not work');
     await platform.admin.staff.revoke({ secret, requestId: 'req-revoke' });
     await refusedAll(platform, as);
+  });
+});
+
+/**
+ * Whatever has a body can be held open by its sender, whichever way it goes: plans, long work, what an application is asked
+ * and what is judged before it.
+ */
+describe('C-01: of what can be held open nothing is done any more, and nothing said:', () => {
+  const at = { tenant: '', scope: '' };
+  const plan = { dryRun: true };
+  const CALLS: readonly [AdminOperationName, CallParts][] = [
+    ['query.run', { params: at, body: { sql: 'SELECT 1' } }],
+    ['scopes.configure', { params: at, body: { config: {} } }],
+    ['scopes.rewind', { params: at, body: { bookmark: 'bm_1' } }],
+    ['scopes.rewind', { params: at, body: { bookmark: 'bm_1' }, query: plan }],
+    ['scopes.restore', { params: at, body: { from: { backup: 'bkp_01jd0000000000000000000001' } } }],
+    ['scopes.reap', { params: at, body: {} }],
+    ['scopes.reap', { params: at, body: {}, query: plan }],
+    ['scopes.set-status', { params: at, body: { status: 'suspended' } }],
+    ['scope-version.set', { params: at, body: { channel: 'prod' } }],
+    ['scope-backups.create', { params: at, body: {} }],
+    ['snapshots.take', { params: at, body: {} }],
+    ['owner-claim.mint', { params: at }],
+    ['tenants.reap', { params: { tenant: '' }, body: {} }],
+    ['tenants.reap', { params: { tenant: '' }, body: {}, query: plan }],
+    ['fleet-migrations.run', { body: {} }],
+    ['fleet-migrations.run', { body: {}, query: plan }],
+    ['directory-backups.create', { body: {} }],
+    ['channels.promote', { params: { slug: 'app', channel: 'prod' }, body: { version: '1.0.0' } }],
+    [
+      'channels.promote',
+      { params: { slug: 'app', channel: 'prod' }, body: { version: '1.0.0' }, query: plan },
+    ],
+    ['verticals.create', { body: { slug: 'next', name: 'Next' } }],
+    ['issues.set-status', { body: { fingerprint: 'f'.repeat(32), status: 'resolved' } }],
+  ];
+
+  test.each(CALLS)('%s %j', async (operation, parts) => {
+    const platform = await openPlatform({ backups: makeMemoryBackups() });
+    const { id: tenant } = await platform.tenant('acme');
+    const { id: scope } = await platform.scope(tenant);
+    await platform.call('verticals.create', { body: { slug: 'app', name: 'App' } });
+    const { id: member } = await staffMember(platform, { login: 'eve', role: 'admin' });
+    const as = (await platform.admin.staff.session(sessionOf('eve'))) as Actor;
+    await platform.call('staff.remove', { params: { member }, as: SERVICE });
+    const ids: Record<string, unknown> = { tenant, scope };
+    const params = Object.fromEntries(
+      Object.entries(parts.params ?? {}).map(([name, value]) => [name, ids[name] ?? value]),
+    );
+    const before = [await platform.adminLog(), platform.fieldwork.requests.length];
+    expect(await refusal(platform.call(operation, { ...parts, params, as }))).toMatchObject(ENDED);
+    expect([await platform.adminLog(), platform.fieldwork.requests.length]).toEqual(before);
   });
 });
 

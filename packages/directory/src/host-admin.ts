@@ -4,6 +4,22 @@
  */
 import type { ScopeId, TenantId } from '@freehold/contracts';
 import type { Actor, AdminCall, AdminResult } from './actors.ts';
+import type { IntentUpkeep } from './audit/reconcile.ts';
+import type { ImportUpkeep } from './backups/incoming.ts';
+import type { BackupUpkeep } from './backups/upkeep.ts';
+import type { Connections } from './connections/make-connections.ts';
+import type { Entitlements } from './entitlements/deliver.ts';
+import type { ExpiryUpkeep } from './expiries/clear.ts';
+import type { HostnameUpkeep } from './hostnames/upkeep.ts';
+import type { IncidentIntake } from './issues/incident-intake.ts';
+import type { OperationsLog } from './operations-log/recorder.ts';
+import type { PlatformGrants } from './platform-grants/make-platform-grants.ts';
+import type { RoleProjection } from './roles/deliver.ts';
+import type { ScopeReads } from './scope-data/host-admin-scope-data.ts';
+import type { StaffDoor } from './staff/host-admin-staff.ts';
+import type { ServiceTokens } from './tokens/host-admin-service-tokens.ts';
+import type { UsageIntake } from './usage/make-usage.ts';
+import type { RegistryIntake } from './vertical-registry/make-registry.ts';
 
 export interface HostAdmin {
   /** The actor that a bearer token stands for, or null for one that is unknown, expired or revoked. */
@@ -38,4 +54,44 @@ export interface HostRoute {
   readonly version: string;
   /** False when tenant or scope is suspended or archived: the router answers for it. */
   readonly serving: boolean;
+}
+
+/** The host administration with what only the platform's own wiring may use: no route leads to these. */
+export interface DirectoryHostAdmin
+  extends HostAdmin,
+    IncidentIntake,
+    OperationsLog,
+    UsageIntake,
+    RegistryIntake,
+    PlatformGrants,
+    ScopeReads,
+    ServiceTokens {
+  /**
+   * Takes up the long work that a process before this one left unfinished, and answers how much that is. To be called once
+   * everything is up; on an engine with many processes, again from time to time.
+   */
+  resumeLongWork(): Promise<number>;
+  /**
+   * Begins no more long work, and resolves when none runs here: what is unfinished is taken up by the next process. What
+   * goes on behind an answer of events is waited for too.
+   */
+  stopLongWork(): Promise<void>;
+  /** Consent rounds, credentials for connectors, and the sweep. */
+  readonly connections: Connections;
+  /** Tells scopes the platform's roles. */
+  readonly roles: RoleProjection;
+  /** The documents that prove host names, for the router, and the look at names in use, for the sweep. */
+  readonly hostnames: HostnameUpkeep;
+  /** Tells scopes what their tenants are entitled to. */
+  readonly entitlements: Entitlements;
+  /** The backups that the platform makes by itself, for the sweep. */
+  readonly backups: BackupUpkeep;
+  /** What uploads left behind that never became a backup, for the sweep. */
+  readonly imports: ImportUpkeep;
+  /** The report of intents that nobody settled, for the sweep. */
+  readonly intents: IntentUpkeep;
+  /** What has lapsed and is cleared away, for the sweep. */
+  readonly expiries: ExpiryUpkeep;
+  /** How staff come in: sessions, and the tokens of their programs. */
+  readonly staff: StaffDoor;
 }

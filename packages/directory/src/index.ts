@@ -26,6 +26,7 @@ export type { UsableCredential } from './connections/token-keeper.ts';
 export type { Entitlements, EntitlementTotals } from './entitlements/deliver.ts';
 export * from './gateway.ts';
 export * from './host-admin.ts';
+export type { HostAdminOptions } from './host-admin-options.ts';
 export { CHALLENGE_PATH } from './hostnames/challenge.ts';
 export type {
   AddressAnswer,
@@ -36,12 +37,7 @@ export type {
 } from './hostnames/probes.ts';
 export type { HostnameUpkeep } from './hostnames/upkeep.ts';
 export type { Incident, IncidentIntake } from './issues/incident-intake.ts';
-export {
-  type DirectoryHostAdmin,
-  type HostAdminOptions,
-  makeHostAdmin,
-  type ServiceTokenRequest,
-} from './make-host-admin.ts';
+export { makeHostAdmin } from './make-host-admin.ts';
 export type { Telemetry } from './observability/telemetry.ts';
 export type { OperationsLog, OpsFailureInput, SweepTotals, SweepUnit } from './operations-log/recorder.ts';
 export { connectionUnits } from './operations-log/recorder.ts';
@@ -51,6 +47,7 @@ export { archiveScript, servingScript } from './service-refs/script-names.ts';
 export type { GrantedToken, StaffDoor } from './staff/host-admin-staff.ts';
 export type { SignInRefusal, StaffSignIn } from './staff/sign-in.ts';
 export type { EndedSessions, StaffSession } from './staff/unit-methods.ts';
+export type { ServiceTokenRequest } from './tokens/host-admin-service-tokens.ts';
 export type { ServiceToken } from './tokens/service-tokens.ts';
 export { type AccessInput, DIRECTORY_KEY, type DirectoryMethods, directoryUnit } from './unit.ts';
 export type { CollectedUsage } from './usage/collect.ts';

@@ -83,6 +83,7 @@ export async function openPlatform(
       | 'backups'
       | 'sleep'
       | 'modelMarginBasisPoints'
+      | 'newScopeSettings'
     >
   > = {},
 ): Promise<Platform> {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bindingsOf, demoConfigOf } from './sign-in.ts';
+import { bindingsOf, demoConfigOf, newScopeSettingsOf } from './sign-in.ts';
 
 const client = { url: 'https://id.test', clientId: 'app', clientSecret: 's' };
 
@@ -9,6 +9,16 @@ test('hosted delivers the choice and its secret, and binds nothing', () => {
     OIDC_CLIENT_SECRET: 's',
   });
   expect(bindingsOf('hosted', client.url)).toEqual({});
+});
+
+test('every new instance is delivered the same; a public client has no secret, and a platform without a client delivers nothing', () => {
+  expect(newScopeSettingsOf('hosted', client)).toEqual(demoConfigOf('hosted', client));
+  expect(Object.keys(newScopeSettingsOf('hosted', { ...client, clientSecret: undefined }))).toEqual([
+    'platform:auth',
+  ]);
+  expect(newScopeSettingsOf('hosted', { ...client, clientId: undefined })).toEqual({});
+  expect(newScopeSettingsOf('hosted', null)).toEqual({});
+  expect(newScopeSettingsOf('directory', client)).toEqual({});
 });
 
 test.each(['tokens', 'directory'] as const)(

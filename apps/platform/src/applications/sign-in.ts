@@ -1,4 +1,4 @@
-/** What `FREEHOLD_SIGN_IN` means: what verticals are bound to, and what the demo is delivered. */
+/** What `FREEHOLD_SIGN_IN` means: what verticals are bound to, and what new instances are delivered. */
 import type { SignInMode } from '../settings/settings.ts';
 
 /** The client that an issuer knows this platform by. */
@@ -18,17 +18,23 @@ export function bindingsOf(mode: SignInMode, issuerUrl: string | null): Readonly
   return {};
 }
 
+/** The settings delivered to every new instance whose provisioning says nothing of them: to sign in at the platform's issuer. */
+export function newScopeSettingsOf(
+  mode: SignInMode,
+  client: PlatformClient | null,
+): Readonly<Record<string, string>> {
+  if (mode !== 'hosted' || client?.clientId === undefined) return {};
+  const { url: issuer, clientId, clientSecret } = client;
+  return {
+    'platform:auth': JSON.stringify({ mode: 'oidc', issuer, clientId }),
+    ...(clientSecret === undefined ? {} : { OIDC_CLIENT_SECRET: clientSecret }),
+  };
+}
+
 /** The settings delivered to the demo. Null takes away what an earlier start delivered. */
 export function demoConfigOf(
   mode: SignInMode,
   client: PlatformClient | null,
 ): Readonly<Record<string, string | null>> {
-  const choice =
-    mode === 'hosted' && client?.clientId !== undefined
-      ? JSON.stringify({ mode: 'oidc', issuer: client.url, clientId: client.clientId })
-      : null;
-  return {
-    'platform:auth': choice,
-    OIDC_CLIENT_SECRET: choice === null ? null : (client?.clientSecret ?? null),
-  };
+  return { 'platform:auth': null, OIDC_CLIENT_SECRET: null, ...newScopeSettingsOf(mode, client) };
 }

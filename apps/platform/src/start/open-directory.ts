@@ -7,7 +7,7 @@ import {
   makeHostAdmin,
   type VerticalGateway,
 } from '@freehold/directory';
-import type { PlatformClient } from '../applications/sign-in.ts';
+import { newScopeSettingsOf, type PlatformClient } from '../applications/sign-in.ts';
 import type { CoLocatedVertical } from '../applications/verticals.ts';
 import { makeProviderFetch } from '../connect/provider-fetch.ts';
 import { makeGuardedFetch } from '../network/guarded-fetch.ts';
@@ -89,6 +89,8 @@ function openHostAdmin(options: DirectoryOptions): DirectoryHostAdmin {
     versionOf: (slug) => versionOf(slug) ?? 'unknown',
     reservedHostnames: [...apiHostnames, ...homeHostnames],
     baseDomains: [domain],
+    newScopeSettings: (vertical) =>
+      verticals.has(vertical) ? newScopeSettingsOf(settings.signIn, options.issuerClient()) : {},
     hostnames: {
       resolver: makeNodeResolver(settings.dnsServers ? { servers: settings.dnsServers } : {}),
       fetch: makeGuardedFetch({ ownIssuer: null, allowed: settings.allowedIssuers }),

@@ -1,7 +1,8 @@
 /** Verifies the admin log: walks the chain in slices, then compares it with what is kept outside. */
 import { PlatformError } from '@freehold/contracts';
+import type { UnitStub } from '@freehold/store';
 import type { AdminLogVerification, BadRow, LogHead } from '../declarations/records.ts';
-import type { AdminLogRow } from './admin-log.ts';
+import type { DirectoryMethods } from '../unit.ts';
 import { makeChainVerifier } from './chain-verifier.ts';
 import type { LogAnchor } from './host-admin-anchor.ts';
 
@@ -10,14 +11,7 @@ const SLICE_ROWS = 500;
 
 export interface VerifyDeps {
   readonly anchor: LogAnchor | undefined;
-  readonly head: () => Promise<LogHead | null>;
-  /** How many intents have no outcome, and nobody who would still write one. */
-  readonly unsettled: () => Promise<number>;
-  /** Rows from a sequence on, oldest first. */
-  readonly slice: (range: {
-    readonly from: number;
-    readonly limit: number;
-  }) => Promise<readonly AdminLogRow[]>;
+  readonly directory: Pick<UnitStub<DirectoryMethods>, 'logHead' | 'unsettledIntents' | 'logSlice'>;
 }
 
 /**
@@ -25,16 +19,11 @@ export interface VerifyDeps {
  * @throws PlatformError `unavailable`, reason `anchor_unreachable`: what is kept outside decides, so that a
  * verification without it would be worth less than it says.
  */
-export async function verifyAdminLog({
-  anchor,
-  head,
-  unsettled: countUnsettled,
-  slice,
-}: VerifyDeps): Promise<AdminLogVerification> {
+export async function verifyAdminLog({ anchor, directory }: VerifyDeps): Promise<AdminLogVerification> {
   // The anchor is read before the head: it never runs ahead of the log, so an older look at it is always covered.
   const anchored = anchor ? await readAnchor(anchor) : null;
-  const end = await head();
-  const unsettled = await countUnsettled();
+  const end = await directory.logHead();
+  const unsettled = await directory.unsettledIntents();
   const verifier = makeChainVerifier();
 
   const answer = (firstBad: BadRow | null): AdminLogVerification => ({
@@ -50,7 +39,7 @@ export async function verifyAdminLog({
   while ((verifier.head?.sequence ?? 0) < (end?.sequence ?? 0)) {
     const last = verifier.head;
     // Each slice begins with the last row of the one before, so that a copy of it cannot hide in the seam.
-    const rows = await slice({ from: last?.sequence ?? 0, limit: SLICE_ROWS + 1 });
+    const rows = await directory.logSlice({ from: last?.sequence ?? 0, limit: SLICE_ROWS + 1 });
     const fresh = last && rows[0]?.sequence === last.sequence ? rows.slice(1) : rows;
     for (const row of fresh) {
       const bad = verifier.accept(row);

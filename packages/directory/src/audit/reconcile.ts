@@ -67,8 +67,6 @@ export const reconcileMethods = (context: UnitContext) => ({
   },
 });
 
-export const RECONCILE_QUERIES = ['unsettledIntents'] as const;
-
 export function makeIntentUpkeep(
   directory: Pick<UnitStub<DirectoryMethods>, 'reportIntents'>,
   newId: (prefix: string) => string,

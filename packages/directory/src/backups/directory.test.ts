@@ -164,6 +164,134 @@ describe('who was shut out stays out', () => {
   });
 });
 
+describe('spec C-19: what happened stays, whatever is restored', () => {
+  const LIVES_ON = [
+    ...['access_log', 'ops_failures', 'sweep_runs', 'issues', 'model_usage_lines', 'model_usage_days'],
+    ...['meter_days', 'hostname_attempts', 'incoming_copies', 'meta', 'erasures', 'hostname_holders'],
+    ...['staff_sessions', 'staff_tokens', 'staff_codes', 'staff_devices', 'staff_misses'],
+  ];
+  type Database = Parameters<Parameters<Platform['tamper']>[0]>[0];
+  /** Puts one row of made-up values into a table, none of which another call makes up. */
+  const fill = (database: Database, table: string, call: number): void => {
+    const columns = database.prepare(`SELECT name, type FROM pragma_table_info('${table}')`).all();
+    const value = { INTEGER: call, TEXT: `made up ${call}`, BLOB: Uint8Array.of(call), REAL: call };
+    const values = columns.map(({ type }) => value[type as keyof typeof value]);
+    database.exec('PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON');
+    database
+      .prepare(`INSERT INTO ${table} VALUES (${columns.map(() => '?').join(', ')})`)
+      .run(...(values as string[]));
+  };
+  const rowsOf = async (platform: Platform) => {
+    const rows: Record<string, unknown[]> = {};
+    await platform.tamper((database) => {
+      for (const table of LIVES_ON) rows[table] = database.prepare(`SELECT * FROM ${table}`).all();
+    });
+    return rows;
+  };
+
+  test('rows of before the backup are there once, and those of since it too', async () => {
+    const { platform, backUp, restore } = await open();
+    await platform.tenant('acme');
+    await platform.tamper((database) => {
+      for (const table of LIVES_ON) fill(database, table, 7);
+    });
+    const backup = await backUp();
+    await platform.tamper((database) => {
+      for (const table of LIVES_ON) fill(database, table, 8);
+    });
+    const before = await rowsOf(platform);
+    for (const table of LIVES_ON) expect(before[table]?.length, table).toBeGreaterThanOrEqual(2);
+    expect((await restore(backup.id)).state).toBe('done');
+    expect(await rowsOf(platform)).toEqual(before);
+  });
+
+  test('who was erased, and who held a name, is known to a new installation too', async () => {
+    const old = await open();
+    await old.platform.tenant('acme');
+    const STAYS = ['erasures', 'hostname_holders'];
+    await old.platform.tamper((database) => {
+      for (const table of STAYS) fill(database, table, 7);
+    });
+    const { address, id } = await old.backUp();
+    const fresh = await open();
+    fresh.backups.kept.set(address, old.backups.kept.get(address) ?? '');
+    await fresh.restore(id);
+    const rows = await rowsOf(fresh.platform);
+    for (const table of STAYS) expect(rows[table]?.length, table).toBe(1);
+  });
+
+  test('answers that were kept for repeats do not come back, but for that of the restore itself', async () => {
+    const { platform, backUp } = await open();
+    const create = () => platform.call('tenants.create', { body: { slug: 'acme', name: 'Acme' }, key: 'k' });
+    await create();
+    expect(await create()).toMatchObject({ status: 201, replayed: true });
+    await platform.tamper((database) => fill(database, 'connect_rounds', 7));
+    const { id: backup } = await backUp();
+    const restore = () => platform.call('directory.restore', { body: { backup }, key: 'once' });
+    const begun = await restore();
+    expect((await platform.finish(begun)).state).toBe('done');
+    const logged = await platform.adminLog();
+    expect(await restore()).toMatchObject({
+      replayed: true,
+      value: { id: (begun.value as { id: string }).id },
+    });
+    expect(await platform.adminLog()).toEqual(logged);
+    expect(await create()).toMatchObject({ status: 200, replayed: false });
+    await platform.tamper((database) => {
+      expect(database.prepare('SELECT count(*) AS n FROM connect_rounds').get()).toEqual({ n: 0 });
+    });
+  });
+});
+
+test('spec C-19: work that began while a restore was on its way stops it, and everything is as it was', async () => {
+  const { platform, backups, backUp } = await open();
+  const scope = await platform.scope((await platform.tenant('acme')).id);
+  const { id: backup } = await backUp();
+  await platform.tenant('late');
+  const { open: openBackup } = backups;
+  const [reached, released, put] = [0, 1, 2].map(() => Promise.withResolvers<void>());
+  backups.open = async (address) => {
+    reached?.resolve();
+    await released?.promise;
+    return openBackup(address);
+  };
+  const begun = await platform.call('directory.restore', { body: { backup } });
+  await reached?.promise;
+  backups.beforePut = () => put?.promise ?? Promise.resolve();
+  const params = { tenant: scope.tenant, scope: scope.id };
+  const other = await platform.call('scope-backups.create', { params, body: {} });
+  released?.resolve();
+  expect(await platform.finish(begun)).toMatchObject({
+    state: 'failed',
+    problem: { reason: 'operation_running' },
+  });
+  expect(await slugs(platform)).toEqual(['acme', 'late']);
+  put?.resolve();
+  expect((await platform.finish(other)).state).toBe('done');
+});
+
+test('spec C-19: a deletion whose end nobody knows is settled by that of the same backup, and by no other', async () => {
+  const { platform, backups } = await open();
+  const scope = await platform.scope((await platform.tenant('acme')).id);
+  const params = { tenant: scope.tenant, scope: scope.id };
+  const take = async () =>
+    (await platform.finish(platform.call('scope-backups.create', { params, body: {} })))
+      .result as BackupRecord;
+  const [one, two] = [await take(), await take()];
+  const remove = (backup: string) => platform.call('scope-backups.delete', { params: { ...params, backup } });
+  const { delete: deleteBytes } = backups;
+  backups.delete = () => Promise.reject(new TypeError('a bug'));
+  await remove(one.id).catch(() => undefined);
+  backups.delete = deleteBytes;
+  const unsettled = async () =>
+    (await platform.adminLog({ outcome: 'unsettled' })).map(({ after }) => after?.backup);
+  expect(await unsettled()).toEqual([one.id]);
+  await remove(two.id);
+  expect(await unsettled()).toEqual([one.id]);
+  await remove(one.id);
+  expect(await unsettled()).toEqual([]);
+});
+
 describe('a restore that fails leaves the directory as it was', () => {
   const damage: [string, (text: string) => string, string][] = [
     ['has lost its end', (text) => text.slice(0, -200), 'backup_damaged'],
@@ -202,6 +330,43 @@ describe('a restore that fails leaves the directory as it was', () => {
     const problem = { code: 'runtime_fault', reason: 'backup_damaged' };
     expect(await restore(backup.id)).toMatchObject({ state: 'failed', problem });
     expect(await slugs(platform)).toEqual(['late']);
+  });
+
+  test.each<[string, (lines: string[]) => string[]]>([
+    ['lacks a row that its header counts', (lines) => lines.filter((line) => !line.includes('"acme"'))],
+    ['goes on behind its end', (lines) => [...lines, JSON.stringify({ t: 0, r: [] })]],
+  ])('because the backup, whose digest is right, %s', async (_, change) => {
+    const { platform, backups, backUp, restore } = await open();
+    await platform.tenant('acme');
+    const { address } = await backUp();
+    const { createHash } = await import('node:crypto');
+    const sealed = (lines: readonly string[]): string[] => {
+      const sha256 = createHash('sha256')
+        .update(lines.map((line) => `${line}\n`).join(''))
+        .digest('hex');
+      return [...lines, JSON.stringify({ end: true, sha256 })];
+    };
+    const rows = (backups.kept.get(address) ?? '').split('\n').slice(0, -2);
+    const changed = change(rows);
+    const lines = changed.length < rows.length ? sealed(changed) : change(sealed(rows));
+    const id = 'bkp_01jd0000000000000000000009';
+    backups.kept.set(`directory/${id}.ndjson`, `${lines.join('\n')}\n`);
+    await platform.tenant('late');
+    expect(await restore(id)).toMatchObject({ state: 'failed', problem: { reason: 'copy_damaged' } });
+    expect(await slugs(platform)).toEqual(['acme', 'late']);
+  });
+
+  test('because the backup is one of a scope, which is said at once', async () => {
+    const { platform } = await open();
+    const scope = await platform.scope((await platform.tenant('acme')).id);
+    const params = { tenant: scope.tenant, scope: scope.id };
+    const taken = await platform.finish(platform.call('scope-backups.create', { params, body: {} }));
+    const rows = await platform.adminLog();
+    const restored = platform.call('directory.restore', {
+      body: { backup: (taken.result as BackupRecord).id },
+    });
+    expect(await refusal(restored)).toMatchObject({ status: 404, reason: 'unknown_backup' });
+    expect(await platform.adminLog()).toEqual(rows);
   });
 
   test('because it comes from a later version of the platform', async () => {

@@ -203,9 +203,6 @@ export function backupMethods(context: UnitContext) {
   };
 }
 
-/** The methods of these that only read. */
-export const BACKUP_QUERIES = ['unitsToBackUp', 'scheduledBackups'] as const;
-
 /** What work on one scope locks. */
 export function scopeSubject(scope: string): string {
   return `scope:${scope}`;

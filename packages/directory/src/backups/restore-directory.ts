@@ -110,9 +110,6 @@ export function unknownBackup(): PlatformError {
   });
 }
 
-/** The methods that only read: see `UnitDefinition.queries`. */
-export const RESTORE_QUERIES = ['rememberedBackup'] as const;
-
 /** The methods of the unit. */
 export function restoreMethods({ db }: UnitContext) {
   return {

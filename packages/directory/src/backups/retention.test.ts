@@ -78,6 +78,24 @@ test('the newest stays however old it is, and there is never none', () => {
   const one = [{ id: 'bkp_1', atMs: 0 }];
   expect(expiredOf(one, { ...POLICY, keepDaily: 1, keepWeekly: 0 }, START_MS)).toEqual([]);
   expect(expiredOf([], POLICY, START_MS)).toEqual([]);
+  // Also where nobody asked for any.
+  expect(expiredOf(one, { ...POLICY, keepDaily: 0, keepWeekly: 0 }, START_MS)).toEqual([]);
+});
+
+test('spec C-19: what was made this very moment is not due, wherever in the interval its time lies', () => {
+  for (let nowMs = 1_000; nowMs < 1_020; nowMs++)
+    expect(isDue('scp_1', { newestAtMs: nowMs, everyMs: 10, nowMs })).toBe(false);
+});
+
+test('spec C-19: the end of a copy of a scope that was reaped is believed from twenty hours on', () => {
+  const copies = [{ id: 'last', atMs: START_MS }];
+  const endMs = START_MS + 28 * DAY_MS;
+  const expired = (hours: number) => {
+    const nowMs = endMs + hours * HOUR_MS;
+    return expiredOfReaped(copies, POLICY, { nowMs, seenMs: [endMs, nowMs] });
+  };
+  expect(expired(19.9)).toEqual([]);
+  expect(expired(20)).toEqual(copies);
 });
 
 test('of a scope that was reaped everything goes once it is as old as the oldest that is kept', () => {

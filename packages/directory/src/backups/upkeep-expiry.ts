@@ -99,8 +99,6 @@ export function expiryOfBackupsMethods(context: UnitContext) {
   };
 }
 
-export const EXPIRY_OF_BACKUPS_QUERIES = ['leftExpiries', 'directoryTimes'] as const;
-
 export interface ExpiryOfBackups {
   /** Ends what a crash left open. */
   settleLeft(signal: AbortSignal): Promise<void>;

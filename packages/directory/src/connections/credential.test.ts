@@ -59,6 +59,15 @@ test('a fingerprint tells keys apart, is the same for the same key, and differs 
   expect(of('one-key-of-many')).toMatch(/^[0-9a-f]{12}$/);
 });
 
+test('the fingerprint of a consent is that of its refresh token, and so the same after a refresh (spec C-18)', () => {
+  const vault = vaultWith(OLD);
+  const of = (accessToken: string, refreshToken: string | null) =>
+    vault.seal(place, { kind: 'oauth2', accessToken, refreshToken }, null).fingerprint;
+  expect(of('at-1', 'rt-1')).toBe(of('at-2', 'rt-1'));
+  expect(of('at-1', 'rt-1')).not.toBe(of('at-1', 'rt-2'));
+  expect(of('at-1', null)).not.toBe(of('at-2', null));
+});
+
 test('a refresh that brings no new refresh token means the one before (RFC 6749, section 6)', () => {
   const tokens = { accessToken: 'at', refreshToken: null, expiresInMs: null, scopes: null };
   expect(credentialOfTokens(tokens, 'rt')).toMatchObject({ refreshToken: 'rt' });

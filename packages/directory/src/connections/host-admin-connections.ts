@@ -22,10 +22,8 @@ import type { Loaded } from './upkeep.ts';
 type Learn = (call: AdminCall, before: Extract<BeforeProvider, { replay: false }>) => Promise<Learned>;
 
 export interface ConnectionCalls {
-  /** Whether an operation is performed here. */
-  performs(operation: string): boolean;
-  /** Performs it. Rejects with a `PlatformError`. */
-  perform(call: AdminCall, facts: WiringFacts): Promise<ChangeOutcome>;
+  /** The changes, by operation. Each rejects with a `PlatformError`. */
+  readonly changes: Readonly<Record<string, (call: AdminCall, facts: WiringFacts) => Promise<ChangeOutcome>>>;
   /** What a provider says of a credential that is loaded. @throws ProviderFailure, PlatformError */
   check(loaded: Loaded): Promise<{ readonly verdict: Verdict; readonly generation: number }>;
 }
@@ -120,27 +118,22 @@ export function makeConnectionCalls(deps: ConnectionDeps, keeper: TokenKeeper): 
     }
   };
 
-  const LEARN: Readonly<Record<string, Learn>> = {
-    'connections.create': create,
-    'connections.rotate': rotate,
-    'connections.verify': verify,
+  const changing = (learn: Learn) => async (call: AdminCall, facts: WiringFacts) => {
+    const before = await directory.beforeProvider({ call });
+    const learned = before.replay
+      ? null
+      : await learn(call, before).catch((error: unknown) => {
+          throw providerProblem(error);
+        });
+    return directory.changeConnection({ call, facts, learned });
   };
 
   return {
-    performs: (operation) => Object.hasOwn(LEARN, operation),
-
-    perform: async (call, facts) => {
-      const learn = LEARN[call.operation];
-      if (!learn) throw new TypeError(`${call.operation} asks no provider`);
-      const before = await directory.beforeProvider({ call });
-      const learned = before.replay
-        ? null
-        : await learn(call, before).catch((error: unknown) => {
-            throw providerProblem(error);
-          });
-      return directory.changeConnection({ call, facts, learned });
+    changes: {
+      'connections.create': changing(create),
+      'connections.rotate': changing(rotate),
+      'connections.verify': changing(verify),
     },
-
     check,
   };
 }

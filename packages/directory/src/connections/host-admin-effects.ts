@@ -78,7 +78,7 @@ export function makeConnectionEffects(
     },
   };
 
-  return { 'connections.disconnect': disconnect as Effect, 'connection-grants.put': grant as Effect };
+  return { 'connections.disconnect': disconnect, 'connection-grants.put': grant };
 }
 
 function grantOf(call: AdminCall): Omit<ConnectorGrant, keyof ScopeRef> {

@@ -2,7 +2,7 @@
 import { makeKeyring } from '@freehold/store';
 import { describe, expect, test } from 'vitest';
 import { type KeyProvider, makeKeyProvider } from '../../test/key-provider.ts';
-import { type CallParts, openPlatform, refusal } from '../../test/platform.ts';
+import { type CallParts, openPlatform, refusal, SERVICE } from '../../test/platform.ts';
 import type {
   AdminOperationName,
   ConnectionCredentialRecord,
@@ -107,6 +107,38 @@ describe('connecting with a key', () => {
     expect(provider.asked).toEqual([]);
   });
 
+  describe.each(['tenant', 'scope'] as const)('of a %s that is suspended', (whose) => {
+    const suspend = ({ platform, tenant, scope }: Awaited<ReturnType<typeof openLedger>>) =>
+      whose === 'tenant'
+        ? platform.call('tenants.set-status', {
+            params: { tenant: tenant.id },
+            body: { status: 'suspended' },
+          })
+        : platform.call('scopes.set-status', {
+            params: { tenant: tenant.id, scope: scope.id },
+            body: { status: 'suspended' },
+          });
+    const listed = ({ platform, tenant }: Awaited<ReturnType<typeof openLedger>>) =>
+      platform.value('connections.list', { params: { tenant: tenant.id } });
+
+    test('is refused, and nobody is asked', async () => {
+      const ledger = await openLedger();
+      await suspend(ledger);
+      expect(await refusal(ledger.create())).toMatchObject({ status: 409, code: 'invalid_transition' });
+      expect(ledger.provider.asked).toEqual([]);
+    });
+
+    test('while the provider is asked is refused, and nothing is stored', async () => {
+      const ledger = await openLedger();
+      ledger.provider.fault = async () => {
+        await suspend(ledger);
+        return Response.json({ account: { id: 'ada-1', name: 'The books of ada-1' } });
+      };
+      expect(await refusal(ledger.create())).toMatchObject({ status: 409, code: 'invalid_transition' });
+      expect(await listed(ledger)).toEqual({ items: [], nextCursor: null });
+    });
+  });
+
   test('an account that is connected is not connected again, and its key stays', async () => {
     const { create, made, credential } = await openLedger();
     const { id } = await made();
@@ -116,6 +148,30 @@ describe('connecting with a key', () => {
       reason: 'account_connected',
     });
     expect(await credential(id)).toEqual(before);
+  });
+
+  test('the log, which is never swept, names no account: it may be a person’s', async () => {
+    const { made, on, platform } = await openLedger();
+    const { id } = await made();
+    await on(id, 'connections.verify');
+    await on(id, 'connections.rotate', { body: { apiKey: `${KEY}-new` } });
+    await on(id, 'connections.disconnect');
+    const logged = JSON.stringify(await platform.adminLog());
+    expect(logged).toContain(id);
+    expect(logged).not.toMatch(/ada-1|The books/);
+  });
+
+  test('where the provider does not tell whose key it is, each scope has its own name for it', async () => {
+    const provider = makeKeyProvider();
+    Object.assign(provider.options.providers?.ledger ?? {}, {
+      probe: { endpoint: 'https://ledger.example/me', tellsAccount: false },
+    });
+    const { create, made, platform, tenant } = await openLedger(provider);
+    const second = await platform.scope(tenant.id, 'second');
+    const [one, other] = [await made(), await made({ scope: second.id })];
+    expect([one.account, other.account, one.id === other.id]).toEqual([null, null, false]);
+    expect(await refusal(create())).toMatchObject({ status: 409, reason: 'account_connected' });
+    expect((await made({ subjectRef: 'other books' })).id).not.toBe(one.id);
   });
 
   test('two calls at the same moment make one connection', async () => {
@@ -189,9 +245,12 @@ describe('the credential (C-18: it says which one is loaded and reveals nothing)
       after: { fingerprint: (rotated.value as ConnectionCredentialRecord).fingerprint },
     });
     expect(await kinds(id)).toEqual(['rotated', 'connected']);
+    // Whoever loaded the key that it works with now answers for it.
+    await on(id, 'connections.rotate', { body: { apiKey }, as: SERVICE });
+    expect((await on(id, 'connections.get')).value).toMatchObject({ createdBy: SERVICE.id });
     const stale = on(id, 'connections.rotate', { body: { apiKey }, ifMatch: etag });
     expect(await refusal(stale)).toMatchObject({ status: 412 });
-    expect(provider.asked).toHaveLength(3);
+    expect(provider.asked).toHaveLength(4);
   });
 
   test.each([
@@ -233,6 +292,7 @@ describe('asking the provider again', () => {
     const { made, on, platform, provider, tenant, kinds } = await openLedger();
     const { id } = await made();
     provider.withdrawn.add(KEY);
+    platform.clock.ms += 60_000;
     expect((await on(id, 'connections.verify')).value).toMatchObject({
       state: 'broken',
       reason: 'credential_refused',
@@ -362,6 +422,66 @@ describe('disconnecting', () => {
   });
 });
 
+describe('spec C-18: where it may act', () => {
+  type Ledger = Awaited<ReturnType<typeof openLedger>>;
+  const put = ({ on, scope }: Ledger, connection: string, permission = 'order.read', into = scope.id) =>
+    on(connection, 'connection-grants.put', { body: { scope: into, permission } });
+  const grants = async ({ on }: Ledger, connection: string) =>
+    (
+      (await on(connection, 'connection-grants.list')).value as {
+        items: { scope: string; permission: string }[];
+      }
+    ).items;
+
+  test('is its own list: another connection of the same scope is not in it', async () => {
+    const ledger = await openLedger();
+    const [one, two] = [await ledger.made(), await ledger.made({ apiKey: 'key-of-bob-1' })];
+    await put(ledger, one.id);
+    await put(ledger, two.id, 'order.complete');
+    expect(await grants(ledger, one.id)).toMatchObject([{ connection: one.id, permission: 'order.read' }]);
+    expect(await grants(ledger, two.id)).toMatchObject([{ connection: two.id }]);
+  });
+
+  test('ends in the one scope that it is shut out of, as the story of the connection tells', async () => {
+    const ledger = await openLedger();
+    const { platform, tenant, scope, on, kinds } = ledger;
+    const second = await platform.scope(tenant.id, 'second');
+    const { id } = await ledger.made();
+    await put(ledger, id);
+    await put(ledger, id, 'order.complete');
+    await put(ledger, id, 'order.read', second.id);
+    await on(id, 'connection-grants.delete', { query: { scope: scope.id } });
+    expect(await grants(ledger, id)).toMatchObject([{ scope: second.id }]);
+    expect(await kinds(id)).toEqual(['shut_out', 'granted', 'granted', 'granted', 'connected']);
+    expect((await platform.adminLog()).at(-1)).toMatchObject({
+      action: 'connection-grants.delete',
+      target: { scope: scope.id },
+    });
+    const rows = await platform.adminLog();
+    await on(id, 'connection-grants.delete', { query: { scope: scope.id } });
+    expect(await platform.adminLog()).toEqual(rows);
+  });
+
+  test('is nowhere once it is disconnected', async () => {
+    const ledger = await openLedger();
+    const { id } = await ledger.made();
+    await put(ledger, id);
+    await ledger.on(id, 'connections.disconnect');
+    expect(await grants(ledger, id)).toEqual([]);
+  });
+
+  test.each(['broken', 'disconnected'])('is nowhere new while it is %s', async (state) => {
+    const ledger = await openLedger();
+    const { id } = await ledger.made();
+    ledger.provider.withdrawn.add(KEY);
+    await ledger.on(id, state === 'broken' ? 'connections.verify' : 'connections.disconnect');
+    const asked = ledger.platform.fieldwork.requests.length;
+    expect(await refusal(put(ledger, id))).toMatchObject({ status: 409, reason: 'connection_not_active' });
+    expect(ledger.platform.fieldwork.requests).toHaveLength(asked);
+    expect(await grants(ledger, id)).toEqual([]);
+  });
+});
+
 describe('the list', () => {
   test('is narrowed by scope and state, and goes on page by page', async () => {
     const { made, on, platform, tenant } = await openLedger();
@@ -385,6 +505,19 @@ describe('the list', () => {
     const first = await list({ limit: 1 });
     expect((await list({ limit: 1, cursor: first.cursor })).ids).toEqual([two.id]);
   });
+});
+
+test('spec C-18: the activity of a connection is its own, also where it is cut', async () => {
+  const { made, platform, on, kinds } = await openLedger();
+  const [one, two] = [await made(), await made({ apiKey: 'key-of-bob-1' })];
+  await platform.tamper((database) => {
+    const insert = database.prepare(
+      "INSERT INTO connection_activity (connection, at, kind, actor) VALUES (?, 0, 'refreshed', 'x')",
+    );
+    for (let i = 0; i < 500; i++) insert.run(two.id);
+  });
+  await on(two.id, 'connections.verify');
+  expect(await kinds(one.id)).toEqual(['connected']);
 });
 
 test('activity keeps the last 500 entries of a connection', async () => {

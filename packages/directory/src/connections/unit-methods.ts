@@ -48,17 +48,6 @@ export interface ConsentGiven {
   readonly requestId: string;
 }
 
-/** The methods that only read: see `UnitDefinition.queries`. */
-export const CONNECTION_QUERIES = [
-  'connectRound',
-  'connectionSlot',
-  'connectionLoaded',
-  'connectionForUse',
-  'connectionGate',
-  'connectionAdmission',
-  'connectionsForUpkeep',
-] as const;
-
 export const connectionMethods = (context: UnitContext) => ({
   issueTicket: (order: TicketOrder) => issueTicket(context, order),
 

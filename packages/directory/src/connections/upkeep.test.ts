@@ -355,6 +355,14 @@ describe('the sweep (spec 6.4): one line for each connection', () => {
     expect(await swept(platform)).toMatchObject([{ outcome: 'skipped', reason: 'not_due' }]);
   });
 
+  test('skips what a provider gave that this platform knows no more', async () => {
+    const { platform, provider } = await openConnected();
+    Object.assign(provider.options, { providers: {} });
+    await platform.tamper(() => undefined);
+    platform.clock.ms += 25 * HOUR_MS;
+    expect(await swept(platform)).toMatchObject([{ outcome: 'skipped', reason: 'unknown_provider' }]);
+  });
+
   test('goes through more connections than one page holds', async () => {
     const provider = makeKeyProvider();
     const platform = await openPlatform({ connections: provider.options });

@@ -52,6 +52,28 @@ describe.each(['bound', 'local'] as const)('a vertical that is %s', (reach) => {
   });
 });
 
+test('C-03: a scope that is suspended or archived is told as well, and of another tenant none is asked again', async () => {
+  const archived = await platform.scope(tenant, 'archived');
+  const { id: other } = await platform.tenant('globex');
+  const foreign = await platform.scope(other);
+  await platform.call('entitlements.put', { params: { tenant: other, key: 'theirs' }, body: {} });
+  for (const [{ id }, status] of [
+    [scope, 'suspended'],
+    [archived, 'archived'],
+  ] as const)
+    await platform.call('scopes.set-status', { params: { tenant, scope: id }, body: { status } });
+  const before = platform.fieldwork.requests.length;
+  await put('seats', { quota: 5 });
+  const all = { seats: { ...NOTHING, quota: 5 } };
+  expect([told(), told(archived.id), told(foreign.id)]).toEqual([all, all, { theirs: NOTHING }]);
+  const asked = platform.fieldwork.requests
+    .slice(before)
+    .map(({ body }) => (body as { scopeId: string }).scopeId);
+  expect(asked.sort()).toEqual([scope.id, archived.id].sort());
+  // Nor later: there is nothing left to tell.
+  expect(await platform.admin.entitlements.deliver()).toEqual({ delivered: 0, failed: 0 });
+});
+
 test('C-03: a scope that is made later knows what its tenant has; one of a tenant that has nothing is not asked', async () => {
   await put('seats', { quota: 5 });
   const later = await platform.scope(tenant, 'later');
@@ -118,6 +140,17 @@ describe('C-03: a scope that cannot be reached', () => {
     platform.clock.ms += 1;
     expect(await platform.admin.entitlements.deliver()).toEqual({ delivered: 1, failed: 0 });
     expect([told(), await pending()]).toEqual([{ seats: { ...NOTHING, quota: 5 } }, 0]);
+  });
+
+  test('is tried at least every hour, however long it stays away', async () => {
+    platform.fieldwork.fault = away;
+    await put('seats', { quota: 5 });
+    for (let round = 0; round < 12; round++) {
+      platform.clock.ms += 60 * 60_000;
+      expect(await platform.admin.entitlements.deliver()).toEqual({ delivered: 0, failed: 1 });
+    }
+    platform.clock.ms += 60 * 60_000 - 1;
+    expect(await platform.admin.entitlements.deliver()).toEqual({ delivered: 0, failed: 0 });
   });
 
   test('is told by the next process when this one ends', async () => {

@@ -27,8 +27,13 @@ test('C-03: an entitlement is given, replaced as a whole, and taken away, with o
     updatedAt: '2026-11-21T08:00:00.000Z',
     etag: first.etag,
   });
+  platform.clock.ms += 60_000;
   const second = await put(platform, tenant, 'seats', { quota: 8 });
-  expect(second.value).toMatchObject({ plan: null, quota: 8, expiresAt: null });
+  expect(second.value).toMatchObject({
+    ...{ plan: null, quota: 8, expiresAt: null },
+    createdAt: '2026-11-21T08:00:00.000Z',
+    updatedAt: '2026-11-21T08:01:00.000Z',
+  });
   expect((await list(platform, tenant)).items).toEqual([second.value]);
   await platform.call('entitlements.delete', { params: { tenant, key: 'seats' } });
   expect((await list(platform, tenant)).items).toEqual([]);
@@ -142,4 +147,15 @@ test('C-03: a builder reads what its own tenant has, and nobody else’s', async
   const as = platform.builder(ours);
   expect((await list(platform, ours, { as })).items).toMatchObject([{ quota: 5 }]);
   expect(await refusal(list(platform, theirs, { as }))).toMatchObject({ status: 404 });
+});
+
+test('C-03: a tenant that is not there has no entitlements, and no empty list of them', async () => {
+  const platform = await openPlatform();
+  const tenant = 'tnt_01jd0000000000000000000009';
+  for (const call of [
+    list(platform, tenant),
+    put(platform, tenant, 'seats', { quota: 5 }),
+    platform.call('entitlements.delete', { params: { tenant, key: 'seats' } }),
+  ])
+    expect(await refusal(call)).toMatchObject({ status: 404, reason: 'unknown_tenant' });
 });

@@ -2,12 +2,12 @@
 import { type ScopeId, type TenantId, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext } from '@freehold/store';
 import type { z } from 'zod';
+import { requireActing } from '../acting.ts';
 import type { Actor } from '../actors.ts';
 import { fleetMigrate, type fleetMigrations } from '../declarations/fleet.ts';
 import type { LogTarget, ScopeRecord } from '../declarations/records.ts';
 import { longWork } from '../long-work/handlers.ts';
 import { loadScope, scopeOfRow } from '../scopes/store.ts';
-import { requireActingTenant } from '../tenants/store.ts';
 
 /** Vertical → the version that serves. Only the host administration knows it for all of them. */
 export type Serving = Readonly<Record<string, string>>;
@@ -94,7 +94,7 @@ export function fleetMethods(context: UnitContext) {
   return {
     /** Which verticals have scopes; asked for somebody, or by long work that began before. A query. */
     fleetVerticals: ({ actor }: { readonly actor: Actor | null }): string[] => {
-      if (actor) requireActingTenant(db, actor);
+      if (actor) requireActing(db, actor);
       return db.all<{ vertical: string }>(VERTICALS_IN_USE).map(({ vertical }) => vertical);
     },
 
@@ -142,9 +142,6 @@ export function fleetMethods(context: UnitContext) {
     },
   };
 }
-
-/** The methods of these that only read. */
-export const FLEET_QUERIES = ['fleetVerticals', 'fleetCounts', 'migrationWave'] as const;
 
 function partsOf({ serving, tenant, vertical }: FleetFilter): [string, string | null, string | null] {
   return [JSON.stringify(serving), tenant ?? null, vertical ?? null];

@@ -277,4 +277,42 @@ describe("the router's map", () => {
     );
     await expectHeard(platform.tenant('beta'), 0);
   });
+
+  test('spec C-17: they hear that a name in use was unbound, and nothing of one that never led anywhere', async () => {
+    const { platform, scope } = await openWithScope();
+    await bind(platform, scope, 'acme.localhost');
+    await bind(platform, scope, 'shop.example.org');
+    const heard: unknown[] = [];
+    platform.admin.onRoutesChanged((change) => heard.push(change));
+    await platform.call('hostnames.delete', { params: { hostname: 'shop.example.org' } });
+    expect(heard).toEqual([]);
+    await platform.call('hostnames.delete', { params: { hostname: 'acme.localhost' } });
+    expect(heard).toEqual([{ tenant: scope.tenant, scope: scope.id, vertical: 'fieldwork' }]);
+  });
+});
+
+test('spec C-17: what else leads to a scope, when a name is unbound, is its other names in use', async () => {
+  const { platform, scope } = await openWithScope();
+  for (const name of ['acme.localhost', 'pending.example.org', 'off.localhost', 'more.localhost'])
+    await bind(platform, scope, name);
+  await bind(platform, scope, 'public.localhost', { surface: 'public' });
+  await switchTo(platform, 'off.localhost', 'disabled');
+  const plan = await platform.value('hostnames.delete', {
+    params: { hostname: 'acme.localhost' },
+    query: { dryRun: true },
+  });
+  expect(plan).toMatchObject({ serves: true, others: 1 });
+});
+
+test('spec C-17: no name is bound to a scope that was reaped', async () => {
+  const { platform, scope } = await openWithScope();
+  const params = { tenant: scope.tenant, scope: scope.id };
+  await platform.call('scopes.set-status', { params, body: { status: 'archived' } });
+  await platform.finish(platform.call('scopes.reap', { params, body: { backup: false } }));
+  expect(await refusal(bind(platform, scope, 'acme.localhost'))).toMatchObject({
+    status: 409,
+    code: 'invalid_transition',
+    reason: 'scope_reaped',
+  });
+  expect(await platform.value('hostnames.list')).toMatchObject({ items: [] });
 });

@@ -1,4 +1,5 @@
 /** Proving a host name: what counts, who wins, and what happens to the others. */
+import { PlatformError } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { makeHostnameWorld } from '../../test/hostname-probes.ts';
 import { openPlatform, type Platform, refusal, STAFF } from '../../test/platform.ts';
@@ -77,6 +78,14 @@ describe('spec C-17: the challenge', () => {
     expect(await ask(url)).toBeNull();
   });
 
+  test('is answered also after a look that failed, so that the next one can succeed', async () => {
+    const { platform, ours, verify } = await openStreet();
+    const { url, body } = challenge(await platform.hostname(ours, NAME)).http;
+    expect((await verify(ours)).hostname.status).toBe('failed');
+    const answered = await platform.admin.hostnames.answerChallenge(new Request(url));
+    expect(await answered?.text()).toBe(body);
+  });
+
   test('a name that the platform gives has none, and verifying it looks up nothing', async () => {
     const { platform, world, ours } = await openStreet();
     const given = await platform.hostname(ours, 'acme.localhost');
@@ -150,6 +159,77 @@ describe('spec C-17: verification', () => {
     expect(answered).toMatchObject({ verified: false, reason, hostname: { status: 'failed' } });
   });
 
+  test('a look that broke off leaves the name failed, and not verifying for ever', async () => {
+    const { platform, world, ours, verify } = await openStreet();
+    await platform.hostname(ours, NAME);
+    Object.assign(world.probes.resolver, {
+      resolveTxt: () => {
+        throw new PlatformError('unsupported', 'Nothing is looked up here any more.');
+      },
+    });
+    expect(await refusal(verify(ours))).toMatchObject({ status: 501 });
+    expect(await list(platform)).toMatchObject([
+      { status: 'failed', verification: { method: null, reason: 'lookup_failed' } },
+    ]);
+    expect(await platform.adminLog({ outcome: 'unsettled' })).toEqual([]);
+  });
+
+  test.each([201, 404, 503])('the right document under status %d proves nothing', async (status) => {
+    const { platform, world, ours, verify } = await openStreet();
+    const { url, body } = challenge(await platform.hostname(ours, NAME)).http;
+    world.pages.set(url, new Response(body, { status }));
+    expect(await verify(ours, { method: 'http' })).toMatchObject({
+      verified: false,
+      hostname: { status: 'failed' },
+      checks: [{ ok: false, status }],
+    });
+  });
+
+  test('what is shown of the records that were found has an end', async () => {
+    const { platform, world, ours, verify } = await openStreet();
+    await platform.hostname(ours, NAME);
+    world.txt.set(`_freehold-challenge.${NAME}`, new Array(30).fill('x'.repeat(400)));
+    const { checks } = (await verify(ours, { method: 'dns' })) as Verified & {
+      checks: { observed: string[] }[];
+    };
+    expect(checks[0]?.observed).toEqual(new Array(20).fill('x'.repeat(255)));
+  });
+
+  test('a look whose end nobody knows is settled by the next one at the same name, and by no other', async () => {
+    const { platform, world, ours, verify } = await openStreet();
+    await platform.hostname(ours, NAME);
+    await platform.hostname(ours, 'other.example');
+    const { resolveTxt } = world.probes.resolver;
+    const bug = () => {
+      throw new TypeError('a bug');
+    };
+    Object.assign(world.probes.resolver, { resolveTxt: bug });
+    await verify(ours).catch(() => undefined);
+    Object.assign(world.probes.resolver, { resolveTxt });
+    const unsettled = async () =>
+      (await platform.adminLog({ outcome: 'unsettled' })).map(({ target }) => target.other);
+    expect(await unsettled()).toEqual([NAME]);
+    await platform.call('hostnames.verify', { body: { hostname: 'other.example' } });
+    expect(await unsettled()).toEqual([NAME]);
+    await verify(ours);
+    expect(await unsettled()).toEqual([]);
+  });
+
+  test('the document is asked for at the name alone: nobody is followed to another address', async () => {
+    const { platform, world, ours, verify } = await openStreet();
+    await platform.hostname(ours, NAME);
+    const { fetch } = world.probes;
+    const asked: unknown[] = [];
+    Object.assign(world.probes, {
+      fetch: (url: string, init: RequestInit) => {
+        asked.push(init.redirect);
+        return fetch(url, init as never);
+      },
+    });
+    await verify(ours, { method: 'http' });
+    expect(asked).toEqual(['manual']);
+  });
+
   test('name servers that say nothing are told from a record that is not there', async () => {
     const { platform, world, ours, verify } = await openStreet();
     await platform.hostname(ours, NAME);
@@ -219,7 +299,24 @@ describe('spec C-17: verification', () => {
     const vouched = await platform.value<HostnameRecord>('hostnames.set-status', {
       body: { hostname: NAME, status: 'active' },
     });
-    expect(vouched).toMatchObject({ status: 'active', verification: { method: 'staff' } });
+    expect(vouched).toMatchObject({
+      status: 'active',
+      verification: { method: 'staff', verifiedAt: '2026-11-21T08:00:00.000Z' },
+    });
+  });
+
+  test.each(['failed', 'verifying'])('staff can vouch for a name that is %s', async (status) => {
+    const { platform, world, ours, verify } = await openStreet();
+    await platform.hostname(ours, NAME);
+    const vouch = async () => {
+      expect(await list(platform)).toMatchObject([{ status }]);
+      await platform.call('hostnames.set-status', { body: { hostname: NAME, status: 'active' } });
+    };
+    if (status === 'verifying') world.meanwhile = vouch;
+    await verify(ours, { method: 'dns' });
+    if (status === 'failed') await vouch();
+    expect(await list(platform)).toMatchObject([{ status: 'active', verification: { method: 'staff' } }]);
+    expect(await platform.admin.routes()).toHaveLength(1);
   });
 
   test('a builder verifies its own name; another tenant’s is not there', async () => {
@@ -296,6 +393,19 @@ describe('spec C-17: a claim that nobody has proven keeps nobody out', () => {
     expect(await verify(theirs, { method: 'http' })).toMatchObject({ reason: 'dns_required' });
     publish(owner);
     expect((await verify(ours)).verified).toBe(true);
+  });
+
+  test('to unbind a claim takes nothing off the air, though the name is served for whoever holds it', async () => {
+    const { platform, ours, theirs, verify, serve } = await openStreet();
+    serve(await platform.hostname(ours, NAME));
+    await verify(ours);
+    await platform.hostname(theirs, NAME);
+    const plan = ({ tenant }: ScopeRecord) =>
+      platform.value<{ serves: boolean }>('hostnames.delete', {
+        params: { hostname: NAME },
+        query: { tenant, dryRun: true },
+      });
+    expect([(await plan(ours)).serves, (await plan(theirs)).serves]).toEqual([true, false]);
   });
 
   test('a record takes the name over from somebody who had the document only', async () => {
@@ -387,6 +497,20 @@ describe('spec C-17: names in use are looked at again', () => {
     ]);
   });
 
+  test('the look goes on behind a page of names, and what it finds is another version of the name', async () => {
+    const { platform, world, ours, publish, sweep } = await openActive();
+    const [before] = await list(platform, { status: 'active' });
+    for (let i = 0; i < 55; i++) await platform.hostname(ours, `a${i}.localhost`);
+    world.asked.length = 0;
+    publish();
+    await sweep();
+    expect(world.asked).toEqual([`TXT _freehold-challenge.${NAME}`]);
+    const names = await list(platform, { status: 'active', limit: 200 });
+    const after = names.find(({ hostname }) => hostname === NAME);
+    expect(after?.verification.missingSince).not.toBeNull();
+    expect(after?.etag).not.toBe(before?.etag);
+  });
+
   test('name servers that say nothing change nothing', async () => {
     const { platform, world, sweep } = await openActive();
     world.txt.set(`_freehold-challenge.${NAME}`, 'servfail');
@@ -402,6 +526,29 @@ describe('spec C-17: names in use are looked at again', () => {
     world.asked.length = 0;
     await sweep();
     expect(world.asked).toEqual([`TXT _freehold-challenge.${NAME}`]);
+  });
+
+  test('the proof by a record is never exchanged for the weaker one by the document', async () => {
+    const { ours, verify, publish, serve, bound } = await openActive();
+    publish();
+    serve(bound);
+    const stays = { verified: true, hostname: { status: 'active', verification: { method: 'dns' } } };
+    expect(await verify(ours)).toMatchObject(stays);
+    expect(await verify(ours, { method: 'http' })).toMatchObject(stays);
+  });
+
+  test('a name in use that was looked at is another version than the one that was seen meanwhile', async () => {
+    const { platform, world, ours, verify } = await openActive();
+    const tags: (string | undefined)[] = [];
+    const see = async () => {
+      tags.push((await list(platform))[0]?.etag);
+    };
+    await see();
+    world.meanwhile = see;
+    const { hostname } = await verify(ours, { method: 'dns' });
+    await see();
+    expect(new Set(tags).size).toBe(3);
+    expect(hostname.etag).toBe(tags[2]);
   });
 
   test('verifying an active name says how it is, and keeps it active', async () => {
@@ -446,6 +593,22 @@ describe('spec C-17: unbinding', () => {
     expect(await platform.value('admin-log.list', { query: { outcome: 'unsettled' } })).toMatchObject({
       items: [],
     });
+  });
+
+  test('a name that is bound anew while it is looked at is not proven by the record of the claim before', async () => {
+    const { platform, world, ours, verify, publish } = await openStreet();
+    publish(await platform.hostname(ours, NAME));
+    let isAnew = false;
+    world.meanwhile = async () => {
+      if (isAnew) return;
+      isAnew = true;
+      await platform.call('hostnames.delete', { params: { hostname: NAME } });
+      await platform.hostname(ours, NAME);
+    };
+    expect(await verify(ours, { method: 'dns' })).toMatchObject({ verified: false, reason: 'unbound' });
+    expect(isAnew).toBe(true);
+    expect(await list(platform)).toMatchObject([{ status: 'pending', verification: { method: null } }]);
+    expect(await platform.admin.routes()).toEqual([]);
   });
 
   test('a builder unbinds its own; another tenant’s is not there', async () => {

@@ -129,3 +129,10 @@ test.each([
   });
   expect(await platform.adminLog()).toHaveLength(1);
 });
+
+test('C-03: a tenant that is not there has no identities, and no empty list of them', async () => {
+  const platform = await openPlatform();
+  const tenant = 'tnt_01jd0000000000000000000009';
+  for (const call of [list(platform, tenant), add(platform, tenant, ORGANIZATION)])
+    expect(await refusal(call)).toMatchObject({ status: 404, reason: 'unknown_tenant' });
+});

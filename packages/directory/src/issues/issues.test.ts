@@ -106,6 +106,16 @@ describe('spec C-26: verdicts', () => {
     const { platform, judge } = await openWithOne();
     expect(await judge('open')).toMatchObject({ status: 200, value: { status: 'open' } });
     expect(await platform.adminLog()).toEqual([]);
+    // Whoever looked at another state is told so all the same.
+    expect(await refusal(judge('open', { ifMatch: '"7.7"' }))).toMatchObject({ status: 412 });
+  });
+
+  test.each(['open', 'ignored'])('a resolved one that becomes %s was resolved in nothing', async (status) => {
+    const { judge, only } = await openWithOne();
+    await judge('resolved');
+    expect(await only()).toMatchObject({ resolvedIn: '1.0.0' });
+    await judge(status);
+    expect(await only()).toMatchObject({ status, resolvedIn: null });
   });
 
   test('a sent `regressed` is refused, and says whose word that is', async () => {

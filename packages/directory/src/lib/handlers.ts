@@ -25,6 +25,8 @@ export interface WiringFacts {
   readonly reservedHostnames: readonly string[];
   /** Whether the vertical that the body names is known here. */
   readonly verticalKnown: boolean;
+  /** What the platform delivers to a new instance of that vertical. */
+  readonly newScopeSettings: Readonly<Record<string, string>>;
 }
 
 /** What a read answers. */

@@ -14,6 +14,7 @@ import {
 import type { LogHead } from '../declarations/records.ts';
 import type { RoutesChange } from '../host-admin.ts';
 import { type ChangeInput, changeContext, logDone, logEnd, reroutedBy } from '../lib/changes.ts';
+import { findHandler } from '../lib/feature.ts';
 import { change, read } from '../lib/handlers.ts';
 import { keepAnswer, recallAnswer } from '../lib/idempotency.ts';
 import type { LongEndContext, LongHandler } from './handlers.ts';
@@ -113,13 +114,7 @@ export function requireIdle({ db }: Pick<UnitContext, 'db'>, subject: string): v
 /** The methods of the unit. */
 export function longWorkMethods(context: UnitContext, handlers: Readonly<Record<string, LongHandler>>) {
   const { db } = context;
-  const find = (name: string): LongHandler => {
-    const handler = Object.hasOwn(handlers, name) ? handlers[name] : undefined;
-    if (handler) return handler;
-    throw new PlatformError('unsupported', `The directory does not answer ${name}.`, {
-      reason: 'unknown_operation',
-    });
-  };
+  const find = (name: string): LongHandler => findHandler(handlers, name);
   const endContext = (row: OperationRow): LongEndContext => ({
     ...context,
     intent: row.intent,
@@ -303,9 +298,6 @@ export function longWorkMethods(context: UnitContext, handlers: Readonly<Record<
     },
   };
 }
-
-/** The methods of these that only read. */
-export const LONG_WORK_QUERIES = ['planWork', 'unfinishedWork'] as const;
 
 /** Another tenant's work is not there. */
 function requireOwn(row: OperationRow, actor: Actor): OperationRow {

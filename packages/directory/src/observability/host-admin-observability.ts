@@ -6,6 +6,8 @@ import { fromTimestamp, PlatformError, type TenantId, toTimestamp } from '@freeh
 import type { UnitStub } from '@freehold/store';
 import type { AdminCall, AdminResult } from '../actors.ts';
 import { POINTS_MAX, WINDOW_DAYS_MAX } from '../declarations/observability.ts';
+import { found, type Performers, performersOf } from '../lib/host-admin-performers.ts';
+import { joined } from '../lib/joined.ts';
 import type { DirectoryMethods } from '../unit.ts';
 import type { Telemetry } from './telemetry.ts';
 
@@ -48,34 +50,38 @@ const OF_TENANT: Readonly<Record<string, Ask>> = {
     seriesOf(await telemetry.tenantSeries(question), question),
 };
 
-export function isObservability(operation: string): boolean {
-  return Object.hasOwn(FLEET, operation) || Object.hasOwn(OF_TENANT, operation);
-}
-
 /**
  * @throws PlatformError `validation_failed` for a window that is none, and for staff that name no tenant where one is
  * needed; `not_found`; `unsupported` (501), reason `no_telemetry`; `runtime_fault` (502) where the store fails.
  */
-export async function readObservability(deps: ObservabilityDeps, call: AdminCall): Promise<AdminResult> {
-  const { directory, telemetry, incident } = deps;
-  const ofTenant = OF_TENANT[call.operation];
-  const ask = ofTenant ?? FLEET[call.operation];
-  if (!ask) throw new TypeError(`nothing is measured under ${call.operation}`);
-  if (ofTenant) await directory.observedTenant({ actor: call.actor, tenant: tenantOf(call) });
-  const window = windowOf(call, deps.now());
+export function makeObservability(deps: ObservabilityDeps): Performers {
+  return joined([
+    performersOf(FLEET, (ask) => (call) => answer(deps, ask, call)),
+    performersOf(OF_TENANT, (ask) => async (call) => {
+      await deps.directory.observedTenant({ actor: call.actor, tenant: tenantOf(call) });
+      return answer(deps, ask, call);
+    }),
+  ]);
+}
+
+async function answer(
+  { telemetry, now, incident }: ObservabilityDeps,
+  ask: Ask,
+  call: AdminCall,
+): Promise<AdminResult> {
+  const window = windowOf(call, now());
   if (!telemetry)
     throw new PlatformError('unsupported', 'This platform keeps nothing of what its verticals do.', {
       reason: 'no_telemetry',
     });
   const { since: _since, until: _until, ...asked } = call.query;
   const question = { ...asked, ...window } as unknown as Question;
-  const answer = await ask(telemetry, question).catch((cause: unknown) => {
+  const measured = await ask(telemetry, question).catch((cause: unknown) => {
     if (cause instanceof PlatformError) throw cause;
     incident('telemetry')(cause);
     throw new PlatformError('runtime_fault', 'What keeps the measurements did not answer.', { cause });
   });
-  const covered = { since: toTimestamp(window.sinceMs), until: toTimestamp(window.untilMs) };
-  return { status: 200, value: { ...covered, ...answer }, replayed: false };
+  return found({ since: toTimestamp(window.sinceMs), until: toTimestamp(window.untilMs), ...measured });
 }
 
 /** A builder's was forced before; staff say whom they look at. */

@@ -1,8 +1,10 @@
 /** Observability: who may look, at what, and what is said where nothing is kept. */
+import { PlatformError, toTimestamp } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, SERVICE, STAFF } from '../../test/platform.ts';
 import { chattyTelemetry } from '../../test/registry.ts';
 import { adminOperations } from '../declarations/index.ts';
+import { POINTS_MAX } from '../declarations/observability.ts';
 import type { Telemetry } from './telemetry.ts';
 
 const FLEET = ['observability.logs', 'observability.metrics', 'observability.metrics-series'] as const;
@@ -84,6 +86,16 @@ describe.each(OF_TENANT)('spec C-24: %s', (name) => {
   });
 });
 
+test.each(OF_TENANT)('spec C-24: %s shows a builder nothing once its tenant is suspended', async (name) => {
+  const { platform, ours, builder } = await openTown(chattyTelemetry);
+  await platform.call('tenants.set-status', { params: { tenant: ours.id }, body: { status: 'suspended' } });
+  expect(await refusal(platform.call(name, { as: builder }))).toMatchObject({
+    status: 403,
+    reason: 'tenant_not_active',
+  });
+  expect((await platform.call(name, { query: { tenant: ours.id } })).status).toBe(200);
+});
+
 describe('the window', () => {
   const seen = async (platform: Platform, query: object) =>
     platform.value<{ since: string; until: string }>('observability.logs', { query: { ...query } });
@@ -108,6 +120,22 @@ describe('the window', () => {
     expect(await refusal(seen(platform, query))).toMatchObject({ status: 400, code: 'validation_failed' });
   });
 
+  test('may be a month to the millisecond, and a series as long as it may be', async () => {
+    const { platform } = await openTown(chattyTelemetry);
+    expect(await seen(platform, { since: '2026-10-21T08:00:00.000Z' })).toMatchObject({
+      since: '2026-10-21T08:00:00.000Z',
+    });
+    const series = (points: number) =>
+      platform.call('observability.metrics-series', {
+        query: {
+          since: toTimestamp(Date.parse('2026-11-21T08:00:00.000Z') - points * 60_000),
+          stepSeconds: 60,
+        },
+      });
+    expect((await series(POINTS_MAX)).status).toBe(200);
+    expect(await refusal(series(POINTS_MAX + 1))).toMatchObject({ status: 400 });
+  });
+
   test('a series of more points than anybody can look at is refused', async () => {
     const { platform } = await openTown(chattyTelemetry);
     const query = { since: '2026-11-01T08:00:00.000Z', stepSeconds: 60 };
@@ -128,6 +156,40 @@ describe('a store that fails', () => {
     expect(await refusal(platform.call('observability.logs'))).toMatchObject({ status: 502 });
     expect(platform.incidents).toMatchObject([{ message: 'disk full' }]);
   });
+
+  test('that refuses a question is believed: it is no fault of its own', async () => {
+    const { platform } = await openTown({
+      ...chattyTelemetry,
+      scriptLogs: () => Promise.reject(new PlatformError('validation_failed', 'The cursor is not mine.')),
+    });
+    expect(await refusal(platform.call('observability.logs'))).toMatchObject({
+      status: 400,
+      code: 'validation_failed',
+    });
+    expect(platform.incidents).toEqual([]);
+  });
+
+  test.each(['tenant-logs', 'tenant-metrics'] as const)(
+    'spec C-24: one line of somebody else among %s is one too many',
+    async (name) => {
+      const others: string[] = [];
+      const mixed =
+        <Q extends { tenant: string }, L>(ask: (query: Q) => Promise<{ items: readonly L[] }>) =>
+        async (query: Q) => {
+          const [own, other] = await Promise.all([ask(query), ask({ ...query, tenant: others[0] })]);
+          return { items: [...own.items, ...other.items], nextCursor: null };
+        };
+      const { platform, theirs, builder } = await openTown({
+        ...chattyTelemetry,
+        tenantLogs: mixed(chattyTelemetry.tenantLogs) as Telemetry['tenantLogs'],
+        tenantMetrics: mixed(chattyTelemetry.tenantMetrics) as Telemetry['tenantMetrics'],
+      });
+      others.push(theirs.id);
+      const told = await refusal(platform.call(`observability.${name}`, { as: builder }));
+      expect(told).toMatchObject({ status: 502 });
+      expect(told.message).not.toContain(theirs.id);
+    },
+  );
 
   test('is not believed when it answers about another tenant', async () => {
     const { platform, ours, theirs, builder } = await openTown({

@@ -36,6 +36,8 @@ describe('spec C-31: one row a unit swept', () => {
     expect(rows).toMatchObject(units);
     expect(new Set(rows.map(({ run }) => run))).toEqual(new Set([totals.run]));
     expect(rows.at(-1)).toMatchObject({ tenant: null, scope: null, vertical: null, reason: null });
+    // What is stale, or was skipped, is no failure of the platform's.
+    expect(await failures(platform)).toMatchObject([{ subject: 'con_3' }]);
   });
 
   test('what connections.sweep() yields fits as it is', async () => {
@@ -69,6 +71,22 @@ describe('spec C-31: one row a unit swept', () => {
     ]);
     expect(await failures(platform)).toMatchObject([
       { operation: 'sweep.connection', subject: bad.id, tenant: tenant.id, reason: 'provider_refused' },
+    ]);
+  });
+
+  test('an unusual word of a provider’s does not end the sweep over connections', async () => {
+    const { platform, at } = await openTwo();
+    async function* lines() {
+      for (const [connection, reason] of [
+        ['con_1', 'Quota exceeded: 100%'],
+        ['con_2', 'verified'],
+      ] as const)
+        yield { connection, ...at, provider: 'ledger', outcome: 'failed', reason } as const;
+    }
+    expect(await platform.admin.recordConnectionSweep(lines())).toMatchObject({ units: 2 });
+    expect((await runs(platform)).map(({ unit, reason }) => [unit, reason])).toEqual([
+      ['con_2', 'verified'],
+      ['con_1', 'unknown'],
     ]);
   });
 
@@ -119,7 +137,7 @@ describe('spec C-31: one row a unit swept', () => {
 describe('spec C-25: staff read fleet-wide, a builder its own tenant', () => {
   test('and never a row of another one, nor of the platform itself', async () => {
     const { platform, at, elsewhere } = await openTwo();
-    await platform.admin.recordSweep([
+    const { run } = await platform.admin.recordSweep([
       { kind: 'schedule', unit: 'ours', ...at, outcome: 'failed' },
       { kind: 'schedule', unit: 'theirs', ...elsewhere, outcome: 'failed' },
       { kind: 'schedule', unit: 'platform', outcome: 'failed' },
@@ -134,6 +152,12 @@ describe('spec C-25: staff read fleet-wide, a builder its own tenant', () => {
       expect(await list(platform, { scope: elsewhere.scope }, as)).toEqual([]);
       expect(await refusal(list(platform, { tenant: elsewhere.tenant }, as))).toMatchObject({ status: 404 });
     }
+    // A run goes over the units of many.
+    for (const query of [{ run }, { outcome: 'failed' }, { kind: 'schedule' }])
+      expect(await runs(platform, query, as)).toMatchObject([{ unit: 'ours' }]);
+    expect(await runs(platform, { unit: 'theirs' }, as)).toEqual([]);
+    const operation = 'sweep.schedule';
+    expect(await failures(platform, { operation }, as)).toMatchObject([{ tenant: at.tenant }]);
   });
 });
 
@@ -222,6 +246,21 @@ describe('spec C-22: operational failures', () => {
     platform.clock.ms += 1;
     await attempt('provider_unreachable');
     expect([(await failures(platform)).length, (await runs(platform)).length]).toEqual([3, 4]);
+  });
+
+  test('that a clock wrote down which was ahead keep none of now untold', async () => {
+    const { platform, at } = await openTwo();
+    const attempt = () =>
+      platform.admin.recordSweep([
+        { kind: 'connection', unit: 'con_1', ...at, outcome: 'failed', reason: 'provider_unreachable' },
+      ]);
+    const right = platform.clock.ms;
+    platform.clock.ms = right + 24 * 60 * 60 * 1000;
+    await attempt();
+    platform.clock.ms = right;
+    await attempt();
+    await attempt();
+    expect(await failures(platform)).toHaveLength(2);
   });
 
   test('are forgotten when they are old', async () => {

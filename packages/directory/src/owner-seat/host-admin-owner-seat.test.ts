@@ -112,6 +112,23 @@ describe('spec C-12: when there is no link to make', () => {
   });
 
   test.each([
+    ['local', 'no_worker'],
+    ['none', 'no_vertical'],
+  ] as const)(
+    'with the vertical %s and no host name either, that nobody keeps a seat is what is said, and nothing is written',
+    async (reach, reason) => {
+      const { platform, scope } = await openWithScope();
+      platform.reach = reach;
+      const rows = await platform.adminLog();
+      expect(await refusal(mint(platform, scope))).toMatchObject({ status: 501, reason });
+      await platform.hostname(scope, 'acme.localhost');
+      expect(await refusal(mint(platform, scope))).toMatchObject({ status: 501, reason });
+      expect(await platform.adminLog({ action: 'owner-claim.mint' })).toEqual([]);
+      expect(await platform.adminLog()).toHaveLength(rows.length + 1);
+    },
+  );
+
+  test.each([
     [
       '501 of a vertical that keeps no seat',
       problemDocument(new PlatformError('unsupported', 'No seat.')),
@@ -121,6 +138,7 @@ describe('spec C-12: when there is no link to make', () => {
     ['404 without an explanation', new Response('Not found', { status: 404 }), 404],
     ['418 without an explanation', new Response('Tea', { status: 418 }), 418],
     ['503', problemDocument(new PlatformError('unavailable', 'Later.')), 503],
+    ['a status that its code does not have elsewhere', goneForGood(), 410],
   ])("the vertical's own %s goes through unchanged", async (_, response, status) => {
     const { platform, scope } = await openWithScope();
     await platform.hostname(scope, 'acme.localhost');
@@ -130,6 +148,16 @@ describe('spec C-12: when there is no link to make', () => {
     }
   });
 });
+
+/** A vertical's own words: the platform itself answers `not_found` as 404. */
+function goneForGood(): Response {
+  const detail = 'This instance was given up.';
+  const problem = { type: 'about:blank', title: 'Gone', status: 410, code: 'not_found', detail };
+  return Response.json(
+    { ...problem, error: detail },
+    { status: 410, headers: { 'content-type': 'application/problem+json' } },
+  );
+}
 
 test('a replay of a link that was shown is refused with what to do instead', async () => {
   const { platform, scope } = await openWithScope();

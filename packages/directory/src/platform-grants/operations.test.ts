@@ -41,6 +41,27 @@ describe.each(['email-sender', 'tenant-provisioner'] as const)('spec C-21: %s', 
     ]);
   });
 
+  test('that is given with another note is as old as it was, at another version, and leaves the other grant', async () => {
+    const platform = await openApp();
+    await platform.call(`${other}.put`, { params, body: {} });
+    const first = await platform.call(`${grant}.put`, { params, body: { note: 'trial' } });
+    platform.clock.ms += 1_000;
+    const second = await platform.call(`${grant}.put`, { params, body: { note: 'for good' } });
+    expect(second.value).toMatchObject({ note: 'for good', since: '2026-11-21T08:00:00.000Z' });
+    expect(second.etag).not.toBe(first.etag);
+    expect(await platform.call(`${grant}.get`, { params })).toMatchObject({
+      value: second.value,
+      etag: second.etag,
+    });
+    expect((await platform.adminLog()).at(-1)).toMatchObject({
+      before: { note: 'trial' },
+      after: { note: 'for good' },
+    });
+    const { etag: ifMatch = '' } = second;
+    expect((await platform.call(`${grant}.delete`, { params, ifMatch })).status).toBe(204);
+    expect(await platform.admin.hasPlatformGrant('app', other)).toBe(true);
+  });
+
   test('a stale tag and a vertical that nobody registered are refused', async () => {
     const platform = await openApp();
     await platform.call(`${grant}.put`, { params, body: {} });

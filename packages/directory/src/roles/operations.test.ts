@@ -34,6 +34,16 @@ test('putting what is there changes nothing and writes nothing', async () => {
   expect(await platform.adminLog()).toHaveLength(1);
 });
 
+test('spec C-22: a role that is replaced is as old as it was', async () => {
+  const platform = await openPlatform();
+  const { value: first } = await put(platform, 'support', ['a.b']);
+  platform.clock.ms += 1_000;
+  const { value } = await put(platform, 'support', ['c.d']);
+  const { createdAt } = first as RoleRecord;
+  expect(value).toMatchObject({ createdAt, updatedAt: '2026-11-21T08:00:01.000Z' });
+  expect(await platform.value('roles.list')).toMatchObject({ items: [value] });
+});
+
 test('If-Match guards replacing, creating and deleting; a role that was made anew has another tag', async () => {
   const platform = await openPlatform();
   expect(await refusal(put(platform, 'support', ['a.b'], { ifMatch: '*' }))).toMatchObject({ status: 412 });

@@ -38,6 +38,10 @@ test.each([
     expect(await textOf(colocated)).toBe('a copy');
     expect(platform.fieldwork.requests).toHaveLength(before + 1);
 
+    platform.reach = 'both';
+    expect(await textOf(await take(query))).toBe('a copy');
+    expect(platform.fieldwork.requests).toHaveLength(before + 2);
+
     const rows = (await platform.accessLog()).map(({ id: _id, requestId: _requestId, ...row }) => row);
     const row = {
       at: '2026-11-21T08:00:00.000Z',
@@ -47,7 +51,7 @@ test.each([
       target: { tenant: scope.tenant, scope: scope.id, vertical: 'fieldwork', other: null },
       items: 1,
     };
-    expect(rows).toEqual([row, row]);
+    expect(rows).toEqual([row, row, row]);
   },
 );
 
@@ -174,6 +178,18 @@ test.each([
   const { platform, take } = await openWithScope();
   platform.fieldwork.fault = fault;
   expect(await refusal(take())).toMatchObject(expected);
+  expect(await platform.accessLog()).toHaveLength(1);
+});
+
+test.each([
+  ['without bytes', { format: 'ndjson', bookmark: null, body: 'a copy' }],
+  ['in a format that nobody knows', { format: 'zip', bookmark: null, body: new Response('a copy').body }],
+  ['without a word about its bookmark', { format: 'ndjson', body: new Response('a copy').body }],
+])('spec C-08: a co-located host that answers %s is 502, and the access row stays', async (_, answer) => {
+  const { platform, take } = await openWithScope();
+  platform.reach = 'local';
+  Object.assign(platform.fieldwork.local, { exportScopeLocal: async () => answer });
+  expect(await refusal(take())).toMatchObject({ status: 502, reason: 'vertical_answer' });
   expect(await platform.accessLog()).toHaveLength(1);
 });
 

@@ -1,5 +1,5 @@
 /** A scope's health: what its application answers, and that an application that does not answer is a finding. */
-import { PlatformError, problemDocument } from '@freehold/contracts';
+import { LIMIT_MAX, PlatformError, problemDocument } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import { openPlatform, refusal } from '../../test/platform.ts';
 import type { ScopeHealth } from '../declarations/index.ts';
@@ -33,6 +33,50 @@ test('spec C-05, C-06, C-07: the worker and the co-located host give one health 
     items: 3,
     target: { scope: scope.id, other: null },
   });
+});
+
+test('spec C-05: what one page does not hold is said to be more, and a scope that is suspended says so', async () => {
+  const { platform, scope, health } = await openWithScope();
+  platform.reach = 'local';
+  const asked: unknown[] = [];
+  const { deadLettersLocal, listPlatformRequests } = platform.fieldwork.local;
+  Object.assign(platform.fieldwork.local, {
+    deadLettersLocal: async (query: Parameters<typeof deadLettersLocal>[0]) => {
+      asked.push(query.limit);
+      return { ...(await deadLettersLocal(query)), nextCursor: 'abc' };
+    },
+    listPlatformRequests: async (query: Parameters<typeof listPlatformRequests>[0]) => {
+      asked.push(query.limit);
+      return { ...(await listPlatformRequests(query)), nextCursor: 'abc' };
+    },
+  });
+  const params = { tenant: scope.tenant, scope: scope.id };
+  await platform.call('scopes.set-status', { params, body: { status: 'suspended' } });
+  const { lifecycle, checks } = await health();
+  expect(lifecycle).toBe('suspended');
+  expect(checks.map(({ name, more }) => [name, more])).toEqual([
+    ['migrations', false],
+    ['dead-letters', true],
+    ['platform-requests', true],
+  ]);
+  // As many as one page can hold, so that "more" is rare.
+  expect(asked).toEqual([LIMIT_MAX, LIMIT_MAX]);
+});
+
+test('spec C-05: one check that fails makes the scope failing, whatever the others warn of', async () => {
+  const { platform, health } = await openWithScope();
+  platform.reach = 'local';
+  Object.assign(platform.fieldwork.local, {
+    appliedMigrationsLocal: () =>
+      Promise.reject(new PlatformError('unavailable', 'Busy.', { reason: 'busy' })),
+  });
+  const { status, checks } = await health();
+  expect(status).toBe('failing');
+  expect(checks).toMatchObject([
+    { status: 'failing', problem: { code: 'unavailable', reason: 'busy', detail: 'Busy.' } },
+    { status: 'warning', problem: null },
+    { status: 'ok', problem: null },
+  ]);
 });
 
 test.each([

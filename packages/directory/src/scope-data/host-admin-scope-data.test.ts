@@ -176,6 +176,11 @@ describe.each(READS)('spec C-05, C-06, C-07, C-10: $name $query', (each) => {
     expect(colocated).toEqual(delegated);
     expect(platform.fieldwork.requests).toHaveLength(before + 1);
 
+    // Where there are both, the worker is asked: the host in this process need not be the one that serves.
+    platform.reach = 'both';
+    expect(await read(each)).toEqual(delegated);
+    expect(platform.fieldwork.requests).toHaveLength(before + 2);
+
     const rows = (await platform.accessLog()).map(({ id: _id, requestId: _requestId, ...row }) => row);
     const row = {
       at: '2026-11-21T08:00:00.000Z',
@@ -185,7 +190,7 @@ describe.each(READS)('spec C-05, C-06, C-07, C-10: $name $query', (each) => {
       target: { tenant: scope.tenant, scope: scope.id, vertical: 'fieldwork', other: each.other },
       items: each.items,
     };
-    expect(rows).toEqual(each.items === null ? [] : [row, row]);
+    expect(rows).toEqual(each.items === null ? [] : [row, row, row]);
     expect(await platform.adminLog({ actor: SERVICE.id })).toEqual([]);
   });
 
@@ -244,6 +249,33 @@ test('spec C-07: both branches refuse alike when the vertical does not know the 
   expect(delegated).toMatchObject({ status: 404, code: 'not_found' });
 });
 
+test('spec C-07: of counted events the log says how many buckets were shown, not how many events they hold', async () => {
+  const { platform, read } = await openWithScope();
+  platform.reach = 'local';
+  const { facetEventsLocal } = platform.fieldwork.local;
+  Object.assign(platform.fieldwork.local, {
+    facetEventsLocal: async (query: Parameters<typeof facetEventsLocal>[0]) => {
+      const { buckets, ...rest } = await facetEventsLocal(query);
+      return { ...rest, total: 40, buckets: [...buckets, { ...buckets[0], key: 'order.made', count: 39 }] };
+    },
+  });
+  expect((await read({ name: 'facets.get' })).value).toMatchObject({ total: 40 });
+  expect(await platform.accessLog()).toMatchObject([{ operation: 'facets.get', items: 2 }]);
+});
+
+test('spec C-06: where a worker is bound, its failure is the answer, and nobody else is asked', async () => {
+  const { platform, read } = await openWithScope();
+  platform.reach = 'both';
+  platform.fieldwork.fault = () => Promise.reject(new TypeError('fetch failed'));
+  for (const each of READS)
+    expect(await refusal(read(each)), each.name).toMatchObject({
+      status: 502,
+      reason: 'vertical_unreachable',
+    });
+  platform.fieldwork.fault = null;
+  expect(await platform.accessLog()).toEqual([]);
+});
+
 test('a co-located host that breaks its contract is 502 as well', async () => {
   const { platform, read } = await openWithScope();
   platform.reach = 'local';
@@ -259,6 +291,24 @@ test('spec C-23: the summary by operation echoes groupBy and counts the null buc
     total: 2,
     buckets: [{}, { operation: null, count: 1 }],
   });
+});
+
+test('spec C-30: what the access log says was shown of a summary is its buckets, and not what they count', async () => {
+  const { platform, read } = await openWithScope();
+  platform.reach = 'local';
+  const lastAt = '2026-11-21T08:00:00.000Z';
+  Object.assign(platform.fieldwork.local, {
+    summarizeDenialsLocal: async () => ({
+      groupBy: 'operation',
+      total: 9,
+      buckets: [
+        { operation: 'order/complete', count: 8, lastAt },
+        { operation: null, count: 1, lastAt },
+      ],
+    }),
+  });
+  await read({ name: 'denials.summary', query: { groupBy: 'operation' } });
+  expect(await platform.accessLog()).toMatchObject([{ operation: 'denials.summary', items: 2 }]);
 });
 
 test('spec C-05: a query says its limits, and the access log which statement it was without its text', async () => {

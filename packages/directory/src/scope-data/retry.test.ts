@@ -13,10 +13,10 @@ async function openScope() {
   const platform = await openPlatform();
   const { id: tenant } = await platform.tenant('acme');
   const { id: scope } = await platform.scope(tenant);
-  const retry = (key: string, event = EVENT) =>
+  const retry = (key: string, event = EVENT, subscriber = 'invoices') =>
     platform.call('dead-letters.retry', {
       params: { tenant, scope, event },
-      body: { subscriber: 'invoices' },
+      body: { subscriber },
       key,
     });
   return { platform, at: { tenant, scope }, retry };
@@ -46,6 +46,8 @@ test('another call is told that there is no such letter, and another letter sett
   expect(await refusal(retry('second'))).toMatchObject({ reason: 'unknown_dead_letter' });
   platform.fieldwork.fault = null;
   await retry('third', 'evt_01jd0000000000000000000009');
+  // The same event on its way to somebody else is another letter too.
+  await retry('to somebody else', EVENT, 'reminders');
   expect(await platform.adminLog({ outcome: 'unsettled' })).toHaveLength(1);
   await retry('fourth');
   expect(await platform.adminLog({ outcome: 'unsettled' })).toEqual([]);

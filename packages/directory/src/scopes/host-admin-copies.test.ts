@@ -104,6 +104,25 @@ test.each([
   },
 );
 
+test('spec C-19: a deletion whose end nobody knows is settled by that of the same snapshot, and by no other', async () => {
+  const { platform, call } = await openWithScope();
+  const take = async () => ((await call('snapshots.take', { body: {} })).value as { id: string }).id;
+  const [one, two] = [await take(), await take()];
+  const remove = (snapshot: string) => call('snapshots.delete', { params: { snapshot } });
+  const { local } = platform.fieldwork;
+  const { deleteSnapshotLocal } = local;
+  Object.assign(local, { deleteSnapshotLocal: () => Promise.reject(new TypeError('a bug')) });
+  await remove(one).catch(() => undefined);
+  Object.assign(local, { deleteSnapshotLocal });
+  const unsettled = async () =>
+    (await platform.adminLog({ outcome: 'unsettled' })).map(({ target }) => target.other);
+  expect(await unsettled()).toEqual([one]);
+  await remove(two);
+  expect(await unsettled()).toEqual([one]);
+  await remove(one);
+  expect(await unsettled()).toEqual([]);
+});
+
 test('spec C-04: a snapshot is taken, listed newest first, restored and deleted, each in the log', async () => {
   const { platform, call, log } = await openWithScope();
   platform.fieldwork.copy = 'as it was';
@@ -131,12 +150,40 @@ test('spec C-04: a snapshot is taken, listed newest first, restored and deleted,
   expect(gone).toMatchObject({ status: 404, reason: 'unknown_snapshot' });
 
   const from = { snapshot: first.id };
+  expect((await log()).slice(0, 4)).toMatchObject([
+    { action: 'snapshots.take', outcome: 'intent', other: null, after: { name: 'first' } },
+    {
+      ...{ action: 'snapshots.take', outcome: 'done', other: first.id },
+      after: { name: 'first', bytes: 9, digest: 'abc' },
+    },
+    { action: 'snapshots.take', outcome: 'intent', other: null, after: { name: null } },
+    { action: 'snapshots.take', outcome: 'done', other: second.id, after: { name: null, digest: 'abc' } },
+  ]);
   expect((await log()).slice(-4)).toMatchObject([
     { action: 'scopes.restore', outcome: 'intent', after: { from, digest: 'abc' } },
     { action: 'scopes.restore', outcome: 'done', after: { from, tables: 1, rows: 1, undo: 'bm_1' } },
     { action: 'snapshots.delete', outcome: 'intent', other: first.id },
     { action: 'snapshots.delete', outcome: 'done', other: first.id },
   ]);
+});
+
+test('spec C-04: that one snapshot was deleted says nothing of another one of which nobody knows', async () => {
+  const { platform, call } = await openWithScope();
+  const taken: string[] = [];
+  for (const name of ['first', 'second'])
+    taken.push(((await call('snapshots.take', { body: { name } })).value as { id: string }).id);
+  const [first, second] = taken as [string, string];
+  const { deleteSnapshotLocal } = platform.fieldwork.local;
+  Object.assign(platform.fieldwork.local, {
+    deleteSnapshotLocal: () => Promise.reject(new TypeError('the connection broke off')),
+  });
+  const remove = (snapshot: string) => call('snapshots.delete', { params: { snapshot } });
+  await expect(remove(first)).rejects.toMatchObject({ reason: 'outcome_unknown' });
+  Object.assign(platform.fieldwork.local, { deleteSnapshotLocal });
+  expect((await remove(second)).status).toBe(204);
+  expect(await platform.adminLog({ outcome: 'unsettled' })).toMatchObject([{ target: { other: first } }]);
+  expect((await remove(first)).status).toBe(204);
+  expect(await platform.adminLog({ outcome: 'unsettled' })).toEqual([]);
 });
 
 test('a snapshot of one scope is not there for another, not even of the same tenant', async () => {

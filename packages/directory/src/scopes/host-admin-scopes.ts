@@ -6,17 +6,18 @@ import type { Effect, EffectDeps } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import { askVertical } from '../verticals/client.ts';
 import { noVertical, requireBound } from '../verticals/reach.ts';
+import type { NewScope } from './operations.ts';
 import { scopeRefOf } from './target.ts';
 
-export const provisionEffect: Effect<ScopeRecord> = {
+export const provisionEffect: Effect<NewScope> = {
   check: async ({ gateway }, call) => {
     const { vertical, owner, config } = call.body as CallOf<typeof scopesProvision>['body'];
     // Dropping what cannot be delivered would leave an instance that looks right and is not.
     if (gateway.local(vertical) && (owner !== undefined || config !== undefined))
       requireBound(gateway, vertical, 'takes neither an owner nor settings');
   },
-  run: async (deps, call, scope) => {
-    const { owner, config } = call.body as CallOf<typeof scopesProvision>['body'];
+  run: async (deps, call, { scope, config }) => {
+    const { owner } = call.body as CallOf<typeof scopesProvision>['body'];
     await provisionIn(deps, scope, { owner, config });
     return { facts: { scope: scope.id } };
   },
@@ -41,7 +42,7 @@ export const configureEffect: Effect<ScopeRecord> = {
 async function provisionIn(
   { gateway, deadline }: EffectDeps,
   scope: ScopeRecord,
-  { owner, config }: Pick<CallOf<typeof scopesProvision>['body'], 'owner' | 'config'>,
+  { owner, config }: Pick<CallOf<typeof scopesProvision>['body'], 'owner'> & Pick<NewScope, 'config'>,
 ): Promise<void> {
   const ref = scopeRefOf(scope);
   const bound = gateway.bound(scope.vertical);

@@ -110,6 +110,26 @@ describe('reaping', () => {
     expect(backups.kept.size).toBe(0);
   });
 
+  test('spec C-04: what a backup that failed has left behind is cleared away when the reap is over', async () => {
+    const { backups, platform, call, setStatus, status } = await open();
+    await setStatus('archived');
+    const { open: openBackup, delete: deleteBackup } = backups;
+    let deletions = 0;
+    Object.assign(backups, {
+      open: async () => new Response('something else').body,
+      delete: async (address: string) => {
+        deletions += 1;
+        if (deletions === 1) throw new PlatformError('unavailable', 'The disk is busy.');
+        await deleteBackup(address);
+      },
+    });
+    const failed = await platform.finish(call('scopes.reap', { body: {} }));
+    Object.assign(backups, { open: openBackup, delete: deleteBackup });
+    expect(failed).toMatchObject({ state: 'failed', problem: { reason: 'backup_failed' } });
+    expect(await status()).toBe('archived');
+    await expect.poll(() => backups.kept.size).toBe(0);
+  });
+
   test('whoever declines the backup gets none', async () => {
     const { platform, backups, call, setStatus, status } = await open();
     await setStatus('archived');

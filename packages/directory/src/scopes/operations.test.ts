@@ -51,6 +51,26 @@ describe('spec C-04: provisioning', () => {
     expect(JSON.stringify([intent, outcome])).not.toMatch(/hunter2|owner@example/);
   });
 
+  test.each([
+    ['nothing of its own', undefined, { AUTH: 'platform', SECRET: 'hunter2' }],
+    ['other settings', { NOTE: 'hi' }, { AUTH: 'platform', SECRET: 'hunter2', NOTE: 'hi' }],
+    ['one of the same keys', { AUTH: 'own' }, { AUTH: 'own' }],
+    ['that one of them is removed', { AUTH: null, NOTE: 'hi' }, { AUTH: null, NOTE: 'hi' }],
+  ])(
+    'a call that names %s is delivered what the platform gives every new scope beside it',
+    async (_, config, delivered) => {
+      const platform = await openPlatform({
+        newScopeSettings: (vertical) =>
+          vertical === 'fieldwork' ? { AUTH: 'platform', SECRET: 'hunter2' } : {},
+      });
+      const tenant = await platform.tenant('acme');
+      await provision(platform, tenant.id, config ? { config } : {});
+      expect(platform.fieldwork.requests[0]?.body).toMatchObject({ config: delivered });
+      const [intent] = await platform.adminLog({ outcome: 'intent' });
+      expect(intent?.after).toMatchObject({ configKeys: Object.keys(delivered).sort() });
+    },
+  );
+
   test('while the vertical works the scope is there as provisioning', async () => {
     const platform = await openPlatform();
     const tenant = await platform.tenant('acme');
@@ -132,6 +152,39 @@ describe('spec C-04: provisioning', () => {
     const { items } = await platform.value<{ items: ScopeRecord[] }>('scopes.fleet');
     platform.fieldwork.fault = async () => problemDocument(new PlatformError('unavailable', 'Busy.'));
     await refusal(provision(platform, tenant.id));
+    platform.fieldwork.fault = null;
+    expect((await provision(platform, tenant.id)).value).toMatchObject({
+      id: items[0]?.id,
+      status: 'active',
+    });
+  });
+
+  test.each([
+    [
+      'somebody has bound a host name to it',
+      async (platform: Platform, scope: ScopeRecord) =>
+        void (await platform.hostname(scope, 'acme.localhost')),
+    ],
+    [
+      'another call has taken it up',
+      async (platform: Platform, { tenant }: ScopeRecord) => {
+        platform.fieldwork.fault = () => Promise.reject(new TypeError('reset'));
+        await refusal(provision(platform, tenant));
+      },
+    ],
+  ])('spec C-04: a refusal keeps the scope where meanwhile %s', async (_, meanwhile) => {
+    const platform = await openPlatform();
+    const tenant = await platform.tenant('acme');
+    platform.fieldwork.fault = async () => {
+      const { items } = await platform.value<{ items: ScopeRecord[] }>('scopes.fleet');
+      await meanwhile(platform, items[0] as ScopeRecord);
+      return problemDocument(new PlatformError('unavailable', 'Busy.'));
+    };
+    expect(await refusal(provision(platform, tenant.id))).toMatchObject({ status: 503 });
+    const { items } = await platform.value<{ items: ScopeRecord[] }>('scopes.fleet');
+    expect(items).toMatchObject([{ slug: 'main', status: 'provisioning' }]);
+    expect(await platform.adminLog({ outcome: 'failed' })).toMatchObject([{ code: 'unavailable' }]);
+    expect(platform.incidents).toEqual([]);
     platform.fieldwork.fault = null;
     expect((await provision(platform, tenant.id)).value).toMatchObject({
       id: items[0]?.id,
@@ -425,5 +478,22 @@ describe('lists', () => {
     expect(await slugs({ status: 'provisioning' })).toEqual(['two']);
     expect(await slugs({ vertical: 'other' })).toEqual([]);
     expect(await slugs({ tenant: acme.id, vertical: 'fieldwork', status: 'active' })).toEqual(['one']);
+  });
+
+  test('spec C-04: of a tenant are its own scopes, and a tenant that is not there has no empty list of them', async () => {
+    const platform = await openPlatform();
+    const [acme, beta] = [await platform.tenant('acme'), await platform.tenant('beta')];
+    const [one, two] = [await platform.scope(acme.id, 'one'), await platform.scope(beta.id, 'two')];
+    for (const scope of [one, two]) {
+      const { items } = await platform.value<{ items: ScopeRecord[] }>('scopes.list', {
+        params: { tenant: scope.tenant },
+      });
+      expect(items.map(({ id }) => id)).toEqual([scope.id]);
+    }
+    const params = { tenant: 'tnt_01jd0000000000000000000009' };
+    expect(await refusal(platform.call('scopes.list', { params }))).toMatchObject({
+      status: 404,
+      reason: 'unknown_tenant',
+    });
   });
 });

@@ -18,6 +18,7 @@ import {
 } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { requireActiveTenant, requireTenant } from '../tenants/store.ts';
+import { type SettingsPatch, settingsOfNewScope } from './new-scope-settings.ts';
 import {
   deleteScope,
   insertScope,
@@ -42,12 +43,18 @@ export const readScope = read(scopesGet, ({ db }, { params }) => {
   return { value: scope, etag: scope.etag };
 });
 
+/** A scope that is being made, and what it is delivered. */
+export interface NewScope {
+  readonly scope: ScopeRecord;
+  readonly config: SettingsPatch | undefined;
+}
+
 /**
  * Provisioning is journaled: the scope is written down as `provisioning` before its vertical hears of it, and
  * becomes `active` when the vertical has answered. Whatever happens in between, the same call takes it up again
  * with the same scope id, and to a vertical provisioning twice is provisioning once.
  */
-export const provisionScope = delegated<typeof scopesProvision, ScopeRecord, { scope: string }>(
+export const provisionScope = delegated<typeof scopesProvision, NewScope, { scope: string }>(
   scopesProvision,
   {
     begin: (context, call) => {
@@ -74,12 +81,13 @@ export const provisionScope = delegated<typeof scopesProvision, ScopeRecord, { s
       const row = found ?? newScope(context, call);
       if (found) bumpVersion(context, found);
       else insertScope(db, row);
+      const config = settingsOfNewScope(body.config, facts.newScopeSettings);
       const intent: AuditEntry = {
         target: targetOf(row),
         before: found ? auditFields(found) : null,
-        after: { ...auditFields(row), configKeys: Object.keys(body.config ?? {}).sort() },
+        after: { ...auditFields(row), configKeys: Object.keys(config ?? {}).sort() },
       };
-      return { intent, prepared: scopeOfRow(row) };
+      return { intent, prepared: { scope: scopeOfRow(row), config } };
     },
     settle: (context, { params }, { scope }) => {
       const before = requireScope(context.db, { tenant: params.tenant, scope });
@@ -93,9 +101,9 @@ export const provisionScope = delegated<typeof scopesProvision, ScopeRecord, { s
       const audit = { target: targetOf(after), before: auditFields(before), after: auditFields(after) };
       return { status: isFirst ? 201 : 200, value, etag: value.etag, audit, rerouted: isFirst };
     },
-    undo: (context, call, begun) => {
-      if (isOnlyAttempt(context, begun)) deleteScope(context.db, begun.id);
-      else restoreVersion(context, call, begun);
+    undo: (context, call, { scope }) => {
+      if (isOnlyAttempt(context, scope)) deleteScope(context.db, scope.id);
+      else restoreVersion(context, call, scope);
     },
   },
 );

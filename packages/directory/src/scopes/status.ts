@@ -143,9 +143,6 @@ export function reapScopeMethods({ db }: UnitContext) {
   };
 }
 
-/** The methods of these that only read. */
-export const REAP_SCOPE_QUERIES = ['connectionsLeaving'] as const;
-
 function leavingConnections(db: SqlDatabase, scope: string): Disconnecting[] {
   return connectionsOfScope(db, scope).filter(
     ({ connection }) => actsElsewhere(db, { connection, scope }) === null,

@@ -66,5 +66,3 @@ export const staffMethods = (context: UnitContext) => ({
     readonly requestId: string;
   }) => pollDevice(context, poll),
 });
-
-export const STAFF_QUERIES = ['staffSession', 'staffToken'] as const;

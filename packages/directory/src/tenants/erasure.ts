@@ -61,9 +61,11 @@ export function eraseScope(
   db: SqlDatabase,
   { scope, revision, nowMs }: { readonly scope: string; readonly revision: number; readonly nowMs: number },
 ): void {
-  db.run('DELETE FROM hostnames WHERE scope = ?', scope);
-  db.run('DELETE FROM snapshots WHERE scope = ?', scope);
-  db.run('DELETE FROM entitlement_outbox WHERE scope = ?', scope);
+  for (const table of [
+    ...['hostnames', 'snapshots', 'entitlement_outbox', 'role_outbox'],
+    ...['scope_versions', 'scope_migrations'],
+  ])
+    db.run(`DELETE FROM ${table} WHERE scope = ?`, scope);
   db.run(
     "UPDATE scopes SET status = 'reaped', revision = ?, updated_at = ? WHERE id = ? AND status <> 'reaped'",
     ...[revision, nowMs, scope],
@@ -97,6 +99,7 @@ interface Erasing {
 export function eraseRest(db: SqlDatabase, { tenant, revision, nowMs }: Erasing): void {
   for (const table of [
     'hostnames',
+    'hostname_attempts',
     'tenant_identities',
     'entitlement_outbox',
     'entitlement_sets',

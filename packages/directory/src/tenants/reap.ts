@@ -154,9 +154,6 @@ export const reapMethods = (context: UnitContext) => ({
   },
 });
 
-/** The methods of these that only read. */
-export const REAP_QUERIES = ['scopesToErase', 'connectionsToErase', 'backupsToErase'] as const;
-
 export const SCOPES_TO_ERASE =
   "SELECT id FROM scopes WHERE tenant = ? AND id > ? AND status <> 'reaped' ORDER BY id LIMIT ?";
 export const BACKUPS_TO_ERASE = 'SELECT id, address FROM backups WHERE scope = ? ORDER BY id LIMIT ?';

@@ -108,6 +108,34 @@ describe('spec C-29: push tokens', () => {
     expect(await refusal(create(tenant.id))).toMatchObject({ code: 'invalid_transition' });
   });
 
+  test('a list is that of one tenant for its builder, whatever it asks for, and for staff who name one', async () => {
+    const { platform, tenant, token } = await openWithToken();
+    const other = await platform.tenant('beta');
+    const theirs = await platform.value<Made>('push-tokens.create', {
+      body: { name: 'ci', tenant: other.id },
+    });
+    const ids = (items: readonly PushTokenRecord[]) => items.map(({ id }) => id);
+    expect(ids(await list(platform))).toEqual([token.id, theirs.token.id]);
+    expect(ids(await list(platform, { tenant: other.id }))).toEqual([theirs.token.id]);
+    const as = platform.builder(tenant.id);
+    expect(
+      ids((await platform.value<{ items: PushTokenRecord[] }>('push-tokens.list', { as })).items),
+    ).toEqual([token.id]);
+    const foreign = platform.call('push-tokens.list', { as, query: { tenant: other.id } });
+    expect(await refusal(foreign)).toMatchObject({ status: 404 });
+  });
+
+  test('a builder revokes its own, and another tenant’s is not there and goes on working', async () => {
+    const { platform, tenant, token, secret } = await openWithToken();
+    const other = await platform.tenant('beta');
+    const revoke = (as: string) =>
+      platform.call('push-tokens.revoke', { params: { token: token.id }, as: platform.builder(as) });
+    expect(await refusal(revoke(other.id))).toMatchObject({ status: 404, reason: 'unknown_token' });
+    expect(await platform.admin.authenticate(secret)).not.toBeNull();
+    expect((await revoke(tenant.id)).status).toBe(204);
+    expect(await platform.admin.authenticate(secret)).toBeNull();
+  });
+
   test('the time of last use is noted, and at most once a minute', async () => {
     const { platform, secret } = await openWithToken();
     const use = async () => {

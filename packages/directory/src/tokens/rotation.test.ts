@@ -179,12 +179,31 @@ describe('a rotation with an overlap', () => {
       });
     expect(await refusal(replace(theirs.id))).toMatchObject({ status: 404 });
     const made = await replace(ours.id);
-    expect(made.token).toMatchObject({ tenant: ours.id, expiresAt: token.expiresAt });
+    expect(made.token).toMatchObject({
+      tenant: ours.id,
+      expiresAt: token.expiresAt,
+      createdBy: platform.builder(ours.id).id,
+    });
     expect(made.replaced.expiresAt).toBe('2026-11-22T08:00:00.000Z');
     expect(await platform.admin.authenticate(made.secret)).toMatchObject({
       kind: 'builder',
       tenant: ours.id,
     });
     expect(await works(platform, secret)).toBe(true);
+  });
+
+  test('spec C-29: for a tenant that is suspended nobody makes another push token out of one', async () => {
+    const platform = await openPlatform();
+    const { id: tenant } = await platform.tenant('acme');
+    const { token } = await platform.value<Made<PushTokenRecord>>('push-tokens.create', {
+      body: { name: 'ci', tenant },
+    });
+    await platform.call('tenants.set-status', { params: { tenant }, body: { status: 'suspended' } });
+    const params = { token: token.id };
+    expect(await refusal(platform.call('push-tokens.rotate', { params, body: {} }))).toMatchObject({
+      status: 409,
+      code: 'invalid_transition',
+    });
+    expect(await platform.value('push-tokens.list')).toMatchObject({ items: [token] });
   });
 });

@@ -15,6 +15,18 @@ test.each([
   }
 });
 
+test.each(['push', 'service', 'staff'] as const)(
+  'spec C-29: a %s token is made of 32 random bytes',
+  (kind) => {
+    const asked: number[] = [];
+    mintSecret(kind, (count) => {
+      asked.push(count);
+      return new Uint8Array(count);
+    });
+    expect(asked).toEqual([32]);
+  },
+);
+
 test('the body is the base-62 form of the random number, and the checksum the CRC-32 of what is before it', () => {
   const one = () => Uint8Array.from({ length: 32 }, (_, i) => (i === 31 ? 61 : 0));
   expect(mintSecret('push', one).slice(0, 51)).toBe(`fh_push_${'0'.repeat(42)}z`);

@@ -2,8 +2,8 @@
 import { parseInput, tenantId } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
-import type { AdminCall } from '../actors.ts';
 import { type ModelUsageRecord, modelUsageList } from '../declarations/usage.ts';
+import { found, type Performers } from '../lib/host-admin-performers.ts';
 import type { DirectoryMethods } from '../unit.ts';
 import { type CollectDeps, type CollectedUsage, makeCollect } from './collect.ts';
 import type { UsageFold } from './fold-store.ts';
@@ -47,9 +47,8 @@ export interface UsageDeps extends Omit<CollectDeps, 'directory'> {
 /** @throws RangeError for a margin that is not a whole number of basis points, or negative. */
 export function makeUsage({ directory, marginBasisPoints, ...deps }: UsageDeps): {
   readonly intake: UsageIntake;
-  /** Whether a read needs the margin. */
-  readonly performs: (operation: string) => boolean;
-  readonly read: (call: AdminCall) => Promise<unknown>;
+  /** The read that needs the margin. */
+  readonly performers: Performers;
 } {
   if (!Number.isSafeInteger(marginBasisPoints) || marginBasisPoints < 0)
     throw new RangeError('a margin is a whole number of basis points, and not negative');
@@ -75,11 +74,12 @@ export function makeUsage({ directory, marginBasisPoints, ...deps }: UsageDeps):
         await directory.setMeters({ readings });
       },
     },
-    performs: (operation) => operation === modelUsageList.name,
-    read: async (call) => {
-      const { items, ...page } = await directory.modelUsage({ call });
-      const priced = items.map((fold) => withMargin(fold, marginBasisPoints));
-      return { ...page, marginBasisPoints, items: priced };
+    performers: {
+      [modelUsageList.name]: async (call) => {
+        const { items, ...page } = await directory.modelUsage({ call });
+        const priced = items.map((fold) => withMargin(fold, marginBasisPoints));
+        return found({ ...page, marginBasisPoints, items: priced });
+      },
     },
   };
 }

@@ -44,9 +44,6 @@ export interface MeterReading {
   readonly quantity: number;
 }
 
-/** The methods that only read: see `UnitDefinition.queries`. */
-export const USAGE_QUERIES = ['usageVertical', 'modelUsage'] as const;
-
 export const usageMethods = (context: UnitContext) => ({
   /** The vertical of a scope. @throws PlatformError `not_found`, also for another tenant's scope. */
   usageVertical: (ref: UsageScope): string => requireScope(context.db, ref).vertical,

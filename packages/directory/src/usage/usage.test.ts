@@ -471,6 +471,76 @@ test('a line is forgotten when it is old and its scope shows it no more; the fol
   expect((await usage({ since: '2026-11-01', until: '2027-12-31' })).items).toMatchObject([{ calls: 2 }]);
 });
 
+describe('spec C-28: which lines are forgotten', () => {
+  type Using = Awaited<ReturnType<typeof openUsing>>;
+  const settledOf = async ({ platform }: Using): Promise<unknown[]> => {
+    let rows: { settled?: unknown }[] = [];
+    await platform.tamper((database) => {
+      rows = database.prepare('SELECT settled FROM model_usage_lines ORDER BY request').all();
+    });
+    return rows.map(({ settled }) => settled);
+  };
+
+  test('none that is younger than ninety days', async () => {
+    const using = await openUsing();
+    const { platform, requests, line, collect } = using;
+    for (const days of [89, 2]) {
+      requests.raise(line());
+      await collect();
+      platform.clock.ms += days * DAY_MS;
+      requests.raise(line({ listUsd: null, pricesAsOf: null }), {
+        at: new Date(platform.clock.ms).toISOString(),
+      });
+      await collect();
+      expect(await settledOf(using)).toEqual(days === 89 ? [1, 1] : [1, 1, 1]);
+    }
+  });
+
+  test('one that its scope forgot as well, and those that it was told before it failed', async () => {
+    const using = await openUsing();
+    const { platform, requests, line, collect } = using;
+    platform.reach = 'local';
+    requests.raise(line());
+    requests.fault = new PlatformError('not_found', 'There is no such request.');
+    expect(await collect()).toMatchObject({ taken: 1 });
+    expect(await settledOf(using)).toEqual([1]);
+    requests.fault = null;
+    requests.raised.length = 0;
+    requests.raise({});
+    for (let i = 0; i < 2; i++) requests.raise(line());
+    const last = requests.raised[2]?.id;
+    const { settlePlatformRequest } = platform.fieldwork.local;
+    Object.assign(platform.fieldwork.local, {
+      settlePlatformRequest: async (request: SettleRequest) => {
+        if (request.id === last) throw new PlatformError('unavailable', 'Not now.');
+        return settlePlatformRequest(request as never);
+      },
+    });
+    expect(await refusal(collect())).toMatchObject({ status: 503 });
+    expect(await settledOf(using)).toEqual([1, 1, 0]);
+  });
+});
+
+test('spec C-28: what a scope has settled already is no line that waits, whatever it answers', async () => {
+  const { platform, requests, line, collect, usage } = await openUsing();
+  platform.reach = 'local';
+  requests.raise(line(), { status: 'done' });
+  requests.raise(line(), { kind: 'mail.send' });
+  Object.assign(platform.fieldwork.local, {
+    listPlatformRequests: async () => ({ items: requests.raised, nextCursor: null }),
+  });
+  expect(await collect()).toEqual({ taken: 0, repeated: 0, refused: 0, more: false });
+  expect((await usage()).items).toEqual([]);
+});
+
+test('spec C-28: two scopes of one tenant are collected each by itself, also at one moment', async () => {
+  const { platform, scope, collect } = await openUsing();
+  platform.reach = 'local';
+  const second = await platform.scope(scope.tenant, 'second');
+  const [one, other] = await Promise.all([collect(), collect(second)]);
+  expect(other).not.toBe(one);
+});
+
 function attributionOf(line: object): object {
   return (line as { attribution: object }).attribution;
 }

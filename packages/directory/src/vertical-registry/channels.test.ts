@@ -170,6 +170,23 @@ describe('a version that the runtime has', () => {
     expect(rows.map(({ outcome }) => outcome)).toEqual(['intent', 'failed']);
   });
 
+  test('and when another one was promoted while the runtime made up its mind, that one stays', async () => {
+    const { platform, runtime } = await openDeployed();
+    await admitted(platform, 'app', '2.0.0');
+    const { serve } = runtime;
+    Object.assign(runtime, {
+      serve: async () => {
+        Object.assign(runtime, { serve });
+        await promote(platform, 'app', { version: '2.0.0' });
+        throw new PlatformError('unavailable', 'Full.');
+      },
+    });
+    expect(await refusal(promote(platform, 'app', { version: '1.0.0' }))).toMatchObject({ status: 503 });
+    const rows = await platform.adminLog({ action: 'channels.promote' });
+    expect(rows.map(({ outcome }) => outcome)).toEqual(['intent', 'done', 'failed']);
+    expect(await prod(platform)).toMatchObject({ version: '2.0.0', etag: String(rows[1]?.sequence) });
+  });
+
   test('and when nobody knows, the intent stays open, and the same call takes it up again', async () => {
     const { platform, runtime } = await openDeployed();
     runtime.fault = { of: 'serve', error: new TypeError('the line is dead') };

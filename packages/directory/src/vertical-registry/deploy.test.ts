@@ -143,6 +143,21 @@ describe('spec C-13: with a runtime', () => {
     });
   });
 
+  test('nor undo a verdict of staff by deploying the same again', async () => {
+    const { platform, owner } = await openApp();
+    const as = owner as typeof STAFF;
+    await deploy(platform, {}, { as });
+    const [{ id } = { id: '' }] = await versions(platform);
+    const reject = (by: typeof STAFF) =>
+      platform.call('vertical-versions.reject', { params: { slug: 'app', id }, body: {}, as: by });
+    await reject(STAFF);
+    const before = await platform.adminLog();
+    const again = deploy(platform, { admit: true }, { as });
+    expect(await refusal(again)).toMatchObject({ status: 403, reason: 'staff_review_required' });
+    expect(await versions(platform)).toMatchObject([{ status: 'rejected', reviewedBy: 'platform' }]);
+    expect(await platform.adminLog()).toEqual(before);
+  });
+
   test.each(['../index.js', '/etc/passwd', 'a//b.js', 'a/../b.js', '.hidden', ''])(
     'a file that would lie elsewhere is refused: %s',
     async (name) => {
@@ -152,7 +167,57 @@ describe('spec C-13: with a runtime', () => {
   );
 });
 
+test('spec C-13: the digest is that of names, media types and contents', async () => {
+  const { platform } = await openApp();
+  await deploy(platform);
+  const [one, ...rest] = MODULES as [(typeof MODULES)[0], (typeof MODULES)[0]];
+  for (const changed of [{ mediaType: 'text/plain' }, { name: 'main.js' }, { base64: btoa('2') }])
+    expect(await refusal(deploy(platform, { modules: [{ ...one, ...changed }, ...rest] }))).toMatchObject({
+      status: 409,
+      code: 'immutable',
+    });
+});
+
+test('spec C-13: the router hears of a deployment that serves, and of no other', async () => {
+  const { platform } = await openApp();
+  const told: unknown[] = [];
+  platform.admin.onRoutesChanged((change) => told.push(change));
+  await deploy(platform, { admit: true });
+  expect(told).toEqual([]);
+  await deploy(platform, { admit: true, promote: true });
+  expect(told).toEqual([{ tenant: null, scope: null, vertical: 'app' }]);
+});
+
 describe('when the runtime fails', () => {
+  test('a refusal does not take back what the same deployment has uploaded meanwhile', async () => {
+    const { platform, runtime } = await openApp();
+    const { upload } = runtime;
+    Object.assign(runtime, {
+      upload: async () => {
+        Object.assign(runtime, { upload });
+        await deploy(platform);
+        throw new PlatformError('unavailable', 'Full.');
+      },
+    });
+    expect(await refusal(deploy(platform))).toMatchObject({ status: 503 });
+    expect(await versions(platform)).toMatchObject([{ status: 'pending', uploadedAt: expect.any(String) }]);
+  });
+
+  test('a refusal does not take back what somebody has decided about meanwhile', async () => {
+    const { platform, runtime } = await openApp();
+    const { upload } = runtime;
+    Object.assign(runtime, {
+      upload: async () => {
+        const [{ id } = { id: '' }] = await versions(platform);
+        await platform.call('vertical-versions.reject', { params: { slug: 'app', id }, body: {} });
+        throw new PlatformError('unavailable', 'Full.');
+      },
+    });
+    expect(await refusal(deploy(platform))).toMatchObject({ status: 503 });
+    Object.assign(runtime, { upload });
+    expect(await versions(platform)).toMatchObject([{ status: 'rejected', uploadedAt: null }]);
+  });
+
   test('a refusal takes the registration back, and the number can be used again', async () => {
     const { platform, runtime } = await openApp();
     runtime.fault = { of: 'upload', error: new PlatformError('validation_failed', 'It does not compile.') };

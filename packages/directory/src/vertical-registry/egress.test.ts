@@ -1,7 +1,15 @@
 /** What a vertical called beside what it said it would. */
+import { PlatformError } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { openPlatform, refusal } from '../../test/platform.ts';
-import { admitted, promote, quietEgress, register } from '../../test/registry.ts';
+import {
+  admitted,
+  makeRuntimeDouble,
+  manifestOf,
+  promote,
+  quietEgress,
+  register,
+} from '../../test/registry.ts';
 import type { EgressReport } from '../declarations/index.ts';
 import type { EgressObserver } from './runtime.ts';
 
@@ -112,6 +120,100 @@ describe('spec C-16', () => {
     const report = await platform.value<EgressReport>('verticals.egress', { params, query: { limit: 1 } });
     expect(report).toMatchObject({ truncated: true, versions: [{ observed: [{ host: 'a.test' }] }] });
     expect(report.versions[0]?.observed).toHaveLength(1);
+  });
+
+  test.each([
+    [2, false, false],
+    [2, true, true],
+    [1, true, true],
+  ])('%i hosts of at most 2, of which the observer says truncated %s: %s', async (count, said, shown) => {
+    const hosts = ['a.test', 'b.test'].slice(0, count);
+    const platform = await openApp({
+      observed: async () => ({
+        hosts: hosts.map((host) => ({ version: '1.0.0', host, calls: 1, lastSeenAtMs: 0 })),
+        sampled: false,
+        truncated: said,
+      }),
+    });
+    const report = await platform.value<EgressReport>('verticals.egress', { params, query: { limit: 2 } });
+    expect(report).toMatchObject({ sampled: false, truncated: shown });
+    expect(report.versions.flatMap(({ observed }) => observed)).toHaveLength(count);
+  });
+
+  test('deployed is what prod serves, what a scope is bound to and what was uploaded, of this vertical alone', async () => {
+    const asked: string[] = [];
+    const platform = await openPlatform({
+      runtime: makeRuntimeDouble(),
+      egress: {
+        observed: async ({ vertical }) => {
+          asked.push(vertical);
+          return { hosts: [], sampled: false, truncated: false };
+        },
+      },
+    });
+    const slug = 'fieldwork';
+    for (const each of [slug, 'other'])
+      await platform.call('verticals.create', { body: { slug: each, name: each } });
+    for (const version of ['1.0.0', '2.0.0', '3.0.0']) await admitted(platform, slug, version);
+    await promote(platform, slug, { version: '1.0.0' });
+    const { id: scope, tenant } = await platform.scope((await platform.tenant('acme')).id);
+    await platform.call('scope-version.set', { params: { tenant, scope }, body: { version: '2.0.0' } });
+    const modules = [{ name: 'index.js', mediaType: 'application/javascript+module', base64: btoa('0') }];
+    for (const [vertical, version] of [
+      [slug, '4.0.0'],
+      ['other', '9.0.0'],
+    ] as const)
+      await platform.call('verticals.deploy', {
+        params: { slug: vertical },
+        body: { manifest: manifestOf(vertical, version), modules, egress: ['api.example.com'] },
+      });
+    const report = await platform.value<EgressReport>('verticals.egress', { params: { slug } });
+    expect(asked).toEqual([slug]);
+    // 3.0.0 is admitted and runs nowhere.
+    expect(report.versions).toEqual([
+      { version: '4.0.0', declared: ['api.example.com'], observed: [] },
+      { version: '2.0.0', declared: [], observed: [] },
+      { version: '1.0.0', declared: [], observed: [] },
+    ]);
+  });
+
+  test('a host is the same in capitals, and comes with when it was called last', async () => {
+    const lastSeenAtMs = Date.parse('2026-11-20T07:00:00.123Z');
+    const seen = { version: '1.0.0', calls: 1, lastSeenAtMs };
+    const hosts = [
+      { ...seen, host: 'API.Example.com' },
+      { ...seen, host: 'Mail.EXAMPLE.org' },
+    ];
+    const platform = await openApp({ observed: async () => ({ hosts, sampled: false, truncated: false }) });
+    await admitted(platform, 'app', '1.0.0', { egress: ['api.example.com', '*.example.org'] });
+    await promote(platform, 'app', { version: '1.0.0' });
+    const { versions } = await platform.value<EgressReport>('verticals.egress', { params });
+    expect(versions[0]?.observed).toMatchObject([
+      { host: 'API.Example.com', declared: true, lastSeenAt: '2026-11-20T07:00:00.123Z' },
+      { host: 'Mail.EXAMPLE.org', declared: true, lastSeenAt: '2026-11-20T07:00:00.123Z' },
+    ]);
+  });
+
+  test('a builder is refused before anything is looked up, of its own vertical too', async () => {
+    const platform = await openPlatform({ egress: quietEgress });
+    const { id: ownerTenant } = await platform.tenant('acme');
+    await platform.call('verticals.create', { body: { slug: 'app', name: 'App', ownerTenant } });
+    const as = platform.builder(ownerTenant);
+    for (const slug of ['app', 'nobody'])
+      expect(await refusal(platform.call('verticals.egress', { params: { slug }, as }))).toMatchObject({
+        status: 403,
+        reason: 'staff_only',
+      });
+  });
+
+  test('what an observer refuses is its own refusal', async () => {
+    const busy = new PlatformError('unavailable', 'Counting.', { reason: 'busy' });
+    const platform = await openApp({ observed: () => Promise.reject(busy) });
+    expect(await refusal(platform.call('verticals.egress', { params }))).toMatchObject({
+      status: 503,
+      reason: 'busy',
+    });
+    expect(platform.incidents).toEqual([]);
   });
 
   test('an observer that fails is a 502, and an incident', async () => {

@@ -85,7 +85,7 @@ export function makeDeployEffects({
     },
   };
 
-  return { 'channels.promote': promote as Effect, 'verticals.deploy': deploy as Effect };
+  return { 'channels.promote': promote, 'verticals.deploy': deploy };
 }
 
 const NOTHING: TakenModules = { modules: 0, bytes: 0 };

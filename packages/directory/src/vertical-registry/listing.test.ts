@@ -95,6 +95,13 @@ describe('spec C-13: a publish request', () => {
     });
     expect((await put(platform, { tier: 'unlisted' })).request).toMatchObject({ status: 'open' });
     expect((await put(platform, { tier: 'published' })).request).toMatchObject({ status: 'granted' });
+    const [row] = await platform.adminLog({ action: 'listings.request-publish' });
+    const open = { tier: 'published', note: 'Ready.', status: 'open' };
+    expect(row).toMatchObject({ before: { request: null }, after: { tier: 'private', request: open } });
+    expect((await platform.adminLog({ action: 'listings.put' })).at(-1)).toMatchObject({
+      before: { request: open },
+      after: { tier: 'published', request: { ...open, status: 'granted' } },
+    });
   });
 
   test('is declined by staff and withdrawn by its owner', async () => {
@@ -170,6 +177,19 @@ describe('spec C-13: an install block', () => {
       blocked: true,
       by: 'platform',
       reason: 'It loses orders.',
+    });
+  });
+
+  test('has stood since it was put there, whatever is said about it later', async () => {
+    const { platform } = await openApp();
+    await block(platform);
+    const { since } = await platform.value<{ since: string }>('install-blocks.get', { params });
+    platform.clock.ms += 60_000;
+    const later = { params, body: { reason: 'It still loses orders.' } };
+    expect(await platform.value('install-blocks.put', later)).toMatchObject({ since });
+    expect(await platform.value('install-blocks.get', { params })).toMatchObject({
+      since,
+      reason: 'It still loses orders.',
     });
   });
 

@@ -8,6 +8,7 @@ import type { VerticalGateway } from '../gateway.ts';
 import type { HostRoute, RoutesChange } from '../host-admin.ts';
 import type { ChangeOutcome } from '../lib/changes.ts';
 import type { CallOf, WiringFacts } from '../lib/handlers.ts';
+import { found, type Performers } from '../lib/host-admin-performers.ts';
 import type { DirectoryMethods } from '../unit.ts';
 import { isKnownVertical } from '../verticals/reach.ts';
 import type { BuiltIn } from './built-in.ts';
@@ -42,9 +43,7 @@ export interface RegistryDeps extends EgressDeps {
 
 export interface Registry {
   readonly intake: RegistryIntake;
-  /** Whether an operation is performed here. */
-  performs(operation: string): boolean;
-  perform(call: AdminCall): Promise<AdminResult>;
+  readonly performers: Performers;
   routes(): Promise<readonly HostRoute[]>;
   route(hostname: string): Promise<HostRoute | null>;
   /** What prod serves. */
@@ -72,22 +71,11 @@ export function makeRegistry(deps: RegistryDeps): Registry {
     return conclude(await directory.bindScopeVersion({ call, facts: factsOf(call), snapshot: taken }));
   };
 
-  const performers: Readonly<Record<string, (call: AdminCall) => Promise<AdminResult>>> = {
-    'verticals.create': create,
-    'verticals.egress': async (call) => ({
-      status: 200,
-      value: await readEgress(deps, call),
-      replayed: false,
-    }),
-    'scope-version.set': bindScope,
-  };
-
   return {
-    performs: (operation) => Object.hasOwn(performers, operation),
-    perform: async (call) => {
-      const performer = performers[call.operation];
-      if (!performer) throw new TypeError(`the registry does not perform ${call.operation}`);
-      return performer(call);
+    performers: {
+      'verticals.create': create,
+      'verticals.egress': async (call) => found(await readEgress(deps, call)),
+      'scope-version.set': bindScope,
     },
     routes: async () =>
       (await directory.versionedRoutes()).map((route) => ({

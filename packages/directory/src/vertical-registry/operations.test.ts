@@ -12,7 +12,7 @@ async function slugs(platform: Platform, query: Record<string, unknown>, as = ST
   return items.map(({ slug }) => slug);
 }
 
-/** A's private and published ones, B's two, and the platform's own. */
+/** A's private and published ones, B's two and one that is unlisted, and the platform's own. */
 async function openMarket() {
   const platform = await openPlatform();
   const [a, b] = [await platform.tenant('a'), await platform.tenant('b')];
@@ -21,19 +21,21 @@ async function openMarket() {
     ['a-public', a.id],
     ['b-private', b.id],
     ['b-public', b.id],
+    ['b-unlisted', b.id],
     ['ours', undefined],
   ]) {
     await create(platform, { slug, name: slug, ...(ownerTenant === undefined ? {} : { ownerTenant }) });
-    if (!slug?.endsWith('-public')) continue;
+    if (!slug?.match(/-(public|unlisted)$/)) continue;
     await admitted(platform, slug, '1.0.0');
     await promote(platform, slug, { version: '1.0.0' });
-    await platform.call('listings.put', { params: { slug }, body: { tier: 'published', title: slug } });
+    const tier = slug.endsWith('-public') ? 'published' : 'unlisted';
+    await platform.call('listings.put', { params: { slug }, body: { tier, title: slug } });
   }
   return { platform, a, b };
 }
 
 describe('spec C-14: who is shown which verticals', () => {
-  const ALL = ['a-private', 'a-public', 'b-private', 'b-public', 'ours'];
+  const ALL = ['a-private', 'a-public', 'b-private', 'b-public', 'b-unlisted', 'ours'];
 
   test.each([
     ['staff', STAFF],
@@ -61,9 +63,21 @@ describe('spec C-14: who is shown which verticals', () => {
     expect(await slugs(platform, { ...query, cursor: first.nextCursor })).toEqual(['b-public']);
   });
 
+  test("a builder's pages hold what its tenant owns, each once", async () => {
+    const { platform, a, b } = await openMarket();
+    const as = platform.builder(a.id);
+    const query = { limit: 1, visibleTo: b.id };
+    const first = await platform.value<{ items: unknown[]; nextCursor: string }>('verticals.list', {
+      query,
+      as,
+    });
+    expect(first.items).toMatchObject([{ slug: 'a-private' }]);
+    expect(await slugs(platform, { ...query, cursor: first.nextCursor }, as)).toEqual(['a-public']);
+  });
+
   test("another's vertical is not there for a builder, also where it is published", async () => {
     const { platform, a } = await openMarket();
-    for (const slug of ['b-private', 'b-public', 'ours', 'nobody'])
+    for (const slug of ['b-private', 'b-public', 'b-unlisted', 'ours', 'nobody'])
       expect(
         await refusal(platform.call('verticals.get', { params: { slug }, as: platform.builder(a.id) })),
       ).toMatchObject({ status: 404, reason: 'unknown_vertical' });
@@ -194,4 +208,22 @@ test('spec C-13: instances are the scopes of a vertical with the version of each
     { scope: theirs.id, tenant: b.id, version: '2.0.0', bound: true, status: 'active' },
   ]);
   expect(await instances(platform.builder(a.id))).toMatchObject([{ scope: mine.id }]);
+});
+
+test('spec C-13: instances of another vertical are not among them', async () => {
+  const platform = await openPlatform();
+  const { id: tenant } = await platform.tenant('acme');
+  const [ours, theirs] = [await platform.scope(tenant, 'ours'), await platform.scope(tenant, 'theirs')];
+  for (const slug of ['fieldwork', 'other']) await create(platform, { slug, name: slug });
+  await platform.tamper((database) => {
+    database.prepare("UPDATE scopes SET vertical = 'other' WHERE id = ?").run(theirs.id);
+  });
+  for (const [slug, scope] of [
+    ['fieldwork', ours.id],
+    ['other', theirs.id],
+  ]) {
+    const { items } = await platform.value<{ items: object[] }>('verticals.instances', { params: { slug } });
+    expect(items).toHaveLength(1);
+    expect(items).toMatchObject([{ scope, bound: false }]);
+  }
 });

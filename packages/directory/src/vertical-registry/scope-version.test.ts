@@ -270,6 +270,24 @@ describe('a vertical that is compiled in', () => {
     expect(await platform.admin.registerBuiltIn(builtIn('1.0.0'))).toMatchObject({ version: '1.0.0' });
   });
 
+  test('spec C-04: and of no scope of another vertical, whatever that is bound to', async () => {
+    const platform = await openPlatform();
+    const { id: tenant } = await platform.tenant('acme');
+    await platform.admin.registerBuiltIn(builtIn('1.0.0'));
+    const [ours, theirs] = [await platform.scope(tenant, 'ours'), await platform.scope(tenant, 'theirs')];
+    await platform.call('verticals.create', { body: { slug: 'other', name: 'Other' } });
+    await admitted(platform, 'other', '5.0.0');
+    await platform.tamper((database) => {
+      database.prepare("UPDATE scopes SET vertical = 'other' WHERE id = ?").run(theirs.id);
+    });
+    await bind(platform, ours, { version: '1.0.0' });
+    await bind(platform, theirs, { version: '5.0.0' });
+    await platform.admin.registerBuiltIn(builtIn('2.0.0'));
+    expect(await read(platform, ours)).toMatchObject({ version: '2.0.0', bound: false });
+    expect(await read(platform, theirs)).toMatchObject({ version: '5.0.0', bound: true });
+    expect((await platform.adminLog()).at(-1)?.after).toMatchObject({ releasedScopes: 1 });
+  });
+
   test('another build under the same number is told apart, and the number keeps what it stood for', async () => {
     const platform = await openPlatform();
     await platform.admin.registerBuiltIn(builtIn('1.0.0'));

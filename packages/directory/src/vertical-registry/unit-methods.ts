@@ -21,17 +21,6 @@ export interface DeployedVersion {
   readonly egress: readonly string[];
 }
 
-/** The methods that only read: see `UnitDefinition.queries`. */
-export const REGISTRY_QUERIES = [
-  'registryVertical',
-  'registeredVertical',
-  'deployedVersions',
-  'plannedBinding',
-  'versionedRoute',
-  'versionedRoutes',
-  'servingVersion',
-] as const;
-
 type VersionedRoute = StoredRoute & { readonly version: string | null };
 
 export const registryMethods = (context: UnitContext) => ({

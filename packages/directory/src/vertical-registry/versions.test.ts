@@ -142,8 +142,29 @@ describe('spec C-13: every state and every verdict', () => {
     expect(await refusal(decide(platform, id, 'admit'))).toMatchObject({ status: 404 });
   });
 
+  test('what was said of a verdict stands with the version and in the log, and goes with the next verdict', async () => {
+    const { platform } = await openApp();
+    const { id } = await register(platform, 'app', '1.0.0');
+    const params = { slug: 'app', id };
+    const note = 'It writes to a host that it does not declare.';
+    await platform.call('vertical-versions.reject', { params, body: { note } });
+    expect(await platform.value('vertical-versions.get', { params })).toMatchObject({
+      status: 'rejected',
+      note,
+    });
+    await platform.call('vertical-versions.admit', { params, body: {} });
+    expect(await platform.value('vertical-versions.get', { params })).toMatchObject({ note: null });
+    const rows = await platform.adminLog();
+    expect(rows.slice(-2)).toMatchObject([
+      { before: { status: 'pending', note: null }, after: { status: 'rejected', note } },
+      { before: { status: 'rejected', note }, after: { status: 'admitted', note: null } },
+    ]);
+  });
+
   test('lists are of one state, newest first', async () => {
     const { platform } = await openApp();
+    await platform.call('verticals.create', { body: { slug: 'another', name: 'Another' } });
+    await admitted(platform, 'another', '7.0.0');
     await admitted(platform, 'app', '1.0.0');
     await register(platform, 'app', '2.0.0');
     await admitted(platform, 'app', '3.0.0');

@@ -1,5 +1,5 @@
 /** What a bound vertical's answer may do to the platform, and what it may not. */
-import { scopeRef } from '@freehold/contracts';
+import { PlatformError, problemDocument, scopeRef } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { refusal } from '../../test/platform.ts';
@@ -27,6 +27,22 @@ test('spec 5.6: the platform secret travels in its header, and unknown fields of
   expect(answer).toEqual({ ok: true });
   expect(seen?.headers.get('x-platform-secret')).toBe('secret');
   expect(seen?.redirect).toBe('manual');
+});
+
+test('spec C-12: a refusal goes on as it is: its status, its reason, what is wrong with which field, and when to try again', async () => {
+  const errors = [{ path: 'claim', message: 'is made once a minute' }];
+  const told = ask(async () => {
+    const document = problemDocument(
+      new PlatformError('rate_limited', 'Slow down.', { reason: 'busy', errors }),
+    );
+    document.headers.set('retry-after', '7');
+    document.headers.set('set-cookie', 'a=b');
+    return document;
+  });
+  await expect(told).rejects.toMatchObject({
+    ...{ status: 429, code: 'rate_limited', reason: 'busy', message: 'Slow down.', errors },
+    headers: { 'retry-after': '7' },
+  });
 });
 
 test.each([

@@ -1,0 +1,48 @@
+/** What the directory's unit has of backups, its own among them. */
+import { defineFeature } from '../lib/feature.ts';
+import { afterRestore } from '../tenants/after-restore.ts';
+import { incomingMethods, incomingMigrations } from './incoming.ts';
+import {
+  backUpDirectory,
+  backUpScope,
+  backupMethods,
+  deleteBackup,
+  deleteDirectoryBackup,
+  importCopy,
+  planBackupDelete,
+  planDirectoryBackupDelete,
+  readDirectoryBackups,
+  readScopeBackups,
+} from './operations.ts';
+import { restoreDirectory, restoreMethods } from './restore-directory.ts';
+import { backupMigrations } from './schema.ts';
+import { expiryOfBackupsMethods } from './upkeep-expiry.ts';
+
+export const backupsFeature = defineFeature({
+  reads: {
+    'scope-backups.list': readScopeBackups,
+    'directory-backups.list': readDirectoryBackups,
+  },
+  changes: { 'imports.create': importCopy },
+  delegated: {
+    'scope-backups.delete': deleteBackup,
+    'directory-backups.delete': deleteDirectoryBackup,
+  },
+  long: {
+    'scope-backups.create': backUpScope,
+    'directory-backups.create': backUpDirectory,
+    'directory.restore': afterRestore(restoreDirectory),
+  },
+  plans: {
+    'scope-backups.delete': planBackupDelete,
+    'directory-backups.delete': planDirectoryBackupDelete,
+  },
+  migrations: [backupMigrations, incomingMigrations],
+  methods: (context) => ({
+    ...backupMethods(context),
+    ...expiryOfBackupsMethods(context),
+    ...restoreMethods(context),
+    ...incomingMethods(context),
+  }),
+  queries: ['unitsToBackUp', 'scheduledBackups', 'leftExpiries', 'directoryTimes', 'rememberedBackup'],
+});

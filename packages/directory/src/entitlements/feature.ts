@@ -1,0 +1,15 @@
+/** What the directory's unit has of entitlements. */
+import { defineFeature } from '../lib/feature.ts';
+import { putEntitlement, readEntitlements, removeEntitlement } from './operations.ts';
+import { outboxMethods } from './outbox.ts';
+import { entitlementMigrations } from './schema.ts';
+
+export const entitlementsFeature = defineFeature({
+  reads: { 'entitlements.list': readEntitlements },
+  changes: {
+    'entitlements.put': putEntitlement,
+    'entitlements.delete': removeEntitlement,
+  },
+  migrations: [entitlementMigrations],
+  methods: outboxMethods,
+});

@@ -1,0 +1,11 @@
+/** What the directory's unit has of the erasure of people. */
+import { defineFeature } from '../lib/feature.ts';
+import { shredSubject } from './operations.ts';
+import { planErasure } from './plan.ts';
+import { erasureMigrations } from './schema.ts';
+
+export const erasureFeature = defineFeature({
+  delegated: { 'subjects.shred': shredSubject },
+  plans: { 'subjects.shred': planErasure },
+  migrations: [erasureMigrations],
+});

@@ -1,0 +1,13 @@
+/** What the directory's unit has of tenants' identities. */
+import { defineFeature } from '../lib/feature.ts';
+import { addIdentity, readIdentities, removeIdentity } from './operations.ts';
+import { identityMigrations } from './schema.ts';
+
+export const identitiesFeature = defineFeature({
+  reads: { 'identities.list': readIdentities },
+  changes: {
+    'identities.add': addIdentity,
+    'identities.remove': removeIdentity,
+  },
+  migrations: [identityMigrations],
+});

@@ -1,0 +1,13 @@
+/** What the directory's unit has of long work as such. Its methods need the handlers of all of it: `unit.ts`. */
+import { defineFeature } from '../lib/feature.ts';
+import { cancelOperation, readOperation, readOperations } from './operations.ts';
+import { longWorkMigrations } from './schema.ts';
+
+export const longWorkFeature = defineFeature({
+  reads: {
+    'operations.list': readOperations,
+    'operations.get': readOperation,
+  },
+  changes: { 'operations.cancel': cancelOperation },
+  migrations: [longWorkMigrations],
+});

@@ -1,0 +1,13 @@
+/** What the directory's unit has of the operations log. */
+import { defineFeature } from '../lib/feature.ts';
+import { operationsLogMethods, readOpsFailures, readSweepRuns } from './operations.ts';
+import { operationsLogMigrations } from './schema.ts';
+
+export const operationsLogFeature = defineFeature({
+  reads: {
+    'ops-failures.list': readOpsFailures,
+    'sweep-runs.list': readSweepRuns,
+  },
+  migrations: [operationsLogMigrations],
+  methods: operationsLogMethods,
+});

@@ -1,0 +1,36 @@
+/** What the directory's unit has of the grants of the platform. */
+import type { PlatformGrant } from '../declarations/platform-grants.ts';
+import { defineFeature } from '../lib/feature.ts';
+import {
+  deleteEmailSender,
+  deleteTenantProvisioner,
+  putEmailSender,
+  putTenantProvisioner,
+  readEmailSender,
+  readTenantProvisioner,
+} from './operations.ts';
+import { loadGrant, platformGrantMigrations } from './store.ts';
+
+export const platformGrantsFeature = defineFeature({
+  reads: {
+    'email-sender.get': readEmailSender,
+    'tenant-provisioner.get': readTenantProvisioner,
+  },
+  changes: {
+    'email-sender.put': putEmailSender,
+    'email-sender.delete': deleteEmailSender,
+    'tenant-provisioner.put': putTenantProvisioner,
+    'tenant-provisioner.delete': deleteTenantProvisioner,
+  },
+  migrations: [platformGrantMigrations],
+  methods: ({ db }) => ({
+    platformGrant: ({
+      vertical,
+      grant,
+    }: {
+      readonly vertical: string;
+      readonly grant: PlatformGrant;
+    }): boolean => loadGrant(db, { vertical, name: grant }) !== undefined,
+  }),
+  queries: ['platformGrant'],
+});

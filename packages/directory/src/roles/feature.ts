@@ -1,0 +1,15 @@
+/** What the directory's unit has of the platform's roles. */
+import { defineFeature } from '../lib/feature.ts';
+import { putRole, readRoles, removeRole } from './operations.ts';
+import { roleMethods } from './outbox.ts';
+import { roleMigrations } from './schema.ts';
+
+export const rolesFeature = defineFeature({
+  reads: { 'roles.list': readRoles },
+  changes: {
+    'roles.put': putRole,
+    'roles.delete': removeRole,
+  },
+  migrations: [roleMigrations],
+  methods: roleMethods,
+});

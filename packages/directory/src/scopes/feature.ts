@@ -1,0 +1,62 @@
+/** What the directory's unit has of scopes and their snapshots. */
+
+import { requireActing } from '../acting.ts';
+import type { Actor } from '../actors.ts';
+import { renewing } from '../entitlements/outbox.ts';
+import { defineFeature } from '../lib/feature.ts';
+import { admittedByRegistry } from '../vertical-registry/install-blocks.ts';
+import { deleteSnapshot, readSnapshots, restoreScope, rewindScope, takeSnapshot } from './copies.ts';
+import { planCopy, planRewindChecks, planSnapshotDelete } from './copies-plan.ts';
+import { configureScope, provisionScope, readFleet, readScope, readScopes } from './operations.ts';
+import { snapshotMigrations } from './snapshot-store.ts';
+import { reapScope, reapScopeMethods, setScopeStatus } from './status.ts';
+import { planScopeStatus } from './status-plan.ts';
+import { loadScopeTarget, tenantOfScope } from './target.ts';
+
+export const scopesFeature = defineFeature({
+  reads: {
+    'scopes.fleet': readFleet,
+    'scopes.list': readScopes,
+    'scopes.get': readScope,
+    'snapshots.list': readSnapshots,
+  },
+  changes: { 'scopes.set-status': setScopeStatus },
+  delegated: {
+    'scopes.provision': admittedByRegistry(provisionScope),
+    'scopes.configure': configureScope,
+    'scopes.rewind': rewindScope,
+    'snapshots.take': takeSnapshot,
+    'snapshots.delete': deleteSnapshot,
+  },
+  long: {
+    'scopes.reap': reapScope,
+    'scopes.restore': renewing(restoreScope),
+  },
+  plans: {
+    'scopes.set-status': planScopeStatus,
+    'scopes.restore': planCopy,
+    'scopes.rewind': planRewindChecks,
+    'snapshots.delete': planSnapshotDelete,
+  },
+  migrations: [snapshotMigrations],
+  methods: (context) => ({
+    ...reapScopeMethods(context),
+
+    /** The scope behind a call to its vertical. */
+    scopeTarget: ({
+      actor,
+      ...ref
+    }: {
+      readonly actor: Actor;
+      readonly tenant: string;
+      readonly scope: string;
+    }) => {
+      requireActing(context.db, actor);
+      return loadScopeTarget(context.db, ref);
+    },
+
+    /** Whose scope it is. @throws PlatformError `not_found`. */
+    tenantOfScope: ({ scope }: { readonly scope: string }): string => tenantOfScope(context.db, scope),
+  }),
+  queries: ['connectionsLeaving', 'scopeTarget', 'tenantOfScope'],
+});

@@ -1,0 +1,31 @@
+/** What the directory's unit has of the roster. */
+import { defineFeature } from '../lib/feature.ts';
+import { deviceMigrations } from './devices-schema.ts';
+import {
+  putMember,
+  readMember,
+  readStaff,
+  readStaffTokens,
+  removeMember,
+  revokeStaffToken,
+} from './operations.ts';
+import { planRemoval } from './removal-plan.ts';
+import { staffMigrations } from './schema.ts';
+import { staffMethods } from './unit-methods.ts';
+
+export const staffFeature = defineFeature({
+  reads: {
+    'staff.list': readStaff,
+    'staff.get': readMember,
+    'staff-tokens.list': readStaffTokens,
+  },
+  changes: {
+    'staff.put': putMember,
+    'staff.remove': removeMember,
+    'staff-tokens.revoke': revokeStaffToken,
+  },
+  plans: { 'staff.remove': planRemoval },
+  migrations: [staffMigrations, deviceMigrations],
+  methods: staffMethods,
+  queries: ['staffSession', 'staffToken'],
+});
