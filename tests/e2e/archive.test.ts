@@ -1,6 +1,6 @@
 /** The disk is gone: everything comes back from the archive with one command, and with the key that is in no archive. */
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -116,6 +116,9 @@ test('an archive is one data directory’s: another one that names it does not s
     1,
     'The archive belongs to another data directory. Restore from it, or give this one a place of its own.',
   ]);
+  // Neither a row nor a witness of one: what it refused to begin was not begun.
+  expect(existsSync(other.anchorFile)).toBe(false);
+  expect(existsSync(join(other.dataDirectory, 'directory', 'main.sqlite'))).toBe(false);
   other.remove();
 });
 

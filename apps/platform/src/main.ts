@@ -8,6 +8,7 @@ import { IssuerError } from '@freehold/issuer';
 import { tellVerticalSecret, VERTICAL_SECRET_USAGE } from './applications/vertical-secret.ts';
 import { type Platform, startPlatform } from './platform.ts';
 import { parseSettings, type Settings, SettingsError, type SignInMode } from './settings/settings.ts';
+import { startFailureOf } from './start/failure.ts';
 import { RESTORE_USAGE, restore } from './storage/restore.ts';
 
 /** One line an incident, on standard error, for the operator: what broke and where, never what was sent. */
@@ -104,7 +105,12 @@ async function main(): Promise<void> {
 }
 
 async function start(settings: Settings): Promise<void> {
-  const platform = await startPlatform(settings, reportIncident, { onLine: (line) => console.log(line) });
+  const platform = await startPlatform(settings, reportIncident, {
+    onLine: (line) => console.log(line),
+  }).catch((error: unknown) => {
+    const words = startFailureOf(error, settings.dataDirectory);
+    throw words === null ? error : new SettingsError(words, { cause: error });
+  });
   let closing = false;
   const stop = async (): Promise<void> => {
     // A second signal while the first is being obeyed means that the operator has waited long enough.

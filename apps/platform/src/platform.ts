@@ -22,6 +22,7 @@ import { makeReadiness } from './start/readiness.ts';
 import { registerVerticals } from './start/register-verticals.ts';
 import { type LineSink, makeRequestLog } from './start/request-lines.ts';
 import { checkArchive } from './storage/archive-check.ts';
+import { warningsOfPlaces } from './storage/places.ts';
 import { type Sweep, startSweep } from './sweep/start-sweep.ts';
 import { isOutboxReadable, warningsOf } from './warnings.ts';
 
@@ -89,6 +90,8 @@ async function wire(
 
   const core = await openCore({ settings, report, versionOf, isUp: readiness.isUp, cleanup });
   const { world, feeds, storage, mail } = core;
+  // Before anything is done: a start that is refused must leave no row in a log, and no head with its witness.
+  const archiveWarning = settings.archive && (await checkArchive(storage.engine));
   const applications = await openApplications({
     settings,
     core,
@@ -173,7 +176,6 @@ async function wire(
       });
   if (!settings.production) await ensureDemoAdmin(operator.client);
   await tellIssuer();
-  const archiveWarning = settings.archive && (await checkArchive(storage.engine));
   readiness.up();
   cleanup.add(async () => readiness.down());
   started.begin();
@@ -191,7 +193,11 @@ async function wire(
       mail.outbox && isOutboxReadable(settings) ? `http://localhost:${addresses.port()}/outbox` : null,
     tokenFile: operator.tokenFile,
     archive: settings.archive && nameOfArchive(settings.archive),
-    warnings: [...warningsOf(settings), ...(archiveWarning ? [`Archive: ${archiveWarning}`] : [])],
+    warnings: [
+      ...warningsOf(settings),
+      ...(archiveWarning ? [`Archive: ${archiveWarning}`] : []),
+      ...warningsOfPlaces(settings),
+    ],
     demo: demo && { ...demo, origin: originOf(demo.hostname) },
     gateway,
     runJob: started.run,

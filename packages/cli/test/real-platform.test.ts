@@ -86,6 +86,10 @@ describe('spec C-33: a command', () => {
     sent.length = 0;
     const all = await json<unknown[]>('tenants', 'list', '--limit', '2', '--all');
     expect([all.length, sent.length]).toEqual([3, 2]);
+    // What narrows the list narrows every page of it.
+    sent.length = 0;
+    await json<unknown[]>('tenants', 'list', '--limit', '2', '--status', 'active', '--all');
+    expect(sent.map(({ url }) => new URL(url).searchParams.get('status'))).toEqual(['active', 'active']);
   });
 
   test('is judged before anything is sent', async () => {
@@ -94,7 +98,10 @@ describe('spec C-33: a command', () => {
       [['tenants', 'get', 'acme'], '<tenant> cannot be used: it must be an id that begins with tnt_.'],
       [['tenants', 'create', '--slug', 'acme'], '--name is missing.'],
       [['tenants', 'list', '--limit', 'many'], /^--limit cannot be used: .*number/],
-      [['tenants', 'list', '--status', 'gone'], /^--status cannot be used: .*"active"/],
+      [
+        ['tenants', 'list', '--status', 'gone'],
+        /^--status cannot be used: it must be one of active, suspended/,
+      ],
       [['tenants', 'create', '--body', '[]'], /^--body cannot be used: it must be a JSON object/],
       [['tenants', 'create', '--body', '@missing.json'], /missing\.json, which --body names, cannot be read/],
     ] as const) {
@@ -125,6 +132,9 @@ describe('spec C-33: a command', () => {
     expect((await run(words)).stdout).toContain('the stored answer of an earlier call');
     const stale = await run(['tenants', 'update', id, '--name', 'New', '--if-match', 'stale']);
     expect(stale.status).toBe(5);
+    const { etag } = await json<{ etag: string }>('tenants', 'get', id);
+    // As the header shows it, or as the record does.
+    expect((await run(['tenants', 'update', id, '--name', 'New', '--if-match', `"${etag}"`])).status).toBe(0);
   });
 
   test('shows a secret that is told once with a note', async () => {
@@ -217,6 +227,26 @@ describe('long work', () => {
     expect(JSON.parse(ended.stderr)).toMatchObject({ code: 'unavailable' });
   });
 
+  test('that is called off while it is waited for is no success', async () => {
+    const { run, scope, platform, backups } = await open();
+    const at = await scope();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    onTestFinished(() => resolve());
+    backups.beforePut = () => promise;
+    const fetch = async (request: Request) => {
+      const [, operation] = /\/operations\/(opn_\w+)/.exec(request.url) ?? [];
+      if (operation === undefined) return platform.send(request);
+      const headers = { authorization: `Bearer ${platform.secret}` };
+      const cancel = `${URL_OF}/operations/${operation}/cancel`;
+      await platform.send(new Request(cancel, { method: 'POST', headers }));
+      resolve();
+      return platform.send(request);
+    };
+    const ended = await run(['scope-backups', 'create', ...at], { fetch });
+    expect(ended.status).not.toBe(0);
+    expect(ended.stderr).toMatch(/opn_\w{26} was called off\./);
+  });
+
   test('shows how far it is on a terminal, and takes it away again', async () => {
     const { run, scope } = await open();
     const { stderr } = await run(['scope-backups', 'create', ...(await scope())], { watched: true } as never);
@@ -255,6 +285,12 @@ describe('bytes', () => {
     const piped = await run(['scopes', 'export', ...at]);
     expect(piped.bytes.subarray(0, 15).toString()).toBe('SQLite format 3');
     expect(await run(['scopes', 'export', ...at, '--out', 'copy'])).toMatchObject({ status: 0 });
+    expect(readFileSync(join(cwd, 'copy')).equals(piped.bytes)).toBe(true);
+    // A file that is there is somebody's: it is replaced only where that is asked for.
+    writeFileSync(join(cwd, 'copy'), 'mine');
+    expect(await run(['scopes', 'export', ...at, '--out', 'copy'])).toMatchObject({ status: 5 });
+    expect(readFileSync(join(cwd, 'copy'), 'utf8')).toBe('mine');
+    expect(await run(['scopes', 'export', ...at, '--out', 'copy', '--force'])).toMatchObject({ status: 0 });
     expect(readFileSync(join(cwd, 'copy')).equals(piped.bytes)).toBe(true);
   });
 

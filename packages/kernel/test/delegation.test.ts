@@ -128,6 +128,20 @@ test('a refused role change is a denial that unwound no operation', async () => 
   expect((await shop.scope.holdings({ principal: guest })).roles).toEqual(['guest']);
 });
 
+test('spec C-30: the denial of a role change names the record whose grant would have gone', async () => {
+  await using shop = await openShop();
+  const ref = { tenantId: tenant, scopeId: scopeId as never };
+  await shop.host.projectRolesLocal(ref, { reader: ['box.read'] });
+  await grant(shop, owner, { subject: packer });
+  await shop.scope.assignRole({ principal: stranger, role: 'reader', by: owner });
+  await grant(shop, owner, { permission: 'bill.write', entity: box });
+  const change = { principal: stranger, role: 'reader', by: packer } as const;
+  await expect(shop.scope.revokeRole(change)).rejects.toMatchObject({ reason: 'role_exceeds_holder' });
+  expect((await shop.scope.listDenials({ limit: 10 })).items).toMatchObject([
+    { actor: packer, permission: 'bill.write', entity: box, operation: null },
+  ]);
+});
+
 test('a last role goes only with grants that its taker holds too', async () => {
   await using shop = await openShop();
   const last = { principal: guest, role: 'guest' } as const;

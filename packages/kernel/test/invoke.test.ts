@@ -108,9 +108,46 @@ test('denials are counted by actor and permission, or by operation', async () =>
     ],
   });
   expect(await shop.scope.summarizeDenials({ groupBy: 'actor' })).toMatchObject({
+    groupBy: 'actor',
     total: 4,
     buckets: [{ actor: guest, permission: 'box.pack', count: 2 }, expect.anything(), expect.anything()],
   });
+});
+
+test('spec C-23: a bucket says when its last refusal was, and of two alike the later one comes first', async () => {
+  await using shop = await openShop();
+  const times: string[] = [];
+  for (const [who, operation] of [
+    [guest, 'box/pack'],
+    [stranger, 'box/list'],
+    [stranger, 'box/list'],
+    [guest, 'box/pack'],
+  ] as const) {
+    shop.clock.ms += 1_000;
+    times.push(new Date(shop.clock.ms).toISOString());
+    const input = operation === 'box/pack' ? { label: 'x' } : {};
+    await shop.run(who, operation, input).catch(() => undefined);
+  }
+  for (const groupBy of ['operation', 'actor'] as const)
+    expect((await shop.scope.summarizeDenials({ groupBy })).buckets).toMatchObject([
+      { count: 2, lastAt: times[3] },
+      { count: 2, lastAt: times[2] },
+    ]);
+});
+
+test('spec C-30: of several refusals that a handler swallows, the one row names the first', async () => {
+  await using shop = await openShop();
+  const what = onScenario('swallow-two', (ctx) => {
+    for (const permission of ['bill.write', 'box.pack'])
+      try {
+        ctx.check(permission);
+      } catch {
+        // Looks away.
+      }
+    return 'done';
+  });
+  await expect(shop.run(guest, 'test/run', { what })).rejects.toMatchObject({ reason: 'bill_write' });
+  expect((await shop.scope.listDenials({ limit: 10 })).items).toMatchObject([{ permission: 'bill.write' }]);
 });
 
 test('an operation that an operation invokes is caused by its last event', async () => {

@@ -131,6 +131,9 @@ test('a check outside of operations answers the proof, or refuses with a denial 
     total: 1,
     buckets: [{ operation: null, count: 1 }],
   });
+  const entity = { type: 'box', id: 'box_1' };
+  await shop.scope.check({ principal: guest, permission: 'box.pack', entity }).catch(() => undefined);
+  expect((await shop.scope.listDenials({ limit: 1 })).items).toMatchObject([{ operation: null, entity }]);
   await expect(shop.scope.check({ principal: owner, permission: 'box.explode' })).rejects.toMatchObject({
     code: 'internal',
   });

@@ -72,3 +72,22 @@ function keysOf(file: string): string[] {
   database.close();
   return rows.flatMap(({ wrapped }) => String(wrapped).match(/v1\.[\w-]{16}\.[\w-]{79}/g) ?? []);
 }
+
+test('C-20: who was erased is a list of one scope, and the same id in another scope keeps its key', async () => {
+  const dataDirectory = mkdtempSync(join(MEMORY, 'freehold-vault-scopes-'));
+  const engine = openNodeEngine({ dataDirectory, onIncident: () => undefined });
+  try {
+    const vault = engine.unit(unitOfKeys, tenant, { create: true });
+    const [one, other] = ['scp_01j00000000000000000000001', 'scp_01j00000000000000000000002'] as const;
+    for (const scopeId of [one, other]) await vault.keys({ scopeId, subjects: ['cus_ada'] });
+    const receipt = await vault.shred({ scopeId: one, subject: 'cus_ada' });
+    expect(await vault.shredded({ scopeId: one })).toEqual([receipt]);
+    expect(await vault.shredded({ scopeId: other })).toEqual([]);
+    expect(await vault.keys({ scopeId: other, subjects: ['cus_ada'] })).toMatchObject({
+      cus_ada: { key: expect.any(String) },
+    });
+  } finally {
+    await engine.close();
+    rmSync(dataDirectory, { recursive: true });
+  }
+});

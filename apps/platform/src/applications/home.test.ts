@@ -7,15 +7,17 @@ function open({
   hasOutbox = true,
   isReady = true,
   originOf,
+  isSilent = false,
 }: {
   isReady?: boolean;
   hasOutbox?: boolean;
   originOf?: (name: string) => string;
+  isSilent?: boolean;
 } = {}) {
   const outbox = makeOutbox({ now: () => 0 });
   const home = makeHome({
     ready: async () => isReady,
-    routes: async () => [{ hostname: 'acme.localhost', serving: true } as never],
+    routes: isSilent ? null : async () => [{ hostname: 'acme.localhost', serving: true } as never],
     apiHostname: 'api.localhost',
     outbox: hasOutbox ? makeLocalOutbox(outbox) : null,
     ...(originOf === undefined ? {} : { originOf }),
@@ -33,6 +35,12 @@ test('names the applications, the control plane and the outbox', async () => {
   expect(page).toContain('http://api.localhost:8787/openapi.json');
   expect(page).toContain('href="/outbox"');
   expect(await (await open({ hasOutbox: false }).get('/')).text()).not.toContain('outbox');
+});
+
+test('where they are nobody’s business it neither names applications nor says that there are none', async () => {
+  const page = await (await open({ isSilent: true }).get('/')).text();
+  expect(page).toContain('Freehold is running');
+  expect(page).not.toMatch(/Applications|acme|None yet/);
 });
 
 test('names them by the operator’s word where there is one', async () => {

@@ -9,8 +9,8 @@ import type { LocalOutbox } from './local-outbox.ts';
 export interface HomeOptions {
   /** Whether everything is up. */
   readonly ready: () => Promise<boolean>;
-  /** The applications to name on the page. */
-  readonly routes: () => Promise<readonly HostRoute[]>;
+  /** The applications to name on the page. Null: the page says nothing of applications. */
+  readonly routes: (() => Promise<readonly HostRoute[]>) | null;
   /** The control plane's host name. */
   readonly apiHostname: string;
   /** The origin of a host name as browsers show it. Default: with the port of the request. */
@@ -31,10 +31,10 @@ export function makeHome(options: HomeOptions): Hono<HomeEnv> {
   app.get('/', async (c) => {
     const port = new URL(c.req.url).port;
     const at = originOf ?? ((hostname: string) => `http://${hostname}${port ? `:${port}` : ''}`);
-    const served = (await routes()).filter((route) => route.serving);
+    const served = routes && (await routes()).filter((route) => route.serving);
     return c.html(
       page({
-        applications: served.map((route) => at(route.hostname)),
+        applications: served?.map((route) => at(route.hostname)) ?? null,
         api: at(apiHostname),
         hasOutbox: outbox !== null,
       }),
@@ -58,11 +58,14 @@ function page({
   api,
   hasOutbox,
 }: {
-  readonly applications: readonly string[];
+  readonly applications: readonly string[] | null;
   readonly api: string;
   readonly hasOutbox: boolean;
 }): string {
-  const links = applications.map((url) => `<li><a href="${url}">${url}</a></li>`).join('');
+  const links = applications?.map((url) => `<li><a href="${url}">${url}</a></li>`).join('');
+  const list = links
+    ? `<ul>${links}</ul>`
+    : '<p>None yet. Provision a scope and bind a host name to it with the control plane.</p>';
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -74,8 +77,7 @@ function page({
 </style>
 <main>
   <h1>Freehold is running</h1>
-  <h2>Applications</h2>
-  ${links ? `<ul>${links}</ul>` : '<p>None yet. Provision a scope and bind a host name to it with the control plane.</p>'}
+  ${links === undefined ? '' : `<h2>Applications</h2>\n  ${list}`}
   <h2>Control plane</h2>
   <p><a href="${api}/openapi.json">${api}/openapi.json</a> describes every route.</p>
   ${hasOutbox ? '<h2>Mail</h2>\n  <p>No mail leaves this platform. <a href="/outbox">The outbox</a> shows what would have.</p>' : ''}

@@ -48,6 +48,9 @@ test.each([
   ['PLATFORM_SECRET', { PLATFORM_SECRET: `${SECRET},short` }],
   ['OIDC_ISSUER', { OIDC_ISSUER: 'not a url' }],
   ['OIDC_ISSUER', { OIDC_ISSUER: 'ftp://id.example.test', OIDC_CLIENT_ID: 'x' }],
+  // Nobody could sign in there: tokens are fetched over TLS, or from this machine.
+  ['OIDC_ISSUER', { OIDC_ISSUER: 'http://id.example.test', OIDC_CLIENT_ID: 'x' }],
+  ['FREEHOLD_ANCHOR_FILE', { FREEHOLD_DATA: '/data', FREEHOLD_ANCHOR_FILE: '/data/anchor.json' }],
   ['ISSUER_PORT', { PORT: '9000', ISSUER_PORT: '9000' }],
   ['FREEHOLD_ALLOWED_ISSUERS', { FREEHOLD_ALLOWED_ISSUERS: '10.0.0.0/99' }],
   ['FREEHOLD_ALLOWED_ISSUERS', { FREEHOLD_ALLOWED_ISSUERS: 'https://id.example.test' }],
@@ -199,6 +202,18 @@ test('a public address without proxies is most likely a slip, and is told', () =
   ]);
   expect(warningsOf(parseSettings({ ...PUBLIC, FREEHOLD_TRUSTED_PROXIES: '10.0.0.1' }))).toEqual([]);
   expect(warningsOf(parseSettings({}))).toEqual([]);
+});
+
+test('a name that is no setting is told, and what others read is none of our business', () => {
+  const env = {
+    FREEHOLD_BACKUP: '/b',
+    FREEHOLD_URL: 'https://api.example.org',
+    FREEHOLD_TOKEN: 'x',
+    OTHER: 'y',
+  };
+  expect(warningsOf(parseSettings(env))).toEqual([
+    'FREEHOLD_BACKUP is no setting of the platform: README.md lists them.',
+  ]);
 });
 
 test('an outbox that nobody can be let into is told', () => {

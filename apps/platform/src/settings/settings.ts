@@ -110,7 +110,10 @@ const environment = z.object({
     .optional(),
   FREEHOLD_ANCHOR_TOKEN: z.string().min(1).optional(),
   /** An issuer to sign in at. Unset: the development issuer runs beside the platform. */
-  OIDC_ISSUER: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
+  OIDC_ISSUER: z
+    .string()
+    .refine(isConfidential, 'must be an https address; http is for an issuer of this machine')
+    .optional(),
   OIDC_CLIENT_ID: z.string().min(1).optional(),
   OIDC_CLIENT_SECRET: z.string().min(1).optional(),
   /** Host names, addresses and CIDR ranges that issuers of tenants may lie at although they are not public. */
@@ -131,7 +134,10 @@ const environment = z.object({
   /** Where people reach the platform itself, when a proxy stands in front of it: `https://apps.example.org`. */
   FREEHOLD_PUBLIC_URL: z
     .string()
-    .refine(isPublicUrl, 'must be an http or https address of a host name and nothing behind it')
+    .refine(
+      isPublicUrl,
+      'must be an http or https address of a host name and nothing behind it, such as https://apps.example.org',
+    )
     .transform((text) => new URL(text))
     .optional(),
   /** Addresses and ranges of proxies whose `X-Forwarded-*` headers are believed. */
@@ -228,6 +234,8 @@ export interface Settings {
   readonly models: Readonly<Record<string, string>>;
   readonly staffContact: string | undefined;
   readonly production: boolean;
+  /** Names that look like settings and are none, as a slip of the hand makes them. */
+  readonly strayNames: readonly string[];
 }
 
 /** A setting that cannot be used; the message is one sentence that says what to do. */
@@ -290,7 +298,18 @@ export function parseSettings(env: Readonly<Record<string, string | undefined>>)
     models: models.bindings,
     staffContact: values.FREEHOLD_STAFF_CONTACT,
     production: isProduction(values),
+    strayNames: Object.keys(given).filter(isStray),
   };
+}
+
+/** What the command line reads, which often has the same environment. */
+const OF_COMMAND_LINE = new Set(['FREEHOLD_URL', 'FREEHOLD_TOKEN', 'FREEHOLD_PROFILE']);
+
+function isStray(name: string): boolean {
+  // Of models, what is not known is a fault of its own.
+  if (!name.startsWith('FREEHOLD_') || name.startsWith('FREEHOLD_MODEL_') || name === 'FREEHOLD_MODEL')
+    return false;
+  return !Object.hasOwn(environment.shape, name) && !OF_COMMAND_LINE.has(name);
 }
 
 function isProduction({ NODE_ENV }: z.infer<typeof environment>): boolean {
@@ -315,6 +334,11 @@ function findFault(values: z.infer<typeof environment>): string | null {
     return 'OIDC_ISSUER is missing: in production set it, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET; the development issuer lets anybody in.';
   if (values.FREEHOLD_ANCHOR_URL !== undefined && values.FREEHOLD_ANCHOR_FILE !== undefined)
     return 'FREEHOLD_ANCHOR_URL cannot be used: FREEHOLD_ANCHOR_FILE is set too, and one of them keeps the head of the admin log.';
+  if (
+    values.FREEHOLD_ANCHOR_FILE !== undefined &&
+    isInside(resolve(values.FREEHOLD_DATA), resolve(values.FREEHOLD_ANCHOR_FILE))
+  )
+    return 'FREEHOLD_ANCHOR_FILE cannot be used: it lies in the data directory, and whoever changes the log there could change it too.';
   if (values.FREEHOLD_ANCHOR_TOKEN !== undefined && values.FREEHOLD_ANCHOR_URL === undefined)
     return 'FREEHOLD_ANCHOR_TOKEN cannot be used: it is for FREEHOLD_ANCHOR_URL, which is missing.';
   if (

@@ -55,8 +55,8 @@ export function openRouter(options: FrontOptions): Router {
 function homeRoutes(
   { production }: Settings,
   hostAdmin: Pick<DirectoryHostAdmin, 'routes'>,
-): DirectoryHostAdmin['routes'] {
-  return production ? async () => [] : () => hostAdmin.routes();
+): DirectoryHostAdmin['routes'] | null {
+  return production ? null : () => hostAdmin.routes();
 }
 
 /** Listens, and lets the addresses know where. @throws SettingsError when the port or the address cannot be had. */

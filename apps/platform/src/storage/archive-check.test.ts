@@ -23,6 +23,14 @@ test('one that fails is told, with what it said', async () => {
   expect(await checkArchive(failing)).toBe('nothing is archived at the moment: The store cannot be reached.');
 });
 
+test('a directory that cannot be written is told as that', async () => {
+  const error = Object.assign(new Error('EROFS: read-only file system, mkdir /backup'), { code: 'EROFS' });
+  const failing = engine('failing', () => Promise.reject(error), error.message);
+  expect(await checkArchive(failing)).toBe(
+    'nothing is archived at the moment: its directory cannot be written (EROFS); mount it, or make room. It is tried again.',
+  );
+});
+
 test("somebody else's ends the start, in the archive's own words", async () => {
   const refused = new PlatformError('conflict', 'It belongs to another.', { reason: 'archive_not_ours' });
   await expect(checkArchive(engine('refused', () => Promise.reject(refused)))).rejects.toBe(refused);

@@ -7,7 +7,7 @@ import { openNodeEngine } from '@freehold/engine-node';
 import { makeVaultUnit } from '@freehold/kernel';
 import { makeKeyring } from '@freehold/store';
 import { expect, test } from 'vitest';
-import { makeTenantErasure } from './tenant-erasure.ts';
+import { makeTenantErasure, type TenantErasureOptions } from './tenant-erasure.ts';
 
 test('spec C-03: the keys and the identity directory of one tenant go, and those of another stay', async () => {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-erasure-'));
@@ -35,4 +35,24 @@ test('spec C-03: the keys and the identity directory of one tenant go, and those
     await engine.close();
     rmSync(dataDirectory, { recursive: true });
   }
+});
+
+test('spec C-03: whoever signs in goes first: where that cannot be, the keys stay for the next try', async () => {
+  const sealing = makeKeyring(['the sealing key of these tests, long enough']);
+  const [vaultUnit, identity] = [makeVaultUnit(sealing), makeIdentityDirectory({ sealing })];
+  const removed: string[] = [];
+  let fault: Error | null = new Error('the disk is busy');
+  const tools = ({ kind }: { readonly kind: string }) => ({
+    remove: async () => {
+      if (kind === identity.kind && fault) throw fault;
+      removed.push(kind);
+    },
+  });
+  const engine = { tools } as unknown as TenantErasureOptions['engine'];
+  const erase = makeTenantErasure({ engine, vaultUnit, identityUnits: () => [identity] });
+  await expect(erase('tnt_01arz3ndektsv4rrffq69g5fav')).rejects.toThrow('the disk is busy');
+  expect(removed).toEqual([]);
+  fault = null;
+  await erase('tnt_01arz3ndektsv4rrffq69g5fav');
+  expect(removed).toEqual([identity.kind, vaultUnit.kind]);
 });

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { runLine, scratchDirectory, testWorld } from '../../test/world.ts';
 import { commands } from '../commands.ts';
 import { configFile, loadConfig, saveConfig } from './profiles.ts';
-import { baseUrl, resolveTarget } from './target.ts';
+import { baseUrl, makeReach, resolveTarget } from './target.ts';
 
 function setUp() {
   const configDirectory = scratchDirectory();
@@ -31,6 +31,14 @@ describe('the control plane that is asked', () => {
     expect(() => target({}, 'three')).toThrow('There is no profile "three": there are one, two.');
   });
 
+  test('is by no profile where the token is of the environment, also at the address of one', () => {
+    const { target } = setUp();
+    const env = { FREEHOLD_URL: 'https://one.example', FREEHOLD_TOKEN: 'fh_env' };
+    expect(target(env)).toEqual({ url: 'https://one.example', token: 'fh_env', profile: null });
+    expect(target({ FREEHOLD_TOKEN: 'fh_env' }).profile).toBeNull();
+    expect(target({ FREEHOLD_URL: 'https://one.example' }).profile).toBe('one');
+  });
+
   test('is not given the token of another one', () => {
     const { target } = setUp();
     expect(target({ FREEHOLD_URL: 'https://evil.example' }).token).toBeNull();
@@ -52,6 +60,24 @@ describe('the control plane that is asked', () => {
     'can be at %s',
     (url) => expect(baseUrl(`${url}/`, '--url')).toBe(url),
   );
+});
+
+test.each([
+  ['ENOTFOUND', ': no machine is known by that name; check the address (ENOTFOUND)'],
+  ['ECONNREFUSED', ': nothing listens there (ECONNREFUSED)'],
+  [
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    ': its certificate is of an authority that is not known here; NODE_EXTRA_CA_CERTS can name a file of yours (DEPTH_ZERO_SELF_SIGNED_CERT)',
+  ],
+  ['E_ELSE', ' (E_ELSE)'],
+])('what cannot be reached says why: %s', async (code, words) => {
+  const cause = Object.assign(new Error(code), { code });
+  const fetch = () => Promise.reject(new TypeError('fetch failed', { cause }));
+  const reach = makeReach({ url: 'https://one.example' }, { fetch });
+  await expect(reach(new Request('https://one.example/'))).rejects.toMatchObject({
+    reason: 'out_of_reach',
+    message: `https://one.example cannot be reached${words}.`,
+  });
 });
 
 describe('the file of the profiles', () => {

@@ -6,7 +6,7 @@ import { loadConfig, profileName } from './profiles.ts';
 
 export interface Target {
   readonly url: string;
-  /** The profile that it is of; null for an address of the environment. */
+  /** The profile that it is of; null where the address or the token is of the environment. */
   readonly profile: string | null;
   /** Null when nobody is signed in there. */
   readonly token: string | null;
@@ -39,7 +39,7 @@ export function resolveTarget({ env, configDirectory }: World, named: string | u
   const url = baseUrl(address, given.url === undefined ? 'The address of the profile' : 'FREEHOLD_URL');
   const isOwn = profile !== undefined && baseUrl(profile.url, 'The address of the profile') === url;
   const token = given.token ?? (isOwn ? profile.token : undefined) ?? null;
-  return { url, profile: isOwn ? (name ?? null) : null, token };
+  return { url, profile: isOwn && given.token === undefined ? (name ?? null) : null, token };
 }
 
 /** @throws PlatformError `validation_failed`; `unauthenticated` with a sentence that says what to do. */
@@ -118,12 +118,33 @@ export function callerOf(target: Target & { readonly token: string }, world: Wor
 
 function outOfReach(url: string, cause: unknown): PlatformError {
   const inner = cause instanceof Error ? cause.cause : undefined;
-  const code = inner instanceof Error && 'code' in inner ? ` (${String(inner.code)})` : '';
-  return new PlatformError('unavailable', `${url} cannot be reached${code}.`, {
+  const code = inner instanceof Error && 'code' in inner ? String(inner.code) : '';
+  return new PlatformError('unavailable', `${url} cannot be reached${whyUnreached(code)}.`, {
     reason: 'out_of_reach',
     cause,
   });
 }
+
+/** What a code of the system, of name look-ups or of TLS means; the code itself for all others. */
+function whyUnreached(code: string): string {
+  if (code === '') return '';
+  const words = REASONS.find(([codes]) => codes.test(code))?.[1];
+  return words === undefined ? ` (${code})` : `: ${words} (${code})`;
+}
+
+const REASONS: readonly (readonly [RegExp, string])[] = [
+  [/^ENOTFOUND$/, 'no machine is known by that name; check the address'],
+  [/^EAI_AGAIN$/, 'the name servers do not answer'],
+  [/^ECONNREFUSED$/, 'nothing listens there'],
+  [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT|EHOSTUNREACH|ENETUNREACH)$/, 'nothing answers from there'],
+  [/^(ERR_SSL_|EPROTO)/, 'it does not speak TLS there; check the port, and whether it begins with http://'],
+  [
+    /SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT/,
+    'its certificate is of an authority that is not known here; NODE_EXTRA_CA_CERTS can name a file of yours',
+  ],
+  [/^CERT_HAS_EXPIRED$/, 'its certificate has expired'],
+  [/^ERR_TLS_CERT_ALTNAME_INVALID$/, 'its certificate is for another name'],
+];
 
 function brokenOff(url: string, cause: unknown): PlatformError {
   return new PlatformError(

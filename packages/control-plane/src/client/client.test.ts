@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { PlatformError, type TenantId } from '@freehold/contracts';
+import { PlatformError, problemDocument, type TenantId } from '@freehold/contracts';
 import { adminOperations } from '@freehold/directory/declarations';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { type HostAdminDouble, hostAdminDouble, TOKEN } from '../../test/support/host-admin-double.ts';
@@ -284,6 +284,68 @@ describe('a call is tried again', () => {
     );
     setImmediate(() => controller.abort(new Error('enough')));
     await expect(call).rejects.toThrow('enough');
+  });
+});
+
+describe('spec C-33: what goes over the wire', () => {
+  const remove = (options: ClientOptions, more = {}) =>
+    makeClient(sampleOperations, options).things.delete({ params: { thing: 'thing-1' } }, more);
+  const running = () =>
+    problemDocument(
+      new PlatformError('conflict', 'It is still running.', { reason: 'idempotency_in_progress' }),
+    );
+
+  test('a call that is still running is waited for by whoever sent it, and by nobody else', async () => {
+    const own = recorder((_, attempt) =>
+      attempt === 1
+        ? Promise.reject(new TypeError('fetch failed'))
+        : attempt < 4
+          ? running()
+          : new Response(null, { status: 204 }),
+    );
+    await remove(own.options);
+    expect(own.waits).toEqual([125, 2000, 2000]);
+    const other = recorder(running);
+    await expect(remove(other.options, { idempotencyKey: 'somebody-else' })).rejects.toMatchObject({
+      status: 409,
+      reason: 'idempotency_in_progress',
+    });
+    expect(other.sent).toHaveLength(1);
+  });
+
+  test('a condition is a tag in quotes, or a bare star', async () => {
+    const { options, sent } = recorder(() => new Response(null, { status: 204 }));
+    await remove(options, { ifMatch: '7' });
+    await remove(options, { ifMatch: '*' });
+    expect(sent.map(({ headers }) => headers.get('if-match'))).toEqual(['"7"', '*']);
+  });
+
+  test('the base address keeps its path and nothing behind it', async () => {
+    const { options, sent } = recorder(() => new Response(null, { status: 204 }));
+    await remove({ ...options, baseUrl: 'https://control.example/api/?token=x' });
+    expect(sent[0]?.url).toBe('https://control.example/api/things/thing-1');
+  });
+
+  test('a version that a proxy made weak is the same version; only `true` marks a replay', async () => {
+    const { options } = recorder(() => ok(aThing, { etag: 'W/"7"', 'idempotency-replayed': 'false' }));
+    const { get } = makeClient(sampleOperations, options).things;
+    expect(await get.response({ params: { thing: 'thing-1' } })).toMatchObject({
+      etag: '7',
+      replayed: false,
+    });
+  });
+
+  test('waits grow to eight seconds and no further, and a minute that is asked for is waited', async () => {
+    const growing = recorder(() => new Response('', { status: 503 }));
+    await remove({ ...growing.options, retriesMax: 8 }).catch(() => undefined);
+    expect(growing.waits).toEqual([125, 250, 500, 1000, 2000, 4000, 4000, 4000]);
+    const asked = recorder((_, attempt) =>
+      attempt === 1
+        ? new Response('', { status: 503, headers: { 'retry-after': '60' } })
+        : new Response(null, { status: 204 }),
+    );
+    await remove(asked.options);
+    expect(asked.waits).toEqual([60_000]);
   });
 });
 

@@ -25,7 +25,7 @@ async function judged(headers: Record<string, string>, by: Partial<typeof throug
   return authenticate(request, { ...by, hostAdmin: through.hostAdmin }).catch(({ reason }) => reason);
 }
 
-// spec 5.5, 5.6
+// spec C-01, 5.5, 5.6
 test.each<[string, Record<string, string>, unknown]>([
   ['a token', token, SERVICE],
   ['a vertical’s secret', secret, VERTICAL],
@@ -34,6 +34,9 @@ test.each<[string, Record<string, string>, unknown]>([
   ['a token, with a vertical’s secret', { ...token, ...secret }, SERVICE],
   ['a token, with a wrong secret', { ...token, ...wrongSecret }, SERVICE],
   ['a wrong token, with a vertical’s secret', { ...wrongToken, ...secret }, 'token_invalid'],
+  ['a wrong token, with a session', { ...wrongToken, ...session }, 'token_invalid'],
+  ['no token behind the scheme, with a session', { authorization: 'Bearer', ...session }, 'token_invalid'],
+  ['another scheme, with a session', { authorization: 'Basic YTpi', ...session }, 'token_invalid'],
   ['a vertical’s secret, with a session', { ...secret, ...session }, VERTICAL],
   ['a wrong secret, with a session', { ...wrongSecret, ...session }, 'platform_secret_mismatch'],
   ['an empty secret, with a session', { 'x-platform-secret': '', ...session }, 'platform_secret_mismatch'],

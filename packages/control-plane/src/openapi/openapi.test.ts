@@ -101,6 +101,52 @@ describe.each([
     }
   });
 
+  test('asks for each field of a query exactly where its absence is refused', () => {
+    const documented = new Map(operationsOf(document).map(([, , each]) => [each.operationId, each]));
+    for (const { name, input } of Object.values<AdminOperation>(table)) {
+      const parameters = (documented.get(name)?.parameters ?? []).filter((each) => each.in === 'query');
+      const fields = Object.entries(input.query?.shape ?? {}) as [string, z.ZodType][];
+      const expected = fields.map(([field, schema]) => [field, !schema.safeParse(undefined).success]);
+      const shown = parameters.map(({ name: field, required }) => [field, required === true]);
+      expect([name, shown.sort()]).toEqual([name, expected.sort()]);
+    }
+  });
+
+  test('shows a plan beside the thing itself where one status answers either', () => {
+    const documented = new Map(operationsOf(document).map(([, , each]) => [each.operationId, each]));
+    for (const { name, plan, success } of Object.values<AdminOperation>(table)) {
+      if (!plan) continue;
+      const content = documented.get(name)?.responses[200]?.content as Record<string, { schema: Part }>;
+      const { anyOf } = (content['application/json']?.schema ?? {}) as { anyOf?: Part[] };
+      expect([name, anyOf?.length]).toEqual([name, success === 200 ? 2 : undefined]);
+    }
+  });
+
+  test('asks for a bearer token wherever nothing else is said', () => {
+    expect(document.security).toEqual([{ bearer: [] }]);
+    const declared = new Set(Object.keys(table));
+    for (const [, , { operationId, ...each }] of operationsOf(document))
+      if (declared.has(operationId))
+        expect([operationId, (each as { security?: Part[] }).security ?? document.security]).toEqual([
+          operationId,
+          expect.arrayContaining([{ bearer: [] }]),
+        ]);
+  });
+
+  test('asks for at least one file in a form', () => {
+    for (const [, , { operationId, requestBody }] of operationsOf(document)) {
+      const form = requestBody?.content['multipart/form-data']?.schema as
+        | { properties: { file?: { minItems?: number } }; required?: string[] }
+        | undefined;
+      if (form?.properties.file)
+        expect([operationId, form.properties.file.minItems, form.required]).toEqual([
+          operationId,
+          1,
+          ['meta', 'file'],
+        ]);
+    }
+  });
+
   test('has tags that are described, and a response of each kind for every operation', () => {
     const tags = document.tags.map(({ name }) => name);
     for (const [path, , { operationId, tags: used, responses }] of operationsOf(document)) {

@@ -21,13 +21,14 @@ import { loadBackup } from './store.ts';
 const KEPT: readonly string[] = [
   ...['admin_log', 'access_log', 'open_intents', 'operations', 'operation_steps', 'staged_rows'],
   ...['ops_failures', 'sweep_runs', 'issues', 'model_usage_lines', 'model_usage_days', 'meter_days'],
-  ...['hostname_attempts', 'incoming_copies'],
+  // A consent ticket that was used stays used: its round is what says so.
+  ...['hostname_attempts', 'incoming_copies', 'connect_rounds'],
   ...['meta', 'staff', 'staff_sessions', 'staff_tokens', 'staff_codes', 'staff_devices', 'staff_misses'],
 ];
 /** Tables whose rows stay, and that are given those which they lack. */
 const MERGED: readonly string[] = ['tokens', 'backups', 'erasures', 'hostname_holders'];
 /** Tables that are only emptied: what they held means nothing to the state that comes. */
-const EMPTIED: readonly string[] = ['idempotency_keys', 'connect_rounds'];
+const EMPTIED: readonly string[] = ['idempotency_keys'];
 
 /** A table of the copy, as its header names it. */
 export interface StagedTable {
