@@ -14,6 +14,8 @@ export interface Outcome {
   readonly text: string;
   /** What goes on after the answer was printed: a window that stays open. */
   readonly until?: Promise<void>;
+  /** Bad news in the answer, told behind it: a script learns of it by the exit code. */
+  readonly badNews?: PlatformError | undefined;
 }
 
 export interface Example {

@@ -76,6 +76,22 @@ describe('spec C-33: a command', () => {
     expect(stdout).toBe(`${JSON.stringify(await answer.json())}\n`);
   });
 
+  test('prints a log that is broken, and ends with 1 and a sentence, for whoever looks at it every night', async () => {
+    const { run, platform } = await open();
+    const line = ['admin-log', 'verify', '--json'];
+    expect(await run(line)).toMatchObject({ status: 0, stderr: '' });
+    const fetch = async (request: Request) => {
+      const said = (await (await platform.send(request)).json()) as object;
+      return Response.json({ ...said, status: 'broken', firstBad: { sequence: 7, reason: 'hash_mismatch' } });
+    };
+    const { status, stdout, stderr } = await run(line, { fetch });
+    expect([status, JSON.parse(stdout).status]).toEqual([1, 'broken']);
+    expect(JSON.parse(stderr).detail).toBe('The admin log is not as it was written: hash_mismatch at row 7.');
+    expect((await run(['admin-log', 'verify'], { fetch })).stderr).toMatch(
+      /^The admin log is not .* row 7\.\n$/,
+    );
+  });
+
   test('follows every page with --all, and says where one goes on without it', async () => {
     const { run, json, sent } = await open();
     for (const slug of ['one', 'two', 'three'])

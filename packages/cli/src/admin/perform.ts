@@ -15,6 +15,7 @@ import { progressText } from '../output/progress.ts';
 import { saveStream } from '../output/save.ts';
 import { fileFailure, type World } from '../world.ts';
 import { answerText, listAnswerText } from './answer-text.ts';
+import { badNewsOf } from './bad-news.ts';
 
 export interface Performance {
   readonly operation: AdminOperation;
@@ -31,7 +32,11 @@ export async function perform(performance: Performance): Promise<Outcome> {
   const upload = operation.upload ? { upload: await uploadOf(operation, raw, world) } : {};
   const response = await call(operation, { ...input, ...upload }, callOptions(raw));
   if (response.status === 202) return follow(performance, response.value as OperationRecord);
-  return { value: response.value, text: answerText(operation, response, world) };
+  return {
+    value: response.value,
+    text: answerText(operation, response, world),
+    badNews: badNewsOf(operation, response.value),
+  };
 }
 
 function callOptions({ ifMatch, idempotencyKey }: RawInput) {

@@ -115,11 +115,13 @@ function makeRoute(declared: Command, { stdout, world }: Place, { asJson }: Form
     },
     async func({ json: _json, ...given }, ...values) {
       const named = declared.arguments.map(({ name }, index) => [name, values[index]]);
-      const { value, text, until } = await declared.run({ ...given, ...Object.fromEntries(named) }, world);
+      const outcome = await declared.run({ ...given, ...Object.fromEntries(named) }, world);
+      const { value, text, until, badNews } = outcome;
       world.progress(null);
       if (!asJson && text !== '') stdout.write(`${text}\n`);
       if (asJson && value !== undefined) stdout.write(`${JSON.stringify(value)}\n`);
       await until;
+      if (badNews) throw badNews;
     },
   });
 }

@@ -7,6 +7,7 @@ const headAt = (sequence: number): LogHead => ({ sequence, hash: `hash ${sequenc
 
 /** An anchor that answers when the test says so. Each offer stays open until then. */
 function open({ kept = null as LogHead | null, hashAt = (sequence: number) => `hash ${sequence}` } = {}) {
+  const witness = { kept };
   const clock = { ms: 1_000_000 };
   const incidents: unknown[] = [];
   const offers: { readonly head: LogHead; end(error?: Error): Promise<void> }[] = [];
@@ -20,7 +21,7 @@ function open({ kept = null as LogHead | null, hashAt = (sequence: number) => `h
           };
           offers.push({ head, end });
         }),
-      read: async () => kept,
+      read: async () => witness.kept,
     },
     hashAt: async (sequence) => hashAt(sequence),
     onIncident: (error) => incidents.push(error),
@@ -33,7 +34,7 @@ function open({ kept = null as LogHead | null, hashAt = (sequence: number) => `h
     await settled();
   };
   const sequencesOffered = () => offers.map(({ head }) => head.sequence);
-  return { clock, incidents, offers, acknowledged, change, sequencesOffered };
+  return { witness, clock, incidents, offers, acknowledged, change, sequencesOffered };
 }
 
 /** Lets everything happen that waits for nothing but its turn. */
@@ -146,4 +147,16 @@ test('spec C-30: a log that lost its anchored row is no outage: each change says
   expect(acknowledged).toEqual([1, 2]);
   expect(incidents).toHaveLength(2);
   expect(sequencesOffered()).toEqual([]);
+});
+
+test('an anchor that the operator put aside is made anew by the next change', async () => {
+  const { witness, incidents, change, sequencesOffered } = open({
+    kept: headAt(9),
+    hashAt: (sequence) => (sequence === 9 ? 'another' : `hash ${sequence}`),
+  });
+  await change(10);
+  expect([incidents.length, sequencesOffered()]).toEqual([1, []]);
+  witness.kept = null;
+  await change(11);
+  expect([incidents.length, sequencesOffered()]).toEqual([1, [11]]);
 });

@@ -53,13 +53,16 @@ export function makeAnchoring(deps: AnchorDeps): (head: LogHead) => Promise<void
     // What a clock wrote that was ahead must not count until time catches up with it.
     return elapsedMs >= 0 && elapsedMs < OUTAGE_MS;
   };
+  const isInLog = async (head: LogHead | null): Promise<boolean> =>
+    head === null || (await hashAt(head.sequence)) === head.hash;
   const isDown = (): boolean => failedAtMs !== null && isRecent(failedAtMs);
 
   const offer = async (): Promise<void> => {
     const head = newest as LogHead;
     try {
-      if (kept === undefined) kept = await anchor.read();
-      if (kept && (await hashAt(kept.sequence)) !== kept.hash) {
+      // An anchor that does not fit may have been put aside by the operator since it was looked at.
+      if (kept === undefined || !(await isInLog(kept))) kept = await anchor.read();
+      if (kept && !(await isInLog(kept))) {
         // It is the log that is not what it was: no outage, and said with every change.
         onIncident(lostRow(kept));
       } else {
