@@ -2,10 +2,11 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makeControlPlaneClient } from '@freehold/control-plane/client';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { continueAs, DESKTOP, launchBrowser, PHONE, see, visit } from '../support/browser.ts';
-import { Caller } from '../support/http.ts';
+import { Caller, throughCaller } from '../support/http.ts';
 import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } from '../support/platform.ts';
 
 let place: PlatformPlace;
@@ -91,4 +92,29 @@ test('after the window a claim link from the control plane makes an owner, once'
   expect(await margaret.page.evaluate(async () => (await fetch('/api/orders')).status)).toBe(403);
   expect((await control(`${scope}/owner-claim`, 'POST')).status).toBe(409);
   expect([...linus.faults, ...margaret.faults]).toEqual([]);
+});
+
+// spec A-25, A-27
+test('inside the window whoever signs in with the link is the owner, and it holds them up nowhere after', async () => {
+  const client = makeControlPlaneClient({
+    baseUrl: place.url('api.localhost'),
+    token: platform.serviceToken(),
+    fetch: throughCaller,
+  });
+  const { id: tenant } = await client.tenants.create({ body: { slug: 'pipes', name: 'Pipes & Sons' } });
+  const { id: scope } = await client.scopes.provision({
+    params: { tenant },
+    body: { slug: 'fieldwork', name: 'Pipes & Sons', vertical: 'fieldwork' },
+  });
+  await client.hostnames.bind({ body: { hostname: 'pipes.localhost', tenant, scope } });
+  const { url } = await client.ownerClaim.mint({ params: { tenant, scope } });
+
+  const { page, faults } = await visit(browser, DESKTOP);
+  await page.goto(url);
+  await page.getByRole('link', { name: 'Sign in to claim' }).click();
+  await continueAs(page, 'Grace Hopper');
+  await see(page, 'You are the owner');
+  await page.goto(`${place.url('pipes.localhost')}/customers`);
+  await see(page, 'No customers yet');
+  expect(faults).toEqual([]);
 });

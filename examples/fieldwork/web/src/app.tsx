@@ -5,7 +5,7 @@ import { EmptyState, LoadError, Skeleton } from './components/basics.tsx';
 import { ErrorBoundary } from './components/error-boundary.tsx';
 import { Link } from './components/link.tsx';
 import { Shell } from './components/shell.tsx';
-import { findLink, keepLink } from './lib/door-link.ts';
+import { findLink, forgetLink, keepLink } from './lib/door-link.ts';
 import { matchPath, useAddress } from './lib/router.ts';
 import { forgetAll } from './lib/use-load.ts';
 import { AccountPage } from './pages/account-page.tsx';
@@ -21,7 +21,8 @@ import { SessionProvider, useMe } from './session.tsx';
 export function App() {
   const me = useMe();
   const { path, query } = useAddress();
-  const link = findLink(query);
+  const isIn = me.data?.status === 'member';
+  const link = findLink(query, { isIn });
   const kind = link?.kind;
   const token = link?.token;
   const isSignedOut = me.data?.status === 'signed_out';
@@ -30,6 +31,10 @@ export function App() {
   useEffect(() => {
     if (kind && token && isSignedOut) keepLink({ kind, token });
   }, [kind, token, isSignedOut]);
+
+  useEffect(() => {
+    if (isIn) forgetLink();
+  }, [isIn]);
 
   if (!me.data) {
     return (

@@ -10,13 +10,13 @@ export interface DoorLink {
 
 const KEY = 'fieldwork.door-link';
 
-/** The link in the address, or the one that was kept. */
-export function findLink(query: URLSearchParams): DoorLink | null {
+/** The link in the address, or the one that was kept. Who is in has no use for one that was kept. */
+export function findLink(query: URLSearchParams, { isIn }: { readonly isIn: boolean }): DoorLink | null {
   for (const kind of ['invite', 'claim'] as const) {
     const token = query.get(kind);
     if (token) return { kind, token };
   }
-  const kept = sessionStorage.getItem(KEY);
+  const kept = isIn ? null : sessionStorage.getItem(KEY);
   if (kept === null) return null;
   const [kind, token] = kept.split(' ');
   return (kind === 'invite' || kind === 'claim') && token ? { kind, token } : null;

@@ -244,9 +244,9 @@ function ClaimDoor({ me, link, onEntered }: WelcomeProps & { link: DoorLink }) {
   if (me.roles.some((role) => role.key === OWNER_ROLE)) {
     return (
       <>
-        <h1>You are the owner already</h1>
+        <h1>You are the owner</h1>
         <SignedInAs me={me} />
-        <p>There is nothing left to claim: this link gives you nothing that you do not have.</p>
+        <p>There is nothing left to claim, and nobody else can do so with this link.</p>
         <Ignore look="primary">Go to the orders</Ignore>
       </>
     );
