@@ -147,10 +147,10 @@ test('signing out, and in again with the password; a wrong one is refused', asyn
 });
 
 test('the page of the account lies behind the sign-in, and leads back to it', async () => {
-  const stranger = await visit(browser, PHONE);
-  await stranger.page.goto(`${app}/api/auth/security`);
-  await stranger.page.getByRole('heading', { name: 'Sign in to Acme Trades' }).waitFor();
-  await stranger.context.close();
+  const anonymous = await visit(browser, PHONE);
+  await anonymous.page.goto(`${app}/api/auth/security`);
+  await anonymous.page.getByRole('heading', { name: 'Sign in to Acme Trades' }).waitFor();
+  await anonymous.context.close();
 
   const { page } = ada;
   await page.goto(`${app}/account`);

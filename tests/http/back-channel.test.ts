@@ -46,9 +46,9 @@ test('whoever signs out at the issuer is signed out here with the next request, 
 test('nobody signs others out by calling the address', async () => {
   using ada = new Caller();
   await signIn(ada, app, 'ada');
-  using stranger = new Caller();
+  using anonymous = new Caller();
   for (const form of [{}, { logout_token: 'nonsense' }, { logout_token: 'e30.e30.' }]) {
-    const answer = await stranger.ask(`${app}/api/auth/backchannel-logout`, { method: 'POST', form });
+    const answer = await anonymous.ask(`${app}/api/auth/backchannel-logout`, { method: 'POST', form });
     expect(answer.status).toBe(400);
   }
   expect(await me(ada)).toMatchObject({ status: 'member' });

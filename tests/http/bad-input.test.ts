@@ -17,7 +17,7 @@ let globex: string;
 let client: ReturnType<typeof makeControlPlaneClient>;
 let globexTenant: Awaited<ReturnType<typeof client.tenants.create>>;
 const ada = new Caller();
-const nobody = new Caller();
+const noPrincipal = new Caller();
 
 beforeAll(async () => {
   place = await newPlace();
@@ -46,7 +46,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => {
   ada[Symbol.dispose]();
-  nobody[Symbol.dispose]();
+  noPrincipal[Symbol.dispose]();
   await platform?.stop();
   place?.remove();
 });
@@ -59,7 +59,7 @@ function controlPlane(token: string) {
 async function throughCaller(request: Request): Promise<Response> {
   const headers = Object.fromEntries(request.headers);
   const text = await request.text();
-  const answer = await nobody.ask(request.url, {
+  const answer = await noPrincipal.ask(request.url, {
     method: request.method,
     headers,
     ...(text ? { json: JSON.parse(text) } : {}),
@@ -148,22 +148,26 @@ test.each([
   'sb_session=eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZGEifQ.',
 ])('the malformed cookie %j is nobody', async (cookie) => {
   const before = written();
-  const me = await nobody.ask(`${acme}/api/me`, { headers: { cookie } });
+  const me = await noPrincipal.ask(`${acme}/api/me`, { headers: { cookie } });
   expect(me.json()).toMatchObject({ status: 'signed_out', principal: null });
-  expectProblem(await nobody.ask(`${acme}/api/orders`, { headers: { cookie } }), 401, 'unauthenticated');
+  expectProblem(await noPrincipal.ask(`${acme}/api/orders`, { headers: { cookie } }), 401, 'unauthenticated');
   expect(written()).toBe(before);
 });
 
 test("one tenant's session is nothing at another", async () => {
   const cookie = ada.cookieHeader(acme);
-  expect((await nobody.ask(`${acme}/api/me`, { headers: { cookie } })).json()).toMatchObject({
+  expect((await noPrincipal.ask(`${acme}/api/me`, { headers: { cookie } })).json()).toMatchObject({
     status: 'member',
   });
   const before = written();
-  expect((await nobody.ask(`${globex}/api/me`, { headers: { cookie } })).json()).toMatchObject({
+  expect((await noPrincipal.ask(`${globex}/api/me`, { headers: { cookie } })).json()).toMatchObject({
     status: 'signed_out',
   });
-  expectProblem(await nobody.ask(`${globex}/api/orders`, { headers: { cookie } }), 401, 'unauthenticated');
+  expectProblem(
+    await noPrincipal.ask(`${globex}/api/orders`, { headers: { cookie } }),
+    401,
+    'unauthenticated',
+  );
   // Nor does she become the owner there by it, although that seat is open.
   expect(written()).toBe(before);
 });
@@ -177,7 +181,9 @@ test.each([
   '?code=x&state=y&iss=http%3A%2F%2Fevil.test',
 ])('a callback without its flow (%s) signs nobody in', async (query) => {
   const before = written();
-  const answer = await nobody.ask(`${acme}/api/auth/callback${query}`, { headers: { accept: 'text/html' } });
+  const answer = await noPrincipal.ask(`${acme}/api/auth/callback${query}`, {
+    headers: { accept: 'text/html' },
+  });
   expect(answer.status).toBeLessThan(500);
   expect(answer.headers.getSetCookie().filter((line) => /^sb_session=[^;]/.test(line))).toEqual([]);
   expect(written()).toBe(before);
@@ -186,7 +192,7 @@ test.each([
 test.each(['//evil.test', 'https://evil.test', '/\\evil.test', '/%2F%2Fevil.test', 'javascript:alert(1)'])(
   'a sign-out never leads to %s',
   async (returnTo) => {
-    const answer = await nobody.ask(`${acme}/api/auth/logout?returnTo=${encodeURIComponent(returnTo)}`);
+    const answer = await noPrincipal.ask(`${acme}/api/auth/logout?returnTo=${encodeURIComponent(returnTo)}`);
     expect(new URL(answer.headers.get('location') ?? '/', acme).origin).toBe(acme);
   },
 );
@@ -200,7 +206,7 @@ test('a foreign or broken Host header reaches nothing', async () => {
   }
 });
 
-const ask = (host: string) => nobody.ask(`${acme}/`, { headers: { host } });
+const ask = (host: string) => noPrincipal.ask(`${acme}/`, { headers: { host } });
 
 test('what is no request at all gets a problem as well', async () => {
   for (const [request, status] of [
@@ -231,7 +237,7 @@ function rawStatus(request: string): Promise<string> {
 test('the management contract is closed from outside', async () => {
   for (const headers of [{}, { 'x-platform-secret': 'guess' }]) {
     expectProblem(
-      await nobody.ask(`${acme}/internal/history?tenantId=x&scopeId=y`, { headers }),
+      await noPrincipal.ask(`${acme}/internal/history?tenantId=x&scopeId=y`, { headers }),
       404,
       'not_found',
     );
@@ -257,10 +263,13 @@ test("a builder's token opens its own tenant, and nothing of another is told apa
   expect(await own.tenants.get()).toMatchObject({ slug: 'globex' });
   const acmeTenant = (await client.tenants.list({ query: { q: 'acme' } })).items[0]?.id as string;
   const headers = { authorization: `Bearer ${secret}` };
-  const foreign = await nobody.ask(`${place.url('api.localhost')}/tenants/${acmeTenant}`, { headers });
-  const missing = await nobody.ask(`${place.url('api.localhost')}/tenants/tnt_01arz3ndektsv4rrffq69g5fav`, {
-    headers,
-  });
+  const foreign = await noPrincipal.ask(`${place.url('api.localhost')}/tenants/${acmeTenant}`, { headers });
+  const missing = await noPrincipal.ask(
+    `${place.url('api.localhost')}/tenants/tnt_01arz3ndektsv4rrffq69g5fav`,
+    {
+      headers,
+    },
+  );
   expectProblem(foreign, 404, 'not_found');
   const told = ({ requestId: _, ...problem }: Record<string, unknown>) => problem;
   expect(told(foreign.json())).toEqual(told(missing.json()));

@@ -53,8 +53,8 @@ test('the log says which settings went along, and no value of them', async () =>
 // spec A-16
 test('an instance that is told not to sign anybody in does not, and has no secret of the platform’s', async () => {
   const { app, params } = await newCustomer('quiet', { config: { 'platform:auth': null } });
-  using nobody = new Caller();
-  const me = await nobody.ask(`${app}/api/me`);
+  using noPrincipal = new Caller();
+  const me = await noPrincipal.ask(`${app}/api/me`);
   expect([me.status, me.json<{ reason: string }>().reason]).toEqual([503, 'sign_in_not_configured']);
   const { keys } = await client.scopes.configure({ params, body: { config: { 'platform:auth': null } } });
   expect(keys).toEqual([]);

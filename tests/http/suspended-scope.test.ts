@@ -66,8 +66,8 @@ function expectSuspended(answer: Answer): void {
 test('it is refused on the very next request, and served on the very next when it is back', async () => {
   const add = (name: string) => ada.ask(`${opened.app}/api/customers`, { json: { name } });
   const signedOut = async () => {
-    using nobody = new Caller();
-    return (await nobody.ask(`http://${NEIGHBOUR}:${opened.place.port}/api/orders`)).status;
+    using noPrincipal = new Caller();
+    return (await noPrincipal.ask(`http://${NEIGHBOUR}:${opened.place.port}/api/orders`)).status;
   };
   expect((await add('Before')).status).toBe(200);
   expect(await signedOut()).toBe(401);

@@ -19,7 +19,7 @@ import { launchBrowser } from '../support/browser.ts';
 
 const root = join(import.meta.dirname, '../..');
 const guide = join(root, 'docs/guide');
-const CHAPTERS = globSync('[0-9]*.md', { cwd: guide }).sort();
+const STEPS = globSync('[0-9]*.md', { cwd: guide }).sort();
 
 let home: string;
 let project: string;
@@ -59,10 +59,10 @@ const here = (markdown: string): string =>
 // spec A-25, A-33, D-09, D-11, D-12, D-14, D-18
 describe('whoever follows the guide sees what it says', () => {
   let isLost = false;
-  test.each(CHAPTERS)('%s', async (chapter) => {
+  test.each(STEPS)('%s', async (step) => {
     if (isLost) throw new Error('an earlier chapter did not work');
     isLost = true;
-    await reader.follow(readGuide(`docs/guide/${chapter}`, here(read(chapter))));
+    await reader.follow(readGuide(`docs/guide/${step}`, here(read(step))));
     isLost = false;
   });
 
@@ -109,15 +109,15 @@ describe('whoever follows the guide sees what it says', () => {
 
 describe('the pages', () => {
   test('follow one another, and are all in the contents', () => {
-    expect(CHAPTERS.length).toBeGreaterThan(7);
-    for (const [index, chapter] of CHAPTERS.entries()) {
-      expect(read('README.md')).toContain(`(${chapter})`);
-      const next = CHAPTERS[index + 1];
-      if (next) expect(read(chapter)).toContain(`](${next})`);
+    expect(STEPS.length).toBeGreaterThan(7);
+    for (const [index, step] of STEPS.entries()) {
+      expect(read('README.md')).toContain(`(${step})`);
+      const next = STEPS[index + 1];
+      if (next) expect(read(step)).toContain(`](${next})`);
     }
   });
 
-  test.each(['README.md', ...CHAPTERS])('%s has no link that leads nowhere', (page) => {
+  test.each(['README.md', ...STEPS])('%s has no link that leads nowhere', (page) => {
     const links = [...read(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
     expect(links.length).toBeGreaterThan(0);
     expect(links.filter((link) => !/^https?:/.test(link) && !leadsSomewhere(page, link))).toEqual([]);

@@ -53,9 +53,9 @@ const STRANGE_REQUESTS = [
 ] as const;
 
 async function expectDoorClosed(origin: string): Promise<void> {
-  using stranger = new Caller();
+  using anonymous = new Caller();
   for (const [method, path] of STRANGE_REQUESTS) {
-    const answer = await stranger.ask(`${origin}${path}`, { method });
+    const answer = await anonymous.ask(`${origin}${path}`, { method });
     expect([method, path, answer.status]).toEqual([method, path, 401]);
     expect(answer.headers.get('content-type')).toBe('application/problem+json');
     expect(answer.json<Problem>()).toMatchObject({
@@ -63,7 +63,7 @@ async function expectDoorClosed(origin: string): Promise<void> {
       loginUrl: expect.stringMatching(/^\/api\/auth\/login/),
     });
   }
-  const internal = await stranger.ask(`${origin}/internal/provision`, { json: {} });
+  const internal = await anonymous.ask(`${origin}/internal/provision`, { json: {} });
   expect(internal.status).toBe(403);
 }
 
@@ -93,9 +93,9 @@ describe('a vertical as it was scaffolded', () => {
   test('answers every address under /api with 401, and keeps /internal closed', async () => {
     await using running = await startProject({ PORT: '0' });
     await expectDoorClosed(running.origin);
-    using stranger = new Caller();
-    expect((await stranger.ask(`${running.origin}/api/auth/login`)).status).toBe(401);
-    expect((await stranger.ask(running.origin)).text).toContain("Bob's Paper Trail");
+    using anonymous = new Caller();
+    expect((await anonymous.ask(`${running.origin}/api/auth/login`)).status).toBe(401);
+    expect((await anonymous.ask(running.origin)).text).toContain("Bob's Paper Trail");
   });
 
   test('does so with an issuer configured too: the seam alone lets people in', async () => {

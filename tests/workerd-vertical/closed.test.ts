@@ -11,18 +11,18 @@ import { SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { NODE_ASSERTION_HEADER, type NodeClaims } from '../../examples/fieldwork/worker/node-assertion.ts';
 import { type Answer, Caller } from '../support/http.ts';
+import { nodeAt, PIPES, SPARKS } from './fixture.ts';
 import { fieldworkInWorkerd, openInWorkerd, type PlaceInWorkerd } from './place-in-workerd.ts';
 import { makeNodeSigner, type NodeSigner } from './router.ts';
-import { nodeAt, PIPES, SPARKS } from './town.ts';
 import { startWorkerd, type WorkerdProcess } from './workerd-process.ts';
 import { openWorld, type World } from './world.ts';
 
 let world: World<PlaceInWorkerd>;
-let strangersKey: NodeSigner;
+let anonymousKey: NodeSigner;
 const caller = new Caller();
 
 beforeAll(async () => {
-  strangersKey = await makeNodeSigner();
+  anonymousKey = await makeNodeSigner();
   world = await openWorld(openInWorkerd);
   for (const { tenantId, scopeId, name } of [PIPES, SPARKS]) {
     await world.client.provisionScopeLocal({ tenantId, scopeId, name });
@@ -90,7 +90,7 @@ const HOUR_MS = 3_600_000;
 
 describe('a request whose claim does not count is refused:', () => {
   test.each<readonly [why: string, token: () => string | Promise<string>]>([
-    ['signed by somebody else', () => strangersKey.sign(claims())],
+    ['signed by somebody else', () => anonymousKey.sign(claims())],
     ['not signed at all', () => new UnsecuredJWT({ ...claims() }).setExpirationTime('1m').encode()],
     [
       'signed with what everybody knows, the public key',

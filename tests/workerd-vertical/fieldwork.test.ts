@@ -3,14 +3,14 @@
  * behind a router, over sockets, with the same answers; then what only the second one has to prove.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { LOGS } from './chapters-looking-back.ts';
+import { PIPES } from './fixture.ts';
 import { makeNormaliser } from './normalise.ts';
 import type { OpenPlace, Place } from './place.ts';
 import { openInWorkerd, type PlaceInWorkerd } from './place-in-workerd.ts';
 import { openOnNode } from './place-on-node.ts';
+import { LOGS } from './steps-history.ts';
 import { makeStory } from './story.ts';
 import { pipes } from './telling.ts';
-import { PIPES } from './town.ts';
 import { openWorld, type World } from './world.ts';
 
 /** Chapter → what was said in it. */
@@ -22,7 +22,7 @@ function tell<P extends Place>(where: string, openPlace: (...args: Parameters<Op
     if (opened === undefined) throw new Error('the world is not open');
     return opened;
   };
-  const { cast, chapters } = makeStory(world);
+  const { cast, chapters: steps } = makeStory(world);
   const told: Telling = new Map();
   const normalise = makeNormaliser();
   beforeAll(async () => {
@@ -30,17 +30,17 @@ function tell<P extends Place>(where: string, openPlace: (...args: Parameters<Op
   }, 120_000);
   afterAll(() => opened?.close());
   describe(`fieldwork ${where}`, () => {
-    test.each(chapters)('%s', async (name, tellChapter) => {
+    test.each(steps)('%s', async (name, tellChapter) => {
       // A chapter makes no sense without those before it, and would only say so in many words.
-      expect([...told.keys()]).toEqual(chapters.map(([each]) => each).slice(0, told.size));
-      expect(chapters[told.size]?.[0]).toBe(name);
+      expect([...told.keys()]).toEqual(steps.map(([each]) => each).slice(0, told.size));
+      expect(steps[told.size]?.[0]).toBe(name);
       told.set(name, normalise(await tellChapter()));
     });
     test('nothing went wrong that nobody expected', () => {
       expect(world().place.incidents()).toEqual([]);
     });
   });
-  return { world, cast, chapters, told };
+  return { world, cast, chapters: steps, told };
 }
 
 const onNode = tell('on Node', openOnNode);

@@ -10,9 +10,9 @@ import { makeFieldwork } from '@freehold/fieldwork';
 import { type DeliveryRunner, makeDeliveryRunner, makeUnitVault, makeVaultUnit } from '@freehold/kernel';
 import { makeKeyring } from '@freehold/store';
 import { getRequestListener } from '@hono/node-server';
+import { nodeAt } from './fixture.ts';
 import { makeWebFiles } from './pages.ts';
 import type { OpenPlace } from './place.ts';
-import { nodeAt } from './town.ts';
 
 export const openOnNode: OpenPlace = async ({ platformSecret, sealKey, pages }) => {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-fieldwork-'));

@@ -13,7 +13,7 @@ import {
   NODE_ASSERTION_TYPE,
   type NodeClaims,
 } from '../../examples/fieldwork/worker/node-assertion.ts';
-import { nodeAt } from './town.ts';
+import { nodeAt } from './fixture.ts';
 
 export interface NodeSigner {
   /** What the vertical is bound to. */

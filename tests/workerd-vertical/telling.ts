@@ -2,11 +2,11 @@
 import type { ScopeRef } from '@freehold/contracts';
 import type { VerticalClient } from '@freehold/vertical-host/client';
 import type { Answer } from '../support/http.ts';
-import { PIPES } from './town.ts';
+import { PIPES } from './fixture.ts';
 import type { Person, World } from './world.ts';
 
 /** Holds what it is about, and answers everything that was said in it. To be told once, after those before it. */
-export type Chapter = readonly [name: string, tell: () => Promise<unknown>];
+export type StoryStep = readonly [name: string, tell: () => Promise<unknown>];
 
 /** Who and what the story is about, once it came up. */
 export interface Cast {

@@ -5,8 +5,8 @@ import { startIssuer } from '@freehold/issuer';
 import { makeVerticalClient, type VerticalClient } from '@freehold/vertical-host/client';
 import { type Answer, type Ask, Caller } from '../support/http.ts';
 import { signIn } from '../support/sign-in.ts';
+import { FIXTURES, type Fixture } from './fixture.ts';
 import type { Place, PlaceOptions } from './place.ts';
-import { HOUSES, type House } from './town.ts';
 
 const PLATFORM_SECRET = 'the platform secret of these tests';
 const CLIENT_SECRET = 'the secret between fieldwork and the issuer';
@@ -40,15 +40,15 @@ export interface World<P extends Place = Place> {
   /** A route of the management contract that the client has no member for. */
   manage(
     route: 'configure' | 'ownerSeat' | 'ownerClaim',
-    house: House,
+    fixture: Fixture,
     fields?: Readonly<Record<string, unknown>>,
     secret?: string | null,
   ): Promise<Answer>;
   /** What is delivered to a house, so that people sign in at the issuer. */
   readonly config: Readonly<Record<string, string>>;
-  origin(house: House): string;
-  visitor(house: House): Person;
-  signedIn(house: House, login: string): Promise<Person>;
+  origin(fixture: Fixture): string;
+  visitor(fixture: Fixture): Person;
+  signedIn(fixture: Fixture, login: string): Promise<Person>;
   close(): Promise<void>;
 }
 
@@ -65,23 +65,23 @@ export async function openWorld<P extends Place>(
     pages: PAGES,
   });
   opened.defer(() => place.close());
-  const origin = ({ hostname }: House): string => `http://${hostname}:${place.port}`;
+  const origin = ({ hostname }: Fixture): string => `http://${hostname}:${place.port}`;
   await issuer.putClient({
     clientId: 'fieldwork',
     clientSecret: CLIENT_SECRET,
-    redirectUris: HOUSES.map((house) => `${origin(house)}/api/auth/callback`),
-    postLogoutRedirectUris: HOUSES.map((house) => `${origin(house)}/`),
+    redirectUris: FIXTURES.map((fixture) => `${origin(fixture)}/api/auth/callback`),
+    postLogoutRedirectUris: FIXTURES.map((fixture) => `${origin(fixture)}/`),
   });
   const platform = opened.use(new Caller());
   const world = opened.move();
 
-  const visitor = (house: House): Person => {
+  const visitor = (fixture: Fixture): Person => {
     const caller = world.use(new Caller());
     return {
       caller,
-      ask: (path, ask) => caller.ask(origin(house) + path, ask),
+      ask: (path, ask) => caller.ask(origin(fixture) + path, ask),
       bytes: (path, upload) =>
-        sendBytes(new URL(origin(house) + path), caller.cookieHeader(origin(house)), upload),
+        sendBytes(new URL(origin(fixture) + path), caller.cookieHeader(origin(fixture)), upload),
     };
   };
   return {
@@ -102,9 +102,9 @@ export async function openWorld<P extends Place>(
     },
     origin,
     visitor,
-    signedIn: async (house, login) => {
-      const person = visitor(house);
-      await signIn(person.caller, origin(house), login);
+    signedIn: async (fixture, login) => {
+      const person = visitor(fixture);
+      await signIn(person.caller, origin(fixture), login);
       return person;
     },
     close: () => world.disposeAsync(),

@@ -86,7 +86,7 @@ function makeConsole(env: Readonly<Record<string, unknown>>): Hono {
   });
   app.get('/api/me', (c) => {
     const user = relyingParty.sessionFromHeaders(c.req.raw.headers);
-    return user === null ? problemDocument(nobody()) : c.json(user);
+    return user === null ? problemDocument(noPrincipal()) : c.json(user);
   });
   app.get('/:page?', (c) => c.text(`the console's ${c.req.path}`));
   return app;
@@ -123,7 +123,7 @@ function makeVertical({ engine, env, incidents }: ApplicationOptions, mails: Mai
     if (pathname.startsWith('/api/auth/')) return provider.handle(request);
     if (pathname !== '/api/me') return new Response(`the instance's ${pathname}`);
     const subject = await provider.resolve(request.headers);
-    if (subject === null) throw nobody();
+    if (subject === null) throw noPrincipal();
     const { session } = subject;
     const resolved = await resolvePrincipal(directory, { scopeId, subject, session });
     return Response.json({ subject, ...resolved });
@@ -166,6 +166,6 @@ function instanceAt(hostname: string): Instance {
   return instance;
 }
 
-function nobody(): PlatformError {
+function noPrincipal(): PlatformError {
   return new PlatformError('unauthenticated', 'Nobody is signed in.');
 }

@@ -4,7 +4,7 @@
  * directory's own (A-06, A-18).
  */
 import { openInWorkerd } from './place-in-workerd.ts';
-import { tellStories } from './stories.ts';
+import { runStories } from './stories.ts';
 
 // workerd has no argon2.
-tellStories({ openPlace: openInWorkerd, hashKind: 'scrypt' });
+runStories({ openPlace: openInWorkerd, hashKind: 'scrypt' });

@@ -15,7 +15,7 @@ export interface StoryOptions {
 }
 
 /** Opens a world, tells the stories, and closes it. */
-export function tellStories({ openPlace, hashKind }: StoryOptions): void {
+export function runStories({ openPlace, hashKind }: StoryOptions): void {
   let opened: World | undefined;
   const world: Current = () => {
     if (opened === undefined) throw new Error('the world is not open');

@@ -13,7 +13,7 @@ import type { IssuerKeys } from './keys.ts';
 import { renderErrorPage } from './pages/other-pages.ts';
 import { claimsOf, findPerson, type Person } from './people.ts';
 import { accessTokenClaims, describeResource } from './resources.ts';
-import { confirmSignOut, redirectWhenNobodyIsSignedIn, sendPage, showSignedOut } from './sign-out.ts';
+import { confirmSignOut, redirectAnonymous, sendPage, showSignedOut } from './sign-out.ts';
 
 export interface ProviderOptions {
   /** The exact issuer identifier. */
@@ -36,7 +36,7 @@ export function makeProvider(options: ProviderOptions): ProviderType {
   const provider = new Provider(options.issuer, configure(options));
   // The listener sets the forwarded headers itself, so that every URL is built from the issuer's own.
   provider.proxy = true;
-  provider.use((ctx, next) => redirectWhenNobodyIsSignedIn(provider, ctx, next));
+  provider.use((ctx, next) => redirectAnonymous(provider, ctx, next));
   provider.on('authorization.success', (ctx) => noteVisit(ctx, options.backChannel));
   provider.on('server_error', (_ctx, error) => options.onError(error));
   provider.on('backchannel.error', (_ctx, error) => options.onError(error));

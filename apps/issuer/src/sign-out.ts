@@ -70,7 +70,7 @@ export async function endSession(
  * Sends somebody who is not signed in straight on. oidc-provider would answer with a page whose script
  * submits a form; signing out twice should need neither a script nor a click.
  */
-export async function redirectWhenNobodyIsSignedIn(
+export async function redirectAnonymous(
   provider: Provider,
   ctx: KoaContext,
   next: () => Promise<unknown>,

@@ -349,9 +349,9 @@ describe('signing in', () => {
     const issuer = await start();
     const page = await makeBrowser(issuer).get(authorizationRequest(issuer, client).url);
     const action = formAction(await page.text());
-    const stranger = makeBrowser(issuer);
-    expect((await stranger.get(action)).status).toBe(400);
-    expect((await stranger.post(action, { login: 'ada' })).status).toBe(400);
+    const anonymous = makeBrowser(issuer);
+    expect((await anonymous.get(action)).status).toBe(400);
+    expect((await anonymous.post(action, { login: 'ada' })).status).toBe(400);
   });
 });
 

@@ -51,8 +51,8 @@ const whoIsAda = async (): Promise<unknown> => {
 
 /** Why the door at which applications make tenants refuses one that shows what follows from this secret. */
 async function refusalOf(master: string): Promise<string> {
-  using stranger = new Caller();
-  const { json } = await stranger.ask(`${platform?.apiOrigin}/tenants`, {
+  using anonymous = new Caller();
+  const { json } = await anonymous.ask(`${platform?.apiOrigin}/tenants`, {
     json: { slug: 'made-by-library', name: 'Made by Library' },
     headers: { [PLATFORM_SECRET_HEADER]: await verticalSecret(master, 'library') },
   });

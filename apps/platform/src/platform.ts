@@ -6,6 +6,7 @@ import { makeFleet } from './applications/fleet.ts';
 import { demoConfigOf } from './applications/sign-in.ts';
 import type { CoLocatedVertical } from './applications/verticals.ts';
 import { loadProviders } from './connect/providers.ts';
+import { type Sweep, startSweep } from './jobs/start-jobs.ts';
 import { openOperator } from './operator.ts';
 import { nameOfArchive } from './settings/archive-settings.ts';
 import type { Settings } from './settings/settings.ts';
@@ -23,7 +24,6 @@ import { registerVerticals } from './start/register-verticals.ts';
 import { type LineSink, makeRequestLog } from './start/request-lines.ts';
 import { checkArchive } from './storage/archive-check.ts';
 import { warningsOfPlaces } from './storage/places.ts';
-import { type Sweep, startSweep } from './sweep/start-sweep.ts';
 import { isOutboxReadable, warningsOf } from './warnings.ts';
 
 export interface Platform {
@@ -141,7 +141,7 @@ async function wire(
     storage,
     verticals,
     fleet: makeFleet(operator.client, core.knownScopes.note),
-    rest: applications.rest,
+    idleScopes: applications.idleScopes,
     tenantOf: core.knownScopes.tenantOf,
     isLive: async (params) => (await operator.client.scopes.get({ params })).kind === 'live',
     backupPolicy: settings.backupPolicy,

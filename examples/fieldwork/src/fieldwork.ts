@@ -17,7 +17,6 @@ import { operations } from './operations.ts';
 import { ASSIGNMENT_GRANTS } from './orders/lifecycle.ts';
 import { mountAttachments } from './server/attachment-routes.ts';
 import { authenticatedPrincipal, requirePermission } from './server/caller.ts';
-import { mountDoor } from './server/door-routes.ts';
 import {
   directoryOf,
   type FieldworkContext,
@@ -30,6 +29,7 @@ import {
 import { mountErasure } from './server/erasure-routes.ts';
 import { mountLogs } from './server/log-routes.ts';
 import { INVITABLE_ROLES, mountMembers } from './server/member-routes.ts';
+import { mountOwner } from './server/owner-routes.ts';
 import { platformSurface } from './server/platform-hooks.ts';
 import { mountPublic } from './server/public-routes.ts';
 import { mountSessions } from './server/session-routes.ts';
@@ -80,7 +80,7 @@ export function makeFieldwork(deps: FieldworkDeps): Fieldwork {
   app.onError((error, c) => problemResponse(c, error, problems));
   app.use('*', noSniffing);
   mountProblemDocs(app, problems);
-  mountDoor(app, services);
+  mountOwner(app, services);
   mountSessions(app, services);
   mountMembers(app, services);
   mountLogs(app, services);

@@ -4,15 +4,15 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { operations } from '../src/operations.ts';
-import { openStreet, type Street, type Visitor } from './street.ts';
+import { type Fixture, openFixture, type Visitor } from './fixture.ts';
 
-let street: Street;
+let fixture: Fixture;
 let ada: Visitor;
 const known: Record<string, string> = {};
 
 beforeAll(async () => {
-  street = await openStreet();
-  ada = await street.signedIn(street.pipes, 'ada', 'Ada');
+  fixture = await openFixture();
+  ada = await fixture.signedIn(fixture.pipes, 'ada', 'Ada');
   await ada.get('/api/me');
   known.customer = (await ada.post<{ id: string }>('/api/customers', { name: 'Müller' })).id;
   known.order = (
@@ -20,7 +20,7 @@ beforeAll(async () => {
   ).id;
 });
 afterAll(async () => {
-  await street[Symbol.asyncDispose]();
+  await fixture[Symbol.asyncDispose]();
 });
 
 /** What a hostile or clumsy caller might put into a field. */
@@ -108,7 +108,7 @@ test.each(Object.keys(operations))(
       { numRuns: 60 },
     );
     expect(await snapshot()).toBe(before);
-    expect(street.incidents).toEqual([]);
+    expect(fixture.incidents).toEqual([]);
   },
   60_000,
 );

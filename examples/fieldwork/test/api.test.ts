@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ADDRESSES } from '../src/addresses.ts';
 import { denialsResponse, historyResponse, membersResponse } from '../src/server/wire.ts';
-import { joinTeam, openStreet, type Street, type Visitor } from './street.ts';
+import { type Fixture, joinTeam, openFixture, type Visitor } from './fixture.ts';
 
 interface Order {
   readonly id: string;
@@ -12,16 +12,16 @@ interface Order {
   readonly allowed: readonly string[];
 }
 
-let street: Street;
+let fixture: Fixture;
 let ada: Visitor;
 beforeEach(async () => {
-  street = await openStreet();
-  ada = await street.signedIn(street.pipes, 'ada', 'Ada');
+  fixture = await openFixture();
+  ada = await fixture.signedIn(fixture.pipes, 'ada', 'Ada');
   await ada.get('/api/me');
 });
 afterEach(async () => {
-  const { incidents } = street;
-  await street[Symbol.asyncDispose]();
+  const { incidents } = fixture;
+  await fixture[Symbol.asyncDispose]();
   expect(incidents).toEqual([]);
 });
 
@@ -35,7 +35,7 @@ const SPAN = { from: '2026-03-03T10:00:00.000Z', to: '2026-03-03T12:00:00.000Z' 
 describe('a technician over HTTP', () => {
   test('lists, reads and moves only what is assigned to him; the owner reads what was refused', async () => {
     const [his, hers] = [await openOrder('His'), await openOrder('Hers')];
-    const { member: jo, principal } = await joinTeam(street, ada, street.pipes, 'jo', 'technician');
+    const { member: jo, principal } = await joinTeam(fixture, ada, fixture.pipes, 'jo', 'technician');
     await ada.post(`/api/orders/${his.id}/assign`, { assignee: principal });
     await ada.post(`/api/orders/${his.id}/schedule`, SPAN);
 
@@ -120,15 +120,15 @@ describe('changing what somebody else may have changed', () => {
 describe('the history of an order', () => {
   test('says who did what when, and what it set off', async () => {
     const { id, number } = await openOrder();
-    const { member: jo, principal } = await joinTeam(street, ada, street.pipes, 'jo', 'technician');
+    const { member: jo, principal } = await joinTeam(fixture, ada, fixture.pipes, 'jo', 'technician');
     await ada.post(`/api/orders/${id}/schedule`, SPAN);
     await ada.post(`/api/orders/${id}/assign`, { assignee: principal });
     await jo.post(`/api/orders/${id}/start`);
-    street.clock.nowMs += 3_600_000;
+    fixture.clock.nowMs += 3_600_000;
     await jo.post(`/api/orders/${id}/complete`, { minutes: 60, note: 'Done, the old one is in the van' });
-    await street.settled();
+    await fixture.settled();
     await ada.post(`/api/orders/${id}/invoice`);
-    await street.settled();
+    await fixture.settled();
 
     const history = historyResponse.parse(await ada.get(`/api/orders/${id}/history`));
     expect(
@@ -157,7 +157,7 @@ describe('the history of an order', () => {
 
   test('comes in pages, and whoever has left keeps the name they had', async () => {
     const { id } = await openOrder();
-    const { member: jo, principal } = await joinTeam(street, ada, street.pipes, 'jo', 'dispatcher');
+    const { member: jo, principal } = await joinTeam(fixture, ada, fixture.pipes, 'jo', 'dispatcher');
     await jo.post(`/api/orders/${id}/schedule`, SPAN);
     await ada.post(`/api/members/${principal}/remove`);
     const first = historyResponse.parse(await ada.get(`/api/orders/${id}/history?limit=1`));
@@ -230,7 +230,7 @@ test('D-09: every address of the table is mounted, and the document of the API n
 });
 
 test('the answers of the routes beside the operations fit their schemas', async () => {
-  await joinTeam(street, ada, street.pipes, 'jo', 'technician');
+  await joinTeam(fixture, ada, fixture.pipes, 'jo', 'technician');
   expect(membersResponse.parse(await ada.get('/api/members')).items).toHaveLength(2);
   expect(membersResponse.parse(await ada.get('/api/members?limit=1')).nextCursor).not.toBeNull();
 });

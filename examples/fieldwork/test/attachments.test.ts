@@ -1,20 +1,20 @@
 /** Photos and documents over HTTP: taken in, listed, handed out as what they are and nothing else, removed. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type AttachmentList, attachmentsResponse, historyResponse } from '../src/server/wire.ts';
-import { joinTeam, openStreet, type Street, type Visitor } from './street.ts';
+import { type Fixture, joinTeam, openFixture, type Visitor } from './fixture.ts';
 
-let street: Street;
+let fixture: Fixture;
 let ada: Visitor;
 let order: string;
 beforeEach(async () => {
-  street = await openStreet();
-  ada = await street.signedIn(street.pipes, 'ada', 'Ada');
+  fixture = await openFixture();
+  ada = await fixture.signedIn(fixture.pipes, 'ada', 'Ada');
   await ada.get('/api/me');
   order = await openOrder();
 });
 afterEach(async () => {
-  const { incidents } = street;
-  await street[Symbol.asyncDispose]();
+  const { incidents } = fixture;
+  await fixture[Symbol.asyncDispose]();
   expect(incidents).toEqual([]);
 });
 
@@ -127,7 +127,7 @@ describe('what cannot be attached', () => {
   });
 
   test('a file for an order that is not there, or is another tenant’s', async () => {
-    const bob = await street.signedIn(street.sparks, 'bob');
+    const bob = await fixture.signedIn(fixture.sparks, 'bob');
     await bob.get('/api/me');
     expect((await upload(bob)).status).toBe(404);
     expect((await upload(ada, { to: order.replace(/.$/, 'z') })).status).toBe(404);
@@ -136,7 +136,7 @@ describe('what cannot be attached', () => {
 
 describe('whose files they are', () => {
   test('a technician has those of his own orders, and refusals are on record', async () => {
-    const { member: jo, principal } = await joinTeam(street, ada, street.pipes, 'jo', 'technician');
+    const { member: jo, principal } = await joinTeam(fixture, ada, fixture.pipes, 'jo', 'technician');
     await upload(ada);
     const [file] = (await listOf(ada)).items;
     for (const [method, path] of [
@@ -167,14 +167,14 @@ describe('whose files they are', () => {
   });
 
   test('somebody who is not signed in has none', async () => {
-    const nobody = street.visitor(street.pipes);
-    expect(await nobody.refused('GET', pathOf())).toMatchObject({ status: 401 });
-    expect((await upload(nobody)).status).toBe(401);
+    const anonymous = fixture.visitor(fixture.pipes);
+    expect(await anonymous.refused('GET', pathOf())).toMatchObject({ status: 401 });
+    expect((await upload(anonymous)).status).toBe(401);
   });
 });
 
 test('where there is no place for bytes, attaching says so', async () => {
-  await using bare = await openStreet({ blobs: undefined as never });
+  await using bare = await openFixture({ blobs: undefined as never });
   const bob = await bare.signedIn(bare.pipes, 'bob');
   await bob.get('/api/me');
   const customer = await bob.post<{ id: string }>('/api/customers', { name: 'Müller' });

@@ -1,35 +1,35 @@
 /** An instance that the platform deletes: who signed in there, and what was delivered, goes with it, and nothing else. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type FakeIssuer, makeFakeIssuer } from '../../../packages/auth/test/fake-issuer.ts';
-import { type House, joinTeam, openStreet, START_MS, type Street, type Visitor } from './street.ts';
+import { type Fixture, type Instance, joinTeam, openFixture, START_MS, type Visitor } from './fixture.ts';
 
 const SECRET = 'delivered-and-secret';
 
 let issuer: FakeIssuer;
-let street: Street;
-let yard: House;
+let fixture: Fixture;
+let yard: Instance;
 beforeEach(async () => {
   issuer = await makeFakeIssuer({
     get nowMs() {
-      return street?.clock.nowMs ?? START_MS;
+      return fixture?.clock.nowMs ?? START_MS;
     },
   });
-  street = await openStreet({ fetch: issuer.fetch });
-  yard = { ...street.pipes, scope: street.pipes.scope.replace(/1$/, '7') as House['scope'] };
-  await street.provision(yard, 'The yard', { ...street.choice, OIDC_CLIENT_SECRET: SECRET });
+  fixture = await openFixture({ fetch: issuer.fetch });
+  yard = { ...fixture.pipes, scope: fixture.pipes.scope.replace(/1$/, '7') as Instance['scope'] };
+  await fixture.provision(yard, 'The yard', { ...fixture.choice, OIDC_CLIENT_SECRET: SECRET });
 });
-afterEach(() => street[Symbol.asyncDispose]());
+afterEach(() => fixture[Symbol.asyncDispose]());
 
-const refOf = ({ tenant, scope }: House) => ({ tenantId: tenant, scopeId: scope });
-const deleteScope = (at: House) => street.platform('POST', '/internal/delete-scope', refOf(at));
+const refOf = ({ tenant, scope }: Instance) => ({ tenantId: tenant, scopeId: scope });
+const deleteScope = (at: Instance) => fixture.platform('POST', '/internal/delete-scope', refOf(at));
 
 /** Signs somebody in through the issuer. */
-async function signIn(at: House, sub: string): Promise<Visitor> {
+async function signIn(at: Instance, sub: string): Promise<Visitor> {
   issuer.claims = { sub, name: sub, email: `${sub}@example.org`, email_verified: true };
-  const away = await street.visitor(at).request('GET', '/api/auth/login');
+  const away = await fixture.visitor(at).request('GET', '/api/auth/login');
   const back = new URL(issuer.authorize(away.headers.get('location') ?? ''));
-  const landed = await street.visitor(at, cookiesOf(away)).request('GET', back.pathname + back.search);
-  return street.visitor(at, cookiesOf(landed));
+  const landed = await fixture.visitor(at, cookiesOf(away)).request('GET', back.pathname + back.search);
+  return fixture.visitor(at, cookiesOf(landed));
 }
 
 function cookiesOf(response: Response): string {
@@ -41,8 +41,8 @@ function cookiesOf(response: Response): string {
 }
 
 /** Everything that the tenant's identity directory keeps, as text. */
-async function kept(at: House): Promise<string> {
-  const tools = street.engine.tools(street.fieldwork.units.identity, at.tenant);
+async function kept(at: Instance): Promise<string> {
+  const tools = fixture.engine.tools(fixture.fieldwork.units.identity, at.tenant);
   const read = (sql: string) =>
     tools.inspect({ sql, params: [], rowsMax: 1_000, bytesMax: 1_000_000, timeMs: 1_000 });
   const tables = (await read(`SELECT name FROM sqlite_schema WHERE type = 'table'`)).rows.flat();
@@ -54,10 +54,10 @@ async function kept(at: House): Promise<string> {
 async function moveIn(): Promise<{ readonly owner: Visitor; readonly link: string }> {
   const owner = await signIn(yard, 'ada');
   await owner.get('/api/me');
-  await joinTeam(street, owner, yard, 'bob', 'technician');
-  const foreman = await signIn(street.pipes, 'grace');
+  await joinTeam(fixture, owner, yard, 'bob', 'technician');
+  const foreman = await signIn(fixture.pipes, 'grace');
   await foreman.get('/api/me');
-  await joinTeam(street, foreman, street.pipes, 'bob', 'technician');
+  await joinTeam(fixture, foreman, fixture.pipes, 'bob', 'technician');
   await (await signIn(yard, 'mallory')).get('/api/me');
   const { url } = await owner.post<{ url: string }>('/api/invites', {
     role: 'technician',
@@ -78,22 +78,22 @@ test('C-04, D-03: nothing in the identity directory of the tenant names it, or w
   for (const each of names) expect(after).not.toContain(each);
 
   // The neighbour of the same tenant goes on, with the member whom both knew.
-  for (const each of [street.pipes.scope, 'grace@example.org', 'bob@example.org'])
+  for (const each of [fixture.pipes.scope, 'grace@example.org', 'bob@example.org'])
     expect(after).toContain(each);
-  const bob = await street.signedIn(street.pipes, 'bob');
+  const bob = await fixture.signedIn(fixture.pipes, 'bob');
   expect(await bob.get('/api/me')).toMatchObject({ status: 'member' });
   // A router that still leads there finds nobody in, and an invite of before opens nothing anywhere.
   expect((await owner.request('GET', '/api/orders')).status).not.toBe(200);
   expect(await bob.refused('POST', '/api/accept-invite', { token: link })).toMatchObject({
     reason: 'invite_invalid',
   });
-  expect(street.incidents).toEqual([]);
+  expect(fixture.incidents).toEqual([]);
 });
 
 test('a cookie of it is good for nothing, also where it is provisioned again', async () => {
   const { owner } = await moveIn();
   await deleteScope(yard);
-  await street.provision(yard, 'The yard', street.choice);
+  await fixture.provision(yard, 'The yard', fixture.choice);
   expect(await owner.get('/api/me')).toMatchObject({ status: 'signed_out' });
   const newcomer = await signIn(yard, 'zoe');
   expect(await newcomer.get('/api/me')).toMatchObject({ status: 'member' });
@@ -101,8 +101,8 @@ test('a cookie of it is good for nothing, also where it is provisioned again', a
 
 test('what was forgotten before the scope could be deleted stays so, and asking again deletes the rest', async () => {
   await moveIn();
-  const tools = street.engine.tools.bind(street.engine);
-  const removing = vi.spyOn(street.engine, 'tools').mockImplementation((unit, key) => ({
+  const tools = fixture.engine.tools.bind(fixture.engine);
+  const removing = vi.spyOn(fixture.engine, 'tools').mockImplementation((unit, key) => ({
     ...tools(unit, key),
     remove: () => Promise.reject(new Error('the disk is away')),
   }));
@@ -114,20 +114,22 @@ test('what was forgotten before the scope could be deleted stays so, and asking 
   // It is gone now, which the platform takes for an answer.
   const again = await deleteScope(yard);
   expect([again.status, await again.json()]).toMatchObject([404, { reason: 'unknown_scope' }]);
-  expect(street.incidents).toHaveLength(1);
+  expect(fixture.incidents).toHaveLength(1);
 });
 
 test('a scope whose identity could not be forgotten is not deleted', async () => {
   await moveIn();
-  const unit = street.engine.unit.bind(street.engine);
-  const forgetting = vi.spyOn(street.engine, 'unit').mockImplementation((definition, key, options) => {
+  const unit = fixture.engine.unit.bind(fixture.engine);
+  const forgetting = vi.spyOn(fixture.engine, 'unit').mockImplementation((definition, key, options) => {
     if (definition.kind === 'identity') throw new Error('the disk is away');
     return unit(definition, key, options);
   });
   expect((await deleteScope(yard)).status).toBe(500);
   forgetting.mockRestore();
   expect(await kept(yard)).toContain(yard.scope);
-  expect(await street.fieldwork.host.scope(yard.scope).identify({})).toMatchObject({ tenantId: yard.tenant });
+  expect(await fixture.fieldwork.host.scope(yard.scope).identify({})).toMatchObject({
+    tenantId: yard.tenant,
+  });
   expect((await deleteScope(yard)).status).toBe(200);
   expect(await kept(yard)).not.toContain(yard.scope);
 });
@@ -135,7 +137,7 @@ test('a scope whose identity could not be forgotten is not deleted', async () =>
 test('A-22: another tenant cannot have it forgotten', async () => {
   await moveIn();
   const before = await kept(yard);
-  const foreign = await deleteScope({ ...yard, tenant: street.sparks.tenant });
+  const foreign = await deleteScope({ ...yard, tenant: fixture.sparks.tenant });
   expect(foreign.status).toBe(404);
   expect(await kept(yard)).toBe(before);
 });

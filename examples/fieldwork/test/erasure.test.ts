@@ -1,22 +1,22 @@
 /** Erasing a customer from within the application: by the owner alone, once nothing is open, and with everything. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { erasedResponse, historyResponse } from '../src/server/wire.ts';
-import { joinTeam, openStreet, type Street, type Visitor } from './street.ts';
+import { type Fixture, joinTeam, openFixture, type Visitor } from './fixture.ts';
 
-let street: Street;
+let fixture: Fixture;
 let ada: Visitor;
 let customer: string;
 let order: string;
 beforeEach(async () => {
-  street = await openStreet();
-  ada = await street.signedIn(street.pipes, 'ada', 'Ada');
+  fixture = await openFixture();
+  ada = await fixture.signedIn(fixture.pipes, 'ada', 'Ada');
   await ada.get('/api/me');
   customer = (await ada.post<{ id: string }>('/api/customers', { name: 'Secret name' })).id;
   order = (await ada.post<{ id: string }>('/api/orders', { customer, title: 'Secret title' })).id;
 });
 afterEach(async () => {
-  const { incidents } = street;
-  await street[Symbol.asyncDispose]();
+  const { incidents } = fixture;
+  await fixture[Symbol.asyncDispose]();
   expect(incidents).toEqual([]);
 });
 
@@ -38,13 +38,13 @@ test('is refused while orders are open, and done once they are not', async () =>
 });
 
 test('takes the photos along: nobody sees them from then on, and their records go a moment later', async () => {
-  await ada.request('POST', `${photos()}?filename=house.jpg`, 'bytes', { 'content-type': 'image/jpeg' });
+  await ada.request('POST', `${photos()}?filename=instance.jpg`, 'bytes', { 'content-type': 'image/jpeg' });
   await ada.post(`/api/orders/${order}/cancel`);
   await ada.post(path());
   expect(await ada.refused('GET', photos())).toMatchObject({ reason: 'customer_erased' });
-  await street.settled();
-  const { scope, tenant } = street.pipes;
-  const rows = await street.fieldwork.host.introspectScopeQuery({
+  await fixture.settled();
+  const { scope, tenant } = fixture.pipes;
+  const rows = await fixture.fieldwork.host.introspectScopeQuery({
     ...{ tenantId: tenant, scopeId: scope },
     sql: 'SELECT count(*) FROM _spine_attachments WHERE removed_at IS NULL',
     params: [],
@@ -53,11 +53,11 @@ test('takes the photos along: nobody sees them from then on, and their records g
 });
 
 test('is the owner’s to do; attempts of others are on record', async () => {
-  const { member: di } = await joinTeam(street, ada, street.pipes, 'di', 'dispatcher');
+  const { member: di } = await joinTeam(fixture, ada, fixture.pipes, 'di', 'dispatcher');
   expect(await di.refused('POST', path(), {})).toMatchObject({ code: 'permission_denied' });
   expect(await ada.get('/api/denials')).toMatchObject({ items: [{ permission: 'customer.erase' }] });
-  expect(await street.visitor(street.pipes).refused('POST', path(), {})).toMatchObject({ status: 401 });
-  const bob = await street.signedIn(street.sparks, 'bob');
+  expect(await fixture.visitor(fixture.pipes).refused('POST', path(), {})).toMatchObject({ status: 401 });
+  const bob = await fixture.signedIn(fixture.sparks, 'bob');
   await bob.get('/api/me');
   expect(await bob.refused('POST', path(), {})).toMatchObject({ status: 404 });
   expect(await ada.get(`/api/customers/${customer}`)).toMatchObject({ name: 'Secret name' });
@@ -78,6 +78,6 @@ test('the history of a customer tells what became of what, to whoever may read c
     ['customer.created', { name: 'Secret name', phone: null, email: null }],
     ['customer.updated', { fields: ['phone', 'remarks'], phone: '123' }],
   ]);
-  const { member: jo } = await joinTeam(street, ada, street.pipes, 'jo', 'technician');
+  const { member: jo } = await joinTeam(fixture, ada, fixture.pipes, 'jo', 'technician');
   expect(await jo.refused('GET', `/api/customers/${customer}/history`)).toMatchObject({ status: 403 });
 });

@@ -2,15 +2,15 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { operations } from '../src/operations.ts';
-import { type House, joinTeam, openStreet, type Street, type Visitor } from './street.ts';
+import { type Fixture, type Instance, joinTeam, openFixture, type Visitor } from './fixture.ts';
 
-let street: Street;
+let fixture: Fixture;
 beforeEach(async () => {
-  street = await openStreet();
+  fixture = await openFixture();
 });
 afterEach(async () => {
-  const { incidents } = street;
-  await street[Symbol.asyncDispose]();
+  const { incidents } = fixture;
+  await fixture[Symbol.asyncDispose]();
   expect(incidents).toEqual([]);
 });
 
@@ -70,7 +70,7 @@ async function idOf(result: Promise<{ readonly structuredContent?: unknown }>): 
 
 describe('D-11 the tools of fieldwork', () => {
   test('an owner sees every operation with an address but those kept out', async () => {
-    const ada = await street.signedIn(street.pipes, 'ada', 'Ada');
+    const ada = await fixture.signedIn(fixture.pipes, 'ada', 'Ada');
     await ada.get('/api/me');
     const addressed = Object.entries(operations)
       .filter(([, { http, mcp }]) => http !== undefined && mcp !== false)
@@ -80,9 +80,9 @@ describe('D-11 the tools of fieldwork', () => {
   });
 
   test('a technician sees what an assignment can let him do, and no tool that he could never use', async () => {
-    const ada = await street.signedIn(street.pipes, 'ada');
+    const ada = await fixture.signedIn(fixture.pipes, 'ada');
     await ada.get('/api/me');
-    const { member: jo, principal } = await joinTeam(street, ada, street.pipes, 'jo', 'technician');
+    const { member: jo, principal } = await joinTeam(fixture, ada, fixture.pipes, 'jo', 'technician');
     const seen = await toolsOf(jo);
     expect(seen).toEqual([
       'dashboard_summary',
@@ -115,9 +115,9 @@ describe('D-11 the tools of fieldwork', () => {
   });
 
   test('a tool that is not listed is refused like its route, and the refusal is in the log', async () => {
-    const ada = await street.signedIn(street.pipes, 'ada');
+    const ada = await fixture.signedIn(fixture.pipes, 'ada');
     await ada.get('/api/me');
-    const { member: jo, principal } = await joinTeam(street, ada, street.pipes, 'jo', 'technician');
+    const { member: jo, principal } = await joinTeam(fixture, ada, fixture.pipes, 'jo', 'technician');
     const refused = await call(jo, 'customer_create', { name: 'Mine' });
     expect(refused.isError).toBe(true);
     expect(refused._meta['freehold/problem']).toMatchObject({ status: 403, code: 'permission_denied' });
@@ -127,7 +127,7 @@ describe('D-11 the tools of fieldwork', () => {
   });
 
   test('D-10 a repeated call acts once, over both surfaces alike, and a stale version is refused', async () => {
-    const ada = await street.signedIn(street.pipes, 'ada');
+    const ada = await fixture.signedIn(fixture.pipes, 'ada');
     await ada.get('/api/me');
     const key = { 'freehold/idempotencyKey': 'k-1' };
     const first = await call(ada, 'customer_create', { name: 'Mill & Co' }, key);
@@ -160,23 +160,23 @@ describe('D-11 the tools of fieldwork', () => {
 });
 
 describe('D-11 who gets to the tools', () => {
-  const refusedAt = (at: House, visitor = street.visitor(at)) => send(visitor, 'tools/list');
+  const refusedAt = (at: Instance, visitor = fixture.visitor(at)) => send(visitor, 'tools/list');
 
   test('nobody who is signed out, no stranger, and nobody of another tenant', async () => {
-    expect((await refusedAt(street.pipes)).status).toBe(401);
-    const ada = await street.signedIn(street.pipes, 'ada', 'Ada');
+    expect((await refusedAt(fixture.pipes)).status).toBe(401);
+    const ada = await fixture.signedIn(fixture.pipes, 'ada', 'Ada');
     await ada.get('/api/me');
-    const eve = await street.signedIn(street.pipes, 'eve');
-    expect((await refusedAt(street.pipes, eve)).status).toBe(403);
-    const trespasser = street.visitor(street.sparks, await street.cookieOf(street.pipes, 'ada', 'Ada'));
-    expect((await refusedAt(street.sparks, trespasser)).status).toBe(401);
+    const eve = await fixture.signedIn(fixture.pipes, 'eve');
+    expect((await refusedAt(fixture.pipes, eve)).status).toBe(403);
+    const trespasser = fixture.visitor(fixture.sparks, await fixture.cookieOf(fixture.pipes, 'ada', 'Ada'));
+    expect((await refusedAt(fixture.sparks, trespasser)).status).toBe(401);
   });
 
   test('another page and another name are refused, signed in or not', async () => {
-    const ada = await street.signedIn(street.pipes, 'ada', 'Ada');
+    const ada = await fixture.signedIn(fixture.pipes, 'ada', 'Ada');
     await ada.get('/api/me');
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
-    expect(await ada.refused('POST', '/api/mcp', body, { origin: street.sparks.origin })).toMatchObject({
+    expect(await ada.refused('POST', '/api/mcp', body, { origin: fixture.sparks.origin })).toMatchObject({
       status: 403,
       reason: 'cross_site',
     });
@@ -187,7 +187,7 @@ describe('D-11 who gets to the tools', () => {
   });
 
   test('a client without a token is told where tokens are made, where the application takes them', async () => {
-    await using tokens = await openStreet(
+    await using tokens = await openFixture(
       {},
       {
         bindings: {

@@ -3,30 +3,30 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { migrations } from '../src/migrations.ts';
 import { WAITING_REQUESTS_SQL } from '../src/requests/store.ts';
-import { openStreet, type Street, type Visitor } from './street.ts';
+import { type Fixture, openFixture, type Visitor } from './fixture.ts';
 
 const SHOP = 'https://shop.example';
 const SCRIPT = 'console.log("a form")';
 
-let street: Street;
+let fixture: Fixture;
 let ada: Visitor;
 beforeEach(async () => {
   const body = new TextEncoder().encode(SCRIPT);
   const file = { body, contentType: 'text/javascript', etag: '"1"', immutable: false };
-  street = await openStreet({ webFiles: new Map([['/embed/appointments.js', file]]) });
-  ada = await street.signedIn(street.pipes, 'ada', 'Ada');
+  fixture = await openFixture({ webFiles: new Map([['/embed/appointments.js', file]]) });
+  ada = await fixture.signedIn(fixture.pipes, 'ada', 'Ada');
   await ada.get('/api/me');
   await list([SHOP]);
 });
 afterEach(async () => {
-  const unexpected = street.incidents;
-  await street[Symbol.asyncDispose]();
+  const unexpected = fixture.incidents;
+  await fixture[Symbol.asyncDispose]();
   expect(unexpected).toEqual([]);
 });
 
 const list = (origins: string[]) => ada.request('PUT', '/api/widget', { origins });
 const wish = { name: 'Grace', phone: '030 1234', email: '', what: 'A tap drips', when: 'Mondays' };
-const anybody = () => street.visitor(street.pipes);
+const anybody = () => fixture.visitor(fixture.pipes);
 const ask = (body: unknown = wish, headers: Record<string, string> = { origin: SHOP }) =>
   anybody().request('POST', '/public/appointments', body, headers);
 const waiting = async () => (await ada.get<{ items: { id: string }[] }>('/api/requests')).items;
@@ -77,13 +77,13 @@ describe('a visitor', () => {
   });
 
   test('can do nothing else, whatever session the browser has', async () => {
-    const member = await street.signedIn(street.pipes, 'ada', 'Ada');
+    const member = await fixture.signedIn(fixture.pipes, 'ada', 'Ada');
     const response = await member.request('POST', '/public/appointments', wish, { origin: SHOP });
     expect(response.status).toBe(201);
     const { items } = await ada.get<{ items: { id: string }[] }>('/api/requests');
-    const history = await street.fieldwork.host.entityHistoryLocal({
-      tenantId: street.pipes.tenant,
-      scopeId: street.pipes.scope,
+    const history = await fixture.fieldwork.host.entityHistoryLocal({
+      tenantId: fixture.pipes.tenant,
+      scopeId: fixture.pipes.scope,
       entityType: 'request',
       entityId: items[0]?.id ?? '',
       limit: 5,
@@ -138,9 +138,9 @@ describe('the business', () => {
     await ask();
     const [request] = await waiting();
     const { customer } = await ada.post<{ customer: string }>(`/api/requests/${request?.id}/accept`);
-    const ref = { tenantId: street.pipes.tenant, scopeId: street.pipes.scope };
-    await street.fieldwork.host.shredSubjectLocal({ ...ref, subject: customer });
-    const { items } = await street.fieldwork.host.entityHistoryLocal({
+    const ref = { tenantId: fixture.pipes.tenant, scopeId: fixture.pipes.scope };
+    await fixture.fieldwork.host.shredSubjectLocal({ ...ref, subject: customer });
+    const { items } = await fixture.fieldwork.host.entityHistoryLocal({
       ...ref,
       entityType: 'request',
       entityId: request?.id ?? '',

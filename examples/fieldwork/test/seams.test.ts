@@ -3,18 +3,18 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makeFakeIssuer } from '../../../packages/auth/test/fake-issuer.ts';
 import { makeFieldwork } from '../src/fieldwork.ts';
 import { identityEventsResponse } from '../src/server/wire.ts';
-import { joinTeam, openStreet, START_MS, type Street, type Visitor } from './street.ts';
+import { type Fixture, joinTeam, openFixture, START_MS, type Visitor } from './fixture.ts';
 import { openVault } from './vault.ts';
 
-let street: Street;
+let fixture: Fixture;
 let ada: Visitor;
 beforeEach(async () => {
-  street = await openStreet();
-  ada = await street.signedIn(street.pipes, 'ada', 'Ada');
+  fixture = await openFixture();
+  ada = await fixture.signedIn(fixture.pipes, 'ada', 'Ada');
   await ada.get('/api/me');
 });
 afterEach(async () => {
-  await street[Symbol.asyncDispose]();
+  await fixture[Symbol.asyncDispose]();
 });
 
 describe('an invite with an e-mail address', () => {
@@ -23,7 +23,7 @@ describe('an invite with an e-mail address', () => {
     ['the address, which nobody has verified', 'jo', false, 'invite_email_unverified'],
   ])('is not for somebody with %s', async (_who, sub, verified, reason) => {
     const token = await invite('jo@example.org');
-    const visitor = street.visitor(street.pipes, await street.cookieOf(street.pipes, sub, sub, verified));
+    const visitor = fixture.visitor(fixture.pipes, await fixture.cookieOf(fixture.pipes, sub, sub, verified));
     const problem = await visitor.refused('POST', '/api/accept-invite', { token });
     expect([problem.status, problem.reason]).toEqual([403, reason]);
     expect(await visitor.get('/api/me')).toMatchObject({ status: 'stranger' });
@@ -31,7 +31,7 @@ describe('an invite with an e-mail address', () => {
 
   test('is for whoever has that address, verified', async () => {
     const token = await invite('Jo@Example.org');
-    const jo = await street.signedIn(street.pipes, 'jo');
+    const jo = await fixture.signedIn(fixture.pipes, 'jo');
     await jo.post('/api/accept-invite', { token });
     expect(await jo.get('/api/me')).toMatchObject({ status: 'member' });
   });
@@ -43,14 +43,14 @@ async function invite(email: string): Promise<string> {
 }
 
 test('nobody is invited to more than the inviter has', async () => {
-  const { host } = street.fieldwork;
-  const { tenant: tenantId, scope: scopeId } = street.pipes;
+  const { host } = fixture.fieldwork;
+  const { tenant: tenantId, scope: scopeId } = fixture.pipes;
   // Somebody who keeps the team and plans nothing: a role that the platform adds.
   await host.projectRolesLocal(
     { tenantId, scopeId },
     { keeper: ['member.manage', 'team.read', 'order.list'] },
   );
-  const { member: kim, principal } = await joinTeam(street, ada, street.pipes, 'kim', 'technician');
+  const { member: kim, principal } = await joinTeam(fixture, ada, fixture.pipes, 'kim', 'technician');
   await host.scope(scopeId).assignRole({ principal: principal as never, role: 'keeper', by: 'platform' });
   for (const role of ['owner', 'dispatcher'])
     expect(await kim.refused('POST', '/api/invites', { role }), role).toMatchObject({ status: 403 });
@@ -60,7 +60,7 @@ test('nobody is invited to more than the inviter has', async () => {
 test('people are sent back to the address that browsers see, whatever the request came in at', async () => {
   const issuer = await makeFakeIssuer({ nowMs: START_MS });
   const choice = JSON.stringify({ mode: 'oidc', issuer: issuer.url, clientId: 'app' });
-  await using other = await openStreet(
+  await using other = await openFixture(
     { fetch: issuer.fetch as never },
     { config: { 'platform:auth': choice } },
   );
@@ -77,7 +77,7 @@ test('people are sent back to the address that browsers see, whatever the reques
 });
 
 test('what an event of the directory tells is shown by its name, and what has none here is not', async () => {
-  const { engine } = street;
+  const { engine } = fixture;
   const talkative = makeFieldwork({
     engine: {
       ...engine,
@@ -109,15 +109,15 @@ test('what an event of the directory tells is shown by its name, and what has no
     },
     vault: openVault(engine),
     platformSecret: undefined,
-    now: () => street.clock.nowMs,
+    now: () => fixture.clock.nowMs,
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
     fetch: async () => new Response(null, { status: 503 }),
     onIncident: () => undefined,
   });
-  const node = { ...street.pipes, vertical: 'fieldwork', version: '0.1.0', surface: 'app' };
+  const node = { ...fixture.pipes, vertical: 'fieldwork', version: '0.1.0', surface: 'app' };
   const response = await talkative.app.fetch(
     new Request('https://pipes.example/api/identity-events?limit=200', {
-      headers: { cookie: await street.cookieOf(street.pipes, 'ada', 'Ada') },
+      headers: { cookie: await fixture.cookieOf(fixture.pipes, 'ada', 'Ada') },
     }),
     { node, clientAddress: null },
   );
@@ -129,7 +129,7 @@ test('what an event of the directory tells is shown by its name, and what has no
 });
 
 test('what nobody expected is told to the operator, and to nobody else', async () => {
-  await using broken = await openStreet({
+  await using broken = await openFixture({
     vault: {
       keys: () => Promise.reject(new Error('the vault burns at 10.0.0.7')),
       shred: () => Promise.reject(new Error('the vault burns')),
@@ -147,7 +147,7 @@ test('what nobody expected is told to the operator, and to nobody else', async (
 
 test('no answer is taken for what it does not say it is, whoever answers', async () => {
   const addresses = new Set(
-    street.fieldwork.app.routes.map(({ path }) => path.replaceAll(/:\w+/g, 'x').replaceAll('*', 'x')),
+    fixture.fieldwork.app.routes.map(({ path }) => path.replaceAll(/:\w+/g, 'x').replaceAll('*', 'x')),
   );
   expect(addresses.size).toBeGreaterThan(40);
   for (const address of [...addresses, '/api/me', '/nowhere']) {
@@ -160,17 +160,17 @@ test('no answer is taken for what it does not say it is, whoever answers', async
 });
 
 test('how long a scope keeps what happened is delivered like every setting, and judged first', async () => {
-  const { tenant: tenantId, scope: scopeId } = street.pipes;
+  const { tenant: tenantId, scope: scopeId } = fixture.pipes;
   const configure = (policy: string, tenant = tenantId) =>
-    street.platform('POST', '/internal/configure', {
+    fixture.platform('POST', '/internal/configure', {
       tenantId: tenant,
       scopeId,
       config: { 'platform:retention': policy },
     });
-  const kept = async () => street.fieldwork.host.scope(scopeId).retention({});
+  const kept = async () => fixture.fieldwork.host.scope(scopeId).retention({});
   expect(await kept()).toMatchObject({ historyDays: null, denialsDays: 730 });
   expect((await configure('for ever')).status).toBe(400);
-  expect((await configure('{"historyDays":400}', street.sparks.tenant)).status).toBe(404);
+  expect((await configure('{"historyDays":400}', fixture.sparks.tenant)).status).toBe(404);
   expect(await kept()).toMatchObject({ historyDays: null, denialsDays: 730 });
   expect((await configure('{"historyDays":400}')).status).toBe(200);
   expect(await kept()).toMatchObject({ historyDays: 400 });

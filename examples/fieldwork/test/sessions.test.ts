@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { accessClaims, type FakeIssuer, makeFakeIssuer } from '../../../packages/auth/test/fake-issuer.ts';
 import { type SessionRecord, sessionsResponse } from '../src/server/wire.ts';
-import { type House, joinTeam, openStreet, START_MS, type Street, type Visitor } from './street.ts';
+import { type Fixture, type Instance, joinTeam, openFixture, START_MS, type Visitor } from './fixture.ts';
 
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 const SAFARI =
@@ -10,35 +10,35 @@ const SAFARI =
 const WEEK_MS = 7 * 24 * 3_600_000;
 
 let issuer: FakeIssuer;
-let street: Street;
+let fixture: Fixture;
 beforeEach(async () => {
   const clock = {
     get nowMs() {
-      return street?.clock.nowMs ?? START_MS;
+      return fixture?.clock.nowMs ?? START_MS;
     },
   };
   issuer = await makeFakeIssuer(clock);
-  street = await openStreet({ fetch: issuer.fetch });
+  fixture = await openFixture({ fetch: issuer.fetch });
 });
 afterEach(async () => {
-  const { incidents } = street;
-  await street[Symbol.asyncDispose]();
+  const { incidents } = fixture;
+  await fixture[Symbol.asyncDispose]();
   expect(incidents).toEqual([]);
 });
 
 /** Signs somebody in through the issuer with a browser of their own, a second after whatever was before. */
-async function signIn(at: House, sub: string, userAgent = FIREFOX): Promise<Visitor> {
-  street.clock.nowMs += 1_000;
+async function signIn(at: Instance, sub: string, userAgent = FIREFOX): Promise<Visitor> {
+  fixture.clock.nowMs += 1_000;
   issuer.claims = { sub, name: sub, email: `${sub}@example.org`, email_verified: true };
-  const away = await street
+  const away = await fixture
     .visitor(at)
     .request('GET', '/api/auth/login', undefined, { 'user-agent': userAgent });
   const back = new URL(issuer.authorize(away.headers.get('location') ?? ''));
-  const landed = await street
+  const landed = await fixture
     .visitor(at, cookiesOf(away))
     .request('GET', back.pathname + back.search, undefined, { 'user-agent': userAgent });
   expect([landed.status, landed.headers.get('location')]).toEqual([302, '/']);
-  return street.visitor(at, cookiesOf(landed));
+  return fixture.visitor(at, cookiesOf(landed));
 }
 
 function cookiesOf(response: Response): string {
@@ -66,8 +66,8 @@ const isSignedOut = async (visitor: Visitor) =>
 
 describe('the list', () => {
   test('shows where somebody is signed in, newest first, and which of them this is', async () => {
-    const laptop = await signIn(street.pipes, 'ada');
-    const phone = await signIn(street.pipes, 'ada', SAFARI);
+    const laptop = await signIn(fixture.pipes, 'ada');
+    const phone = await signIn(fixture.pipes, 'ada', SAFARI);
     const list = await sessionsOf(laptop);
     expect(list.map(({ id: _id, ...shown }) => shown)).toEqual([
       {
@@ -89,17 +89,20 @@ describe('the list', () => {
   });
 
   test('A-22: holds nothing of anybody else, of this tenant or of another', async () => {
-    const ada = await signIn(street.pipes, 'ada');
-    await signIn(street.pipes, 'grace');
-    await signIn(street.sparks, 'ada');
+    const ada = await signIn(fixture.pipes, 'ada');
+    await signIn(fixture.pipes, 'grace');
+    await signIn(fixture.sparks, 'ada');
     expect((await sessionsOf(ada)).map(({ current }) => current)).toEqual([true]);
   });
 
   test('names those at another application of the tenant, which end here as well', async () => {
-    const yard: House = { ...street.pipes, scope: street.pipes.scope.replace(/1$/, '7') as House['scope'] };
-    await street.provision(yard, 'The yard', street.choice);
+    const yard: Instance = {
+      ...fixture.pipes,
+      scope: fixture.pipes.scope.replace(/1$/, '7') as Instance['scope'],
+    };
+    await fixture.provision(yard, 'The yard', fixture.choice);
     const there = await signIn(yard, 'ada');
-    const here = await signIn(street.pipes, 'ada');
+    const here = await signIn(fixture.pipes, 'ada');
     const list = await sessionsOf(here);
     expect(list.map((each) => [each.here, each.current])).toEqual([
       [true, true],
@@ -110,9 +113,9 @@ describe('the list', () => {
   });
 
   test('forgets what has expired, and is kept by no cache', async () => {
-    const laptop = await signIn(street.pipes, 'ada');
-    street.clock.nowMs += WEEK_MS;
-    const phone = await signIn(street.pipes, 'ada', SAFARI);
+    const laptop = await signIn(fixture.pipes, 'ada');
+    fixture.clock.nowMs += WEEK_MS;
+    const phone = await signIn(fixture.pipes, 'ada', SAFARI);
     expect((await sessionsOf(phone)).map(({ client }) => client)).toEqual(['Safari on iPhone']);
     expect(await isSignedOut(laptop)).toBe(true);
     const response = await phone.request('GET', '/api/sessions');
@@ -120,17 +123,17 @@ describe('the list', () => {
   });
 
   test('A-04: is for nobody who is signed out', async () => {
-    const nobody = street.visitor(street.pipes);
-    expect(await nobody.refused('GET', '/api/sessions')).toMatchObject({ status: 401 });
+    const anonymous = fixture.visitor(fixture.pipes);
+    expect(await anonymous.refused('GET', '/api/sessions')).toMatchObject({ status: 401 });
     for (const path of ['/api/sessions/x/end', '/api/sessions/end-others', '/api/sessions/end-all'])
-      expect(await nobody.refused('POST', path, {}), path).toMatchObject({ status: 401 });
+      expect(await anonymous.refused('POST', path, {}), path).toMatchObject({ status: 401 });
   });
 });
 
 describe('ending one', () => {
   test('takes effect on its very next request, and leaves this one', async () => {
-    const laptop = await signIn(street.pipes, 'ada');
-    const phone = await signIn(street.pipes, 'ada', SAFARI);
+    const laptop = await signIn(fixture.pipes, 'ada');
+    const phone = await signIn(fixture.pipes, 'ada', SAFARI);
     expect(await isSignedOut(phone)).toBe(false);
     await laptop.post(`/api/sessions/${otherOf(await sessionsOf(laptop)).id}/end`);
     expect(await isSignedOut(phone)).toBe(true);
@@ -138,19 +141,19 @@ describe('ending one', () => {
   });
 
   test('can be this very one', async () => {
-    const laptop = await signIn(street.pipes, 'ada');
-    const phone = await signIn(street.pipes, 'ada', SAFARI);
+    const laptop = await signIn(fixture.pipes, 'ada');
+    const phone = await signIn(fixture.pipes, 'ada', SAFARI);
     const current = (await sessionsOf(laptop)).find((each) => each.current);
     await laptop.post(`/api/sessions/${current?.id}/end`);
     expect([await isSignedOut(laptop), await isSignedOut(phone)]).toEqual([true, false]);
   });
 
   test('cannot be somebody else’s, whoever knows its id', async () => {
-    const ada = await signIn(street.pipes, 'ada');
+    const ada = await signIn(fixture.pipes, 'ada');
     await ada.get('/api/me');
     const [{ id } = { id: '' }] = await sessionsOf(ada);
-    const colleague = await signIn(street.pipes, 'grace');
-    const namesake = await signIn(street.sparks, 'ada');
+    const colleague = await signIn(fixture.pipes, 'grace');
+    const namesake = await signIn(fixture.sparks, 'ada');
     for (const visitor of [colleague, namesake])
       expect(await visitor.refused('POST', `/api/sessions/${id}/end`, {})).toMatchObject({
         status: 404,
@@ -164,7 +167,7 @@ describe('ending one', () => {
   });
 
   test('of an id that nobody has is not found', async () => {
-    const ada = await signIn(street.pipes, 'ada');
+    const ada = await signIn(fixture.pipes, 'ada');
     expect(await ada.refused('POST', '/api/sessions/made-up/end', {})).toMatchObject({
       status: 404,
       reason: 'unknown_session',
@@ -177,9 +180,9 @@ describe('ending one', () => {
 
 describe('ending the others', () => {
   test('leaves this browser alone signed in, and says how many there were', async () => {
-    const laptop = await signIn(street.pipes, 'ada');
-    const phone = await signIn(street.pipes, 'ada', SAFARI);
-    const tablet = await signIn(street.pipes, 'ada');
+    const laptop = await signIn(fixture.pipes, 'ada');
+    const phone = await signIn(fixture.pipes, 'ada', SAFARI);
+    const tablet = await signIn(fixture.pipes, 'ada');
     expect(await laptop.post('/api/sessions/end-others')).toEqual({ ended: 2 });
     expect([await isSignedOut(phone), await isSignedOut(tablet), await isSignedOut(laptop)]).toEqual([
       true,
@@ -192,9 +195,9 @@ describe('ending the others', () => {
 
 describe('ending all of them', () => {
   test('takes this one too, and one that was never listed; signing in again works', async () => {
-    const laptop = await signIn(street.pipes, 'ada');
-    const phone = await signIn(street.pipes, 'ada', SAFARI);
-    const unlisted = await street.signedIn(street.pipes, 'ada');
+    const laptop = await signIn(fixture.pipes, 'ada');
+    const phone = await signIn(fixture.pipes, 'ada', SAFARI);
+    const unlisted = await fixture.signedIn(fixture.pipes, 'ada');
     expect(await isSignedOut(unlisted)).toBe(false);
     await laptop.post('/api/sessions/end-all');
     expect([await isSignedOut(laptop), await isSignedOut(phone), await isSignedOut(unlisted)]).toEqual([
@@ -202,16 +205,16 @@ describe('ending all of them', () => {
       true,
       true,
     ]);
-    const again = await signIn(street.pipes, 'ada');
+    const again = await signIn(fixture.pipes, 'ada');
     expect(await isSignedOut(again)).toBe(false);
     expect(await sessionsOf(again)).toHaveLength(1);
   });
 
   test('leaves everybody else signed in', async () => {
-    const ada = await signIn(street.pipes, 'ada');
+    const ada = await signIn(fixture.pipes, 'ada');
     await ada.get('/api/me');
-    const grace = await signIn(street.pipes, 'grace');
-    const namesake = await signIn(street.sparks, 'ada');
+    const grace = await signIn(fixture.pipes, 'grace');
+    const namesake = await signIn(fixture.sparks, 'ada');
     await ada.post('/api/sessions/end-all');
     expect([(await grace.get('/api/me')).status, (await namesake.get('/api/me')).status]).toEqual([
       'stranger',
@@ -221,20 +224,20 @@ describe('ending all of them', () => {
 });
 
 test('somebody who is no member here manages their sessions all the same', async () => {
-  const ada = await signIn(street.pipes, 'ada');
+  const ada = await signIn(fixture.pipes, 'ada');
   await ada.get('/api/me');
-  const laptop = await signIn(street.pipes, 'eve');
-  const phone = await signIn(street.pipes, 'eve', SAFARI);
+  const laptop = await signIn(fixture.pipes, 'eve');
+  const phone = await signIn(fixture.pipes, 'eve', SAFARI);
   expect(await laptop.get('/api/me')).toMatchObject({ status: 'stranger' });
   await laptop.post(`/api/sessions/${otherOf(await sessionsOf(laptop)).id}/end`);
   expect(await isSignedOut(phone)).toBe(true);
 });
 
 test('a removed member keeps their sessions and loses the business, on the next request', async () => {
-  const ada = await signIn(street.pipes, 'ada');
+  const ada = await signIn(fixture.pipes, 'ada');
   await ada.get('/api/me');
-  const { principal } = await joinTeam(street, ada, street.pipes, 'jo', 'technician');
-  const jo = await signIn(street.pipes, 'jo');
+  const { principal } = await joinTeam(fixture, ada, fixture.pipes, 'jo', 'technician');
+  const jo = await signIn(fixture.pipes, 'jo');
   expect(await jo.get('/api/orders')).toMatchObject({ items: [] });
   await ada.post(`/api/members/${principal}/remove`);
   expect(await jo.refused('GET', '/api/orders')).toMatchObject({ status: 403, reason: 'not_a_member' });
@@ -242,15 +245,15 @@ test('a removed member keeps their sessions and loses the business, on the next 
 });
 
 test('the bearer of an access token has no sessions, sees nobody’s, and ends none', async () => {
-  const laptop = await signIn(street.pipes, 'ada');
+  const laptop = await signIn(fixture.pipes, 'ada');
   await laptop.get('/api/me');
-  const { tenant: tenantId, scope: scopeId } = street.pipes;
+  const { tenant: tenantId, scope: scopeId } = fixture.pipes;
   // The person is the same; only what proves it is another.
   const config = { 'platform:auth': null, AUTH_PROVIDER: 'oidc', OIDC_ISSUER: issuer.url };
-  await street.platform('POST', '/internal/configure', { tenantId, scopeId, config });
-  const token = await issuer.sign(accessClaims(street.clock, { aud: scopeId }));
+  await fixture.platform('POST', '/internal/configure', { tenantId, scopeId, config });
+  const token = await issuer.sign(accessClaims(fixture.clock, { aud: scopeId }));
   const headers = { authorization: `Bearer ${token}` };
-  const bearer = street.visitor(street.pipes);
+  const bearer = fixture.visitor(fixture.pipes);
   const asked = await bearer.request('GET', '/api/sessions', undefined, headers);
   expect([asked.status, await asked.json()]).toEqual([200, { items: [] }]);
   for (const path of ['/api/sessions/x/end', '/api/sessions/end-others', '/api/sessions/end-all'])
@@ -258,16 +261,16 @@ test('the bearer of an access token has no sessions, sees nobody’s, and ends n
       status: 403,
       reason: 'no_session',
     });
-  await street.platform('POST', '/internal/configure', {
+  await fixture.platform('POST', '/internal/configure', {
     tenantId,
     scopeId,
-    config: { ...street.choice, AUTH_PROVIDER: null },
+    config: { ...fixture.choice, AUTH_PROVIDER: null },
   });
   expect(await isSignedOut(laptop)).toBe(false);
 });
 
 test('a page of another site ends nothing, and neither does a link', async () => {
-  const ada = await signIn(street.pipes, 'ada');
+  const ada = await signIn(fixture.pipes, 'ada');
   const [{ id } = { id: '' }] = await sessionsOf(ada);
   for (const path of [`/api/sessions/${id}/end`, '/api/sessions/end-others', '/api/sessions/end-all']) {
     expect(await ada.refused('POST', path, {}, { 'sec-fetch-site': 'cross-site' })).toMatchObject({

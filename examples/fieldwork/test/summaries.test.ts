@@ -10,14 +10,14 @@ import {
   summaryOffer,
   summaryResponse,
 } from '../src/summaries/schema.ts';
+import { type Fixture, type Instance, joinTeam, openFixture, type Visitor } from './fixture.ts';
 import { type ModelServer, refuses, startModelServer, streams, talks, whole } from './model-server.ts';
-import { type House, joinTeam, openStreet, type Street, type Visitor } from './street.ts';
 
 const KEY = 'sk-platform';
 const SPEC = 'openai-compatible:llama3.2:3b';
 
 let server: ModelServer;
-let street: Street;
+let fixture: Fixture;
 let ada: Visitor;
 let order: string;
 
@@ -27,8 +27,8 @@ const reach = () => ({
 });
 
 async function open(bindings: Record<string, string> = { FREEHOLD_MODEL: SPEC, ...reach() }): Promise<void> {
-  street = await openStreet({}, { bindings });
-  ada = await street.signedIn(street.pipes, 'ada', 'Ada');
+  fixture = await openFixture({}, { bindings });
+  ada = await fixture.signedIn(fixture.pipes, 'ada', 'Ada');
   await ada.get('/api/me');
   const { id: customer } = await ada.post<{ id: string }>('/api/customers', {
     name: 'Erika Müller',
@@ -62,8 +62,8 @@ beforeEach(async () => {
   server = await startModelServer();
 });
 afterEach(async () => {
-  const { incidents } = street;
-  await street[Symbol.asyncDispose]();
+  const { incidents } = fixture;
+  await fixture[Symbol.asyncDispose]();
   await server[Symbol.asyncDispose]();
   expect(incidents.splice(0)).toEqual([]);
 });
@@ -90,16 +90,16 @@ const textOf = (messages: readonly SummaryMessage[]): string =>
 
 /** What waits for the platform's collector, read as the control plane reads it. */
 async function waiting(
-  at: House = street.pipes,
+  at: Instance = fixture.pipes,
 ): Promise<{ readonly by: string; readonly line: ModelUsage }[]> {
   const query = new URLSearchParams({ tenantId: at.tenant, scopeId: at.scope, kind: MODEL_USAGE_KIND });
-  const response = await street.platform('GET', `/internal/platform-requests?${query}`);
+  const response = await fixture.platform('GET', `/internal/platform-requests?${query}`);
   const { items } = (await response.json()) as { items: { requestedBy: string; payload: unknown }[] };
   return items.map(({ requestedBy, payload }) => ({ by: requestedBy, line: modelUsageLine.parse(payload) }));
 }
 
 const entitle = (value: unknown, expiresAtMs?: number) =>
-  street.fieldwork.host.scope(street.pipes.scope).projectEntitlements({
+  fixture.fieldwork.host.scope(fixture.pipes.scope).projectEntitlements({
     entitlements: {
       assistant: { value: value as never, ...(expiresAtMs === undefined ? {} : { expiresAtMs }) },
     },
@@ -119,7 +119,7 @@ describe('a summary', () => {
       { type: 'text', text: 'wird am Mittwoch repariert.' },
       { type: 'end', finish: 'stop' },
     ]);
-    const { tenant, scope } = street.pipes;
+    const { tenant, scope } = fixture.pipes;
     expect(await waiting()).toEqual([
       {
         by: 'service:assistant',
@@ -144,7 +144,7 @@ describe('a summary', () => {
         },
       },
     ]);
-    expect(await waiting(street.sparks)).toEqual([]);
+    expect(await waiting(fixture.sparks)).toEqual([]);
   });
 
   test('is asked for with the platform’s key, in the language, with the times of the time zone', async () => {
@@ -247,7 +247,7 @@ describe('what goes wrong at the provider is told, without its words', () => {
     expect(server.asked).toHaveLength(2);
     expect(await waiting()).toEqual([]);
     // What only the operator can put right reaches him.
-    expect(street.incidents.splice(0).map((each) => (each as PlatformError).reason)).toEqual(
+    expect(fixture.incidents.splice(0).map((each) => (each as PlatformError).reason)).toEqual(
       Array(incidents).fill(reason),
     );
   });
@@ -321,9 +321,9 @@ describe('before anybody is asked', () => {
 
   test('D-21 the model can be delivered, what reaches it cannot', async () => {
     await open(reach());
-    const { pipes } = street;
+    const { pipes } = fixture;
     const deliver = (config: Record<string, string>) =>
-      street.platform('POST', '/internal/configure', {
+      fixture.platform('POST', '/internal/configure', {
         tenantId: pipes.tenant,
         scopeId: pipes.scope,
         config,
@@ -348,10 +348,10 @@ describe('before anybody is asked', () => {
       await entitle(value);
       expect(await ada.refused('POST', path(), GERMAN)).toMatchObject(refusal);
     }
-    await entitle({ plan: null, quota: null }, street.clock.nowMs);
+    await entitle({ plan: null, quota: null }, fixture.clock.nowMs);
     expect(await ada.refused('POST', path(), GERMAN)).toMatchObject(refusal);
     expect(server.asked).toEqual([]);
-    await entitle({ plan: null, quota: null }, street.clock.nowMs + 1);
+    await entitle({ plan: null, quota: null }, fixture.clock.nowMs + 1);
     expect(textOf(await ask())).toBe('All is well.');
   });
 
@@ -370,8 +370,8 @@ describe('before anybody is asked', () => {
     await entitle({ quota: 1_000, plan: 'large' });
     await ask();
     await entitle({ plan: null, quota: 0 });
-    street.clock.nowMs = Date.parse('2026-04-01T00:00:00.000Z');
-    ada = await street.signedIn(street.pipes, 'ada', 'Ada');
+    fixture.clock.nowMs = Date.parse('2026-04-01T00:00:00.000Z');
+    ada = await fixture.signedIn(fixture.pipes, 'ada', 'Ada');
     expect(await ada.refused('POST', path(), GERMAN)).toMatchObject({ reason: 'model_budget' });
     await entitle({ plan: null, quota: 1 });
     await ask();
@@ -405,7 +405,7 @@ describe('before anybody is asked', () => {
 
   test('nobody is asked any more when the platform does not collect what was taken', async () => {
     await open();
-    const books = street.fieldwork.host.operations(street.pipes.scope, 'service:assistant');
+    const books = fixture.fieldwork.host.operations(fixture.pipes.scope, 'service:assistant');
     await ask();
     const [{ line } = { line: null }] = await waiting();
     const input = { access: 'all', tokensMonthly: null, tokens: 1 };
@@ -423,16 +423,16 @@ describe('before anybody is asked', () => {
 describe('who may', () => {
   test('a technician may not, a stranger is asked to sign in, and an order of others is unknown', async () => {
     await open();
-    const { member: jo, principal } = await joinTeam(street, ada, street.pipes, 'jo', 'technician');
+    const { member: jo, principal } = await joinTeam(fixture, ada, fixture.pipes, 'jo', 'technician');
     await ada.post(`/api/orders/${order}/assign`, { assignee: principal });
     expect((await jo.request('GET', `/api/orders/${order}`)).status).toBe(200);
     for (const method of ['GET', 'POST'])
       expect(await jo.refused(method, path(), method === 'POST' ? GERMAN : undefined)).toMatchObject({
         code: 'permission_denied',
       });
-    const nobody = street.visitor(street.pipes);
-    expect(await nobody.refused('POST', path(), GERMAN)).toMatchObject({ status: 401 });
-    const bo = await street.signedIn(street.sparks, 'bo');
+    const anonymous = fixture.visitor(fixture.pipes);
+    expect(await anonymous.refused('POST', path(), GERMAN)).toMatchObject({ status: 401 });
+    const bo = await fixture.signedIn(fixture.sparks, 'bo');
     await bo.get('/api/me');
     expect(await bo.refused('POST', path(), GERMAN)).toMatchObject({ status: 404 });
     expect(server.asked).toEqual([]);
@@ -472,7 +472,7 @@ describe('who may', () => {
 
 test('a line is counted once, however often it is told', async () => {
   await open();
-  const books = street.fieldwork.host.operations(street.pipes.scope, 'service:assistant');
+  const books = fixture.fieldwork.host.operations(fixture.pipes.scope, 'service:assistant');
   await ask();
   const [{ line } = { line: null }] = await waiting();
   const input = { access: 'all', tokensMonthly: null, tokens: 1 };

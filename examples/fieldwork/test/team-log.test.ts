@@ -2,20 +2,20 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type IdentityEventEntry, identityEventEntry, identityEventsResponse } from '../src/server/wire.ts';
 import { tellIdentityEvent } from '../web/src/lib/identity-events.ts';
-import { joinTeam, openStreet, type Street, type Visitor } from './street.ts';
+import { type Fixture, joinTeam, openFixture, type Visitor } from './fixture.ts';
 
 const PATH = '/api/identity-events';
 
-let street: Street;
+let fixture: Fixture;
 let ada: Visitor;
 beforeEach(async () => {
-  street = await openStreet();
-  ada = await street.signedIn(street.pipes, 'ada', 'Ada');
+  fixture = await openFixture();
+  ada = await fixture.signedIn(fixture.pipes, 'ada', 'Ada');
   await ada.get('/api/me');
 });
 afterEach(async () => {
-  const { incidents } = street;
-  await street[Symbol.asyncDispose]();
+  const { incidents } = fixture;
+  await fixture[Symbol.asyncDispose]();
   expect(incidents).toEqual([]);
 });
 
@@ -34,14 +34,14 @@ async function told(visitor: Visitor, query?: string): Promise<string[]> {
 
 /** What the provider records of a completed sign-in. */
 async function recordSignIn(sub: string): Promise<void> {
-  const { tenant, scope: scopeId } = street.pipes;
+  const { tenant, scope: scopeId } = fixture.pipes;
   const subject = { issuer: 'https://issuer.example', sub, email: `${sub}@example.org`, name: sub };
-  await street.engine.unit(street.fieldwork.units.identity, tenant).recordSignIn({ scopeId, subject });
+  await fixture.engine.unit(fixture.fieldwork.units.identity, tenant).recordSignIn({ scopeId, subject });
 }
 
 describe('the list', () => {
   test('says who did what in sentences, newest first', async () => {
-    const { member: jo, principal } = await joinTeam(street, ada, street.pipes, 'jo', 'technician');
+    const { member: jo, principal } = await joinTeam(fixture, ada, fixture.pipes, 'jo', 'technician');
     await recordSignIn('jo');
     await ada.post('/api/invites', { role: 'dispatcher' });
     await recordSignIn('eve');
@@ -67,7 +67,7 @@ describe('the list', () => {
   test('names somebody’s sign-ins from before they were a member, and whoever has left by the name they had', async () => {
     await recordSignIn('jo');
     expect((await eventsOf(ada))[0]).toMatchObject({ type: 'signed_in', person: null });
-    const { principal } = await joinTeam(street, ada, street.pipes, 'jo', 'technician');
+    const { principal } = await joinTeam(fixture, ada, fixture.pipes, 'jo', 'technician');
     expect((await eventsOf(ada)).find((each) => each.type === 'signed_in')?.person).toEqual({
       principal,
       name: 'jo',
@@ -83,9 +83,9 @@ describe('the list', () => {
   test('does not blame an invite’s holder for what somebody else tried with it', async () => {
     const { url } = await ada.post<{ url: string }>('/api/invites', { role: 'technician' });
     const token = new URL(url).searchParams.get('invite');
-    const grace = await street.signedIn(street.pipes, 'grace', 'Grace');
+    const grace = await fixture.signedIn(fixture.pipes, 'grace', 'Grace');
     await grace.post('/api/accept-invite', { token });
-    const linus = await street.signedIn(street.pipes, 'linus', 'Linus');
+    const linus = await fixture.signedIn(fixture.pipes, 'linus', 'Linus');
     await linus.refused('POST', '/api/accept-invite', { token });
     const [refused] = await eventsOf(ada);
     expect(refused).toMatchObject({
@@ -100,8 +100,8 @@ describe('the list', () => {
 
   test('holds no link, no setting’s value, and nothing by which an issuer names a person', async () => {
     const { url } = await ada.post<{ url: string }>('/api/invites', { role: 'technician' });
-    const { tenant: tenantId, scope: scopeId } = street.pipes;
-    await street.platform('POST', '/internal/configure', {
+    const { tenant: tenantId, scope: scopeId } = fixture.pipes;
+    await fixture.platform('POST', '/internal/configure', {
       tenantId,
       scopeId,
       config: { OIDC_CLIENT_SECRET: 'hush-hush' },
@@ -119,9 +119,9 @@ describe('the list', () => {
   });
 
   test('A-22: is of this scope and of nobody else’s', async () => {
-    const yard = { ...street.pipes, scope: street.pipes.scope.replace(/1$/, '7') as never };
-    await street.provision(yard, 'The yard', street.choice);
-    const bob = await street.signedIn(street.sparks, 'bob', 'Bob');
+    const yard = { ...fixture.pipes, scope: fixture.pipes.scope.replace(/1$/, '7') as never };
+    await fixture.provision(yard, 'The yard', fixture.choice);
+    const bob = await fixture.signedIn(fixture.sparks, 'bob', 'Bob');
     await bob.get('/api/me');
     await bob.post('/api/invites', { role: 'owner' });
     expect(await told(ada)).toHaveLength(3);
@@ -165,8 +165,8 @@ describe('pages', () => {
   });
 
   test('of a rare kind come a stretch at a time: each says where to look on', async () => {
-    const { tenant, scope: scopeId } = street.pipes;
-    const directory = street.engine.unit(street.fieldwork.units.identity, tenant);
+    const { tenant, scope: scopeId } = fixture.pipes;
+    const directory = fixture.engine.unit(fixture.fieldwork.units.identity, tenant);
     // More settings than one request looks through, behind which the team's own events lie.
     for (let i = 0; i < 1_001; i++)
       await directory.putConfig({ scopeId, config: { SETTING: i % 2 === 0 ? 'a' : 'b' } });
@@ -186,13 +186,13 @@ describe('pages', () => {
 });
 
 test('C-30: is the owner’s to see; what others try is refused and on record', async () => {
-  const { member: di } = await joinTeam(street, ada, street.pipes, 'di', 'dispatcher');
-  const { member: jo } = await joinTeam(street, ada, street.pipes, 'jo', 'technician');
+  const { member: di } = await joinTeam(fixture, ada, fixture.pipes, 'di', 'dispatcher');
+  const { member: jo } = await joinTeam(fixture, ada, fixture.pipes, 'jo', 'technician');
   for (const member of [di, jo])
     expect(await member.refused('GET', PATH)).toMatchObject({ status: 403, code: 'permission_denied' });
-  const eve = await street.signedIn(street.pipes, 'eve');
+  const eve = await fixture.signedIn(fixture.pipes, 'eve');
   expect(await eve.refused('GET', PATH)).toMatchObject({ status: 403, reason: 'not_a_member' });
-  expect(await street.visitor(street.pipes).refused('GET', PATH)).toMatchObject({ status: 401 });
+  expect(await fixture.visitor(fixture.pipes).refused('GET', PATH)).toMatchObject({ status: 401 });
   const { items } = await ada.get<{ items: { permission: string; actor: { name: string } }[] }>(
     '/api/denials',
   );

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readWebFiles } from '../src/web-files.ts';
-import { openStreet, type Street, type Visitor } from './street.ts';
+import { type Fixture, openFixture, type Visitor } from './fixture.ts';
 
 const PAGE = '<!doctype html><title>Fieldwork</title>';
 const SCRIPT = 'console.log("a script that is long enough to be worth compressing");'.repeat(20);
 const NAVIGATION = { accept: 'text/html,application/xhtml+xml', 'sec-fetch-mode': 'navigate' };
 
-let street: Street;
-let nobody: Visitor;
+let fixture: Fixture;
+let anonymous: Visitor;
 let directory: string;
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'fieldwork-web-'));
@@ -21,16 +21,16 @@ beforeEach(async () => {
   writeFileSync(join(directory, 'assets', 'index-a1b2.js'), SCRIPT);
   const webFiles = readWebFiles(directory);
   if (!webFiles) throw new Error('the files are there');
-  street = await openStreet({ webFiles });
-  nobody = street.visitor(street.pipes);
+  fixture = await openFixture({ webFiles });
+  anonymous = fixture.visitor(fixture.pipes);
 });
 afterEach(async () => {
-  await street[Symbol.asyncDispose]();
+  await fixture[Symbol.asyncDispose]();
   rmSync(directory, { recursive: true });
 });
 
 const get = (path: string, headers: Record<string, string> = {}) =>
-  nobody.request('GET', path, undefined, headers);
+  anonymous.request('GET', path, undefined, headers);
 
 describe('the page', () => {
   test.each(['/', '/orders/ord_1', '/team', '/?invite=token'])(
@@ -99,7 +99,7 @@ test('nothing outside the built directory is a file', async () => {
 
 test('without built pages the API works alone, and the root says so', async () => {
   expect(readWebFiles(join(directory, 'assets'))).toBeUndefined();
-  await using bare = await openStreet();
+  await using bare = await openFixture();
   const visitor = bare.visitor(bare.pipes);
   expect(await (await visitor.request('GET', '/')).text()).toContain('not built');
   expect(await visitor.get('/api/me')).toMatchObject({ status: 'signed_out' });

@@ -1,7 +1,7 @@
 /** Who is there, and who they are to a tenant. Start with `identity-directory/unit.ts` and `instance-auth.ts`. */
 export { directoryIssuer } from './accounts/contract.ts';
 export type { InstanceConfig } from './config/operations.ts';
-export type { OwnerStranded } from './config/stranded-owner.ts';
+export type { OwnerOrphaned as OwnerStranded } from './config/orphaned-owner.ts';
 export { type CookieDomainInput, resolveCookieDomain } from './cookie-domain.ts';
 export {
   makePasswordHasher,

@@ -1,6 +1,6 @@
 /** A browser as far as signing in needs one: it keeps cookies by name and path, and follows nothing by itself. */
 
-interface KeptCookie {
+interface StoredCookie {
   readonly value: string;
   readonly path: string;
   /** Every attribute, lower case. */
@@ -9,7 +9,7 @@ interface KeptCookie {
 
 export interface Browser {
   readonly origin: string;
-  readonly cookies: Map<string, KeptCookie>;
+  readonly cookies: Map<string, StoredCookie>;
   /** Asks, and keeps the cookies of the answer. The address may be a path or a whole URL on the origin. */
   get(address: string, headers?: Record<string, string>): Promise<Response>;
   /** What the browser would send along to a path. */
@@ -17,7 +17,7 @@ export interface Browser {
 }
 
 export function makeBrowser(origin: string, handle: (request: Request) => Promise<Response>): Browser {
-  const cookies = new Map<string, KeptCookie>();
+  const cookies = new Map<string, StoredCookie>();
 
   const headersFor = (path: string): Headers => {
     const sent = [...cookies].filter(([, cookie]) => path.startsWith(cookie.path));
@@ -40,7 +40,7 @@ export function makeBrowser(origin: string, handle: (request: Request) => Promis
   };
 }
 
-function keep(cookies: Map<string, KeptCookie>, line: string): void {
+function keep(cookies: Map<string, StoredCookie>, line: string): void {
   const [pair = '', ...rest] = line.split(';').map((part) => part.trim());
   const attributes = rest.map((attribute) => attribute.toLowerCase());
   const name = pair.slice(0, pair.indexOf('='));

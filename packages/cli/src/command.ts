@@ -15,7 +15,7 @@ export interface Outcome {
   /** What goes on after the answer was printed: a window that stays open. */
   readonly until?: Promise<void>;
   /** Bad news in the answer, told behind it: a script learns of it by the exit code. */
-  readonly badNews?: PlatformError | undefined;
+  readonly exitStatus?: PlatformError | undefined;
 }
 
 export interface Example {

@@ -170,13 +170,13 @@ describe('C-33, C-13: freehold verticals deploy', () => {
 });
 
 describe('before anything is sent it is refused, in one sentence', () => {
-  type House = Awaited<ReturnType<typeof open>>;
-  const good = ({ put, putManifest }: House) => {
+  type Fixture = Awaited<ReturnType<typeof open>>;
+  const good = ({ put, putManifest }: Fixture) => {
     putManifest('dist/manifest.json');
     put('dist/main.js');
   };
 
-  test.each<[string, string[], (house: House) => void, number, RegExp]>([
+  test.each<[string, string[], (fixture: Fixture) => void, number, RegExp]>([
     ['neither folder nor manifest', [], good, 2, /^--manifest is missing: name a folder/],
     [
       'no manifest in the folder',
@@ -214,9 +214,9 @@ describe('before anything is sent it is refused, in one sentence', () => {
     [
       'a name that no module can have',
       ['dist'],
-      (house) => {
-        good(house);
-        house.put('dist/my file.js');
+      (fixture) => {
+        good(fixture);
+        fixture.put('dist/my file.js');
       },
       2,
       /my file\.js cannot be a module: its name may have/,
@@ -231,9 +231,9 @@ describe('before anything is sent it is refused, in one sentence', () => {
     [
       'a link to a folder',
       ['dist'],
-      (house) => {
-        good(house);
-        symlinkSync('..', join(house.cwd, 'dist', 'up'));
+      (fixture) => {
+        good(fixture);
+        symlinkSync('..', join(fixture.cwd, 'dist', 'up'));
       },
       2,
       /up is a link to a folder/,
@@ -241,11 +241,11 @@ describe('before anything is sent it is refused, in one sentence', () => {
     [
       'more bytes than a deployment takes',
       ['dist'],
-      (house) => {
-        good(house);
-        house.put('dist/big.bin', '');
+      (fixture) => {
+        good(fixture);
+        fixture.put('dist/big.bin', '');
         // A hole: it has that size, and no bytes on the disk.
-        truncateSync(join(house.cwd, 'dist', 'big.bin'), 5 * 1024 ** 3);
+        truncateSync(join(fixture.cwd, 'dist', 'big.bin'), 5 * 1024 ** 3);
       },
       2,
       /^The files have 5\.0 GiB together, and one deployment takes 16\.0 MiB at most\.$/m,
@@ -253,20 +253,20 @@ describe('before anything is sent it is refused, in one sentence', () => {
     [
       'more files than a deployment takes',
       ['dist'],
-      (house) => {
-        good(house);
-        for (let i = 0; i < 500; i++) house.put(`dist/m${i}.js`, '');
+      (fixture) => {
+        good(fixture);
+        for (let i = 0; i < 500; i++) fixture.put(`dist/m${i}.js`, '');
       },
       2,
       /^One deployment takes 500 files at most\.$/m,
     ],
   ])('%s', async (_, words, prepare, status, sentence) => {
-    const house = await open();
-    prepare(house);
-    const ended = await house.deploy(words);
+    const fixture = await open();
+    prepare(fixture);
+    const ended = await fixture.deploy(words);
     expect(ended).toMatchObject({ status, stdout: '' });
     expect(ended.stderr).toMatch(sentence);
     expect(ended.stderr).toMatch(/^[^\n]+\n$/);
-    expect(house.sent).toEqual([]);
+    expect(fixture.sent).toEqual([]);
   });
 });

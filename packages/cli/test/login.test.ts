@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ORIGIN, openHouse, ownPage, signedIn } from '../../control-plane/test/staff/house.ts';
+import { ORIGIN, openFixture, ownPage, signedIn } from '../../control-plane/test/staff/fixture.ts';
 import { commands } from '../src/commands.ts';
 import { answerCallback } from '../src/login/loopback.ts';
 import { fetchFromHere } from '../src/settings/fetch-from-here.ts';
@@ -11,15 +11,15 @@ import { runLine, scratchDirectory } from './world.ts';
 type Over = NonNullable<Parameters<typeof runLine>[2]>;
 
 async function open() {
-  const house = await openHouse();
-  await signedIn(house, 'ada', 'operator');
+  const fixture = await openFixture();
+  await signedIn(fixture, 'ada', 'operator');
   const configDirectory = join(scratchDirectory(), 'freehold');
   const run = (line: string[], over: Over = {}) =>
     runLine(commands, line, {
       configDirectory,
       watched: true,
-      fetch: house.send,
-      now: () => house.clock.ms,
+      fetch: fixture.send,
+      now: () => fixture.clock.ms,
       // The way out of waiting for a browser is never taken here.
       sleep: () => new Promise(() => {}),
       ...over,
@@ -29,14 +29,14 @@ async function open() {
     (decision: 'allow' | 'deny', alter: (back: URL) => void = () => {}, who = 'ada') =>
     async (address: string) => {
       const form = Object.fromEntries(new URL(address).searchParams);
-      const answer = await house.post('/oauth/authorize', { ...form, decision }, ownPage(who));
+      const answer = await fixture.post('/oauth/authorize', { ...form, decision }, ownPage(who));
       const back = new URL(answer.headers.get('location') ?? '');
       alter(back);
       await fetchFromHere(new Request(back));
       return true;
     };
   const config = () => JSON.parse(readFileSync(join(configDirectory, 'config.json'), 'utf8'));
-  return { house, run, browser, config, configDirectory };
+  return { fixture, run, browser, config, configDirectory };
 }
 
 const login = ['login', '--url', ORIGIN];
@@ -68,9 +68,9 @@ describe('freehold login, by the browser of this machine (RFC 8252)', () => {
   });
 
   test('of a tenant’s builder says whose they are', async () => {
-    const { house, run, browser } = await open();
-    const { id: tenant } = await house.tenant('acme');
-    await signedIn(house, 'bob', 'builder', tenant);
+    const { fixture, run, browser } = await open();
+    const { id: tenant } = await fixture.tenant('acme');
+    await signedIn(fixture, 'bob', 'builder', tenant);
     const ended = await run(login, { openBrowser: browser('allow', () => {}, 'bob') });
     expect(ended.stdout).toBe(
       `Signed in at ${ORIGIN} as bob (builder, ${tenant}), as the profile default.\n`,
@@ -130,8 +130,8 @@ describe('freehold login, by the browser of this machine (RFC 8252)', () => {
   });
 
   test('goes to no server that says it is another', async () => {
-    const { run, house } = await open();
-    const ended = await run(['login', '--url', 'http://other.localhost:8787'], { fetch: house.send });
+    const { run, fixture } = await open();
+    const ended = await run(['login', '--url', 'http://other.localhost:8787'], { fetch: fixture.send });
     expect(ended.status).toBe(3);
     expect(ended.stderr).toContain(`says that it is ${ORIGIN}`);
   });
@@ -163,17 +163,17 @@ describe('the place that the browser comes back to', () => {
 
 describe('freehold login --device (RFC 8628)', () => {
   test('shows a code, asks as often as it may, and remembers the token', async () => {
-    const { house, run, config } = await open();
+    const { fixture, run, config } = await open();
     const waits: number[] = [];
     let typed = '';
     const sleep = async (ms: number) => {
       waits.push(ms);
-      house.clock.ms += ms;
+      fixture.clock.ms += ms;
       if (waits.length === 2)
-        await house.post('/device', { user_code: typed, decision: 'approve' }, ownPage('ada'));
+        await fixture.post('/device', { user_code: typed, decision: 'approve' }, ownPage('ada'));
     };
     const fetch = async (request: Request) => {
-      const answer = await house.send(request);
+      const answer = await fixture.send(request);
       if (request.url.endsWith('/device_authorization'))
         typed = ((await answer.clone().json()) as { user_code: string }).user_code;
       return answer;
@@ -189,9 +189,9 @@ describe('freehold login --device (RFC 8628)', () => {
   });
 
   test('ends with a no, and with the time', async () => {
-    const { house, run } = await open();
+    const { fixture, run } = await open();
     const sleep = async (ms: number) => {
-      house.clock.ms += ms;
+      fixture.clock.ms += ms;
     };
     const late = await run([...login, '--device'], { sleep });
     expect(late.status).toBe(6);
@@ -201,12 +201,12 @@ describe('freehold login --device (RFC 8628)', () => {
 
 describe('freehold logout (RFC 7009)', () => {
   test('revokes the token, forgets it, and keeps the address', async () => {
-    const { house, run, browser, config } = await open();
+    const { fixture, run, browser, config } = await open();
     await run(login, { openBrowser: browser('allow') });
     const { token } = config().profiles.default;
     expect((await run(['logout'])).stdout).toBe(`Signed out at ${ORIGIN}.\n`);
     expect(config()).toEqual({ current: 'default', profiles: { default: { url: ORIGIN } } });
-    const again = await house.ask('/auth/me', { headers: { authorization: `Bearer ${token}` } });
+    const again = await fixture.ask('/auth/me', { headers: { authorization: `Bearer ${token}` } });
     expect(again.status).toBe(401);
     expect((await run(['whoami'])).status).toBe(3);
   });

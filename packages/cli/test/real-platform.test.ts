@@ -178,7 +178,7 @@ describe('spec C-33: a command', () => {
 });
 
 describe('exit codes', () => {
-  const nobody = `tnt_${'0'.repeat(26)}`;
+  const noPrincipal = `tnt_${'0'.repeat(26)}`;
 
   test('3 for nobody, 4 for nothing, 5 for a collision, 6 for out of reach', async () => {
     const { run, env, json } = await open();
@@ -189,7 +189,7 @@ describe('exit codes', () => {
     expect(refused.stderr).toContain('freehold login');
     expect(refused.stderr).not.toContain('fh_wrong');
     expect((await run(['tenants', 'list'], { env: { FREEHOLD_URL: URL_OF } })).status).toBe(3);
-    const missing = await run(['tenants', 'get', nobody, '--json']);
+    const missing = await run(['tenants', 'get', noPrincipal, '--json']);
     expect(missing.status).toBe(4);
     expect(JSON.parse(missing.stderr)).toMatchObject({ code: 'not_found', requestId: expect.any(String) });
     expect((await run(['tenants', 'create', '--slug', 'acme', '--name', 'Another'])).status).toBe(5);

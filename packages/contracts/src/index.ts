@@ -1,5 +1,6 @@
 /** What every part of the platform agrees on. Start with `problems.ts`, `operations.ts` and `management.ts`. */
 export * from './canonical-json.ts';
+export { IN_WORDS } from './error-map.ts';
 export * from './ids.ts';
 export * from './management/connectors.ts';
 export * from './management/copies.ts';
@@ -17,4 +18,3 @@ export * from './pages.ts';
 export * from './permission-diff.ts';
 export * from './problems.ts';
 export * from './time.ts';
-export { IN_WORDS } from './words-of-issues.ts';

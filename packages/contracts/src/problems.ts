@@ -3,7 +3,7 @@
  * document it becomes (spec 2.7 and 7; design: control-plane, "Errors").
  */
 import { z } from 'zod';
-import { IN_WORDS } from './words-of-issues.ts';
+import { IN_WORDS } from './error-map.ts';
 
 /** Every code there is, with its status and what it says to somebody who meets it. */
 export const PROBLEMS = {

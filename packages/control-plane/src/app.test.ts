@@ -60,7 +60,7 @@ describe('calls are counted', () => {
     expect(lines.at(-1)).toMatchObject({ status: 429, actor: SERVICE });
     expect(lines.at(-1)).not.toHaveProperty('allowance');
 
-    const somebodyElse = { ...bearer, cookie: 'staff' };
+    const anotherPerson = { ...bearer, cookie: 'staff' };
     const staff = setUp(
       hostAdminDouble(() => ({ value: aThing })),
       {
@@ -69,7 +69,7 @@ describe('calls are counted', () => {
       },
     );
     for (const status of [200, 200, 429]) expect((await staff.send('/things/thing-1')).status).toBe(status);
-    expect((await staff.send('/things/thing-1', { headers: somebodyElse })).status).toBe(200);
+    expect((await staff.send('/things/thing-1', { headers: anotherPerson })).status).toBe(200);
   });
 
   test('apart from strangers, who have a limit of their own and take nothing from anybody', async () => {
@@ -250,7 +250,7 @@ describe('a call that has its declared form', () => {
 });
 
 describe('who calls is settled before anything else (C-01)', () => {
-  const strangers: [string, Record<string, string>, string][] = [
+  const anonymous: [string, Record<string, string>, string][] = [
     ['no token', {}, 'token_missing'],
     ['an unknown token', { authorization: 'Bearer fh_svc_unknown' }, 'token_invalid'],
     ['a token that is not one', { authorization: 'Bearer a b' }, 'token_invalid'],
@@ -259,7 +259,7 @@ describe('who calls is settled before anything else (C-01)', () => {
     ['two tokens', { authorization: `Bearer ${TOKEN}, Bearer ${TOKEN}` }, 'token_invalid'],
     ['an overlong token', { authorization: `Bearer ${'a'.repeat(600)}` }, 'token_invalid'],
   ];
-  test.each(strangers)('%s is 401 and says how to authenticate', async (_, headers, reason) => {
+  test.each(anonymous)('%s is 401 and says how to authenticate', async (_, headers, reason) => {
     const admin = hostAdminDouble();
     const { send } = setUp(admin);
     const response = await send('/things', { method: 'POST', headers, body: 'not even json' });

@@ -29,7 +29,11 @@ import {
   rateLimitHeaders,
   tooManyCalls,
 } from './http/rate-limit.ts';
-import { limitStrangers, STRANGER_LIMITS_DEFAULT, type StrangerLimits } from './http/rate-limit-strangers.ts';
+import {
+  ANONYMOUS_LIMITS_DEFAULT,
+  type AnonymousLimits,
+  limitAnonymous,
+} from './http/rate-limit-anonymous.ts';
 import { mountServiceRoutes } from './http/service-routes.ts';
 import { mountMcp } from './mcp/mcp-endpoint.ts';
 import { apiChallenge } from './oauth/metadata.ts';
@@ -61,7 +65,7 @@ export interface ControlPlaneOptions {
    * How much strangers may cause, counted by the `clientAddress` that the wiring sends along. Null: as much as they like.
    * Default: `STRANGER_LIMITS_DEFAULT`; null where `rateLimit` is.
    */
-  readonly strangerLimits?: StrangerLimits | null;
+  readonly strangerLimits?: AnonymousLimits | null;
   /** What `/readyz` asks; a throw counts as false. Default: always ready. */
   readonly ready?: () => Promise<boolean>;
   /**
@@ -150,7 +154,7 @@ export function controlPlaneApp(given: ControlPlaneOptions): Hono<ControlPlaneEn
     staff && !given.staffSession ? { ...given, staffSession: staffSessionOf(staff) } : given;
   const operations: AdminOperationTable = options.operations ?? adminOperations;
   const limit = options.rateLimit === undefined ? RATE_LIMIT_DEFAULT : options.rateLimit;
-  const { strangerLimits = limit && STRANGER_LIMITS_DEFAULT } = options;
+  const { strangerLimits: anonymousLimits = limit && ANONYMOUS_LIMITS_DEFAULT } = options;
   const admit = actorAdmission(limit && makeRateLimiter(options.now, limit));
   const app = new Hono<ControlPlaneEnv>();
   app.use(async (c, next) => {
@@ -177,11 +181,11 @@ export function controlPlaneApp(given: ControlPlaneOptions): Hono<ControlPlaneEn
     });
   });
 
-  if (strangerLimits)
+  if (anonymousLimits)
     app.use(
-      limitStrangers({
+      limitAnonymous({
         now: options.now,
-        limits: strangerLimits,
+        limits: anonymousLimits,
         isKnown: (c) => isKnown(c, { ...options, admit }),
         refuse: (c, error) =>
           programRefusal(c.req.path, error) ??

@@ -9,7 +9,10 @@ export {
 } from './app.ts';
 export type { AdminOperationTable } from './declared/operations.ts';
 export { RATE_LIMIT_DEFAULT, type RateLimit } from './http/rate-limit.ts';
-export { STRANGER_LIMITS_DEFAULT, type StrangerLimits } from './http/rate-limit-strangers.ts';
+export {
+  ANONYMOUS_LIMITS_DEFAULT as STRANGER_LIMITS_DEFAULT,
+  type AnonymousLimits as StrangerLimits,
+} from './http/rate-limit-anonymous.ts';
 export {
   CONTROL_PLANE_INFO,
   type OpenApiDocument,

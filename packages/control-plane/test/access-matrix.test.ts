@@ -9,13 +9,13 @@ import { expectDocumented } from './support/conformance.ts';
 import {
   asVertical,
   type Credential,
+  type Fixture,
   type Names,
   namesThing,
-  openStreet,
+  openFixture,
   ROLES,
   requestAbout,
-  type Street,
-} from './support/street.ts';
+} from './support/fixture.ts';
 
 const OPERATIONS: readonly AdminOperation[] = Object.values(adminOperations);
 const TIMEOUT_MS = 300_000;
@@ -81,14 +81,14 @@ const namesMoreThanTenant = (operation: AdminOperation) => {
 };
 
 async function answersOf(
-  street: Street,
+  fixture: Fixture,
   operation: AdminOperation,
   credential: Credential,
   picks: Readonly<Record<string, Pick>>,
 ): Promise<{ target: string; response: Response; seen: string }[]> {
   const answers = [];
   for (const [target, pick] of Object.entries(picks)) {
-    const response = await street.send(requestAbout(operation, pick, { credential }));
+    const response = await fixture.send(requestAbout(operation, pick, { credential }));
     answers.push({ target, response, seen: await seenIn(response) });
   }
   return answers;
@@ -97,11 +97,11 @@ async function answersOf(
 test(
   'nobody who may not learns anything, and nothing happens (C-01, C-33)',
   async () => {
-    const street = await openStreet();
-    const { ours, theirs, nowhere, credentials } = street;
+    const fixture = await openFixture();
+    const { ours, theirs, nowhere, credentials } = fixture;
     const { lines, cells, check } = findings();
     const builders = Object.entries(ours.builders);
-    const before = await street.logged();
+    const before = await fixture.logged();
     const everywhere = { own: about(ours.names), other: about(theirs.names), none: about(nowhere) };
     const refusedAlike = async (
       operation: AdminOperation,
@@ -112,7 +112,7 @@ test(
         expected,
       }: { credential: Credential; picks: Record<string, Pick>; expected: object },
     ) => {
-      const answers = await answersOf(street, operation, credential, picks);
+      const answers = await answersOf(fixture, operation, credential, picks);
       for (const { target, response, seen } of answers)
         await check(`${operation.name}, ${who}, ${target}`, async () => {
           expect(await response.clone().json()).toMatchObject(expected);
@@ -121,7 +121,7 @@ test(
         });
     };
     for (const operation of OPERATIONS) {
-      for (const [who, credential] of Object.entries(credentials.strangers))
+      for (const [who, credential] of Object.entries(credentials.anonymous))
         await refusedAlike(operation, who, {
           credential,
           picks: everywhere,
@@ -187,10 +187,10 @@ test(
     }
     expect(lines).toEqual([]);
     // Strangers and verticals alone are 57 cells of each operation but the one that verticals may call.
-    expect(Object.keys(credentials.strangers)).toHaveLength(16);
+    expect(Object.keys(credentials.anonymous)).toHaveLength(16);
     expect(cells.count).toBeGreaterThan(OPERATIONS.length * 63);
-    expect(await street.logged()).toBe(before);
-    expect(street.incidents).toEqual([]);
+    expect(await fixture.logged()).toBe(before);
+    expect(fixture.incidents).toEqual([]);
   },
   TIMEOUT_MS,
 );
@@ -198,14 +198,14 @@ test(
 test(
   'whoever may is let in, by the role and the token that the declaration says (C-01)',
   async () => {
-    const street = await openStreet();
-    const { credentials } = street;
+    const fixture = await openFixture();
+    const { credentials } = fixture;
     const { lines, check } = findings();
     for (const [index, operation] of OPERATIONS.entries()) {
       // Of its own, because many an operation is the end of what it is about.
-      const house = await street.build(`house-${index}`);
+      const tenantFixture = await fixture.build(`tenantFixture-${index}`);
       const callers: Caller[] = [
-        ...Object.entries(house.builders).map(
+        ...Object.entries(tenantFixture.builders).map(
           ([who, credential]): Caller => [who, credential, operation.builder === 'own-tenant'],
         ),
         // The one who may least comes first, so that there is something left for them.
@@ -214,11 +214,13 @@ test(
           [`a program of ${role}`, credentials.programs[role], mayCall(operation, staff(role))],
         ]),
         ['service', credentials.service, true],
-        ['a vertical', await asVertical(house.names.slug ?? ''), operation.vertical !== undefined],
+        ['a vertical', await asVertical(tenantFixture.names.slug ?? ''), operation.vertical !== undefined],
       ];
       for (const [who, credential, may] of callers.filter(([, , each]) => each))
         await check(`${operation.name}, ${who}, own`, async () => {
-          const response = await street.send(requestAbout(operation, about(house.names), { credential }));
+          const response = await fixture.send(
+            requestAbout(operation, about(tenantFixture.names), { credential }),
+          );
           const text = await response.clone().text();
           expect(may).toBe(true);
           // Where the declaration says that the state of the thing decides too, it may.
@@ -228,12 +230,12 @@ test(
             );
           expect(response.status).not.toBe(401);
           if (operation.method === 'GET') expect(`${response.status} ${text}`).not.toMatch(/^404/);
-          if (who in house.builders) expect(text).not.toContain(street.theirs.names.tenant);
+          if (who in tenantFixture.builders) expect(text).not.toContain(fixture.theirs.names.tenant);
           await expectDocumented(operation, response);
         });
     }
     expect(lines).toEqual([]);
-    expect(street.incidents).toEqual([]);
+    expect(fixture.incidents).toEqual([]);
   },
   TIMEOUT_MS,
 );

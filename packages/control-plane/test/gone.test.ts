@@ -1,7 +1,7 @@
 /** What was deleted is not there any more: made, deleted and looked for, every family that has the three. */
 import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
 import { expect, test } from 'vitest';
-import { openStreet, requestAbout } from './support/street.ts';
+import { openFixture, requestAbout } from './support/fixture.ts';
 
 const OPERATIONS: readonly AdminOperation[] = Object.values(adminOperations);
 const DELETES = OPERATIONS.filter(({ method }) => method === 'DELETE');
@@ -38,10 +38,10 @@ test('there is a place to look for everything that can be deleted, and no except
 test.each(DELETES.map((operation) => [operation.name, operation] as const))(
   'after %s it cannot be read, listed or deleted again (C-01)',
   async (name, operation) => {
-    const street = await openStreet();
-    const { names } = street.ours;
-    const credential = street.credentials.service;
-    const ask = (what: AdminOperation) => street.send(requestAbout(what, () => names, { credential }));
+    const fixture = await openFixture();
+    const { names } = fixture.ours;
+    const credential = fixture.credentials.service;
+    const ask = (what: AdminOperation) => fixture.send(requestAbout(what, () => names, { credential }));
     const look = async () => {
       const seen = [];
       for (const place of placesOf(operation)) {

@@ -11,7 +11,7 @@ import { makeControlPlaneClient } from '../src/client/index.ts';
 import { takesIdempotencyKey } from '../src/declared/operations.ts';
 import { adminToolsOf } from '../src/mcp/admin-tools.ts';
 import { expectDocumented } from './support/conformance.ts';
-import { openStreet, type Street } from './support/street.ts';
+import { type Fixture, openFixture } from './support/fixture.ts';
 import { OPERATIONS, prepare, RECIPES } from './support/walk.ts';
 
 const UNSAFE = OPERATIONS.filter(({ method }) => method !== 'GET');
@@ -62,12 +62,12 @@ test('every operation that changes something takes a key, and every POST that on
 });
 
 /** Rows of the admin log from here on, oldest first. */
-async function rowsAfter({ platform }: Street, sequence: number): Promise<AdminLogEntry[]> {
+async function rowsAfter({ platform }: Fixture, sequence: number): Promise<AdminLogEntry[]> {
   return (await platform.adminLog()).filter((row) => row.sequence > sequence);
 }
 
 /** Long work goes on after its answer; everything that it writes down is there afterwards. */
-async function finish({ platform }: Street, operation: AdminOperation, body: unknown): Promise<void> {
+async function finish({ platform }: Fixture, operation: AdminOperation, body: unknown): Promise<void> {
   if (operation.success !== 202) return;
   const { id } = body as OperationRecord;
   const record = await platform.finish({ status: 202, value: { id }, replayed: false });
@@ -75,34 +75,34 @@ async function finish({ platform }: Street, operation: AdminOperation, body: unk
 }
 
 /** One change and two calls. Answers whether the second one was answered again. */
-async function walk(street: Street, operation: AdminOperation): Promise<'replayed' | 'shown once'> {
+async function walk(fixture: Fixture, operation: AdminOperation): Promise<'replayed' | 'shown once'> {
   const { name } = operation;
-  const house = await street.build(`walk-${name.replaceAll(/[^a-z]/g, '-')}`);
-  const ask = await prepare(operation, street, { house });
-  const before = await street.logged();
+  const tenantFixture = await fixture.build(`walk-${name.replaceAll(/[^a-z]/g, '-')}`);
+  const ask = await prepare(operation, fixture, { tenantFixture });
+  const before = await fixture.logged();
   const key = `key-of-${name}`;
 
-  const first = await street.send(ask({ key }));
+  const first = await fixture.send(ask({ key }));
   const served = { counted: false, replayed: false };
   expect
     .soft([name, first.status, await first.clone().text()])
     .toEqual([name, operation.success, expect.any(String)]);
   await expectDocumented(operation, first.clone(), served);
   const value = operation.success === 204 ? null : await first.json();
-  await finish(street, operation, value);
+  await finish(fixture, operation, value);
   const location = first.headers.get('location');
   if (operation.success === 201 || operation.success === 202)
     expect.soft([name, location === null]).toEqual([name, name in NO_LOCATION]);
   if (location !== null) {
-    const headers = street.credentials.service;
-    const found = await street.send(new Request(new URL(location, 'https://control.example'), { headers }));
+    const headers = fixture.credentials.service;
+    const found = await fixture.send(new Request(new URL(location, 'https://control.example'), { headers }));
     expect.soft([name, location, found.status]).toEqual([name, location, 200]);
   }
-  const logged = await rowsAfter(street, before);
+  const logged = await rowsAfter(fixture, before);
   const own = logged.filter(({ action }) => action === name).map(({ outcome }) => outcome);
   expect.soft([name, own]).toEqual([name, own.includes('intent') ? ['intent', 'done'] : ['done']]);
 
-  const second = await street.send(ask({ key }));
+  const second = await fixture.send(ask({ key }));
   const text = await second.clone().text();
   const isKept = second.status === operation.success;
   await expectDocumented(operation, second, { counted: false, replayed: isKept });
@@ -115,18 +115,18 @@ async function walk(street: Street, operation: AdminOperation): Promise<'replaye
   else expect.soft([name, text === '' ? null : JSON.parse(text)]).toEqual([name, value]);
   if (isKept && first.headers.has('etag'))
     expect.soft(second.headers.get('etag'), name).toBe(first.headers.get('etag'));
-  expect.soft([name, await rowsAfter(street, before)]).toEqual([name, logged]);
+  expect.soft([name, await rowsAfter(fixture, before)]).toEqual([name, logged]);
 
   if (!NO_INPUT.includes(name)) {
-    const other = await street.build(`other-${name.replaceAll(/[^a-z]/g, '-')}`);
-    const askOther = await prepare(operation, street, { house: other, seed: 2 });
-    const prepared = await street.logged();
-    const reused = await street.send(askOther({ key }));
+    const other = await fixture.build(`other-${name.replaceAll(/[^a-z]/g, '-')}`);
+    const askOther = await prepare(operation, fixture, { tenantFixture: other, seed: 2 });
+    const prepared = await fixture.logged();
+    const reused = await fixture.send(askOther({ key }));
     expect
       .soft([name, reused.status, JSON.parse((await reused.clone().text()) || 'null')])
       .toMatchObject([name, 409, { reason: 'idempotency_key_reused' }]);
     await expectDocumented(operation, reused, served);
-    expect.soft([name, await street.logged()]).toEqual([name, prepared]);
+    expect.soft([name, await fixture.logged()]).toEqual([name, prepared]);
   }
   return isKept ? 'replayed' : 'shown once';
 }
@@ -134,15 +134,15 @@ async function walk(street: Street, operation: AdminOperation): Promise<'replaye
 test(
   'the same call with the same key is done once, and another one with that key is refused (C-01)',
   async () => {
-    const street = await openStreet();
+    const fixture = await openFixture();
     const shownOnce: string[] = [];
     for (const operation of WALKED) {
       // The directory is replaced only where nothing else is going on.
-      const place = operation.name === 'directory.restore' ? await openStreet() : street;
+      const place = operation.name === 'directory.restore' ? await openFixture() : fixture;
       if ((await walk(place, operation)) === 'shown once') shownOnce.push(operation.name);
     }
     expect(shownOnce.sort()).toEqual(SHOWN_ONCE);
-    expect([street.incidents, street.platform.incidents]).toEqual([[], []]);
+    expect([fixture.incidents, fixture.platform.incidents]).toEqual([[], []]);
   },
   TIMEOUT_MS,
 );
@@ -184,11 +184,11 @@ test('a tool that only reads refuses the key as well', () => {
 });
 
 test('a read that is a POST refuses the key, because it would mean nothing', async () => {
-  const street = await openStreet();
+  const fixture = await openFixture();
   const operation = OPERATIONS.find(({ name }) => name === 'query.run') as AdminOperation;
-  const ask = await prepare(operation, street, { house: street.ours });
-  expect((await street.send(ask())).status).toBe(200);
-  const refused = await street.send(ask({ key: 'a-key' }));
+  const ask = await prepare(operation, fixture, { tenantFixture: fixture.ours });
+  expect((await fixture.send(ask())).status).toBe(200);
+  const refused = await fixture.send(ask({ key: 'a-key' }));
   expect([refused.status, await refused.clone().json()]).toMatchObject([400, { code: 'validation_failed' }]);
   expect(await refused.clone().text()).toContain('Idempotency-Key');
   await expectDocumented(operation, refused, { counted: false, replayed: false });

@@ -11,7 +11,7 @@ import { addressesOf, carriesEtag, takesIfMatch } from '../src/declared/operatio
 import { openApiPath } from '../src/declared/path.ts';
 import { openApiDocument } from '../src/openapi/document.ts';
 import { expectDocumented } from './support/conformance.ts';
-import { openStreet } from './support/street.ts';
+import { openFixture } from './support/fixture.ts';
 import { OPERATIONS, prepare } from './support/walk.ts';
 
 const TIMEOUT_MS = 120_000;
@@ -85,54 +85,54 @@ test('412 and the tag are documented exactly where the condition is', () => {
 test(
   'a stale condition is 412 and changes nothing, and the version that the refusal names is taken (C-01)',
   async () => {
-    const street = await openStreet();
+    const fixture = await openFixture();
     const nothingThere: string[] = [];
     for (const operation of OPERATIONS.filter(takesIfMatch)) {
       const { name } = operation;
-      const house = await street.build(`if-${name.replaceAll(/[^a-z]/g, '-')}`);
-      const ask = await prepare(operation, street, { house });
-      const before = await street.logged();
-      const stale = await street.send(ask({ ifMatch: '"a-version-that-never-was"' }));
+      const tenantFixture = await fixture.build(`if-${name.replaceAll(/[^a-z]/g, '-')}`);
+      const ask = await prepare(operation, fixture, { tenantFixture });
+      const before = await fixture.logged();
+      const stale = await fixture.send(ask({ ifMatch: '"a-version-that-never-was"' }));
       expect.soft([name, stale.status, await stale.clone().text()]).toEqual([name, 412, expect.any(String)]);
       await expectDocumented(operation, stale.clone(), { counted: false, replayed: false });
-      expect.soft([name, await street.logged()]).toEqual([name, before]);
+      expect.soft([name, await fixture.logged()]).toEqual([name, before]);
       const etag = stale.headers.get('etag');
       if (etag === null) nothingThere.push(name);
-      const fresh = await street.send(ask(etag === null ? {} : { ifMatch: etag }));
+      const fresh = await fixture.send(ask(etag === null ? {} : { ifMatch: etag }));
       expect
         .soft([name, fresh.status, await fresh.clone().text()])
         .toEqual([name, operation.success, expect.any(String)]);
       await expectDocumented(operation, fresh, { counted: false, replayed: false });
-      expect.soft(await street.logged(), name).toBeGreaterThan(before);
+      expect.soft(await fixture.logged(), name).toBeGreaterThan(before);
     }
     expect(nothingThere.sort()).toEqual(MAKES_NEW);
-    expect([street.incidents, street.platform.incidents]).toEqual([[], []]);
+    expect([fixture.incidents, fixture.platform.incidents]).toEqual([[], []]);
   },
   TIMEOUT_MS,
 );
 
 test('a reap of a tenant that was changed meanwhile stops at 412: nothing of it is erased, and no work begins (C-03)', async () => {
-  const street = await openStreet();
-  const { tenant } = street.ours.names;
+  const fixture = await openFixture();
+  const { tenant } = fixture.ours.names;
   const params = { tenant };
-  const { platform } = street;
+  const { platform } = fixture;
   const reap = OPERATIONS.find(({ name }) => name === 'tenants.reap') as AdminOperation;
-  const ask = await prepare(reap, street, { house: street.ours });
+  const ask = await prepare(reap, fixture, { tenantFixture: fixture.ours });
   const seen = await platform.call('tenants.get', { params });
   // Somebody has second thoughts, and a third one.
   for (const status of ['active', 'deleting'])
     await platform.call('tenants.set-status', { params, body: { status } });
-  const refused = await street.send(ask({ ifMatch: `"${seen.etag}"` }));
+  const refused = await fixture.send(ask({ ifMatch: `"${seen.etag}"` }));
   expect([refused.status, await refused.json()]).toMatchObject([412, { code: 'precondition_failed' }]);
   const plan = new Request(ask({ ifMatch: `"${seen.etag}"` }));
-  const planned = await street.send(new Request(`${plan.url}?dryRun=true`, plan));
+  const planned = await fixture.send(new Request(`${plan.url}?dryRun=true`, plan));
   expect(planned.status).toBe(412);
 
   const after = await platform.call('tenants.get', { params });
   expect((after.value as TenantRecord).status).toBe('deleting');
   const { items } = await platform.value<{ items: OperationRecord[] }>('operations.list', { query: params });
   expect(items.filter(({ name }) => name === 'tenants.reap')).toEqual([]);
-  const begun = await street.send(ask({ ifMatch: `"${after.etag}"` }));
+  const begun = await fixture.send(ask({ ifMatch: `"${after.etag}"` }));
   expect(begun.status).toBe(202);
   const record = (await begun.json()) as OperationRecord;
   expect(await platform.finish({ status: 202, value: record, replayed: false })).toMatchObject({
@@ -141,9 +141,9 @@ test('a reap of a tenant that was changed meanwhile stops at 412: nothing of it 
 });
 
 test('where a connection may act is changed under the version of the connection', async () => {
-  const street = await openStreet();
-  const { tenant, connection, scope } = street.ours.names;
-  const { platform } = street;
+  const fixture = await openFixture();
+  const { tenant, connection, scope } = fixture.ours.names;
+  const { platform } = fixture;
   const params = { tenant, connection };
   const put = (permission: string, ifMatch?: string) =>
     platform.call('connection-grants.put', {
@@ -169,9 +169,9 @@ test('where a connection may act is changed under the version of the connection'
 });
 
 test('a grant that was not given leaves the version that it was asked under', async () => {
-  const street = await openStreet();
-  const { tenant, connection, scope } = street.ours.names;
-  const { platform } = street;
+  const fixture = await openFixture();
+  const { tenant, connection, scope } = fixture.ours.names;
+  const { platform } = fixture;
   const params = { tenant, connection };
   const { etag = '' } = await platform.call('connections.get', { params });
   platform.fieldwork.fault = async () =>

@@ -54,36 +54,38 @@ async function open() {
 }
 
 test('spec C-19: a backup is 202, with the address at which it is followed to its end', async () => {
-  await using house = await open();
-  const begun = await house.send('POST', `${house.at}/backups`);
+  await using fixture = await open();
+  const begun = await fixture.send('POST', `${fixture.at}/backups`);
   expect(begun.status).toBe(202);
   const { id } = (await begun.json()) as { id: string };
   expect(begun.headers.get('location')).toBe(`/operations/${id}`);
   expect(begun.headers.get('x-admin-log-head')).toMatch(/^\d+:/);
-  const ended = await house.send('GET', `/operations/${id}?wait=30s`);
+  const ended = await fixture.send('GET', `/operations/${id}?wait=30s`);
   expect(await ended.json()).toMatchObject({ id, state: 'done', result: { bytes: 6 } });
 });
 
 test('a wait is 1 to 60 whole seconds', async () => {
-  await using house = await open();
-  const { id } = await house.client.scopeBackups.create({ params: house.params, body: {} });
+  await using fixture = await open();
+  const { id } = await fixture.client.scopeBackups.create({ params: fixture.params, body: {} });
   for (const wait of ['61s', '0s', '30', '1.5s', ''])
-    expect((await house.send('GET', `/operations/${id}?wait=${wait}`)).status, wait).toBe(400);
+    expect((await fixture.send('GET', `/operations/${id}?wait=${wait}`)).status, wait).toBe(400);
 });
 
 test('the client waits for the end, and hears how far it is', async () => {
-  await using house = await open();
-  const begun = await house.client.scopeBackups.create({ params: house.params, body: {} });
+  await using fixture = await open();
+  const begun = await fixture.client.scopeBackups.create({ params: fixture.params, body: {} });
   const heard: string[] = [];
-  const ended = await waitForOperation(house.client, begun, { onProgress: ({ state }) => heard.push(state) });
+  const ended = await waitForOperation(fixture.client, begun, {
+    onProgress: ({ state }) => heard.push(state),
+  });
   expect(ended.state).toBe('done');
   expect(heard.at(-1)).toBe('done');
 });
 
 describe('events', () => {
   test('of work that is followed, or is just begun, end with how it ended', async () => {
-    await using house = await open();
-    const begun = await house.send('POST', `${house.at}/backups`, { accept: 'text/event-stream' });
+    await using fixture = await open();
+    const begun = await fixture.send('POST', `${fixture.at}/backups`, { accept: 'text/event-stream' });
     expect(begun.status).toBe(202);
     expect(begun.headers.get('content-type')).toBe('text/event-stream');
     const text = await begun.text();
@@ -91,70 +93,74 @@ describe('events', () => {
     expect(last).toMatch(/^event: done\ndata: \{.*\}$/);
     const record = JSON.parse(last.split('data: ')[1] ?? '') as { id: string };
     expect(record).toMatchObject({ state: 'done', result: { bytes: 6 } });
-    const again = await house.send('GET', `/operations/${record.id}`, { accept: 'text/event-stream' });
+    const again = await fixture.send('GET', `/operations/${record.id}`, { accept: 'text/event-stream' });
     expect(await again.text()).toBe(`${last}\n\n`);
   });
 
   test.each(['application/json', '*/*', 'text/event-stream;q=0'])('are not sent to %s', async (accept) => {
-    await using house = await open();
-    const { id } = await house.client.scopeBackups.create({ params: house.params, body: {} });
-    const answer = await house.send('GET', `/operations/${id}`, { accept });
+    await using fixture = await open();
+    const { id } = await fixture.client.scopeBackups.create({ params: fixture.params, body: {} });
+    const answer = await fixture.send('GET', `/operations/${id}`, { accept });
     expect(answer.headers.get('content-type')).toBe('application/json');
     await answer.json();
   });
 
   test('stop when nobody reads them any more', async () => {
-    await using house = await open();
+    await using fixture = await open();
     const { promise, resolve } = Promise.withResolvers<void>();
-    house.backups.beforePut = () => promise;
-    const { id } = await house.client.scopeBackups.create({ params: house.params, body: {} });
-    const answer = await house.send('GET', `/operations/${id}`, { accept: 'text/event-stream' });
+    fixture.backups.beforePut = () => promise;
+    const { id } = await fixture.client.scopeBackups.create({ params: fixture.params, body: {} });
+    const answer = await fixture.send('GET', `/operations/${id}`, { accept: 'text/event-stream' });
     const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
     expect(new TextDecoder().decode((await reader.read()).value)).toMatch(/^event: progress\n/);
     await reader.cancel();
     resolve();
-    await waitForOperation(house.client, { id });
+    await waitForOperation(fixture.client, { id });
   });
 });
 
 test('spec C-04: a plan is 200 and changes nothing', async () => {
-  await using house = await open();
-  await house.client.scopes.setStatus({ params: house.params, body: { status: 'archived' } });
-  const { items: before } = await house.client.adminLog.list({});
-  const plan = await house.client.scopes.reap({ params: house.params, query: { dryRun: true }, body: {} });
+  await using fixture = await open();
+  await fixture.client.scopes.setStatus({ params: fixture.params, body: { status: 'archived' } });
+  const { items: before } = await fixture.client.adminLog.list({});
+  const plan = await fixture.client.scopes.reap({
+    params: fixture.params,
+    query: { dryRun: true },
+    body: {},
+  });
   expect(plan).toEqual({
     dryRun: true,
-    scope: expect.objectContaining({ id: house.scope.id, status: 'archived' }),
+    scope: expect.objectContaining({ id: fixture.scope.id, status: 'archived' }),
     hostnames: [],
     snapshots: 0,
     backups: 0,
     connections: [],
     backup: true,
   });
-  expect((await house.client.adminLog.list({})).items).toEqual(before);
-  expect((await house.client.operations.list({})).items).toEqual([]);
+  expect((await fixture.client.adminLog.list({})).items).toEqual(before);
+  expect((await fixture.client.operations.list({})).items).toEqual([]);
 });
 
 test('spec C-19: backups and snapshots of a scope are reached without its tenant too', async () => {
-  await using house = await open();
-  const begun = await house.send('POST', `/scopes/${house.scope.id}/backups`);
+  await using fixture = await open();
+  const begun = await fixture.send('POST', `/scopes/${fixture.scope.id}/backups`);
   expect(begun.status).toBe(202);
   const { id } = (await begun.json()) as { id: string };
   expect(begun.headers.get('location')).toBe(`/operations/${id}`);
-  await waitForOperation(house.client, { id });
-  const listed = await house.send('GET', `/scopes/${house.scope.id}/backups`);
-  expect(await listed.json()).toMatchObject({ items: [{ scope: house.scope.id }] });
-  expect((await house.send('GET', `/scopes/${house.scope.id}/snapshots`)).status).toBe(200);
-  const [row] = (await house.client.adminLog.list({ query: { action: 'scope-backups.create' } })).items;
-  expect(row?.target).toMatchObject({ tenant: house.params.tenant, scope: house.scope.id });
-  const nobody = await house.send('GET', '/scopes/scp_01jd0000000000000000000009/backups');
-  expect(nobody.status).toBe(404);
+  await waitForOperation(fixture.client, { id });
+  const listed = await fixture.send('GET', `/scopes/${fixture.scope.id}/backups`);
+  expect(await listed.json()).toMatchObject({ items: [{ scope: fixture.scope.id }] });
+  expect((await fixture.send('GET', `/scopes/${fixture.scope.id}/snapshots`)).status).toBe(200);
+  const [row] = (await fixture.client.adminLog.list({ query: { action: 'scope-backups.create' } })).items;
+  expect(row?.target).toMatchObject({ tenant: fixture.params.tenant, scope: fixture.scope.id });
+  const noPrincipal = await fixture.send('GET', '/scopes/scp_01jd0000000000000000000009/backups');
+  expect(noPrincipal.status).toBe(404);
 });
 
 test('spec C-19: a builder of another tenant finds nothing at the short address', async () => {
-  await using house = await open();
-  const other = await house.client.tenants.create({ body: { slug: 'other', name: 'Other' } });
-  const { secret } = await house.client.pushTokens.create({ body: { name: 'ci', tenant: other.id } });
+  await using fixture = await open();
+  const other = await fixture.client.tenants.create({ body: { slug: 'other', name: 'Other' } });
+  const { secret } = await fixture.client.pushTokens.create({ body: { name: 'ci', tenant: other.id } });
   for (const [method, path] of [
     ['GET', 'backups'],
     ['POST', 'backups'],
@@ -162,7 +168,7 @@ test('spec C-19: a builder of another tenant finds nothing at the short address'
     ['POST', 'snapshots'],
   ] as const) {
     const authorization = `Bearer ${secret}`;
-    const answer = await house.send(method, `/scopes/${house.scope.id}/${path}`, { authorization });
+    const answer = await fixture.send(method, `/scopes/${fixture.scope.id}/${path}`, { authorization });
     expect(answer.status, `${method} ${path}`).toBe(404);
   }
 });
@@ -171,50 +177,55 @@ describe('spec C-04: a copy that comes from outside', () => {
   const TYPE = 'application/x-ndjson';
 
   test('is brought in as its bytes, and restored by its id', async () => {
-    await using house = await open();
-    const imported = await house.client.imports.create({
-      params: house.params,
+    await using fixture = await open();
+    const imported = await fixture.client.imports.create({
+      params: fixture.params,
       upload: { mediaType: TYPE, content: bytesOf('from outside') },
     });
-    expect(imported).toMatchObject({ origin: 'upload', format: 'ndjson', bytes: 12, scope: house.scope.id });
-    const begun = await house.client.scopes.restore({
-      params: house.params,
+    expect(imported).toMatchObject({
+      origin: 'upload',
+      format: 'ndjson',
+      bytes: 12,
+      scope: fixture.scope.id,
+    });
+    const begun = await fixture.client.scopes.restore({
+      params: fixture.params,
       body: { from: { export: imported.id } },
     });
-    expect(await waitForOperation(house.client, begun)).toMatchObject({ state: 'done' });
-    expect(house.restored).toEqual(['from outside']);
+    expect(await waitForOperation(fixture.client, begun)).toMatchObject({ state: 'done' });
+    expect(fixture.restored).toEqual(['from outside']);
   });
 
   test('of another media type, or compressed, is refused before a byte is kept', async () => {
-    await using house = await open();
-    const path = `${house.at}/imports`;
+    await using fixture = await open();
+    const path = `${fixture.at}/imports`;
     for (const headers of [
       { 'content-type': 'application/json' },
       { 'content-type': TYPE, 'content-encoding': 'gzip' },
       {},
     ])
-      expect((await house.send('POST', path, headers, 'x')).status).toBe(415);
+      expect((await fixture.send('POST', path, headers, 'x')).status).toBe(415);
     const huge = { 'content-type': TYPE, 'content-length': String(17 * 1024 ** 3) };
-    expect((await house.send('POST', path, huge, 'x')).status).toBe(413);
-    expect(house.backups.kept.size).toBe(0);
+    expect((await fixture.send('POST', path, huge, 'x')).status).toBe(413);
+    expect(fixture.backups.kept.size).toBe(0);
   });
 
   test('that breaks off leaves nothing', async () => {
-    await using house = await open();
+    await using fixture = await open();
     const broken = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.error(new PlatformError('unavailable', 'gone')),
     });
-    const request = new Request(`https://control.example${house.at}/imports`, {
+    const request = new Request(`https://control.example${fixture.at}/imports`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${house.platform.secret}`, 'content-type': TYPE },
+      headers: { authorization: `Bearer ${fixture.platform.secret}`, 'content-type': TYPE },
       body: broken,
       duplex: 'half',
     } as RequestInit);
-    const answer = await house.platform.send(request);
+    const answer = await fixture.platform.send(request);
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ reason: 'body_incomplete' });
-    expect(house.backups.kept.size).toBe(0);
-    expect((await house.client.scopeBackups.list({ params: house.params })).items).toEqual([]);
+    expect(fixture.backups.kept.size).toBe(0);
+    expect((await fixture.client.scopeBackups.list({ params: fixture.params })).items).toEqual([]);
   });
 });
 

@@ -5,7 +5,7 @@ import { controlPlaneApp, openApiDocument } from '../src/index.ts';
 import { hostAdminDouble } from './support/host-admin-double.ts';
 
 const TEMPLATE = /:(\w+)/g;
-const nobody = () => Promise.reject(new Error('nobody comes in this test'));
+const noPrincipal = () => Promise.reject(new Error('nobody comes in this test'));
 
 /** Everything that can be mounted, mounted. */
 function wholeApp() {
@@ -19,8 +19,12 @@ function wholeApp() {
     platformSecret: 'a secret of these tests that is long enough',
     connect: {} as never,
     staff: {
-      door: {} as never,
-      relyingParty: () => ({ handle: nobody, handleBackchannelLogout: nobody, session: () => null }),
+      signIns: {} as never,
+      relyingParty: () => ({
+        handle: noPrincipal,
+        handleBackchannelLogout: noPrincipal,
+        session: () => null,
+      }),
     },
   });
 }

@@ -7,8 +7,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { manifestOf } from '../../directory/test/registry.ts';
 import { expectDocumented } from './support/conformance.ts';
+import { type Fixture, openFixture, requestAbout, type TenantFixture } from './support/fixture.ts';
 import { partsOf, requestOf, type ValidInput, validInputs } from './support/requests.ts';
-import { type House, openStreet, requestAbout, type Street } from './support/street.ts';
 import { OPERATIONS } from './support/walk.ts';
 
 /** Inputs of each operation. */
@@ -72,7 +72,11 @@ const KNOWN = [
 ];
 
 /** An input with the things of a house in it, and with text of the form that a field says in words. */
-function about(operation: AdminOperation, { names }: House, { params, query, body }: ValidInput): ValidInput {
+function about(
+  operation: AdminOperation,
+  { names }: TenantFixture,
+  { params, query, body }: ValidInput,
+): ValidInput {
   const known: Record<string, string | undefined> = {
     ...Object.fromEntries(KNOWN.map((name) => [name, names[name]])),
     hostname: operation.name === 'hostnames.bind' ? `new-${names.hostname}` : names.hostname,
@@ -98,11 +102,11 @@ function about(operation: AdminOperation, { names }: House, { params, query, bod
 }
 
 /** The address is made by the names of its fields, everything else by the schemas. */
-function requestsOf(operation: AdminOperation, street: Street, house: House): Request[] {
-  const credential = street.credentials.service;
-  const { pathname } = new URL(requestAbout(operation, () => house.names, { credential }).url);
+function requestsOf(operation: AdminOperation, fixture: Fixture, tenantFixture: TenantFixture): Request[] {
+  const credential = fixture.credentials.service;
+  const { pathname } = new URL(requestAbout(operation, () => tenantFixture.names, { credential }).url);
   return fc.sample(validInputs(operation), { numRuns: INPUTS, seed: 42 }).map((input) => {
-    const parts = { ...partsOf(operation, about(operation, house, input)), path: pathname };
+    const parts = { ...partsOf(operation, about(operation, tenantFixture, input)), path: pathname };
     const request = requestOf(operation.method, parts, '');
     for (const [name, value] of Object.entries(credential)) request.headers.set(name, value);
     return request;
@@ -112,17 +116,17 @@ function requestsOf(operation: AdminOperation, street: Street, house: House): Re
 test(
   'what is valid by the document is never 400, but for the rules that it cannot state (C-32)',
   async () => {
-    const street = await openStreet();
+    const fixture = await openFixture();
     const refused: string[] = [];
     const used = new Set<string>();
     for (const operation of OPERATIONS) {
       const isRead = operation.method === 'GET';
-      const house = isRead
-        ? street.ours
-        : await street.build(`valid-${operation.name.replaceAll(/[^a-z]/g, '-')}`);
-      for (const request of requestsOf(operation, street, house)) {
+      const tenantFixture = isRead
+        ? fixture.ours
+        : await fixture.build(`valid-${operation.name.replaceAll(/[^a-z]/g, '-')}`);
+      for (const request of requestsOf(operation, fixture, tenantFixture)) {
         const sent = `${request.method} ${request.url} ${request.body === null ? '' : await request.clone().text()}`;
-        const response = await street.send(request);
+        const response = await fixture.send(request);
         const answer = await response.clone().text();
         await expectDocumented(operation, response, { counted: false, replayed: false });
         if (response.status !== 400) continue;
@@ -132,7 +136,7 @@ test(
     }
     expect(refused).toEqual([]);
     expect([...used].sort()).toEqual(Object.keys(EXCEPTIONS).sort());
-    expect([street.incidents, street.platform.incidents]).toEqual([[], []]);
+    expect([fixture.incidents, fixture.platform.incidents]).toEqual([[], []]);
   },
   TIMEOUT_MS,
 );

@@ -18,7 +18,7 @@ import {
   type TenantRecord,
 } from './declarations/index.ts';
 
-interface House {
+interface Fixture {
   readonly tenant: TenantRecord;
   readonly scope: ScopeRecord;
   readonly hostname: string;
@@ -39,9 +39,9 @@ interface House {
 }
 
 /** Two tenants with everything a tenant can have, so that there is always something of B to be leaked to A. */
-async function openStreet(
+async function openFixture(
   name?: AdminOperationName,
-): Promise<{ platform: Platform; ours: House; theirs: House }> {
+): Promise<{ platform: Platform; ours: Fixture; theirs: Fixture }> {
   const backups = makeMemoryBackups();
   const platform = await openPlatform({
     backups,
@@ -54,7 +54,7 @@ async function openStreet(
   // A worker, and a host in this process that opens snapshots.
   platform.reach = 'both';
   await platform.admin.registerBuiltIn({ manifest: manifestOf('fieldwork', '1.0.0'), migrations: [] });
-  const house = async (slug: string): Promise<House> => {
+  const fixture = async (slug: string): Promise<Fixture> => {
     const tenant = await platform.tenant(slug);
     const scope = await platform.scope(tenant.id);
     const { hostname } = await platform.hostname(scope, `${slug}.localhost`);
@@ -113,7 +113,7 @@ async function openStreet(
       identity,
     };
   };
-  return { platform, ours: await house('ours'), theirs: await house('theirs') };
+  return { platform, ours: await fixture('ours'), theirs: await fixture('theirs') };
 }
 
 type Parts = {
@@ -124,7 +124,7 @@ type Parts = {
 };
 
 /** A good call of each operation about one house. An operation without a line here fails the test below. */
-const CALLS: Readonly<Record<AdminOperationName, (house: House) => Parts>> = {
+const CALLS: Readonly<Record<AdminOperationName, (fixture: Fixture) => Parts>> = {
   'tenants.list': () => ({}),
   'tenants.create': () => ({ body: { slug: 'fresh', name: 'Fresh' } }),
   'tenants.get': ({ tenant }) => ({ params: { tenant: tenant.id } }),
@@ -143,13 +143,13 @@ const CALLS: Readonly<Record<AdminOperationName, (house: House) => Parts>> = {
     body: { plan: 'pro' },
   }),
   'entitlements.delete': ({ tenant }) => ({ params: { tenant: tenant.id, key: 'seats' } }),
-  'scopes.set-status': (house) => ({ ...inScope(house), body: { status: 'suspended' } }),
-  'scopes.reap': (house) => ({ ...inScope(house), body: {} }),
+  'scopes.set-status': (fixture) => ({ ...inScope(fixture), body: { status: 'suspended' } }),
+  'scopes.reap': (fixture) => ({ ...inScope(fixture), body: {} }),
   'scope-backups.list': inScope,
-  'scope-backups.create': (house) => ({ ...inScope(house), body: {} }),
-  'scope-backups.delete': ({ backup, ...house }) => ({ params: { ...inScope(house).params, backup } }),
-  'imports.create': (house) => ({
-    ...inScope(house),
+  'scope-backups.create': (fixture) => ({ ...inScope(fixture), body: {} }),
+  'scope-backups.delete': ({ backup, ...fixture }) => ({ params: { ...inScope(fixture).params, backup } }),
+  'imports.create': (fixture) => ({
+    ...inScope(fixture),
     upload: {
       mediaType: 'application/x-ndjson',
       body: new Response('a copy').body as ReadableStream<Uint8Array>,
@@ -171,76 +171,76 @@ const CALLS: Readonly<Record<AdminOperationName, (house: House) => Parts>> = {
     body: { slug: 'second', name: 'Second', vertical: 'fieldwork' },
   }),
   'scopes.get': inScope,
-  'scopes.configure': (house) => ({ ...inScope(house), body: { config: { COLOUR: 'red' } } }),
-  'scopes.restore': ({ snapshot, ...house }) => ({ ...inScope(house), body: { from: { snapshot } } }),
-  'scopes.rewind': (house) => ({ ...inScope(house), body: { bookmark: 'bm_1' } }),
+  'scopes.configure': (fixture) => ({ ...inScope(fixture), body: { config: { COLOUR: 'red' } } }),
+  'scopes.restore': ({ snapshot, ...fixture }) => ({ ...inScope(fixture), body: { from: { snapshot } } }),
+  'scopes.rewind': (fixture) => ({ ...inScope(fixture), body: { bookmark: 'bm_1' } }),
   'migrations.get': inScope,
   'bookmarks.list': inScope,
   'snapshots.list': inScope,
-  'snapshots.take': (house) => ({ ...inScope(house), body: { name: 'before the audit' } }),
-  'snapshots.delete': ({ snapshot, ...house }) => ({ params: { ...inScope(house).params, snapshot } }),
+  'snapshots.take': (fixture) => ({ ...inScope(fixture), body: { name: 'before the audit' } }),
+  'snapshots.delete': ({ snapshot, ...fixture }) => ({ params: { ...inScope(fixture).params, snapshot } }),
   'owner-seat.get': inScope,
   'owner-claim.mint': inScope,
-  'session-secret.rotate': (house) => ({ ...inScope(house), body: { keepFormer: true } }),
-  'owner-recovery.mint': (house) => ({ ...inScope(house), body: { why: 'Ticket 17.', recover: true } }),
+  'session-secret.rotate': (fixture) => ({ ...inScope(fixture), body: { keepFormer: true } }),
+  'owner-recovery.mint': (fixture) => ({ ...inScope(fixture), body: { why: 'Ticket 17.', recover: true } }),
   'tables.list': inScope,
-  'tables.read': (house) => ({ params: { ...inScope(house).params, table: 'orders' } }),
-  'query.run': (house) => ({ ...inScope(house), body: { sql: 'SELECT id FROM orders' } }),
+  'tables.read': (fixture) => ({ params: { ...inScope(fixture).params, table: 'orders' } }),
+  'query.run': (fixture) => ({ ...inScope(fixture), body: { sql: 'SELECT id FROM orders' } }),
   'scopes.export': inScope,
   'health.get': inScope,
-  'history.get': (house) => ({ ...inScope(house), query: { entityType: 'order', entityId: 'ord_1' } }),
+  'history.get': (fixture) => ({ ...inScope(fixture), query: { entityType: 'order', entityId: 'ord_1' } }),
   'facets.get': inScope,
-  'cause.get': (house) => ({ params: { ...inScope(house).params, event: EVENT } }),
-  'effects.get': (house) => ({ params: { ...inScope(house).params, event: EVENT } }),
-  'invocation.get': (house) => ({ params: { ...inScope(house).params, invocation: INVOCATION } }),
+  'cause.get': (fixture) => ({ params: { ...inScope(fixture).params, event: EVENT } }),
+  'effects.get': (fixture) => ({ params: { ...inScope(fixture).params, event: EVENT } }),
+  'invocation.get': (fixture) => ({ params: { ...inScope(fixture).params, invocation: INVOCATION } }),
   'dead-letters.list': inScope,
-  'dead-letters.retry': (house) => ({
-    params: { ...inScope(house).params, event: EVENT },
+  'dead-letters.retry': (fixture) => ({
+    params: { ...inScope(fixture).params, event: EVENT },
     body: { subscriber: 'invoices' },
   }),
   'denials.list': inScope,
   'denials.summary': inScope,
   'scope-version.get': inScope,
-  'scope-version.set': (house) => ({ ...inScope(house), body: { version: '1.0.0' } }),
+  'scope-version.set': (fixture) => ({ ...inScope(fixture), body: { version: '1.0.0' } }),
   'verticals.list': () => ({}),
   'verticals.create': ({ tenant }) => ({
     body: { slug: `new-${tenant.slug}`, name: 'New', ownerTenant: tenant.id },
   }),
   'verticals.get': onApp,
-  'verticals.update': (house) => ({ ...onApp(house), body: { name: 'Renamed' } }),
+  'verticals.update': (fixture) => ({ ...onApp(fixture), body: { name: 'Renamed' } }),
   'vertical-versions.list': onApp,
-  'vertical-versions.register': (house) => ({
-    ...onApp(house),
-    body: { version: '3.0.0', digest: 'd'.repeat(64), manifest: manifestOf(house.app.slug, '3.0.0') },
+  'vertical-versions.register': (fixture) => ({
+    ...onApp(fixture),
+    body: { version: '3.0.0', digest: 'd'.repeat(64), manifest: manifestOf(fixture.app.slug, '3.0.0') },
   }),
   'vertical-versions.get': onVersion,
-  'vertical-versions.admit': (house) => ({ ...onVersion(house), body: {} }),
-  'vertical-versions.reject': (house) => ({ ...onVersion(house), body: { note: 'No.' } }),
+  'vertical-versions.admit': (fixture) => ({ ...onVersion(fixture), body: {} }),
+  'vertical-versions.reject': (fixture) => ({ ...onVersion(fixture), body: { note: 'No.' } }),
   'channels.list': onApp,
   'channels.promote': ({ app }) => ({
     params: { slug: app.slug, channel: 'prod' },
     body: { version: '1.1.0' },
   }),
-  'verticals.deploy': (house) => ({
-    ...onApp(house),
+  'verticals.deploy': (fixture) => ({
+    ...onApp(fixture),
     body: {
-      manifest: manifestOf(house.app.slug, '4.0.0'),
+      manifest: manifestOf(fixture.app.slug, '4.0.0'),
       modules: [{ name: 'index.js', mediaType: 'application/javascript+module', base64: btoa('0') }],
     },
   }),
   'verticals.instances': onApp,
   'listings.get': onApp,
-  'listings.put': (house) => ({ ...onApp(house), body: { tier: 'private', title: 'Ours' } }),
-  'listings.request-publish': (house) => ({ ...onApp(house), body: {} }),
+  'listings.put': (fixture) => ({ ...onApp(fixture), body: { tier: 'private', title: 'Ours' } }),
+  'listings.request-publish': (fixture) => ({ ...onApp(fixture), body: {} }),
   'install-blocks.get': onApp,
-  'install-blocks.put': (house) => ({ ...onApp(house), body: { reason: 'Something else.' } }),
+  'install-blocks.put': (fixture) => ({ ...onApp(fixture), body: { reason: 'Something else.' } }),
   'install-blocks.delete': onApp,
   'verticals.egress': onApp,
   'email-sender.get': onApp,
-  'email-sender.put': (house) => ({ ...onApp(house), body: { note: 'newsletters' } }),
+  'email-sender.put': (fixture) => ({ ...onApp(fixture), body: { note: 'newsletters' } }),
   'email-sender.delete': onApp,
   'tenant-provisioner.get': onApp,
-  'tenant-provisioner.put': (house) => ({ ...onApp(house), body: { note: 'sign-up' } }),
+  'tenant-provisioner.put': (fixture) => ({ ...onApp(fixture), body: { note: 'sign-up' } }),
   'tenant-provisioner.delete': onApp,
   'hostnames.list': ({ tenant }) => ({ query: { tenant: tenant.id } }),
   'hostnames.bind': ({ tenant, scope }) => ({
@@ -249,7 +249,7 @@ const CALLS: Readonly<Record<AdminOperationName, (house: House) => Parts>> = {
   'hostnames.set-status': ({ hostname }) => ({ body: { hostname, status: 'disabled' } }),
   'hostnames.verify': ({ custom }) => ({ body: { hostname: custom } }),
   'hostnames.delete': ({ hostname }) => ({ params: { hostname }, query: {} }),
-  'subjects.shred': (house) => ({ params: { ...inScope(house).params, subject: 'rdr_ada' } }),
+  'subjects.shred': (fixture) => ({ params: { ...inScope(fixture).params, subject: 'rdr_ada' } }),
   'connections.list': ({ tenant }) => ({ params: { tenant: tenant.id } }),
   'connections.create': ({ tenant, scope }) => ({
     params: { tenant: tenant.id },
@@ -259,17 +259,17 @@ const CALLS: Readonly<Record<AdminOperationName, (house: House) => Parts>> = {
   'connections.disconnect': onConnection,
   'connections.verify': onConnection,
   'connections.credential': onConnection,
-  'connections.rotate': (house) => ({
-    ...onConnection(house),
-    body: { apiKey: `key-of-${house.tenant.slug}-1-new` },
+  'connections.rotate': (fixture) => ({
+    ...onConnection(fixture),
+    body: { apiKey: `key-of-${fixture.tenant.slug}-1-new` },
   }),
   'connections.activity': onConnection,
   'connection-grants.list': onConnection,
-  'connection-grants.put': (house) => ({
-    ...onConnection(house),
-    body: { scope: house.scope.id, permission: 'order.complete' },
+  'connection-grants.put': (fixture) => ({
+    ...onConnection(fixture),
+    body: { scope: fixture.scope.id, permission: 'order.complete' },
   }),
-  'connection-grants.delete': (house) => ({ ...onConnection(house), query: { scope: house.scope.id } }),
+  'connection-grants.delete': (fixture) => ({ ...onConnection(fixture), query: { scope: fixture.scope.id } }),
   'roles.list': () => ({}),
   'roles.put': () => ({ params: { key: 'support' }, body: { name: 'Support', permissions: ['order.read'] } }),
   'roles.delete': () => ({ params: { key: 'support' } }),
@@ -305,15 +305,15 @@ const CALLS: Readonly<Record<AdminOperationName, (house: House) => Parts>> = {
   'service-tokens.revoke': ({ serviceToken: token }) => ({ params: { token } }),
 };
 
-function inScope({ tenant, scope }: Pick<House, 'tenant' | 'scope'>) {
+function inScope({ tenant, scope }: Pick<Fixture, 'tenant' | 'scope'>) {
   return { params: { tenant: tenant.id, scope: scope.id } };
 }
 
-function onApp({ app }: House) {
+function onApp({ app }: Fixture) {
   return { params: { slug: app.slug } };
 }
 
-function onVersion({ app }: House) {
+function onVersion({ app }: Fixture) {
   return { params: { slug: app.slug, id: app.pending } };
 }
 
@@ -324,7 +324,7 @@ async function longWorkFor(
   platform: Platform,
   backups: MemoryBackups,
   params: { tenant: string; scope: string },
-): Promise<Pick<House, 'backup' | 'operation'>> {
+): Promise<Pick<Fixture, 'backup' | 'operation'>> {
   const make = (of: 'scope-backups.create' | 'directory-backups.create') =>
     platform.call(of, { body: {}, ...(of === 'scope-backups.create' ? { params } : {}) });
   const idOf = async (of: 'scope-backups.create' | 'directory-backups.create') =>
@@ -348,7 +348,7 @@ async function endOf(platform: Platform, value: unknown): Promise<void> {
   await expect.poll(async () => (await look()).state, { timeout: 30_000 }).toBe('done');
 }
 
-function onConnection({ tenant, connection }: House) {
+function onConnection({ tenant, connection }: Fixture) {
   return { params: { tenant: tenant.id, connection } };
 }
 
@@ -496,7 +496,7 @@ const BUILDER: Readonly<Record<AdminOperationName, BuilderAccess>> = {
 };
 
 /** Operations in which no field can name another tenant: what belongs to others is left out instead. */
-const NAMES_NOBODY: readonly AdminOperationName[] = ['tenants.list', 'verticals.list'];
+const NAMES_NO_PRINCIPAL: readonly AdminOperationName[] = ['tenants.list', 'verticals.list'];
 
 const NAMES = Object.keys(adminOperations) as AdminOperationName[];
 
@@ -511,7 +511,7 @@ describe.each(NAMES)('spec C-01: %s', (name) => {
     ['service', SERVICE],
   ] as const) {
     test(`${kind} may, about any tenant, and it is written down as declared`, async () => {
-      const { platform, theirs } = await openStreet(name);
+      const { platform, theirs } = await openFixture(name);
       if (name === 'roles.delete') await platform.call('roles.put', CALLS['roles.put'](theirs));
       if (name === 'tenants.reap')
         await platform.call('tenants.set-status', {
@@ -536,7 +536,7 @@ describe.each(NAMES)('spec C-01: %s', (name) => {
 
   if (BUILDER[name] === 'none') {
     test('a builder may not, and nothing happens', async () => {
-      const { platform, ours } = await openStreet(name);
+      const { platform, ours } = await openFixture(name);
       const before = await platform.adminLog();
       const call = platform.call(name, { ...CALLS[name](ours), as: platform.builder(ours.tenant.id) });
       expect(await refusal(call)).toMatchObject({ status: 403, code: 'forbidden', reason: 'staff_only' });
@@ -546,7 +546,7 @@ describe.each(NAMES)('spec C-01: %s', (name) => {
   }
 
   test('a builder may, about its own tenant, and sees nothing of another', async () => {
-    const { platform, ours, theirs } = await openStreet(name);
+    const { platform, ours, theirs } = await openFixture(name);
     const { status, value } = await platform.call(name, {
       ...CALLS[name](ours),
       as: platform.builder(ours.tenant.id),
@@ -556,7 +556,7 @@ describe.each(NAMES)('spec C-01: %s', (name) => {
   });
 
   test('a builder that leaves the tenant out gets its own', async () => {
-    const { platform, ours, theirs } = await openStreet(name);
+    const { platform, ours, theirs } = await openFixture(name);
     const { params = {}, query = {}, body = {} } = CALLS[name](ours);
     const { status, value } = await platform.call(name, {
       params,
@@ -568,9 +568,9 @@ describe.each(NAMES)('spec C-01: %s', (name) => {
     expect(JSON.stringify(value)).not.toContain(theirs.tenant.id);
   });
 
-  if (!NAMES_NOBODY.includes(name)) {
+  if (!NAMES_NO_PRINCIPAL.includes(name)) {
     test("another tenant's is not there for a builder: 404, and nothing happens", async () => {
-      const { platform, ours, theirs } = await openStreet(name);
+      const { platform, ours, theirs } = await openFixture(name);
       const before = await platform.adminLog();
       const call = platform.call(name, { ...CALLS[name](theirs), as: platform.builder(ours.tenant.id) });
       expect(await refusal(call)).toMatchObject({ status: 404, code: 'not_found' });
@@ -580,7 +580,7 @@ describe.each(NAMES)('spec C-01: %s', (name) => {
   }
 
   test('a builder of a tenant that is not active may not', async () => {
-    const { platform, ours } = await openStreet(name);
+    const { platform, ours } = await openFixture(name);
     await platform.call('tenants.set-status', CALLS['tenants.set-status'](ours));
     const call = platform.call(name, { ...CALLS[name](ours), as: platform.builder(ours.tenant.id) });
     expect(await refusal(call)).toMatchObject({ status: 403, reason: 'tenant_not_active' });
@@ -588,7 +588,7 @@ describe.each(NAMES)('spec C-01: %s', (name) => {
 });
 
 test("another tenant's scope under the builder's own tenant is not there either", async () => {
-  const { platform, ours, theirs } = await openStreet();
+  const { platform, ours, theirs } = await openFixture();
   const params = { tenant: ours.tenant.id, scope: theirs.scope.id };
   for (const as of [STAFF, platform.builder(ours.tenant.id)]) {
     expect(await refusal(platform.call('scopes.get', { params, as }))).toMatchObject({ status: 404 });
@@ -599,7 +599,7 @@ test("another tenant's scope under the builder's own tenant is not there either"
 });
 
 test('C-21: a vertical may do what a grant says that it may, and nothing else, whatever it was granted', async () => {
-  const { platform, ours } = await openStreet();
+  const { platform, ours } = await openFixture();
   const { slug } = ours.app;
   const as: Actor = { kind: 'vertical', id: slug, name: slug };
   const before = await platform.adminLog();
@@ -617,7 +617,7 @@ test('C-21: a vertical may do what a grant says that it may, and nothing else, w
 });
 
 test('an actor of a kind that nobody knows may do nothing', async () => {
-  const { platform, ours } = await openStreet();
+  const { platform, ours } = await openFixture();
   const as = { kind: 'root', id: 'x', name: 'x', tenant: ours.tenant.id } as never;
   expect(await refusal(platform.call('tenants.list', { as }))).toMatchObject({ status: 403 });
 });

@@ -16,7 +16,7 @@ import { migrateFleetEffect } from './fleet/host-admin-fleet.ts';
 import { makeVerifyEffect } from './hostnames/host-admin-verify.ts';
 import type { HostnameProbes } from './hostnames/probes.ts';
 import type { Effect } from './lib/effects.ts';
-import { joined } from './lib/joined.ts';
+import { mergeDisjoint } from './lib/merge-disjoint.ts';
 import type { LongEffect } from './long-work/handlers.ts';
 import { ownerClaimEffect, ownerRecoveryEffect } from './owner-seat/host-admin-owner-seat.ts';
 import { retryDeadLetterEffect } from './scope-data/retry.ts';
@@ -50,7 +50,7 @@ export interface EffectWorld {
 /** Effects that a call waits for. @throws TypeError for an operation with two. */
 export function makeEffects({ connectionEffects, backups, probes, ...world }: EffectWorld): Effects {
   const deleteBackup = makeDeleteBackupEffect(backups);
-  return joined<Effect>([
+  return mergeDisjoint<Effect>([
     {
       'scopes.provision': provisionEffect,
       'scopes.configure': configureEffect,
@@ -74,13 +74,13 @@ export function makeEffects({ connectionEffects, backups, probes, ...world }: Ef
 export interface LongEffectWorld extends Omit<ReapDeps, 'disconnect'> {
   readonly connectionEffects: Effects;
   /** Has a scope that was replaced told anew what its tenant is entitled to. */
-  readonly tellingAnew: ReturnType<typeof makeEntitlements>['tellingAnew'];
+  readonly reprojectAfter: ReturnType<typeof makeEntitlements>['reprojectAfter'];
 }
 
 /** What long work does, in the background. */
 export function makeLongEffects({
   connectionEffects,
-  tellingAnew,
+  reprojectAfter: tellingAnew,
   ...reap
 }: LongEffectWorld): Readonly<Record<string, LongEffect>> {
   const disconnect = connectionEffects['connections.disconnect'];

@@ -4,19 +4,19 @@
  */
 import type { ScopeId, TenantId } from '@freehold/contracts';
 import type { Actor, AdminCall, AdminResult } from './actors.ts';
-import type { IntentUpkeep } from './audit/reconcile.ts';
-import type { ImportUpkeep } from './backups/incoming.ts';
-import type { BackupUpkeep } from './backups/upkeep.ts';
+import type { IntentMaintenance } from './audit/reconcile.ts';
+import type { ImportMaintenance } from './backups/incoming.ts';
+import type { BackupMaintenance } from './backups/maintenance.ts';
 import type { Connections } from './connections/make-connections.ts';
 import type { Entitlements } from './entitlements/deliver.ts';
-import type { ExpiryUpkeep } from './expiries/clear.ts';
-import type { HostnameUpkeep } from './hostnames/upkeep.ts';
+import type { ExpiryMaintenance } from './expiries/clear.ts';
+import type { HostnameMaintenance } from './hostnames/maintenance.ts';
 import type { IncidentIntake } from './issues/incident-intake.ts';
 import type { OperationsLog } from './operations-log/recorder.ts';
 import type { PlatformGrants } from './platform-grants/make-platform-grants.ts';
 import type { RoleProjection } from './roles/deliver.ts';
 import type { ScopeReads } from './scope-data/host-admin-scope-data.ts';
-import type { StaffDoor } from './staff/host-admin-staff.ts';
+import type { StaffSignIns } from './staff/host-admin-staff.ts';
 import type { ServiceTokens } from './tokens/host-admin-service-tokens.ts';
 import type { UsageIntake } from './usage/make-usage.ts';
 import type { RegistryIntake } from './vertical-registry/make-registry.ts';
@@ -81,17 +81,17 @@ export interface DirectoryHostAdmin
   /** Tells scopes the platform's roles. */
   readonly roles: RoleProjection;
   /** The documents that prove host names, for the router, and the look at names in use, for the sweep. */
-  readonly hostnames: HostnameUpkeep;
+  readonly hostnames: HostnameMaintenance;
   /** Tells scopes what their tenants are entitled to. */
   readonly entitlements: Entitlements;
   /** The backups that the platform makes by itself, for the sweep. */
-  readonly backups: BackupUpkeep;
+  readonly backups: BackupMaintenance;
   /** What uploads left behind that never became a backup, for the sweep. */
-  readonly imports: ImportUpkeep;
+  readonly imports: ImportMaintenance;
   /** The report of intents that nobody settled, for the sweep. */
-  readonly intents: IntentUpkeep;
+  readonly intents: IntentMaintenance;
   /** What has lapsed and is cleared away, for the sweep. */
-  readonly expiries: ExpiryUpkeep;
+  readonly expiries: ExpiryMaintenance;
   /** How staff come in: sessions, and the tokens of their programs. */
-  readonly staff: StaffDoor;
+  readonly staff: StaffSignIns;
 }

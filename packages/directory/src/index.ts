@@ -3,8 +3,8 @@ export { mayCall, memberBehind, staffAccessOf } from './access.ts';
 export * from './actors.ts';
 export type { LogAnchor } from './audit/host-admin-anchor.ts';
 export type { BackupStore, StoredBackup } from './backups/backup-store.ts';
+export type { BackupLine, BackupMaintenance as BackupUpkeep } from './backups/maintenance.ts';
 export type { BackupPolicy } from './backups/retention.ts';
-export type { BackupLine, BackupUpkeep } from './backups/upkeep.ts';
 export type {
   ConnectCookie,
   ConnectStep,
@@ -28,6 +28,7 @@ export * from './gateway.ts';
 export * from './host-admin.ts';
 export type { HostAdminOptions } from './host-admin-options.ts';
 export { CHALLENGE_PATH } from './hostnames/challenge.ts';
+export type { HostnameMaintenance as HostnameUpkeep } from './hostnames/maintenance.ts';
 export type {
   AddressAnswer,
   HostnameProbes,
@@ -35,7 +36,6 @@ export type {
   LookupOutcome,
   TxtAnswer,
 } from './hostnames/probes.ts';
-export type { HostnameUpkeep } from './hostnames/upkeep.ts';
 export type { Incident, IncidentIntake } from './issues/incident-intake.ts';
 export { makeHostAdmin } from './make-host-admin.ts';
 export type { Telemetry } from './observability/telemetry.ts';
@@ -44,7 +44,7 @@ export { connectionUnits } from './operations-log/recorder.ts';
 export type { PlatformGrants } from './platform-grants/make-platform-grants.ts';
 export type { RoleProjection } from './roles/deliver.ts';
 export { archiveScript, servingScript } from './service-refs/script-names.ts';
-export type { GrantedToken, StaffDoor } from './staff/host-admin-staff.ts';
+export type { GrantedToken, StaffSignIns as StaffDoor } from './staff/host-admin-staff.ts';
 export type { SignInRefusal, StaffSignIn } from './staff/sign-in.ts';
 export type { EndedSessions, StaffSession } from './staff/unit-methods.ts';
 export type { ServiceTokenRequest } from './tokens/host-admin-service-tokens.ts';

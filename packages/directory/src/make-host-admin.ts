@@ -10,20 +10,20 @@ import { admitCall } from './access.ts';
 import type { AdminCall, AdminResult } from './actors.ts';
 import { makeAnchoring } from './audit/host-admin-anchor.ts';
 import { verifyAdminLog } from './audit/host-admin-verify.ts';
-import { makeIntentUpkeep } from './audit/reconcile.ts';
+import { makeIntentMaintenance } from './audit/reconcile.ts';
 import { makeImports } from './backups/host-admin-imports.ts';
-import { makeImportUpkeep } from './backups/incoming.ts';
-import { makeBackupUpkeep } from './backups/upkeep.ts';
-import { watchStore } from './backups/upkeep-store.ts';
+import { makeImportMaintenance } from './backups/incoming.ts';
+import { makeBackupMaintenance } from './backups/maintenance.ts';
+import { watchStore } from './backups/maintenance-store.ts';
 import { makeConnections } from './connections/make-connections.ts';
 import type { AdminOperation } from './declarations/index.ts';
 import { makeEffects, makeLongEffects } from './effects.ts';
 import { makeEntitlements } from './entitlements/deliver.ts';
-import { makeExpiryUpkeep } from './expiries/clear.ts';
+import { makeExpiryMaintenance } from './expiries/clear.ts';
 import { readFleetMigrations } from './fleet/host-admin-fleet.ts';
 import type { DirectoryHostAdmin, RoutesChange } from './host-admin.ts';
 import type { HostAdminOptions } from './host-admin-options.ts';
-import { makeHostnameUpkeep } from './hostnames/upkeep.ts';
+import { makeHostnameMaintenance } from './hostnames/maintenance.ts';
 import { makeIncidentIntake } from './issues/incident-intake.ts';
 import type { ChangeOutcome } from './lib/changes.ts';
 import type { EffectDeps } from './lib/effects.ts';
@@ -41,7 +41,7 @@ import { makePlatformGrants } from './platform-grants/make-platform-grants.ts';
 import { makeRoleProjection } from './roles/deliver.ts';
 import { makeScopeReads } from './scope-data/host-admin-scope-data.ts';
 import { snapshotEffect } from './scopes/host-admin-copies.ts';
-import { makeStaffAuthenticate, makeStaffDoor } from './staff/host-admin-staff.ts';
+import { makeStaffAuthenticate, makeStaffSignIns } from './staff/host-admin-staff.ts';
 import { makeAuthenticate } from './tokens/host-admin-authenticate.ts';
 import { makeServiceTokens } from './tokens/host-admin-service-tokens.ts';
 import { DIRECTORY_KEY, directoryUnit } from './unit.ts';
@@ -81,7 +81,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     for (const listener of listeners) attempt(() => listener(change), incident('onRoutesChanged'));
   };
   /** The change is durable. What follows is evidence and news, and cannot undo it. */
-  const conclude = async ({ result, rerouted }: ChangeOutcome): Promise<AdminResult> => {
+  const finalize = async ({ result, rerouted }: ChangeOutcome): Promise<AdminResult> => {
     if (rerouted) reroute(rerouted);
     if (result.head) await publish(result.head);
     return result;
@@ -96,7 +96,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     isOnlyProcess: engine.capabilities.name === 'node',
     unregistered: options.versionOf ?? (() => 'unversioned'),
     ...{ now, random, sleep, newId, newRequestId: () => newId(ID_PREFIXES.request) },
-    ...{ factsOf, conclude, publish, incident },
+    ...{ factsOf, finalize, publish, incident },
   };
 
   const operationsLog = makeOperationsLog(world);
@@ -133,7 +133,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     effects: makeLongEffects({
       ...world,
       connectionEffects,
-      tellingAnew: entitlements.tellingAnew,
+      reprojectAfter: entitlements.reprojectAfter,
       destroyTenantKeys: options.destroyTenantKeys ?? (async () => undefined),
     }),
     onRerouted: reroute,
@@ -145,13 +145,13 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
 
   const read = (call: AdminCall) => directory.read({ call });
   const change = (call: AdminCall) =>
-    follow(call, directory.change({ call, facts: factsOf(call) }).then(conclude));
+    follow(call, directory.change({ call, facts: factsOf(call) }).then(finalize));
   const performers = makePerformers(
     [
       performersOf(effects, (effect) => (call) => follow(call, runEffect(effect, call))),
       performersOf(
         connections.calls.changes,
-        (make) => async (call) => conclude(await make(call, factsOf(call))),
+        (make) => async (call) => finalize(await make(call, factsOf(call))),
       ),
       makeImports(world),
       scopes.performers,
@@ -214,21 +214,21 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     ...makePlatformGrants(directory),
     ...scopes.reads,
     ...makeServiceTokens(world),
-    staff: makeStaffDoor(world),
+    staff: makeStaffSignIns(world),
     connections: connections.connections,
     roles: roles.roles,
     entitlements: entitlements.entitlements,
-    hostnames: makeHostnameUpkeep({ ...world, probes: options.hostnames }),
-    backups: makeBackupUpkeep({
+    hostnames: makeHostnameMaintenance({ ...world, probes: options.hostnames }),
+    backups: makeBackupMaintenance({
       ...world,
       begin: (call) => long.perform(call),
       follow: (call) => long.follow(call),
       storeFaults: () => watched?.faults() ?? 0,
       incident: incident('backups'),
     }),
-    imports: makeImportUpkeep(directory, world.backups),
-    intents: makeIntentUpkeep(directory, newId),
-    expiries: makeExpiryUpkeep(directory),
+    imports: makeImportMaintenance(directory, world.backups),
+    intents: makeIntentMaintenance(directory, newId),
+    expiries: makeExpiryMaintenance(directory),
     resumeLongWork: () => long.resume(),
     stopLongWork: async () => {
       await Promise.all([long.stop(), behind.idle()]);

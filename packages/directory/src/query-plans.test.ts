@@ -11,11 +11,11 @@ import { DONE_OF_ACTION, INTENT_OF_BACKUP } from './backups/shut-out.ts';
 import { backupsPage } from './backups/store.ts';
 import { activityPage } from './connections/activity-store.ts';
 import { grantsPage } from './connections/grants-store.ts';
-import { CONNECTIONS_OF_SCOPE, connectionsPage, UPKEEP_PAGE } from './connections/store.ts';
+import { CONNECTIONS_OF_SCOPE, connectionsPage, MAINTENANCE_PAGE } from './connections/store.ts';
 import { DUE, DUE_OF_TENANT } from './entitlements/outbox.ts';
 import { entitlementsPage } from './entitlements/store.ts';
 import { ATTEMPTS_OF_TENANT } from './hostnames/attempts.ts';
-import { HELD_BY_OTHER } from './hostnames/holders.ts';
+import { HELD_BY_OTHER } from './hostnames/hostname-history.ts';
 import { OTHER_NAMES } from './hostnames/operations.ts';
 import { hostnamesPage, RECHECK_PAGE } from './hostnames/store.ts';
 import { identitiesPage } from './identities/store.ts';
@@ -213,7 +213,7 @@ test('intents that were left behind are found from that table too', () => {
 });
 
 test('the upkeep of connections walks along the credentials, which the limit ends', () => {
-  const plan = planOf({ sql: UPKEEP_PAGE, params: ['con_1', 100] }).join('\n');
+  const plan = planOf({ sql: MAINTENANCE_PAGE, params: ['con_1', 100] }).join('\n');
   expect(plan).toMatch(/SEARCH k USING PRIMARY KEY/);
   expect(plan).toMatch(/SEARCH c USING PRIMARY KEY/);
   expect(plan).not.toMatch(/SCAN|TEMP B-TREE/);

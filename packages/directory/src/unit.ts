@@ -15,7 +15,7 @@ import { backupsFeature } from './backups/feature.ts';
 import { connectionsFeature } from './connections/feature.ts';
 import type { LogTarget } from './declarations/records.ts';
 import { entitlementsFeature } from './entitlements/feature.ts';
-import { oweRenewed } from './entitlements/outbox.ts';
+import { enqueueRenewed } from './entitlements/outbox.ts';
 import { erasureFeature } from './erasure/feature.ts';
 import { expiriesFeature } from './expiries/feature.ts';
 import { fleetFeature } from './fleet/feature.ts';
@@ -41,7 +41,7 @@ import { operationsLogFeature } from './operations-log/feature.ts';
 import { ownerSeatFeature } from './owner-seat/feature.ts';
 import { platformGrantsFeature } from './platform-grants/feature.ts';
 import { rolesFeature } from './roles/feature.ts';
-import { oweRolesOfRenewed } from './roles/outbox.ts';
+import { enqueueRolesOfRenewed } from './roles/outbox.ts';
 import { rolesMigration } from './roles/store.ts';
 import { scopeDataFeature } from './scope-data/feature.ts';
 import { scopesFeature } from './scopes/feature.ts';
@@ -152,16 +152,16 @@ const makeMethods = (context: UnitContext) => ({
   begin: (input: ChangeInput) => {
     const beginning = beginEffect(context, findHandler(delegated, input.call.operation), input);
     if ('intent' in beginning) {
-      oweRenewed(context, { intent: beginning.intent.sequence, ended: false });
-      oweRolesOfRenewed(context, { intent: beginning.intent.sequence, ended: false });
+      enqueueRenewed(context, { intent: beginning.intent.sequence, ended: false });
+      enqueueRolesOfRenewed(context, { intent: beginning.intent.sequence, ended: false });
     }
     return beginning;
   },
 
   settle: (input: EffectEnd & { readonly answer: unknown }) => {
     const outcome = settleEffect(context, findHandler(delegated, input.call.operation), input);
-    oweRenewed(context, { intent: input.intent, ended: true });
-    oweRolesOfRenewed(context, { intent: input.intent, ended: true });
+    enqueueRenewed(context, { intent: input.intent, ended: true });
+    enqueueRolesOfRenewed(context, { intent: input.intent, ended: true });
     return outcome;
   },
 

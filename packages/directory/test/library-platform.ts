@@ -23,7 +23,7 @@ import { type AdminResult, makeHostAdmin } from '../src/index.ts';
 import { type CallParts, STAFF } from './platform.ts';
 
 export const LIBRARIAN = 'prn_01j00000000000000000000001' as PrincipalId;
-export const STRANGER = 'prn_01j00000000000000000000004' as PrincipalId;
+export const ANONYMOUS = 'prn_01j00000000000000000000004' as PrincipalId;
 const SECRET = 'the platform secret of these tests, long enough';
 
 export type LibraryPlatform = Awaited<ReturnType<typeof openLibraryPlatform>>;
@@ -34,7 +34,7 @@ const forgetful = makeScopeUnit(
 );
 
 /** Opens it with one tenant and one scope, whose librarian is {@link LIBRARIAN}. */
-export async function openLibraryPlatform(rung: 'bound' | 'local') {
+export async function openLibraryPlatform(transport: 'bound' | 'local') {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-library-'));
   const clock = { ms: Date.parse('2026-11-21T08:00:00.000Z') };
   const incidents: unknown[] = [];
@@ -64,7 +64,7 @@ export async function openLibraryPlatform(rung: 'bound' | 'local') {
     onIncident: (error) => world.onIncident(error),
   });
   /** Who is asked, and whether anybody answers. A test may change both. */
-  const running: { rung: 'bound' | 'local'; is: boolean } = { rung, is: true };
+  const running: { rung: 'bound' | 'local'; is: boolean } = { rung: transport, is: true };
   const asked: string[] = [];
   const admin = makeHostAdmin({
     engine,

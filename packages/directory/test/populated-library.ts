@@ -1,6 +1,6 @@
 /** The library with enough in it that every read of the data window has something to leave out: two days of it. */
 import type { ActorId, EventId, EventRecord, PrincipalId } from '@freehold/contracts';
-import { LIBRARIAN, type LibraryPlatform, openLibraryPlatform, STRANGER } from './library-platform.ts';
+import { ANONYMOUS, LIBRARIAN, type LibraryPlatform, openLibraryPlatform } from './library-platform.ts';
 
 export const CLERK = 'prn_01j00000000000000000000002' as PrincipalId;
 const DAY_MS = 86_400_000;
@@ -42,8 +42,8 @@ export async function openPopulatedLibrary(): Promise<PopulatedLibrary> {
     sql: `INSERT INTO loose (n, value) VALUES (1, 'ax'), (2, 'bx'), (3, NULL), (4, 'ay'), (5, 'az'), (6, 'bz')`,
     how: 'run',
   });
-  await refused(STRANGER, 'book/add', { title: 'x' });
-  await refused(STRANGER, 'book/read', { book });
+  await refused(ANONYMOUS, 'book/add', { title: 'x' });
+  await refused(ANONYMOUS, 'book/read', { book });
 
   clock.ms += DAY_MS;
   const secondDay = new Date(clock.ms).toISOString();
@@ -53,7 +53,7 @@ export async function openPopulatedLibrary(): Promise<PopulatedLibrary> {
   }
   await act(LIBRARIAN, 'book/lend', { book });
   await refused(CLERK, 'reader/note', { reader: 'rdr_bob', text: 'x' });
-  for (let i = 0; i < 2; i++) await refused(STRANGER, 'book/add', { title: 'y' });
+  for (let i = 0; i < 2; i++) await refused(ANONYMOUS, 'book/add', { title: 'y' });
   for (const kind of ['mail', 'print']) await act(LIBRARIAN, 'platform/ask', { kind });
   await giveUp(opened);
 

@@ -2,22 +2,22 @@
 import { toTimestamp } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import type { ErasureReceipt, OperationRecord } from '../src/declarations/index.ts';
-import { LIBRARIAN, type LibraryPlatform, openLibraryPlatform, STRANGER } from './library-platform.ts';
+import { ANONYMOUS, LIBRARIAN, type LibraryPlatform, openLibraryPlatform } from './library-platform.ts';
 import { refusal } from './platform.ts';
 
 const DAY_MS = 86_400_000;
-const RUNGS = ['bound', 'local'] as const;
+const TRANSPORTS = ['bound', 'local'] as const;
 
 const putRole = ({ call }: LibraryPlatform, permissions: string[], key = 'support') =>
   call('roles.put', { params: { key }, body: { name: 'Support', permissions } });
 
-describe.each(RUNGS)('spec C-22: the roles of the platform, by %s', (rung) => {
+describe.each(TRANSPORTS)('spec C-22: the roles of the platform, by %s', (transport) => {
   test('grant in every scope what they say, and no longer when they are taken away', async () => {
-    const opened = await openLibraryPlatform(rung);
+    const opened = await openLibraryPlatform(transport);
     const { stub, invoke, call } = opened;
     await putRole(opened, ['book.add', 'invoice.write']);
-    await stub.assignRole({ principal: STRANGER, role: 'support', by: 'platform' });
-    const add = () => invoke(STRANGER, 'book/add', { title: 'Emma' });
+    await stub.assignRole({ principal: ANONYMOUS, role: 'support', by: 'platform' });
+    const add = () => invoke(ANONYMOUS, 'book/add', { title: 'Emma' });
     expect((await add()).output).toMatchObject({ book: expect.any(String) });
     await putRole(opened, ['book.read']);
     await expect(add()).rejects.toMatchObject({ code: 'permission_denied' });
@@ -29,32 +29,32 @@ describe.each(RUNGS)('spec C-22: the roles of the platform, by %s', (rung) => {
   });
 
   test('are in a scope that is provisioned later, as soon as it is', async () => {
-    const opened = await openLibraryPlatform(rung);
+    const opened = await openLibraryPlatform(transport);
     await putRole(opened, ['book.add']);
     const later = opened.host.scope((await opened.provision('later')).id);
-    await later.assignRole({ principal: STRANGER, role: 'support', by: 'platform' });
-    expect((await later.holdings({ principal: STRANGER })).permissions).toEqual(['book.add']);
+    await later.assignRole({ principal: ANONYMOUS, role: 'support', by: 'platform' });
+    expect((await later.holdings({ principal: ANONYMOUS })).permissions).toEqual(['book.add']);
   });
 
   test('survive a rewind to before they were there', async () => {
-    const opened = await openLibraryPlatform(rung);
+    const opened = await openLibraryPlatform(transport);
     const { call, value, at, stub } = opened;
     const { current } = await value<{ current: { bookmark: string } }>('bookmarks.list', { params: at });
     await putRole(opened, ['book.add']);
     await call('scopes.rewind', { params: at, body: { bookmark: current.bookmark } });
-    await stub.assignRole({ principal: STRANGER, role: 'support', by: 'platform' });
-    expect((await stub.holdings({ principal: STRANGER })).permissions).toEqual(['book.add']);
+    await stub.assignRole({ principal: ANONYMOUS, role: 'support', by: 'platform' });
+    expect((await stub.holdings({ principal: ANONYMOUS })).permissions).toEqual(['book.add']);
   });
 
   test('do not change what a role of the manifest means', async () => {
-    const opened = await openLibraryPlatform(rung);
+    const opened = await openLibraryPlatform(transport);
     await putRole(opened, ['book.add'], 'visitor');
-    await opened.stub.assignRole({ principal: STRANGER, role: 'visitor', by: 'platform' });
-    expect((await opened.stub.holdings({ principal: STRANGER })).permissions).toEqual(['library.browse']);
+    await opened.stub.assignRole({ principal: ANONYMOUS, role: 'visitor', by: 'platform' });
+    expect((await opened.stub.holdings({ principal: ANONYMOUS })).permissions).toEqual(['library.browse']);
   });
 });
 
-describe.each(RUNGS)('spec C-09: a plan, by %s', (rung) => {
+describe.each(TRANSPORTS)('spec C-09: a plan, by %s', (transport) => {
   const DRY = { dryRun: true };
   const note = ({ invoke }: LibraryPlatform, reader: string, text = 'a note') =>
     invoke(LIBRARIAN, 'reader/note', { reader, text });
@@ -66,7 +66,7 @@ describe.each(RUNGS)('spec C-09: a plan, by %s', (rung) => {
     ).items;
 
   test('of a rewind says how far back it goes and what is taken back, and goes nowhere', async () => {
-    const opened = await openLibraryPlatform(rung);
+    const opened = await openLibraryPlatform(transport);
     const { call, value, at, clock, log } = opened;
     await note(opened, 'rdr_ada');
     const { current: target } = await value<{ current: { bookmark: string; at: string } }>('bookmarks.list', {
@@ -104,7 +104,7 @@ describe.each(RUNGS)('spec C-09: a plan, by %s', (rung) => {
   });
 
   test('of an erasure counts what would lose its payload, and the count is a read that is logged', async () => {
-    const opened = await openLibraryPlatform(rung);
+    const opened = await openLibraryPlatform(transport);
     const { value, at, log } = opened;
     for (const text of ['one', 'two', 'three']) await note(opened, 'rdr_ada', text);
     await note(opened, 'rdr_bob');
@@ -119,7 +119,7 @@ describe.each(RUNGS)('spec C-09: a plan, by %s', (rung) => {
   });
 });
 
-describe.each(RUNGS)('spec C-20: erasure, by %s', (rung) => {
+describe.each(TRANSPORTS)('spec C-20: erasure, by %s', (transport) => {
   const SECRET = 'Ada lives at Saint James Square 12';
   const shred = (
     { value, at }: LibraryPlatform,
@@ -129,7 +129,7 @@ describe.each(RUNGS)('spec C-20: erasure, by %s', (rung) => {
     value('subjects.shred', { params: { ...at, subject }, ...(key === undefined ? {} : { key }) });
 
   test('takes out what was said, destroys the key, and answers the same receipt every time', async () => {
-    const opened = await openLibraryPlatform(rung);
+    const opened = await openLibraryPlatform(transport);
     const { invoke, clock, log, at, value } = opened;
     await invoke(LIBRARIAN, 'reader/note', { reader: 'rdr_ada', text: SECRET });
     await invoke(LIBRARIAN, 'reader/note', { reader: 'rdr_bob', text: 'Bob' });
@@ -162,7 +162,7 @@ describe.each(RUNGS)('spec C-20: erasure, by %s', (rung) => {
   });
 
   test('at the same time as another is one erasure, and one of somebody unknown is a receipt too', async () => {
-    const opened = await openLibraryPlatform(rung);
+    const opened = await openLibraryPlatform(transport);
     const [one, other] = await Promise.all([shred(opened), shred(opened)]);
     expect(one).toEqual(other);
     expect(one.keyDigest).toBeNull();
@@ -170,7 +170,7 @@ describe.each(RUNGS)('spec C-20: erasure, by %s', (rung) => {
   });
 
   test.each(['suspended', 'archived'])('reaches a scope that is %s, and leaves it so', async (status) => {
-    const opened = await openLibraryPlatform(rung);
+    const opened = await openLibraryPlatform(transport);
     const { call, value, invoke, at, stub, log } = opened;
     await invoke(LIBRARIAN, 'reader/note', { reader: 'rdr_ada', text: SECRET });
     await invoke(LIBRARIAN, 'reader/note', { reader: 'rdr_bob', text: 'Bob' });
@@ -187,7 +187,7 @@ describe.each(RUNGS)('spec C-20: erasure, by %s', (rung) => {
   });
 
   test('is refused where nobody has data any more, and answers the receipt of what was done before', async () => {
-    const opened = await openLibraryPlatform(rung);
+    const opened = await openLibraryPlatform(transport);
     const { admin, call, value, at, log } = opened;
     const receipt = await shred(opened);
     await call('scopes.set-status', { params: at, body: { status: 'archived' } });
@@ -204,7 +204,7 @@ describe.each(RUNGS)('spec C-20: erasure, by %s', (rung) => {
   });
 
   test('is nothing that a builder may ask for, nor anybody of another tenant’s scope', async () => {
-    const opened = await openLibraryPlatform(rung);
+    const opened = await openLibraryPlatform(transport);
     const { call, at, log } = opened;
     const builder = { kind: 'builder', id: 'tok_1', name: 'ci', tenant: at.tenant } as never;
     const asked = call('subjects.shred', { params: { ...at, subject: 'rdr_ada' }, as: builder });
@@ -237,9 +237,9 @@ test('spec C-20: an erasure whose answer is lost is not said to have failed, and
   ]);
 });
 
-describe.each(RUNGS)('spec C-10: a dead letter, by %s', (rung) => {
+describe.each(TRANSPORTS)('spec C-10: a dead letter, by %s', (transport) => {
   test('is put back in line, is delivered, and is in the log; once more it is not there', async () => {
-    const opened = await openLibraryPlatform(rung);
+    const opened = await openLibraryPlatform(transport);
     const { invoke, stub, clock, value, call, at, log } = opened;
     const { book } = (await invoke(LIBRARIAN, 'book/add', { title: 'poison' })).output as { book: string };
     await invoke(LIBRARIAN, 'book/lend', { book });
@@ -274,8 +274,8 @@ describe.each(RUNGS)('spec C-10: a dead letter, by %s', (rung) => {
 
 test('spec C-06: what was removed is said beside history, denials and their summary, alike on both rungs', async () => {
   const { invoke, stub, clock, value, at, host, ref, running } = await openLibraryPlatform('bound');
-  const answers = async (rung: 'bound' | 'local') => {
-    running.rung = rung;
+  const answers = async (transport: 'bound' | 'local') => {
+    running.rung = transport;
     const query = { entityType: 'book', entityId: 'book_1' };
     return [
       await value<object>('history.get', { params: at, query }),
@@ -288,7 +288,7 @@ test('spec C-06: what was removed is said beside history, denials and their summ
   await invoke(LIBRARIAN, 'book/lend', { book });
   // The newest of each log stays.
   for (let i = 0; i < 2; i++)
-    await expect(invoke(STRANGER, 'book/add', { title: 'x' })).rejects.toMatchObject({
+    await expect(invoke(ANONYMOUS, 'book/add', { title: 'x' })).rejects.toMatchObject({
       code: 'permission_denied',
     });
   for (const answer of [...(await answers('bound')), ...(await answers('local'))])

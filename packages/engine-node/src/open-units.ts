@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { type UnitOptions, unknownUnit } from '@freehold/store';
 import type { AnyUnit, EngineParts } from './engine-parts.ts';
-import { type Holds, makeHolds } from './holds.ts';
+import { type FileLocks, makeFileLocks } from './file-locks.ts';
 import { type OpenedUnit, openUnitFiles } from './opened-unit.ts';
 import { shuttingDown } from './shutting-down.ts';
 import type { UnitFiles } from './unit-files.ts';
@@ -17,7 +17,7 @@ export interface OpenUnits {
   /** The unit when it is open; does not count as a use. */
   peek(files: UnitFiles): OpenedUnit | undefined;
   /** Who reads the files of a unit, whether it is open or not. */
-  holdsOf(files: UnitFiles): Holds;
+  holdsOf(files: UnitFiles): FileLocks;
   /** Closes a unit that is closable; does nothing when it is not open. */
   close(files: UnitFiles): void;
   /** Finishes what was accepted and closes every unit, each when nobody holds its files any more. */
@@ -29,12 +29,12 @@ export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
   const open = new Map<string, OpenedUnit>();
   /** The last one in that order. Most calls are for the unit of the call before, and move nothing. */
   let newest: OpenedUnit | null = null;
-  const holds = new Map<string, Holds>();
+  const fileLocks = new Map<string, FileLocks>();
   let isClosed = false;
 
-  const holdsOf = ({ database }: UnitFiles): Holds => {
-    const known = holds.get(database) ?? makeHolds(() => open.get(database)?.onFree());
-    holds.set(database, known);
+  const fileLocksOf = ({ database }: UnitFiles): FileLocks => {
+    const known = fileLocks.get(database) ?? makeFileLocks(() => open.get(database)?.onFree());
+    fileLocks.set(database, known);
     return known;
   };
 
@@ -51,7 +51,7 @@ export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
     if (isClosed) throw shuttingDown();
     parts.swaps.finish(files);
     if (!options.create && !existsSync(files.database)) throw unknownUnit(definition.kind);
-    const opened = openUnitFiles(parts, { files, definition, holds: holdsOf(files) }, options);
+    const opened = openUnitFiles(parts, { files, definition, fileLocks: fileLocksOf(files) }, options);
     makeRoom();
     open.set(files.database, opened);
     newest = opened;
@@ -74,7 +74,7 @@ export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
     open.delete(database);
     if (opened === newest) newest = null;
     opened.close();
-    if (holds.get(database)?.unused) holds.delete(database);
+    if (fileLocks.get(database)?.unused) fileLocks.delete(database);
   };
 
   const closeAll = async (): Promise<void> => {
@@ -85,7 +85,7 @@ export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
     for (const opened of [...open.values()]) {
       if (!opened.closable && opened.history) await opened.history.begin().catch(() => undefined);
       if (opened.closable) close(opened.files);
-      else await holdsOf(opened.files).alone(() => close(opened.files));
+      else await fileLocksOf(opened.files).alone(() => close(opened.files));
     }
   };
 
@@ -95,7 +95,7 @@ export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
     },
     find,
     peek: ({ database }) => open.get(database),
-    holdsOf,
+    holdsOf: fileLocksOf,
     close,
     closeAll,
   };

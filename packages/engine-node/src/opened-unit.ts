@@ -4,10 +4,10 @@ import { dirname } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
 import { openUnit, type RunningUnit, type UnitOptions } from '@freehold/store';
 import { type AnyUnit, type EngineParts, isWithoutCopies } from './engine-parts.ts';
+import type { FileLocks } from './file-locks.ts';
 import { loadHistory } from './history/load-history.ts';
 import type { HistoryLimits } from './history/retention.ts';
 import { makeUnitHistory, type UnitHistory } from './history/unit-history.ts';
-import type { Holds } from './holds.ts';
 import { type NodeDatabase, type NodeDatabaseOptions, openNodeDatabase } from './node-database.ts';
 import { isDamaged } from './sqlite-errors.ts';
 import type { UnitFiles } from './unit-files.ts';
@@ -36,8 +36,8 @@ export function openUnitFiles(
   {
     files,
     definition,
-    holds,
-  }: { readonly files: UnitFiles; readonly definition: AnyUnit; readonly holds: Holds },
+    fileLocks,
+  }: { readonly files: UnitFiles; readonly definition: AnyUnit; readonly fileLocks: FileLocks },
   options: UnitOptions,
 ): OpenedUnit {
   const { now, random, onIncident } = parts;
@@ -71,12 +71,13 @@ export function openUnitFiles(
   /** Deleted bytes must not linger in the log. */
   const emptyLog = (): void => {
     if (database.logState().frames === 0) return;
-    if (holds.free) database.emptyLog('truncate');
+    if (fileLocks.free) database.emptyLog('truncate');
     parts.onChange(files);
   };
 
   try {
-    if (limits && loaded) history = startHistory(parts, { files, database, holds, limits, loaded, report });
+    if (limits && loaded)
+      history = startHistory(parts, { files, database, fileLocks, limits, loaded, report });
     const afterCommit = afterCommitOf(definition, history, emptyLog);
     const unit = openUnit(
       definition,
@@ -104,7 +105,7 @@ export function openUnitFiles(
       database,
       history,
       get closable() {
-        return unit.idle && holds.free && (history?.closable ?? true);
+        return unit.idle && fileLocks.free && (history?.closable ?? true);
       },
       onFree: () => {
         if (history) history.tidy();
@@ -126,7 +127,7 @@ function afterCommitOf(definition: AnyUnit, history: UnitHistory | null, emptyLo
 interface HistoryStart {
   readonly files: UnitFiles;
   readonly database: NodeDatabase;
-  readonly holds: Holds;
+  readonly fileLocks: FileLocks;
   readonly limits: HistoryLimits;
   readonly loaded: ReturnType<typeof loadHistory>;
   readonly report: (error: unknown, method: string) => void;

@@ -1,8 +1,8 @@
 /** One unit as its tools see it, open or not. */
 import { PlatformError } from '@freehold/contracts';
 import { type AnyUnit, type EngineParts, isWithoutCopies } from './engine-parts.ts';
+import type { FileLocks } from './file-locks.ts';
 import type { UnitHistory } from './history/unit-history.ts';
-import type { Holds } from './holds.ts';
 import type { OpenUnits } from './open-units.ts';
 import type { OpenedUnit } from './opened-unit.ts';
 import type { UnitFiles } from './unit-files.ts';
@@ -11,7 +11,7 @@ export interface UnitAccess {
   readonly files: UnitFiles;
   readonly definition: AnyUnit;
   readonly parts: EngineParts;
-  readonly holds: Holds;
+  readonly fileLocks: FileLocks;
   /** @throws PlatformError `not_found`, reason `unknown_unit`. */
   open(): OpenedUnit;
   /** The unit when it is open. */
@@ -29,7 +29,7 @@ export function makeUnitAccess(
     files,
     definition,
     parts,
-    get holds() {
+    get fileLocks() {
       return units.holdsOf(files);
     },
     open: () => units.find(files, definition, {}),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openNodeEngine, restoreDataDirectory } from '../src/index.ts';
-import { breakableArchive, newDirectory, openHouse, openPlain, restored } from './archive-house.ts';
+import { breakableArchive, newDirectory, openFixture, openPlain, restored } from './archive-fixture.ts';
 import { historyUnit } from './history-unit.ts';
 import { ledgerUnit } from './ledger-unit.ts';
 import { vaultUnit } from './vault-unit.ts';
@@ -13,7 +13,7 @@ const create = { create: true };
 
 describe('what was shipped', () => {
   test('is the same afterwards, every unit with its history and its snapshots', async () => {
-    const { engine, archive } = openHouse(breakableArchive());
+    const { engine, archive } = openFixture(breakableArchive());
     const units = ['a', 'b'].map((key) => engine.unit(historyUnit, key, create));
     for (let i = 0; i < 30; i++)
       for (const unit of units) await unit.add({ note: `entry ${i}`, rows: 3, bytes: 900 });
@@ -39,7 +39,7 @@ describe('what was shipped', () => {
   });
 
   test('is all there is: a later commit is not there', async () => {
-    const { engine, archive } = openHouse(breakableArchive());
+    const { engine, archive } = openFixture(breakableArchive());
     const unit = engine.unit(historyUnit, 'a', create);
     await unit.add({ note: 'shipped' });
     await engine.flushArchive();
@@ -55,7 +55,7 @@ describe('what was shipped', () => {
 
   test('goes by itself, soon after a commit, and when the engine closes', async () => {
     const archive = breakableArchive();
-    const { engine } = openHouse(archive, newDirectory(), { archive: { archive, intervalMs: 1 } });
+    const { engine } = openFixture(archive, newDirectory(), { archive: { archive, intervalMs: 1 } });
     const unit = engine.unit(historyUnit, 'a', create);
     await unit.add({ note: 'one' });
     await expect.poll(() => engine.archiveStatus().state).toBe('current');
@@ -78,7 +78,7 @@ describe('what was shipped', () => {
     await plain.unit(historyUnit, 'old', create).add({ note: 'old' });
     await plain.unit(ledgerUnit, 'old', create).add();
     await plain.close();
-    const { engine, archive } = openHouse(breakableArchive(), dataDirectory);
+    const { engine, archive } = openFixture(breakableArchive(), dataDirectory);
     await engine.unit(historyUnit, 'new', create).add({ note: 'new' });
     engine.unit(ledgerUnit, 'another');
     await engine.flushArchive();
@@ -103,8 +103,8 @@ describe('what was shipped', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 20 }), async (steps) => {
         const archive = breakableArchive();
-        let house = openHouse(archive);
-        const unit = () => house.engine.unit(historyUnit, 'a', create);
+        let fixture = openFixture(archive);
+        const unit = () => fixture.engine.unit(historyUnit, 'a', create);
         await unit().add({ note: 'first' });
         let shipped: string | null = null;
         for (const each of steps) {
@@ -112,21 +112,21 @@ describe('what was shipped', () => {
           else if (each === 'big') await unit().add({ note: 'big', rows: 30, bytes: 5_000 });
           else if (each === 'flush') {
             archive.fails = null;
-            await house.engine.flushArchive();
+            await fixture.engine.flushArchive();
             shipped = await unit().contents();
           } else if (each === 'fail') archive.fails = new Error('the store is away');
           else if (each === 'reopen') {
             archive.fails = null;
             await unit().count();
-            await house.engine.close();
-            house = openHouse(archive, house.dataDirectory);
+            await fixture.engine.close();
+            fixture = openFixture(archive, fixture.dataDirectory);
             shipped = await unit().contents();
-          } else if (each === 'sweep') await house.engine.sweepHistory(historyUnit, 'a');
+          } else if (each === 'sweep') await fixture.engine.sweepHistory(historyUnit, 'a');
           else if (each === 'rewind') {
-            const { items } = await house.engine.tools(historyUnit, 'a').bookmarks({ limit: 100 });
-            await house.engine.tools(historyUnit, 'a').rewind({ bookmark: items.at(-1)?.bookmark ?? '' });
+            const { items } = await fixture.engine.tools(historyUnit, 'a').bookmarks({ limit: 100 });
+            await fixture.engine.tools(historyUnit, 'a').rewind({ bookmark: items.at(-1)?.bookmark ?? '' });
           } else {
-            await house.engine.tools(historyUnit, 'a').remove();
+            await fixture.engine.tools(historyUnit, 'a').remove();
             await unit().add({ note: 'again' });
           }
         }
@@ -137,12 +137,12 @@ describe('what was shipped', () => {
             .contents();
           expect(found).toBe(shipped);
         }
-        await house.engine.flushArchive();
+        await fixture.engine.flushArchive();
         const now = await openPlain(await restored(archive))
           .unit(historyUnit, 'a')
           .contents();
         expect(now).toBe(await unit().contents());
-        await house.engine.close();
+        await fixture.engine.close();
       }),
       { numRuns: Number(process.env.HISTORY_RUNS ?? 12) },
     );
@@ -151,7 +151,7 @@ describe('what was shipped', () => {
 
 describe('a store that is away', () => {
   test('holds nobody up, is told of once, and is caught up with', async () => {
-    const { engine, archive, incidents } = openHouse(breakableArchive());
+    const { engine, archive, incidents } = openFixture(breakableArchive());
     archive.fails = new Error('the store is away');
     const unit = engine.unit(historyUnit, 'a', create);
     for (let i = 0; i < 40; i++) await unit.add({ note: `entry ${i}`, rows: 3 });
@@ -178,7 +178,7 @@ describe('a store that is away', () => {
 describe('a unit of which there are no copies', () => {
   test('is there with its present contents only, sealed', async () => {
     const flip = (bytes: Uint8Array) => bytes.map((byte) => byte ^ 0x5a);
-    const { engine, archive, dataDirectory } = openHouse(breakableArchive(), newDirectory(), {
+    const { engine, archive, dataDirectory } = openFixture(breakableArchive(), newDirectory(), {
       sealArchive: flip,
     });
     const vault = engine.unit(vaultUnit, 'v', create);
@@ -205,21 +205,21 @@ describe('a unit of which there are no copies', () => {
 });
 
 describe('what is damaged in the archive', () => {
-  const shippedHouse = async () => {
-    const house = openHouse(breakableArchive(), newDirectory(), { logFramesMax: 1_000 });
+  const shippedFixture = async () => {
+    const fixture = openFixture(breakableArchive(), newDirectory(), { logFramesMax: 1_000 });
     for (const key of ['a', 'b']) {
-      const unit = house.engine.unit(historyUnit, key, create);
+      const unit = fixture.engine.unit(historyUnit, key, create);
       for (let i = 0; i < 12; i++) {
         await unit.addRandom({ bytes: 120_000 });
-        if (i % 3 === 2) await house.engine.sweepHistory(historyUnit, key);
+        if (i % 3 === 2) await fixture.engine.sweepHistory(historyUnit, key);
       }
       for (let i = 0; i < 2; i++) {
-        await house.engine.flushArchive();
+        await fixture.engine.flushArchive();
         await unit.add({ note: `last ${i}` });
       }
-      await house.engine.flushArchive();
+      await fixture.engine.flushArchive();
     }
-    return house;
+    return fixture;
   };
   const keysOf = (objects: ReadonlyMap<string, Uint8Array>) =>
     [...objects.keys()].filter((key) => key.startsWith('units/scope-history/a/'));
@@ -227,7 +227,7 @@ describe('what is damaged in the archive', () => {
   test('is named and refused, whichever object it is and whatever happened to it', {
     timeout: 60_000,
   }, async () => {
-    const { archive } = await shippedHouse();
+    const { archive } = await shippedFixture();
     const whole = new Map(archive.objects);
     const keys = keysOf(whole);
     expect(new Set(keys.map((key) => key.split('/')[3]))).toEqual(new Set(['history', 'tail']));
@@ -255,7 +255,7 @@ describe('what is damaged in the archive', () => {
   });
 
   test('when something in the middle is missing, is refused too', async () => {
-    const { archive, engine } = await shippedHouse();
+    const { archive, engine } = await shippedFixture();
     const [, ...segments] = keysOf(archive.objects).filter((key) => key.endsWith('.fhs'));
     const [tail] = keysOf(archive.objects).filter((key) => key.includes('/tail/'));
     expect(tail).toBeDefined();
@@ -269,7 +269,7 @@ describe('what is damaged in the archive', () => {
   });
 
   test('can be left out with its unit, and the others come back', async () => {
-    const { archive, engine } = await shippedHouse();
+    const { archive, engine } = await shippedFixture();
     const key = keysOf(archive.objects).find((each) => each.endsWith('.fhs')) ?? '';
     archive.objects.set(key, new Uint8Array(100));
     const into = join(newDirectory(), 'data');
@@ -289,19 +289,19 @@ describe('what is damaged in the archive', () => {
 describe('one data directory an archive', () => {
   test('a new disk with the old settings sends nothing, until it was restored; then the old one sends no more', async () => {
     let nowMs = 1_800_000_000_000;
-    const { engine, archive } = openHouse(breakableArchive(), newDirectory(), { now: () => nowMs });
+    const { engine, archive } = openFixture(breakableArchive(), newDirectory(), { now: () => nowMs });
     await engine.unit(historyUnit, 'a', create).add({ note: 'precious' });
     await engine.flushArchive();
     const before = new Map(archive.objects);
-    const stranger = openHouse(archive);
-    await stranger.engine.unit(historyUnit, 'a', create).add({ note: 'empty' });
-    await expect(stranger.engine.flushArchive()).rejects.toMatchObject({ reason: 'archive_not_ours' });
-    expect(stranger.engine.archiveStatus().state).toBe('refused');
+    const anonymous = openFixture(archive);
+    await anonymous.engine.unit(historyUnit, 'a', create).add({ note: 'empty' });
+    await expect(anonymous.engine.flushArchive()).rejects.toMatchObject({ reason: 'archive_not_ours' });
+    expect(anonymous.engine.archiveStatus().state).toBe('refused');
     expect(archive.objects).toEqual(before);
 
     const into = join(newDirectory(), 'data');
     expect(await restoreDataDirectory({ archive, into })).toEqual({ units: 1, skipped: [] });
-    const heir = openHouse(archive, into);
+    const heir = openFixture(archive, into);
     await heir.engine.unit(historyUnit, 'a').add({ note: 'goes on' });
     await heir.engine.flushArchive();
     nowMs += 60_000;
@@ -315,7 +315,7 @@ describe('one data directory an archive', () => {
   });
 
   test('a directory that is being restored is not opened, and a restore that was interrupted is begun again', async () => {
-    const { engine, archive } = openHouse(breakableArchive());
+    const { engine, archive } = openFixture(breakableArchive());
     const unit = engine.unit(historyUnit, 'a', create);
     await unit.add({ note: 'one' });
     await engine.flushArchive();
@@ -346,7 +346,7 @@ describe('one data directory an archive', () => {
 });
 
 test('a unit that is removed is removed from the archive too, also after a restart', async () => {
-  const { engine, archive, dataDirectory } = openHouse(breakableArchive());
+  const { engine, archive, dataDirectory } = openFixture(breakableArchive());
   for (const key of ['a', 'b']) await engine.unit(historyUnit, key, create).add({ note: key });
   await engine.flushArchive();
   archive.fails = new Error('the store is away');
@@ -354,7 +354,7 @@ test('a unit that is removed is removed from the archive too, also after a resta
   await expect(engine.flushArchive()).rejects.toThrow();
   await engine.close();
   archive.fails = null;
-  const again = openHouse(archive, dataDirectory);
+  const again = openFixture(archive, dataDirectory);
   await again.engine.flushArchive();
   const keys = [...archive.objects.keys()];
   expect(keys.filter((key) => key.includes('/a/'))).toEqual([]);

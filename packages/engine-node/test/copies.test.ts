@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { openNodeEngine } from '../src/index.ts';
-import { currentOf, newPlace, openHistory } from './history-house.ts';
+import { currentOf, newPlace, openHistory } from './history-fixture.ts';
 import { historyUnit } from './history-unit.ts';
 import { ledgerUnit } from './ledger-unit.ts';
 

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { copyOf, currentOf, newPlace, openHistory } from './history-house.ts';
+import { copyOf, currentOf, newPlace, openHistory } from './history-fixture.ts';
 import { historyUnit } from './history-unit.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -29,13 +29,13 @@ const diskFull = Object.assign(new Error('no space left'), { code: 'ENOSPC' });
 
 describe('after the power was cut', () => {
   test('a torn last frame costs the last commit, and nothing before it', async () => {
-    const house = openHistory();
-    await house.unit.add({ note: 'one' });
-    const one = await currentOf(house);
-    const contents = await house.unit.contents();
-    await house.unit.add({ note: 'two' });
-    const two = await currentOf(house);
-    const after = copyOf(house.dataDirectory);
+    const fixture = openHistory();
+    await fixture.unit.add({ note: 'one' });
+    const one = await currentOf(fixture);
+    const contents = await fixture.unit.contents();
+    await fixture.unit.add({ note: 'two' });
+    const two = await currentOf(fixture);
+    const after = copyOf(fixture.dataDirectory);
     const wal = join(after, 'scope-history', 'a.sqlite-wal');
     truncateSync(wal, statSync(wal).size - 100);
     const again = openHistory(after);
@@ -52,17 +52,17 @@ describe('after the power was cut', () => {
   });
 
   test('the times of commits are known that were written down, and the others are estimated', async () => {
-    const house = openHistory();
-    await house.unit.add({ note: 'one' });
-    house.clock.nowMs += 5_000;
-    await house.unit.add({ note: 'two' });
-    const times = join(historyOf(house.dataDirectory), 'times');
+    const fixture = openHistory();
+    await fixture.unit.add({ note: 'one' });
+    fixture.clock.nowMs += 5_000;
+    await fixture.unit.add({ note: 'two' });
+    const times = join(historyOf(fixture.dataDirectory), 'times');
     await expect.poll(() => existsSync(times)).toBe(true);
-    house.clock.nowMs += 5_000;
-    const before = (await house.tools.bookmarks({ limit: 10 })).items;
-    const known = openHistory(copyOf(house.dataDirectory));
+    fixture.clock.nowMs += 5_000;
+    const before = (await fixture.tools.bookmarks({ limit: 10 })).items;
+    const known = openHistory(copyOf(fixture.dataDirectory));
     expect((await known.tools.bookmarks({ limit: 10 })).items.slice(0, 2)).toEqual(before.slice(0, 2));
-    const unknown = copyOf(house.dataDirectory);
+    const unknown = copyOf(fixture.dataDirectory);
     rmSync(join(historyOf(unknown), 'times'));
     utimesSync(join(unknown, 'scope-history', 'a.sqlite-wal'), 1_900_000_000, 1_900_000_000);
     const guessing = await openHistory(unknown).tools.bookmarks({ limit: 10 });
@@ -71,16 +71,18 @@ describe('after the power was cut', () => {
   });
 
   test('a segment that was stored while its frames are still in the log is not stored twice', async () => {
-    const house = openHistory();
-    for (let i = 0; i < 5; i++) await house.unit.add({ note: `n${i}` });
+    const fixture = openHistory();
+    for (let i = 0; i < 5; i++) await fixture.unit.add({ note: `n${i}` });
     // To rewind is to store what is in the log; a refused one leaves the log as it is.
     const refuse = (): never => {
       throw new Error('not now');
     };
-    await expect(house.tools.rewind({ bookmark: await currentOf(house) }, refuse)).rejects.toThrow('not now');
-    await house.unit.add({ note: 'more' });
-    const expected = await house.tools.bookmarks({ limit: 100 });
-    const again = openHistory(copyOf(house.dataDirectory));
+    await expect(fixture.tools.rewind({ bookmark: await currentOf(fixture) }, refuse)).rejects.toThrow(
+      'not now',
+    );
+    await fixture.unit.add({ note: 'more' });
+    const expected = await fixture.tools.bookmarks({ limit: 100 });
+    const again = openHistory(copyOf(fixture.dataDirectory));
     await again.unit.add({ note: 'even more' });
     const found = await again.tools.bookmarks({ limit: 100 });
     expect(found.items.slice(1).map(({ bookmark }) => bookmark)).toEqual(
@@ -92,17 +94,17 @@ describe('after the power was cut', () => {
 });
 
 describe('a damaged history', () => {
-  const oldHouse = async () => {
-    const house = openHistory();
+  const oldFixture = async () => {
+    const fixture = openHistory();
     const states = new Map<string, string>();
     for (let i = 0; i < 4; i++) {
-      await house.unit.addRandom({ bytes: 300_000 });
-      states.set(await currentOf(house), await house.unit.contents());
-      await house.engine.sweepHistory(historyUnit, 'a');
+      await fixture.unit.addRandom({ bytes: 300_000 });
+      states.set(await currentOf(fixture), await fixture.unit.contents());
+      await fixture.engine.sweepHistory(historyUnit, 'a');
     }
-    await house.engine.close();
-    expect(filesOf(house.dataDirectory, '.fhs').length).toBe(4);
-    return { dataDirectory: house.dataDirectory, states };
+    await fixture.engine.close();
+    expect(filesOf(fixture.dataDirectory, '.fhs').length).toBe(4);
+    return { dataDirectory: fixture.dataDirectory, states };
   };
 
   test.each<readonly [what: string, spoil: (path: string, next: string) => void]>([
@@ -134,7 +136,7 @@ describe('a damaged history', () => {
       },
     ],
   ])('is told by name when a segment %s; the unit and the commits before go on', async (_what, spoil) => {
-    const { dataDirectory, states } = await oldHouse();
+    const { dataDirectory, states } = await oldFixture();
     const [, second = '', third = ''] = filesOf(dataDirectory, '.fhs');
     spoil(second, third);
     const before = filesOf(dataDirectory, '.fhs').map(digest);
@@ -154,7 +156,7 @@ describe('a damaged history', () => {
   });
 
   test('is told by name when its base is damaged', async () => {
-    const { dataDirectory, states } = await oldHouse();
+    const { dataDirectory, states } = await oldFixture();
     const [base = ''] = filesOf(dataDirectory, '.zst');
     for (const bytes of [
       Buffer.from('this is no base'),
@@ -174,17 +176,17 @@ describe('a damaged history', () => {
   });
 
   test('begins anew when its newest file cannot be read, and gives no number twice', async () => {
-    const { dataDirectory, states } = await oldHouse();
+    const { dataDirectory, states } = await oldFixture();
     truncateSync(filesOf(dataDirectory, '.fhs').at(-1) ?? '', 10);
-    const house = openHistory(dataDirectory);
-    await house.unit.add({ note: 'goes on' });
-    expect(house.incidents).toHaveLength(1);
-    const bookmark = await currentOf(house);
+    const fixture = openHistory(dataDirectory);
+    await fixture.unit.add({ note: 'goes on' });
+    expect(fixture.incidents).toHaveLength(1);
+    const bookmark = await currentOf(fixture);
     expect([...states.keys()].every((each) => each < bookmark)).toBe(true);
-    const contents = await house.unit.contents();
-    await house.unit.add({ note: 'more' });
-    await house.tools.rewind({ bookmark });
-    expect(await house.unit.contents()).toBe(contents);
+    const contents = await fixture.unit.contents();
+    await fixture.unit.add({ note: 'more' });
+    await fixture.tools.rewind({ bookmark });
+    expect(await fixture.unit.contents()).toBe(contents);
   });
 });
 
@@ -198,16 +200,16 @@ test('a database that somebody else changed meanwhile begins its history anew, a
   const database = new DatabaseSync(path);
   database.exec("INSERT INTO entry (note) VALUES ('by hand')");
   database.close();
-  const house = openHistory(first.dataDirectory);
-  const changed = await house.unit.contents();
+  const fixture = openHistory(first.dataDirectory);
+  const changed = await fixture.unit.contents();
   expect(changed).toContain('by hand');
-  await house.unit.add({ note: 'two' });
-  expect(house.incidents).toHaveLength(1);
-  const { items } = await house.tools.bookmarks({ limit: 10 });
-  await house.tools.rewind({ bookmark: items[1]?.bookmark ?? '' });
-  expect(await house.unit.contents()).toBe(changed);
-  await house.tools.rewind({ bookmark: one });
-  expect(await house.unit.contents()).toBe(contents);
+  await fixture.unit.add({ note: 'two' });
+  expect(fixture.incidents).toHaveLength(1);
+  const { items } = await fixture.tools.bookmarks({ limit: 10 });
+  await fixture.tools.rewind({ bookmark: items[1]?.bookmark ?? '' });
+  expect(await fixture.unit.contents()).toBe(changed);
+  await fixture.tools.rewind({ bookmark: one });
+  expect(await fixture.unit.contents()).toBe(contents);
 });
 
 test('a unit that had no history gets one from its present state on', async () => {
@@ -220,89 +222,89 @@ test('a unit that had no history gets one from its present state on', async () =
   expect(existsSync(historyOf(first.dataDirectory))).toBe(false);
   const contents = await first.unit.contents();
   await first.engine.close();
-  const house = openHistory(first.dataDirectory);
-  await house.unit.add({ note: 'after' });
-  const { earliest, items } = await house.tools.bookmarks({ limit: 10 });
+  const fixture = openHistory(first.dataDirectory);
+  await fixture.unit.add({ note: 'after' });
+  const { earliest, items } = await fixture.tools.bookmarks({ limit: 10 });
   expect(items).toHaveLength(2);
-  await house.tools.rewind({ bookmark: earliest?.bookmark ?? '' });
-  expect(await house.unit.contents()).toBe(contents);
+  await fixture.tools.rewind({ bookmark: earliest?.bookmark ?? '' });
+  expect(await fixture.unit.contents()).toBe(contents);
 });
 
 describe('a disk that is full', () => {
   test('for the history holds nobody up, and nothing is lost when there is room again', async () => {
-    const house = openHistory(newPlace(), { logFramesMax: 10 });
-    await house.unit.add({ note: 'one' });
-    house.disk.fails = diskFull;
+    const fixture = openHistory(newPlace(), { logFramesMax: 10 });
+    await fixture.unit.add({ note: 'one' });
+    fixture.disk.fails = diskFull;
     const states = new Map<string, string>();
-    for (let i = 0; i < 40; i++) await house.unit.add({ note: `n${i}`, rows: 3 });
-    await expect.poll(() => house.incidents.length).toBeGreaterThan(0);
-    await expect(house.tools.bookmarks({ limit: 1 })).rejects.toMatchObject({
+    for (let i = 0; i < 40; i++) await fixture.unit.add({ note: `n${i}`, rows: 3 });
+    await expect.poll(() => fixture.incidents.length).toBeGreaterThan(0);
+    await expect(fixture.tools.bookmarks({ limit: 1 })).rejects.toMatchObject({
       code: 'unavailable',
       reason: 'storage_failed',
     });
-    expect(filesOf(house.dataDirectory, '.fhs')).toEqual([]);
-    house.disk.fails = null;
+    expect(filesOf(fixture.dataDirectory, '.fhs')).toEqual([]);
+    fixture.disk.fails = null;
     for (let i = 0; i < 20; i++) {
-      await house.unit.add({ note: `m${i}`, rows: 3 });
-      states.set(await currentOf(house), await house.unit.contents());
+      await fixture.unit.add({ note: `m${i}`, rows: 3 });
+      states.set(await currentOf(fixture), await fixture.unit.contents());
     }
-    const { items } = await house.tools.bookmarks({ limit: 1_000 });
+    const { items } = await fixture.tools.bookmarks({ limit: 1_000 });
     expect(items.length).toBe(63);
     for (const [bookmark, contents] of states) {
-      await house.tools.rewind({ bookmark });
-      expect(await house.unit.contents()).toBe(contents);
+      await fixture.tools.rewind({ bookmark });
+      expect(await fixture.unit.contents()).toBe(contents);
     }
   });
 
   test('when a unit is closed leaves its log behind, for the next opening to store', async () => {
-    const house = openHistory();
-    for (let i = 0; i < 5; i++) await house.unit.add({ note: `n${i}` });
-    const contents = await house.unit.contents();
-    const { items } = await house.tools.bookmarks({ limit: 10 });
-    house.disk.fails = diskFull;
-    await house.engine.close();
-    expect(house.incidents).toHaveLength(1);
-    expect(existsSync(join(house.dataDirectory, 'scope-history', 'a.sqlite-wal'))).toBe(true);
-    const again = openHistory(house.dataDirectory);
+    const fixture = openHistory();
+    for (let i = 0; i < 5; i++) await fixture.unit.add({ note: `n${i}` });
+    const contents = await fixture.unit.contents();
+    const { items } = await fixture.tools.bookmarks({ limit: 10 });
+    fixture.disk.fails = diskFull;
+    await fixture.engine.close();
+    expect(fixture.incidents).toHaveLength(1);
+    expect(existsSync(join(fixture.dataDirectory, 'scope-history', 'a.sqlite-wal'))).toBe(true);
+    const again = openHistory(fixture.dataDirectory);
     expect(await again.unit.contents()).toBe(contents);
     expect((await again.tools.bookmarks({ limit: 10 })).items.map(({ bookmark }) => bookmark)).toEqual(
       items.map(({ bookmark }) => bookmark),
     );
     await again.tools.rewind({ bookmark: items[2]?.bookmark ?? '' });
     await again.engine.close();
-    expect(existsSync(join(house.dataDirectory, 'scope-history', 'a.sqlite-wal'))).toBe(false);
+    expect(existsSync(join(fixture.dataDirectory, 'scope-history', 'a.sqlite-wal'))).toBe(false);
     expect(again.incidents).toEqual([]);
   });
 
   test('while a unit is to be replaced leaves it as it was', async () => {
-    const house = openHistory();
-    await house.unit.add({ note: 'one' });
-    const one = await currentOf(house);
-    await house.unit.add({ note: 'two' });
-    const contents = await house.unit.contents();
-    house.disk.fails = diskFull;
-    await expect(house.tools.rewind({ bookmark: one })).rejects.toMatchObject({ reason: 'storage_failed' });
-    expect(await house.unit.contents()).toBe(contents);
-    house.disk.fails = null;
-    await house.tools.rewind({ bookmark: one });
-    expect(await house.unit.count()).toBe(1);
+    const fixture = openHistory();
+    await fixture.unit.add({ note: 'one' });
+    const one = await currentOf(fixture);
+    await fixture.unit.add({ note: 'two' });
+    const contents = await fixture.unit.contents();
+    fixture.disk.fails = diskFull;
+    await expect(fixture.tools.rewind({ bookmark: one })).rejects.toMatchObject({ reason: 'storage_failed' });
+    expect(await fixture.unit.contents()).toBe(contents);
+    fixture.disk.fails = null;
+    await fixture.tools.rewind({ bookmark: one });
+    expect(await fixture.unit.count()).toBe(1);
   });
 });
 
 test('a transaction that is larger than any part is stored, and rewound, whole', {
   timeout: 60_000,
 }, async () => {
-  const house = openHistory();
-  await house.unit.add({ note: 'small' });
-  const small = await currentOf(house);
-  const before = await house.unit.contents();
-  for (let i = 0; i < 3; i++) await house.unit.addRandom({ bytes: 9_000_000 });
-  await house.unit.add({ note: 'large', rows: 3_000, bytes: 9_000 });
-  const large = await currentOf(house);
-  const contents = await house.unit.contents();
-  await house.unit.add({ note: 'last' });
-  await house.engine.close();
-  const again = openHistory(house.dataDirectory);
+  const fixture = openHistory();
+  await fixture.unit.add({ note: 'small' });
+  const small = await currentOf(fixture);
+  const before = await fixture.unit.contents();
+  for (let i = 0; i < 3; i++) await fixture.unit.addRandom({ bytes: 9_000_000 });
+  await fixture.unit.add({ note: 'large', rows: 3_000, bytes: 9_000 });
+  const large = await currentOf(fixture);
+  const contents = await fixture.unit.contents();
+  await fixture.unit.add({ note: 'last' });
+  await fixture.engine.close();
+  const again = openHistory(fixture.dataDirectory);
   await again.tools.rewind({ bookmark: small });
   expect(await again.unit.contents()).toBe(before);
   await again.tools.rewind({ bookmark: large });
@@ -312,63 +314,64 @@ test('a transaction that is larger than any part is stored, and rewound, whole',
 
 describe('history ends', () => {
   test('where its window begins: what is older is gone, what is younger is all there', async () => {
-    const house = openHistory(newPlace(), { historyMs: 4 * DAY_MS });
+    const fixture = openHistory(newPlace(), { historyMs: 4 * DAY_MS });
     const states: { readonly bookmark: string; readonly contents: string; readonly atMs: number }[] = [];
     for (let day = 0; day < 12; day++) {
-      await house.unit.add({ note: `day ${day}` });
+      await fixture.unit.add({ note: `day ${day}` });
       states.push({
-        bookmark: await currentOf(house),
-        contents: await house.unit.contents(),
-        atMs: house.clock.nowMs,
+        bookmark: await currentOf(fixture),
+        contents: await fixture.unit.contents(),
+        atMs: fixture.clock.nowMs,
       });
-      await house.engine.sweepHistory(historyUnit, 'a');
-      house.clock.nowMs += DAY_MS;
+      await fixture.engine.sweepHistory(historyUnit, 'a');
+      fixture.clock.nowMs += DAY_MS;
     }
-    const { earliest } = await house.tools.bookmarks({ limit: 1 });
-    expect(earliest?.atMs).toBeLessThanOrEqual(house.clock.nowMs - 4 * DAY_MS);
-    expect(earliest?.atMs).toBeGreaterThanOrEqual(house.clock.nowMs - 6 * DAY_MS);
-    const oldest = filesOf(house.dataDirectory, '.zst').length + filesOf(house.dataDirectory, '.fhs').length;
+    const { earliest } = await fixture.tools.bookmarks({ limit: 1 });
+    expect(earliest?.atMs).toBeLessThanOrEqual(fixture.clock.nowMs - 4 * DAY_MS);
+    expect(earliest?.atMs).toBeGreaterThanOrEqual(fixture.clock.nowMs - 6 * DAY_MS);
+    const oldest =
+      filesOf(fixture.dataDirectory, '.zst').length + filesOf(fixture.dataDirectory, '.fhs').length;
     expect(oldest).toBeLessThan(16);
     for (const { bookmark, contents, atMs } of states) {
-      const rewound = house.tools.rewind({ bookmark });
+      const rewound = fixture.tools.rewind({ bookmark });
       if (atMs < (earliest?.atMs ?? 0))
         await expect(rewound).rejects.toMatchObject({ reason: 'unknown_bookmark' });
       else {
         await rewound;
-        expect(await house.unit.contents()).toBe(contents);
+        expect(await fixture.unit.contents()).toBe(contents);
       }
     }
   });
 
   test('also when nothing happens any more: only the present is left', async () => {
-    const house = openHistory(newPlace(), { historyMs: 4 * DAY_MS });
-    await house.unit.add({ note: 'secret' });
-    await house.unit.remove({ every: 1 });
-    house.clock.nowMs += 5 * DAY_MS;
-    await house.engine.sweepHistory(historyUnit, 'a');
-    expect((await house.tools.bookmarks({ limit: 10 })).items).toHaveLength(1);
-    expect(filesOf(house.dataDirectory, '.fhs')).toEqual([]);
-    const again = await house.tools.bookmarks({ limit: 10 });
-    await house.engine.sweepHistory(historyUnit, 'a');
-    expect(await house.tools.bookmarks({ limit: 10 })).toEqual(again);
+    const fixture = openHistory(newPlace(), { historyMs: 4 * DAY_MS });
+    await fixture.unit.add({ note: 'secret' });
+    await fixture.unit.remove({ every: 1 });
+    fixture.clock.nowMs += 5 * DAY_MS;
+    await fixture.engine.sweepHistory(historyUnit, 'a');
+    expect((await fixture.tools.bookmarks({ limit: 10 })).items).toHaveLength(1);
+    expect(filesOf(fixture.dataDirectory, '.fhs')).toEqual([]);
+    const again = await fixture.tools.bookmarks({ limit: 10 });
+    await fixture.engine.sweepHistory(historyUnit, 'a');
+    expect(await fixture.tools.bookmarks({ limit: 10 })).toEqual(again);
   });
 
   test('where it would take more room than it may', async () => {
-    const house = openHistory(newPlace(), { historyBytesMax: 3_000_000 });
+    const fixture = openHistory(newPlace(), { historyBytesMax: 3_000_000 });
     for (let i = 0; i < 12; i++) {
-      await house.unit.addRandom({ bytes: 400_000 });
-      await house.unit.remove({ every: 1 });
-      await house.engine.sweepHistory(historyUnit, 'a');
-      const bytes = readdirSync(historyOf(house.dataDirectory)).reduce(
-        (sum, name) => sum + statSync(join(historyOf(house.dataDirectory), name)).size,
+      await fixture.unit.addRandom({ bytes: 400_000 });
+      await fixture.unit.remove({ every: 1 });
+      await fixture.engine.sweepHistory(historyUnit, 'a');
+      const bytes = readdirSync(historyOf(fixture.dataDirectory)).reduce(
+        (sum, name) => sum + statSync(join(historyOf(fixture.dataDirectory), name)).size,
         0,
       );
       expect(bytes).toBeLessThan(4_500_000);
     }
-    const { items, earliest } = await house.tools.bookmarks({ limit: 100 });
+    const { items, earliest } = await fixture.tools.bookmarks({ limit: 100 });
     expect(items.length).toBeLessThan(20);
     expect(items.at(-1)).toEqual(earliest);
-    await house.tools.rewind({ bookmark: items[1]?.bookmark ?? '' });
-    expect(await house.unit.count()).toBe(1);
+    await fixture.tools.rewind({ bookmark: items[1]?.bookmark ?? '' });
+    expect(await fixture.unit.count()).toBe(1);
   });
 });

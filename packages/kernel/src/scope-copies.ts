@@ -27,7 +27,7 @@ import {
 import type { Admit, Bookmark, Engine, EngineTools, UnitSnapshot, UnitTools } from '@freehold/store';
 import { cellOf, isCut } from './data-window/columns.ts';
 import type { ScopeUnit } from './scope-unit.ts';
-import { markForLatecomers } from './sealing/latecomers.ts';
+import { markForPendingErasures } from './sealing/pending-erasures.ts';
 import { redactScope } from './sealing/redact.ts';
 import type { Vault } from './sealing/vault.ts';
 import type { Vertical } from './vertical.ts';
@@ -72,7 +72,7 @@ export function makeScopeCopies(
       for (const receipt of receipts)
         redactScope({ db: staged, sql: staged, vertical, receipt, nowMs: now() });
       // Until it stands, more people may be erased; without a vault nobody can be.
-      if (vault) markForLatecomers(staged, mark);
+      if (vault) markForPendingErasures(staged, mark);
     };
   };
 

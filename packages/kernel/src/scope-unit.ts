@@ -50,8 +50,8 @@ import { makePruned } from './retention/pruned.ts';
 import { makeSteps } from './retention/steps.ts';
 import { makeRetentionStore } from './retention/store.ts';
 import type { ScopeMethods } from './scope-methods.ts';
-import { closedWhileMarked, makeRedactLatecomers, type ScopeRow } from './sealing/latecomers.ts';
 import { makeMinted } from './sealing/minted.ts';
+import { closedWhileMarked, makeRedactPendingErasures, type ScopeRow } from './sealing/pending-erasures.ts';
 import { makeRedact } from './sealing/redact.ts';
 import { makeSubjectKeys } from './sealing/subject-keys.ts';
 import { makeSettings } from './settings/settings.ts';
@@ -299,10 +299,10 @@ function openScope(
     provideKeys: ({ keys }) => subjectKeys.provide(keys),
     redact,
     latecomers: () => {
-      const { tenantId, latecomers } = requireRow();
-      return { tenantId, mark: latecomers };
+      const { tenantId, latecomers: pendingErasures } = requireRow();
+      return { tenantId, mark: pendingErasures };
     },
-    redactLatecomers: makeRedactLatecomers({
+    redactLatecomers: makeRedactPendingErasures({
       db,
       redact: (receipt) => redact({ receipt }),
       changed: forgetRow,

@@ -6,7 +6,7 @@ import { eventHopsMigration, eventsByTypeMigration } from './events/schema.ts';
 import { parentsMigration } from './permissions/parents.ts';
 import { platformRequestsMigration } from './platform-requests/schema.ts';
 import { retentionMigration } from './retention/schema.ts';
-import { latecomersMigration } from './sealing/latecomers.ts';
+import { pendingErasuresMigration } from './sealing/pending-erasures.ts';
 import { sealingMigration } from './sealing/schema.ts';
 import { settingsMigration } from './settings/schema.ts';
 
@@ -80,7 +80,7 @@ CREATE INDEX _spine_grants_wide ON _spine_grants (subject, permission) WHERE ent
     settingsMigration,
     sealingMigration,
     attachmentsMigration,
-    latecomersMigration,
+    pendingErasuresMigration,
     eventHopsMigration,
     retentionMigration,
   ],

@@ -2,7 +2,7 @@
 import type { PrincipalId } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import type { GrantRequest, OperationContext } from '../src/index.ts';
-import { guest, onScenario, openShop, owner, packer, scopeId, stranger, tenant } from './shop.ts';
+import { anonymous, guest, onScenario, openShop, owner, packer, scopeId, tenant } from './shop.ts';
 
 type Shop = Awaited<ReturnType<typeof openShop>>;
 
@@ -15,9 +15,9 @@ async function as(shop: Shop, who: PrincipalId, work: (ctx: OperationContext) =>
   return (await shop.run(who, 'test/run', { what: onScenario('as', work) })).output;
 }
 const grant = (shop: Shop, by: PrincipalId, request: Partial<GrantRequest>) =>
-  as(shop, by, (ctx) => ctx.grant({ subject: stranger, permission: 'box.read', ...request }));
+  as(shop, by, (ctx) => ctx.grant({ subject: anonymous, permission: 'box.read', ...request }));
 const revoke = (shop: Shop, by: PrincipalId, request: Partial<GrantRequest>) =>
-  as(shop, by, (ctx) => ctx.revoke({ subject: stranger, permission: 'box.read', ...request }));
+  as(shop, by, (ctx) => ctx.revoke({ subject: anonymous, permission: 'box.read', ...request }));
 const proofs = (shop: Shop, principal: PrincipalId, entity = box) =>
   shop.scope.explain({ principal, permission: 'box.read', entity });
 
@@ -29,10 +29,10 @@ test('a grant cannot outlive the expiring one that its giver holds', async () =>
   await expect(grant(shop, guest, { entity: box, expiresAtMs: until + 1 })).rejects.toMatchObject(outlives);
   // Nor can he extend his own, directly or by way of a friend.
   await expect(grant(shop, guest, { subject: guest, entity: box })).rejects.toMatchObject(outlives);
-  expect(await proofs(shop, stranger)).toEqual([]);
+  expect(await proofs(shop, anonymous)).toEqual([]);
   expect(await proofs(shop, guest)).toMatchObject([{ expiresAtMs: until }]);
   await grant(shop, guest, { entity: box, expiresAtMs: until });
-  expect(await proofs(shop, stranger)).toMatchObject([{ expiresAtMs: until }]);
+  expect(await proofs(shop, anonymous)).toMatchObject([{ expiresAtMs: until }]);
   const denials = await shop.scope.listDenials({ limit: 10 });
   expect(denials.items).toHaveLength(3);
   expect(denials.items[0]).toMatchObject({
@@ -53,7 +53,7 @@ test('a grant cannot be wider than the one that its giver holds', async () => {
   await expect(grant(shop, guest, { entity: { type: '', id: '' } })).rejects.toMatchObject({
     code: 'internal',
   });
-  expect((await shop.scope.holdings({ principal: stranger })).permissions).toEqual([]);
+  expect((await shop.scope.holdings({ principal: anonymous })).permissions).toEqual([]);
 });
 
 test('the longest of several holds counts', async () => {
@@ -73,12 +73,12 @@ test('who holds less can neither revoke nor shorten what lasts longer', async ()
   await expect(revoke(shop, guest, { entity: box })).rejects.toMatchObject(outlives);
   await expect(revoke(shop, packer, { entity: box })).rejects.toMatchObject({ code: 'permission_denied' });
   await grant(shop, guest, { entity: box, expiresAtMs: until });
-  expect(await proofs(shop, stranger)).toMatchObject([{ expiresAtMs: null }]);
+  expect(await proofs(shop, anonymous)).toMatchObject([{ expiresAtMs: null }]);
   // Who holds it all may do both.
   await grant(shop, owner, { entity: box, expiresAtMs: until - 1 });
-  expect(await proofs(shop, stranger)).toMatchObject([{ expiresAtMs: until - 1 }]);
+  expect(await proofs(shop, anonymous)).toMatchObject([{ expiresAtMs: until - 1 }]);
   await revoke(shop, guest, { entity: box });
-  expect(await proofs(shop, stranger)).toEqual([]);
+  expect(await proofs(shop, anonymous)).toEqual([]);
   await revoke(shop, guest, { subject: guest, entity: box });
   expect(await proofs(shop, guest)).toEqual([]);
 });
@@ -95,14 +95,14 @@ test('an expiry that is no time cannot become a grant without end', async () => 
       reason: 'subject_malformed',
     });
   }
-  expect(await proofs(shop, stranger)).toEqual([]);
+  expect(await proofs(shop, anonymous)).toEqual([]);
 });
 
 test('a role does not end, so a hold that does is no authority to give or take one', async () => {
   await using shop = await openShop();
-  const change = { principal: stranger, role: 'guest', by: packer } as const;
+  const change = { principal: anonymous, role: 'guest', by: packer } as const;
   const refused = { code: 'forbidden', reason: 'role_exceeds_holder' };
-  const expiring = { subject: stranger, permission: 'box.read', expiresAtMs: shop.clock.ms + 1_000 };
+  const expiring = { subject: anonymous, permission: 'box.read', expiresAtMs: shop.clock.ms + 1_000 };
   const ref = { tenantId: tenant, scopeId: scopeId as never };
   await shop.host.projectRolesLocal(ref, { reader: ['box.read'] });
   await grant(shop, owner, { ...expiring, subject: packer });
@@ -111,7 +111,7 @@ test('a role does not end, so a hold that does is no authority to give or take o
   await expect(shop.scope.revokeRole({ ...change, role: 'reader' })).rejects.toMatchObject(refused);
   await grant(shop, owner, { subject: packer });
   await shop.scope.revokeRole({ ...change, role: 'reader' });
-  expect((await shop.scope.holdings({ principal: stranger })).roles).toEqual([]);
+  expect((await shop.scope.holdings({ principal: anonymous })).roles).toEqual([]);
 });
 
 test('a refused role change is a denial that unwound no operation', async () => {
@@ -133,9 +133,9 @@ test('spec C-30: the denial of a role change names the record whose grant would 
   const ref = { tenantId: tenant, scopeId: scopeId as never };
   await shop.host.projectRolesLocal(ref, { reader: ['box.read'] });
   await grant(shop, owner, { subject: packer });
-  await shop.scope.assignRole({ principal: stranger, role: 'reader', by: owner });
+  await shop.scope.assignRole({ principal: anonymous, role: 'reader', by: owner });
   await grant(shop, owner, { permission: 'bill.write', entity: box });
-  const change = { principal: stranger, role: 'reader', by: packer } as const;
+  const change = { principal: anonymous, role: 'reader', by: packer } as const;
   await expect(shop.scope.revokeRole(change)).rejects.toMatchObject({ reason: 'role_exceeds_holder' });
   expect((await shop.scope.listDenials({ limit: 10 })).items).toMatchObject([
     { actor: packer, permission: 'bill.write', entity: box, operation: null },
@@ -152,23 +152,28 @@ test('a last role goes only with grants that its taker holds too', async () => {
   await shop.scope.revokeRole({ ...last, by: owner });
   expect(await proofs(shop, guest)).toEqual([]);
   // Nobody is nobody, also about a role that allows nothing.
-  await expect(shop.scope.revokeRole({ ...last, by: stranger })).rejects.toMatchObject({ code: 'forbidden' });
+  await expect(shop.scope.revokeRole({ ...last, by: anonymous })).rejects.toMatchObject({
+    code: 'forbidden',
+  });
 });
 
 test('a role that is declared no more can still be taken away, and not given', async () => {
   await using shop = await openShop();
   const ref = { tenantId: tenant, scopeId: scopeId as never };
-  const change = { principal: stranger, role: 'auditor', by: owner } as const;
+  const change = { principal: anonymous, role: 'auditor', by: owner } as const;
   await shop.host.projectRolesLocal(ref, { auditor: ['box.read'] });
   await shop.scope.assignRole(change);
   await shop.host.projectRolesLocal(ref, {});
-  expect(await shop.scope.holdings({ principal: stranger })).toEqual({ roles: ['auditor'], permissions: [] });
+  expect(await shop.scope.holdings({ principal: anonymous })).toEqual({
+    roles: ['auditor'],
+    permissions: [],
+  });
   await shop.scope.revokeRole(change);
   await expect(shop.scope.assignRole(change)).rejects.toMatchObject({ reason: 'unknown_role' });
   await expect(shop.scope.revokeRole(change)).rejects.toMatchObject({ reason: 'unknown_role' });
   // Had the assignment stayed, it would come back with the role.
   await shop.host.projectRolesLocal(ref, { auditor: ['box.read'] });
-  expect((await shop.scope.holdings({ principal: stranger })).permissions).toEqual([]);
+  expect((await shop.scope.holdings({ principal: anonymous })).permissions).toEqual([]);
 });
 
 test('a role is given to a principal, by a principal or the platform', async () => {
@@ -188,14 +193,14 @@ test('a role is given to a principal, by a principal or the platform', async () 
 
 test('within one group, a role counts from its own call on, and not at all when that call fails', async () => {
   await using shop = await openShop();
-  const list = () => shop.run(stranger, 'box/list', {});
-  const give = (role: string) => shop.scope.assignRole({ principal: stranger, role, by: owner });
-  const take = () => shop.scope.revokeRole({ principal: stranger, role: 'guest', by: owner });
+  const list = () => shop.run(anonymous, 'box/list', {});
+  const give = (role: string) => shop.scope.assignRole({ principal: anonymous, role, by: owner });
+  const take = () => shop.scope.revokeRole({ principal: anonymous, role: 'guest', by: owner });
   const outcomes = await Promise.allSettled([
     list(),
     give('guest'),
     list(),
-    shop.scope.revokeRole({ principal: stranger, role: 'guest', by: stranger }),
+    shop.scope.revokeRole({ principal: anonymous, role: 'guest', by: anonymous }),
     give('nobody-declares-this'),
     list(),
     take(),
@@ -209,12 +214,12 @@ test('within one group, a role counts from its own call on, and not at all when 
 test('a grant that is rolled back is not there for the next call of the group', async () => {
   await using shop = await openShop();
   const what = onScenario('grant-and-fail', (ctx) => {
-    ctx.grant({ subject: stranger, permission: 'box.list' });
+    ctx.grant({ subject: anonymous, permission: 'box.list' });
     throw new Error('no');
   });
   const outcomes = await Promise.allSettled([
     shop.run(owner, 'test/run', { what }),
-    shop.run(stranger, 'box/list', {}),
+    shop.run(anonymous, 'box/list', {}),
   ]);
   expect(outcomes.map((each) => each.status)).toEqual(['rejected', 'rejected']);
 });

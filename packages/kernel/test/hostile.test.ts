@@ -4,7 +4,7 @@ import { RollbackThen } from '@freehold/store';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { OperationContext } from '../src/index.ts';
-import { about, guest, onScenario, openShop, owner, stranger } from './shop.ts';
+import { about, anonymous, guest, onScenario, openShop, owner } from './shop.ts';
 
 type Shop = Awaited<ReturnType<typeof openShop>>;
 const box = { type: 'box', id: 'b' };
@@ -89,7 +89,7 @@ describe('an input', () => {
     );
     await fc.assert(
       fc.asyncProperty(
-        fc.constantFrom(owner, guest, stranger),
+        fc.constantFrom(owner, guest, anonymous),
         operation,
         input,
         extra,
@@ -107,7 +107,7 @@ describe('an input', () => {
   test('for an operation that nobody declared is no denial', async () => {
     await using shop = await openShop();
     for (const operation of ['box/none', 'constructor', '__proto__', '', 7 as never]) {
-      await expect(shop.run(stranger, operation, {})).rejects.toMatchObject({ reason: 'unknown_operation' });
+      await expect(shop.run(anonymous, operation, {})).rejects.toMatchObject({ reason: 'unknown_operation' });
     }
     expect((await shop.scope.listDenials({ limit: 10 })).items).toEqual([]);
   });
@@ -311,8 +311,8 @@ describe('a context', () => {
       () => ctx.check('box.read'),
       () => ctx.can('box.read'),
       () => ctx.reach('box.read', 'box'),
-      () => ctx.grant({ subject: stranger, permission: 'box.read' }),
-      () => ctx.revoke({ subject: stranger, permission: 'box.read' }),
+      () => ctx.grant({ subject: anonymous, permission: 'box.read' }),
+      () => ctx.revoke({ subject: anonymous, permission: 'box.read' }),
       () => ctx.invoke('box/pack', { label: 'x' }),
       () => ctx.newId('box'),
     ];
@@ -354,7 +354,7 @@ describe('an operation that is invoked by another', () => {
     const inner = onScenario('inner', (ctx) => {
       ctx.invoke('box/pack', { label: 'inside' });
       ctx.emit({ type: 'box.lost', entity: box });
-      ctx.grant({ subject: stranger, permission: 'box.read' });
+      ctx.grant({ subject: anonymous, permission: 'box.read' });
       throw new PlatformError('conflict', 'Not today.');
     });
     await run(shop, (ctx) => {
@@ -470,7 +470,7 @@ describe('a denial', () => {
 
   test('is found by its actor, by its permission and by both, page by page', async () => {
     await using shop = await openShop();
-    for (const who of [guest, stranger, guest, guest]) {
+    for (const who of [guest, anonymous, guest, guest]) {
       await shop.run(who, 'box/pack', { label: 'x' }).catch(() => undefined);
       await shop.run(who, 'bill/write', { box: 'b' }).catch(() => undefined);
     }

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { PlatformError } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import {
+  anonymous,
   guest,
   onScenario,
   openShop,
@@ -10,7 +11,6 @@ import {
   owner,
   packer,
   scopeId,
-  stranger,
   tenant,
 } from './shop.ts';
 
@@ -87,17 +87,17 @@ test('a refusal that the handler swallows still refuses the invocation', async (
 
 test('a denied read is written down too', async () => {
   await using shop = await openShop();
-  await expect(shop.run(stranger, 'box/list', {})).rejects.toMatchObject({ code: 'permission_denied' });
+  await expect(shop.run(anonymous, 'box/list', {})).rejects.toMatchObject({ code: 'permission_denied' });
   expect((await shop.scope.listDenials({ limit: 10 })).items).toMatchObject([
-    { actor: stranger, permission: 'box.list', operation: 'box/list' },
+    { actor: anonymous, permission: 'box.list', operation: 'box/list' },
   ]);
 });
 
 test('denials are counted by actor and permission, or by operation', async () => {
   await using shop = await openShop();
-  for (const who of [guest, guest, stranger])
+  for (const who of [guest, guest, anonymous])
     await shop.run(who, 'box/pack', { label: 'x' }).catch(() => undefined);
-  await shop.run(stranger, 'box/list', {}).catch(() => undefined);
+  await shop.run(anonymous, 'box/list', {}).catch(() => undefined);
   // spec C-23: the answer echoes the grouping.
   expect(await shop.scope.summarizeDenials({ groupBy: 'operation' })).toMatchObject({
     groupBy: 'operation',
@@ -119,8 +119,8 @@ test('spec C-23: a bucket says when its last refusal was, and of two alike the l
   const times: string[] = [];
   for (const [who, operation] of [
     [guest, 'box/pack'],
-    [stranger, 'box/list'],
-    [stranger, 'box/list'],
+    [anonymous, 'box/list'],
+    [anonymous, 'box/list'],
     [guest, 'box/pack'],
   ] as const) {
     shop.clock.ms += 1_000;

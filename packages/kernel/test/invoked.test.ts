@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openNodeEngine } from '../../engine-node/src/index.ts';
 import { makeScopeHost, makeScopeUnit } from '../src/index.ts';
-import { onScenario, owner, scopeId, stranger, tenant } from './shop.ts';
+import { anonymous, onScenario, owner, scopeId, tenant } from './shop.ts';
 import { billing, executor, hooks, verticalWith } from './working-shop.ts';
 
 async function open(vertical = verticalWith({})) {
@@ -56,7 +56,7 @@ test('a replay, a refusal and a failure are not told of', async () => {
   const keyed = { idempotencyKey: 'k-1' };
   await run('box/pack', { label: 'x' }, keyed);
   expect(await run('box/pack', { label: 'x' }, keyed)).toMatchObject({ replayed: true });
-  await expect(scope.invoke({ principal: stranger, operation: 'box/list', input: {} })).rejects.toThrow();
+  await expect(scope.invoke({ principal: anonymous, operation: 'box/list', input: {} })).rejects.toThrow();
   await expect(run('box/pack', { label: '' })).rejects.toThrow();
   const what = onScenario('fails after it wrote', (ctx) => {
     ctx.emit({ type: 'box.packed', entity: { type: 'box', id: 'b' } });

@@ -4,7 +4,7 @@ import { makeStub, openUnit } from '@freehold/store';
 import { expect, test } from 'vitest';
 import { openNodeDatabase } from '../../engine-node/src/node-database.ts';
 import { makeScopeUnit, type ScopeMethods } from '../src/index.ts';
-import { scopeId, shop, stranger, tenant } from './shop.ts';
+import { anonymous, scopeId, shop, tenant } from './shop.ts';
 
 test('a role that was read from a group that was lost is not remembered', async () => {
   const database = openNodeDatabase(':memory:');
@@ -28,11 +28,11 @@ test('a role that was read from a group that was lost is not remembered', async 
     { create: true },
   );
   const scope = makeStub<ScopeMethods>((method, input) => unit.call(method, input));
-  const list = () => scope.invoke({ principal: stranger, operation: 'box/list', input: {} });
+  const list = () => scope.invoke({ principal: anonymous, operation: 'box/list', input: {} });
   await scope.provision({ tenantId: tenant, name: 'Acme' });
   diskFails = true;
   const lost = await Promise.allSettled([
-    scope.assignRole({ principal: stranger, role: 'guest', by: 'platform' }),
+    scope.assignRole({ principal: anonymous, role: 'guest', by: 'platform' }),
     list(),
   ]);
   expect(lost).toMatchObject([
@@ -40,7 +40,7 @@ test('a role that was read from a group that was lost is not remembered', async 
     { status: 'rejected', reason: { reason: 'commit_failed' } },
   ]);
   diskFails = false;
-  expect((await scope.holdings({ principal: stranger })).roles).toEqual([]);
+  expect((await scope.holdings({ principal: anonymous })).roles).toEqual([]);
   await expect(list()).rejects.toMatchObject({ code: 'permission_denied' });
   database.close();
 });

@@ -112,21 +112,21 @@ const openArchive = async () => {
 test('a grant on a record covers what lies in it, and nothing beside or above', async () => {
   await using archived = await openArchive();
   const { put, run, canRead } = archived;
-  const [house, room, shelf, box] = [
+  const [fixture, room, shelf, box] = [
     thing('house', 'h'),
     thing('room', 'r'),
     thing('shelf', 's'),
     thing('box', 'b'),
   ];
-  await put(room, house);
+  await put(room, fixture);
   await put(shelf, room);
   await put(box, shelf);
-  await put(thing('room', 'other'), house);
+  await put(thing('room', 'other'), fixture);
   await run(owner, 'thing/share', { thing: room, with: guest });
   expect(await canRead(guest, room)).toBe(true);
   expect(await canRead(guest, shelf)).toBe(true);
   expect(await canRead(guest, box)).toBe(true);
-  expect(await canRead(guest, house)).toBe(false);
+  expect(await canRead(guest, fixture)).toBe(false);
   expect(await canRead(guest, thing('room', 'other'))).toBe(false);
   expect((await run(guest, 'thing/list', { type: 'box' })).output).toEqual(['b']);
   expect((await run(guest, 'thing/list', { type: 'house' })).output).toEqual([]);
@@ -157,11 +157,11 @@ test('nobody gives on what he holds through a parent for longer than he holds it
   const { put, run, clock } = archived;
   await put(thing('box', 'b'), thing('shelf', 's'));
   await run(owner, 'thing/share', { thing: thing('shelf', 's'), with: guest, until: clock.ms + 10 });
-  const stranger = 'prn_01arz3ndektsv4rrffq69g5fa9';
-  await expect(run(guest, 'thing/share', { thing: thing('box', 'b'), with: stranger })).rejects.toMatchObject(
-    { code: 'permission_denied', reason: 'grant_outlives_holder' },
-  );
-  await run(guest, 'thing/share', { thing: thing('box', 'b'), with: stranger, until: clock.ms + 10 });
+  const anonymous = 'prn_01arz3ndektsv4rrffq69g5fa9';
+  await expect(
+    run(guest, 'thing/share', { thing: thing('box', 'b'), with: anonymous }),
+  ).rejects.toMatchObject({ code: 'permission_denied', reason: 'grant_outlives_holder' });
+  await run(guest, 'thing/share', { thing: thing('box', 'b'), with: anonymous, until: clock.ms + 10 });
 });
 
 test('records lie in the type that the manifest says, never in themselves, and at most four deep', async () => {

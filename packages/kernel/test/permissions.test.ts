@@ -1,6 +1,6 @@
 import type { PrincipalId } from '@freehold/contracts';
 import { expect, test } from 'vitest';
-import { guest, onScenario, openShop, owner, packer, scopeId, stranger, tenant } from './shop.ts';
+import { anonymous, guest, onScenario, openShop, owner, packer, scopeId, tenant } from './shop.ts';
 
 const pack = async (shop: Awaited<ReturnType<typeof openShop>>, label = 'x') =>
   ((await shop.run(owner, 'box/pack', { label })).output as { box: string }).box;
@@ -66,7 +66,7 @@ test('an operation that asks for an undeclared permission fails loudly', async (
 
 test('a role is given only by somebody who holds all of it, or by the platform', async () => {
   await using shop = await openShop();
-  await shop.scope.assignRole({ principal: stranger, role: 'packer', by: owner });
+  await shop.scope.assignRole({ principal: anonymous, role: 'packer', by: owner });
   await expect(shop.scope.assignRole({ principal: guest, role: 'owner', by: packer })).rejects.toMatchObject({
     code: 'forbidden',
     reason: 'role_exceeds_holder',
@@ -93,8 +93,8 @@ test('roles that are rolled back are not remembered', async () => {
   await using shop = await openShop();
   // Both calls share one group: the second reads after the first was rolled back.
   const [failed, after] = await Promise.allSettled([
-    shop.scope.assignRole({ principal: stranger, role: 'nobody-declared-this', by: 'platform' }),
-    shop.run(stranger, 'box/list', {}),
+    shop.scope.assignRole({ principal: anonymous, role: 'nobody-declared-this', by: 'platform' }),
+    shop.run(anonymous, 'box/list', {}),
   ]);
   expect([failed.status, after.status]).toEqual(['rejected', 'rejected']);
 });
@@ -103,13 +103,13 @@ test('the platform projects roles beside the manifest’s own, and cannot change
   await using shop = await openShop();
   const ref = { tenantId: tenant, scopeId: scopeId as never };
   await shop.host.projectRolesLocal(ref, { auditor: ['box.read', 'box.list'], guest: ['box.pack'] });
-  await shop.scope.assignRole({ principal: stranger as PrincipalId, role: 'auditor', by: 'platform' });
-  expect((await shop.scope.holdings({ principal: stranger })).permissions).toEqual(['box.list', 'box.read']);
+  await shop.scope.assignRole({ principal: anonymous as PrincipalId, role: 'auditor', by: 'platform' });
+  expect((await shop.scope.holdings({ principal: anonymous })).permissions).toEqual(['box.list', 'box.read']);
   expect((await shop.scope.holdings({ principal: guest })).permissions).toEqual(['box.list']);
   await expect(shop.host.projectRolesLocal(ref, { auditor: ['box.explode'] })).rejects.toMatchObject({
     code: 'validation_failed',
   });
-  expect((await shop.scope.holdings({ principal: stranger })).permissions).toEqual(['box.list', 'box.read']);
+  expect((await shop.scope.holdings({ principal: anonymous })).permissions).toEqual(['box.list', 'box.read']);
 });
 
 // spec C-23, C-30: refusals that unwound no operation form one null bucket.
@@ -183,11 +183,11 @@ test('setting roles keeps to what the giver holds, and taking the last takes the
 test('holdings tell, when asked, which permissions somebody was given on single records', async () => {
   await using shop = await openShop();
   const box = await pack(shop);
-  const holdings = () => shop.scope.holdings({ principal: stranger, records: true });
+  const holdings = () => shop.scope.holdings({ principal: anonymous, records: true });
   expect(await holdings()).toEqual({ roles: [], permissions: [], recordPermissions: [] });
-  await shop.run(owner, 'box/share', { box, with: stranger, until: shop.clock.ms + 1_000 });
+  await shop.run(owner, 'box/share', { box, with: anonymous, until: shop.clock.ms + 1_000 });
   expect(await holdings()).toEqual({ roles: [], permissions: [], recordPermissions: ['box.read'] });
-  expect(await shop.scope.holdings({ principal: stranger })).not.toHaveProperty('recordPermissions');
+  expect(await shop.scope.holdings({ principal: anonymous })).not.toHaveProperty('recordPermissions');
   shop.clock.ms += 1_000;
   expect(await holdings()).toMatchObject({ recordPermissions: [] });
 });

@@ -22,7 +22,7 @@ type Opened = Awaited<ReturnType<typeof openShop>>;
 const openKeeping = (retention?: RetentionPolicy) => openShop({ vertical: keeping(retention) });
 
 /** Lets the scope keep house once, to the end. Answers how many rounds that took. */
-async function keepHouse({ scope, clock }: Opened): Promise<number> {
+async function runRetention({ scope, clock }: Opened): Promise<number> {
   const before = (await scope.retention({})).lastRunAt;
   for (let rounds = 1; rounds < 100; rounds++) {
     const { nextAtMs } = await scope.work({});
@@ -85,9 +85,9 @@ test('what is older than the policy goes, what is younger stays, and of each rec
   opened.clock.ms += 20 * DAY_MS;
   const young = await emit(opened, 2);
   opened.clock.ms += 10 * DAY_MS;
-  await keepHouse(opened);
+  await runRetention(opened);
   opened.clock.ms += 1_000;
-  await keepHouse(opened);
+  await runRetention(opened);
   expect(await idsOf(opened)).toEqual(young);
   expect(await idsOf(opened, 'quiet')).toEqual([quiet]);
 });
@@ -99,7 +99,7 @@ test('a record keeps its version, however long nothing has happened to it', asyn
   const seen = (await opened.run(owner, 'box/read', { box })).version as string;
   await emit(opened, 1);
   opened.clock.ms += 400 * DAY_MS;
-  await keepHouse(opened);
+  await runRetention(opened);
   expect((await opened.run(owner, 'box/read', { box })).version).toBe(seen);
   await opened.run(owner, 'box/ship', { box }, { ifMatch: seen });
 });
@@ -139,7 +139,7 @@ test('refused attempts go by a policy of their own', async () => {
   expect(await opened.scope.listDenials({ limit: 10 })).not.toHaveProperty('prunedBefore');
   opened.clock.ms += 11 * DAY_MS;
   await refused();
-  await keepHouse(opened);
+  await runRetention(opened);
   const denials = await opened.scope.listDenials({ limit: 10 });
   expect(denials.items).toHaveLength(1);
   const prunedBefore = (await opened.scope.retention({})).denialsPrunedBefore;
@@ -172,7 +172,7 @@ test('every read that may miss something says so, and no other does', async () =
   }
   const [first, second, third, fourth] = chain as [EventId, EventId, EventId, EventId];
   expect(await opened.scope.cause({ event: fourth })).toMatchObject({ truncated: false });
-  await keepHouse(opened);
+  await runRetention(opened);
   // The clock stands between the third, which is kept, and the second, which is not.
   expect(await idsOf(opened)).toEqual([fourth]);
   const { historyPrunedBefore } = await opened.scope.retention({});
@@ -216,7 +216,7 @@ test('what an old event set off, when that is gone: the walk says that it may ha
   await emit(opened, 1, 'other');
   opened.clock.ms += 40 * DAY_MS;
   expect(await opened.scope.effects({ event: packed })).toMatchObject({ items: [{}], truncated: false });
-  await keepHouse(opened);
+  await runRetention(opened);
   // It is the last event of its own record, and so it is still there.
   expect(await opened.scope.effects({ event: packed })).toEqual({ items: [], truncated: true });
 });
@@ -225,7 +225,7 @@ test('nothing is said to be gone as long as nothing went', async () => {
   await using opened = await openKeeping();
   await emit(opened, 1);
   opened.clock.ms += 400 * DAY_MS;
-  await keepHouse(opened);
+  await runRetention(opened);
   expect(await historyOf(opened)).toEqual({ items: [expect.anything()], nextCursor: null });
   expect((await opened.scope.retention({})).historyPrunedBefore).toBeNull();
 });
@@ -256,7 +256,7 @@ test('what still waits for its delivery is kept, and so is what gave up lately',
     });
     opened.clock.ms += 40 * DAY_MS;
     // It is tried once more by this, and waits again.
-    await keepHouse(opened);
+    await runRetention(opened);
     expect(await idsOf(opened)).toContain(waiting);
     expect(await idsOf(opened)).not.toContain(dead);
     expect((await opened.scope.deadLetters({ limit: 5 })).items).toEqual([]);
@@ -264,7 +264,7 @@ test('what still waits for its delivery is kept, and so is what gave up lately',
   // Once nobody is declared any more to whom it could be brought, it goes too.
   await using opened = await open(undefined);
   opened.clock.ms += 42 * DAY_MS;
-  await keepHouse(opened);
+  await runRetention(opened);
   expect(await idsOf(opened)).not.toContain(waiting);
   expect(await rowsOf(opened, '_spine_deliveries', '_spine_dead_letters')).toEqual([0, 0]);
 });
@@ -281,7 +281,7 @@ test('a dead letter that is younger than the policy keeps its event', async () =
   const [event] = (await emit(opened, 1)) as [EventId];
   await emit(opened, 1, 'b', 'box.painted');
   opened.clock.ms += 40 * DAY_MS;
-  await keepHouse(opened);
+  await runRetention(opened);
   expect((await opened.scope.deadLetters({ limit: 5 })).items).toMatchObject([{ event: { id: event } }]);
   hooks.onBill = () => undefined;
   await opened.scope.retryDeadLetter({ event, subscriber: 'late' });
@@ -297,7 +297,7 @@ test('requests to the platform go when they are settled, and never while they wa
   opened.clock.ms += 25 * DAY_MS;
   await opened.scope.settlePlatformRequest({ id: ids[1] as string, revision: 1, status: 'done' });
   opened.clock.ms += 10 * DAY_MS;
-  await keepHouse(opened);
+  await runRetention(opened);
   const history = await opened.scope.platformRequestHistory({ limit: 10 });
   expect(history.items.map(({ id }) => id)).toEqual([ids[2], ids[1]]);
   expect(history.prunedBefore).toBe((await opened.scope.retention({})).historyPrunedBefore);
@@ -307,9 +307,9 @@ test('kept answers that no repeat can ask for any more are cleared', async () =>
   await using opened = await openKeeping({});
   for (const idempotencyKey of ['a', 'b', 'c'])
     await opened.run(owner, 'box/pack', { label: 'x' }, { idempotencyKey });
-  await keepHouse(opened);
+  await runRetention(opened);
   opened.clock.ms += 2 * DAY_MS;
-  await keepHouse(opened);
+  await runRetention(opened);
   expect(await rowsOf(opened, '_spine_idempotency', '_spine_events')).toEqual([0, 3]);
 });
 
@@ -326,7 +326,7 @@ test('ids go on increasing after all that was there is gone and the clock has st
     opened.clock.ms += 30 * DAY_MS;
     await take(opened);
     opened.clock.ms += 30 * DAY_MS;
-    await keepHouse(opened);
+    await runRetention(opened);
     expect(await rowsOf(opened, '_spine_invocations')).toEqual([1]);
   }
   await using opened = await openShop({ vertical, dataDirectory });
@@ -342,7 +342,7 @@ test('a policy that is delivered to one scope stands over the one that is declar
   opened.clock.ms += 40 * DAY_MS;
   await deliver({ historyDays: null, denialsDays: 5 });
   expect(await opened.scope.retention({})).toMatchObject({ historyDays: null, denialsDays: 5 });
-  await keepHouse(opened);
+  await runRetention(opened);
   expect(await idsOf(opened)).toHaveLength(2);
   for (const wrong of [{ historyDays: 0 }, { historyDays: 1.5 }, { historyDays: '30' }, { days: 3 }, 'x', 7])
     await expect(deliver(wrong)).rejects.toMatchObject({ reason: 'retention_invalid' });
@@ -351,7 +351,7 @@ test('a policy that is delivered to one scope stands over the one that is declar
   ).rejects.toMatchObject({ code: 'validation_failed', reason: 'retention_invalid' });
   await opened.scope.projectSettings({ settings: {} });
   opened.clock.ms += DAY_MS;
-  await keepHouse(opened);
+  await runRetention(opened);
   expect(await idsOf(opened)).toHaveLength(1);
 });
 
@@ -430,12 +430,12 @@ test('a rewind to before brings back what went, and the next round takes it away
   opened.clock.ms += 31 * DAY_MS;
   await emit(opened, 1);
   const { current } = await opened.host.migrationBookmarksLocal({ ...ref, limit: 1 });
-  await keepHouse(opened);
+  await runRetention(opened);
   expect(await idsOf(opened)).toHaveLength(1);
   await opened.host.rewindScopeLocal({ ...ref, bookmark: current?.bookmark as string });
   expect(await idsOf(opened)).toHaveLength(6);
   expect((await historyOf(opened)).prunedBefore).toBeUndefined();
-  await keepHouse(opened);
+  await runRetention(opened);
   expect(await idsOf(opened)).toHaveLength(1);
 });
 
@@ -457,7 +457,7 @@ test('of any log, exactly that is left which is young enough or the last of its 
         all.push({ id: id as string, record, atMs: opened.clock.ms });
       }
       opened.clock.ms = endMs + DAY_MS;
-      await keepHouse(opened);
+      await runRetention(opened);
       const cutoffMs = Date.parse((await opened.scope.retention({})).lastRunAt ?? '') - 30 * DAY_MS;
       const isLast = ({ id, record }: { id: string; record: string }) =>
         all.findLast((each) => each.record === record)?.id === id;

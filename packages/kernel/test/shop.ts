@@ -205,7 +205,7 @@ export const otherTenant = 'tnt_01arz3ndektsv4rrffq69g5faw' as TenantId;
 export const owner = 'prn_01arz3ndektsv4rrffq69g5fa0' as PrincipalId;
 export const packer = 'prn_01arz3ndektsv4rrffq69g5fa1' as PrincipalId;
 export const guest = 'prn_01arz3ndektsv4rrffq69g5fa2' as PrincipalId;
-export const stranger = 'prn_01arz3ndektsv4rrffq69g5fa3' as PrincipalId;
+export const anonymous = 'prn_01arz3ndektsv4rrffq69g5fa3' as PrincipalId;
 export const scopeId = 'scp_01arz3ndektsv4rrffq69g5fav';
 
 /** A fresh engine with one provisioned scope, in a directory that goes with it. */

@@ -10,8 +10,8 @@ import type { OpenedPlatform } from './open.ts';
 /** What is made, by the name it has here: what the log calls it, and the file of the directory that writes the row. */
 export const acts = {
   'connections.connect': { action: 'connections.connect', writer: 'connections/unit-methods.ts' },
-  'connections.upkeep': { action: 'connections.upkeep', writer: 'connections/upkeep.ts' },
-  'connections.upkeep (sweep)': { action: 'connections.upkeep', writer: 'connections/upkeep.ts' },
+  'connections.upkeep': { action: 'connections.upkeep', writer: 'connections/maintenance.ts' },
+  'connections.upkeep (sweep)': { action: 'connections.upkeep', writer: 'connections/maintenance.ts' },
   'staff.bind': { action: 'staff.bind', writer: 'staff/sign-in.ts' },
   'staff-tokens.create (code)': { action: 'staff-tokens.create', writer: 'staff/codes.ts' },
   'staff-tokens.create (device)': { action: 'staff-tokens.create', writer: 'staff/codes.ts' },
@@ -23,7 +23,7 @@ export const acts = {
     writer: 'vertical-registry/built-in.ts',
   },
   'hostnames.recheck': { action: 'hostnames.recheck', writer: 'hostnames/recheck.ts' },
-  'backups.expire': { action: 'backups.expire', writer: 'backups/upkeep-expiry.ts' },
+  'backups.expire': { action: 'backups.expire', writer: 'backups/maintenance-expiry.ts' },
   /** The operation, in the name of a vertical that shows its own secret. */
   'tenants.create (vertical)': { action: 'tenants.create', writer: null },
 } as const;

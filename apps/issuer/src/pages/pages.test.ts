@@ -47,9 +47,9 @@ test('a suggestion has the focus, and somebody suggested who is not listed is ty
   const known = renderSignInPage({ ...page, suggested: 'grace' }).body;
   expect(known).toMatch(/<button[^>]* value="grace" autofocus>/);
   expect(known.match(/autofocus/g)).toHaveLength(1);
-  const stranger = renderSignInPage({ ...page, suggested: 'new-one' }).body;
-  expect(stranger).toMatch(/<input id="other"[^>]* value="new-one"[^>]* autofocus/s);
-  expect(stranger.match(/autofocus/g)).toHaveLength(1);
+  const anonymous = renderSignInPage({ ...page, suggested: 'new-one' }).body;
+  expect(anonymous).toMatch(/<input id="other"[^>]* value="new-one"[^>]* autofocus/s);
+  expect(anonymous.match(/autofocus/g)).toHaveLength(1);
 });
 
 test('a refused name is explained beside the field', () => {

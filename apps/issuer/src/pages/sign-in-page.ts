@@ -31,7 +31,7 @@ export function renderSignInPage(page: SignInPage): Page {
 <ul class="people" role="list">${page.people.map((person, index) => personItem(page, person, index))}</ul>
 </form>
 <h2>Somebody else</h2>
-<form method="post" action="${page.action}">${somebodyElse(page)}</form>
+<form method="post" action="${page.action}">${anotherPerson(page)}</form>
 <form method="post" action="${page.action}" class="cancel">
 <button class="link" name="cancel" value="yes">Cancel and go back</button>
 </form>`,
@@ -51,7 +51,7 @@ function personItem(page: SignInPage, person: Person, index: number): Html {
 ${chevron}</button></li>`;
 }
 
-function somebodyElse(page: SignInPage): Html {
+function anotherPerson(page: SignInPage): Html {
   const isNew = !page.people.some((person) => person.login === page.suggested);
   const typed = page.refused ?? (isNew ? page.suggested : undefined);
   const refused = page.refused !== undefined;

@@ -33,7 +33,7 @@ export function staffOptions({
     hostnames: apiHostnames,
     docs: apiDocs,
     staff: {
-      door: hostAdmin.staff,
+      signIns: hostAdmin.staff,
       relyingParty: makeStaffSignIn({
         client: issuerClient,
         origin: apiOrigin,

@@ -3,9 +3,9 @@ import type { VerticalGateway } from '@freehold/directory';
 import { makeGateway } from '../applications/gateway.ts';
 import { bindingsOf } from '../applications/sign-in.ts';
 import { type CoLocatedVertical, openVerticals } from '../applications/verticals.ts';
+import { type IdleScopes, makeIdleScopes } from '../jobs/idle-scopes.ts';
 import { makeGuardedFetch } from '../network/guarded-fetch.ts';
 import type { Settings } from '../settings/settings.ts';
-import { makeRest, type Rest } from '../sweep/deliveries-rest.ts';
 import type { OwnAddresses } from './addresses.ts';
 import type { Core } from './open-core.ts';
 
@@ -14,7 +14,7 @@ export interface Applications {
   readonly verticals: ReadonlyMap<string, CoLocatedVertical>;
   readonly gateway: VerticalGateway;
   /** Which of their scopes have nothing to do. */
-  readonly rest: Rest;
+  readonly idleScopes: IdleScopes;
 }
 
 export interface ApplicationsOptions {
@@ -32,9 +32,9 @@ export async function openApplications({
   onWork,
 }: ApplicationsOptions): Promise<Applications> {
   const { world, feeds, storage, mail, ownIssuer, platformSecrets } = core;
-  const rest = makeRest({ engine: storage.engine, now: world.now });
+  const idleScopes = makeIdleScopes({ engine: storage.engine, now: world.now });
   const verticals = await openVerticals({
-    engine: rest.watch(storage.engine),
+    engine: idleScopes.watch(storage.engine),
     vault: storage.vault,
     sealing: storage.keyring,
     blobs: storage.blobs,
@@ -51,5 +51,5 @@ export async function openApplications({
     onIncident: feeds.onIncident,
     onWork,
   });
-  return { verticals, gateway: makeGateway(verticals), rest };
+  return { verticals, gateway: makeGateway(verticals), idleScopes: idleScopes };
 }

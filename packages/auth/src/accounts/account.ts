@@ -5,8 +5,8 @@ import { endSessionsOf, nextSessionTime } from '../sessions/end-all.ts';
 import { sessionStateOf } from '../sessions/state.ts';
 import type { Account, Holder, SignedInStep } from './contract.ts';
 import { subjectOf } from './events.ts';
+import { voidWhatWasBegun } from './pending-flow.ts';
 import { type AccountRow, loadAccount } from './store.ts';
-import { voidWhatWasBegun } from './under-way.ts';
 
 export function toAccount(row: AccountRow): Account {
   const { userId, email, name } = row;

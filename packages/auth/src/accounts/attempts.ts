@@ -134,13 +134,13 @@ export function forgetAttempts(unit: UnitContext, counters: readonly Counter[]):
 }
 
 /** A lock that nobody was told of. */
-export interface UntoldLock {
+export interface UnreportedLock {
   readonly factor: 'password' | 'second_factor';
   readonly untilMs: number;
 }
 
 /** The present lock, on the first call since the key was locked; null on later ones and without a lock. */
-export function takeUntoldLock(unit: UnitContext, counters: readonly Counter[]): UntoldLock | null {
+export function takeUnreportedLock(unit: UnitContext, counters: readonly Counter[]): UnreportedLock | null {
   for (const counter of counters) {
     const tally = loadTally(unit, counter);
     if (tally.locks === 0 || tally.lockTold) continue;

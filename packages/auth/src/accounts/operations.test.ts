@@ -62,8 +62,8 @@ test('a name is changed and told; the same again is neither', async () => {
   expect(await directory.findAccount({ userId: ada.userId })).toEqual({ ...ada, name: null });
   expect((await events()).map((each) => each.type)).toEqual(['account_renamed', 'account_renamed']);
   expect((await refusal(rename('x\ny'))).code).toBe('validation_failed');
-  const nobody = directory.renameAccount({ ...holder('usr_nobody'), name: 'x' });
-  expect(await refusal(nobody)).toEqual({ code: 'not_found', reason: 'account_unknown' });
+  const noPrincipal = directory.renameAccount({ ...holder('usr_nobody'), name: 'x' });
+  expect(await refusal(noPrincipal)).toEqual({ code: 'not_found', reason: 'account_unknown' });
 });
 
 describe('what is told of accounts', () => {

@@ -3,7 +3,7 @@ import { toTimestamp } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { mintToken } from '../lib/token.ts';
 import { signIn, toAccount } from './account.ts';
-import { type Counter, countAttempt, lockMailCounter, takeUntoldLock } from './attempts.ts';
+import { type Counter, countAttempt, lockMailCounter, takeUnreportedLock } from './attempts.ts';
 import type { Attempt, SignInStep } from './contract.ts';
 import { recordAccountEvent, recordRefusedSignIn } from './events.ts';
 import { forgetSecondFactors, insertSecondFactor } from './pending-store.ts';
@@ -60,7 +60,7 @@ export function refuseSignIn(
 ): Extract<SignInStep, { readonly outcome: 'refused' }> {
   const userId = account?.userId;
   recordRefusedSignIn(unit, { scopeId, userId, reason });
-  const lock = takeUntoldLock(unit, counters);
+  const lock = takeUnreportedLock(unit, counters);
   if (lock === null || account === undefined) return { outcome: 'refused' };
   recordAccountEvent(unit, 'account_locked', {
     scopeId,

@@ -12,6 +12,12 @@ import {
   parseIdentityChoice,
 } from '../identity-choice.ts';
 import type { SecretKeeper } from '../sealing/secret-keeper.ts';
+import {
+  concernsSignIn,
+  findOrphanedOwner,
+  type OwnerOrphaned,
+  recordOrphanedOwner,
+} from './orphaned-owner.ts';
 import { configPlace, formerSecretPlace, sessionSecretPlace } from './places.ts';
 import {
   countFormerSecrets,
@@ -30,12 +36,6 @@ import {
   saveSecret,
   saveSetting,
 } from './store.ts';
-import {
-  concernsSignIn,
-  findStrandedOwner,
-  type OwnerStranded,
-  recordStrandedOwner,
-} from './stranded-owner.ts';
 
 /** 256 bits: the strength of the HMAC that it keys. */
 const SESSION_SECRET_BYTES = 32;
@@ -93,7 +93,7 @@ export function makeConfigOperations(unit: UnitContext, keeper: SecretKeeper) {
      */
     putConfig(input: { scopeId: string; config: Readonly<Record<string, string | null>> }): {
       keys: string[];
-      warning?: OwnerStranded;
+      warning?: OwnerOrphaned;
     } {
       const { scopeId } = input;
       const patch = parsePatch(input.config);
@@ -114,9 +114,9 @@ export function makeConfigOperations(unit: UnitContext, keeper: SecretKeeper) {
       const keys = kept.map(({ key }) => key);
       if (keys.length > CONFIG_KEYS_MAX) throw tooManySettings(keys.length);
       const after = revealWhatOpens(kept);
-      const warning = concernsSignIn(patch) ? findStrandedOwner(unit, { scopeId, before, after }) : null;
+      const warning = concernsSignIn(patch) ? findOrphanedOwner(unit, { scopeId, before, after }) : null;
       if (warning === null) return { keys };
-      if (changed.length > 0) recordStrandedOwner(unit, scopeId, warning);
+      if (changed.length > 0) recordOrphanedOwner(unit, scopeId, warning);
       return { keys, warning };
     },
 

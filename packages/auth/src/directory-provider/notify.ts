@@ -3,7 +3,7 @@ import type { Account } from '../accounts/contract.ts';
 import type { Exchange, ProviderContext } from './context.ts';
 import { type Notice, noticeMail } from './mails.ts';
 
-export function tell(
+export function notifyAccount(
   context: ProviderContext,
   { appName, origin }: Exchange,
   { email }: Pick<Account, 'email'>,

@@ -136,12 +136,12 @@ describe('several session cookies in one request', () => {
 test('somebody who is signed in can sign in as somebody else, from the address that says so', async () => {
   const fixture = await openProvider();
   await signUp(fixture, 'bea@example.com');
-  const stranger = await signUp(fixture);
-  const before = stranger.headersFor('/');
-  const page = await stranger.get('/api/auth/login?switch&returnTo=/here');
+  const anonymous = await signUp(fixture);
+  const before = anonymous.headersFor('/');
+  const page = await anonymous.get('/api/auth/login?switch&returnTo=/here');
   expect([page.status, (await page.text()).includes('value="/here"')]).toEqual([200, true]);
-  await logIn(fixture, 'bea@example.com', { browser: stranger });
-  expect(await fixture.provider.resolve(stranger.headersFor('/'))).toMatchObject({
+  await logIn(fixture, 'bea@example.com', { browser: anonymous });
+  expect(await fixture.provider.resolve(anonymous.headersFor('/'))).toMatchObject({
     email: 'bea@example.com',
   });
   expect(await fixture.provider.resolve(before)).toBeNull();

@@ -5,7 +5,7 @@ import type { Account, SignInStep } from '../accounts/contract.ts';
 import { clientLabel } from '../sessions/client-label.ts';
 import { type Exchange, type ProviderContext, subjectOf } from './context.ts';
 import { rememberBrowser } from './known-browser.ts';
-import { tell } from './notify.ts';
+import { notifyAccount } from './notify.ts';
 import { authUrl } from './return-path.ts';
 import { clearShortCookie, RETURN_COOKIE, SECOND_FACTOR_COOKIE, setShortCookie } from './short-cookies.ts';
 
@@ -25,7 +25,7 @@ export async function goOn(
   const { origin } = exchange;
   switch (step.outcome) {
     case 'refused':
-      if (step.locked) tell(context, exchange, step.locked, 'account_locked');
+      if (step.locked) notifyAccount(context, exchange, step.locked, 'account_locked');
       return null;
     case 'second_factor':
       return {
@@ -34,7 +34,8 @@ export async function goOn(
       };
     case 'signed_in': {
       const { account, sessionAtMs: atMs } = step;
-      if (step.recoveryCodesLeft !== undefined) tell(context, exchange, account, 'recovery_code_used');
+      if (step.recoveryCodesLeft !== undefined)
+        notifyAccount(context, exchange, account, 'recovery_code_used');
       return {
         location: returnTo ?? context.onSuccess,
         setCookies: [

@@ -108,8 +108,8 @@ function fill(open: Open) {
     email: `invited@${HERE}.example`,
     emailMatch: 'verified',
   });
-  const stranger = { sid: `sid-${HERE}`, issuedAtMs: clock.nowMs };
-  directory.recordSignIn({ scopeId: SCOPE, subject: eve, session: stranger });
+  const anonymous = { sid: `sid-${HERE}`, issuedAtMs: clock.nowMs };
+  directory.recordSignIn({ scopeId: SCOPE, subject: eve, session: anonymous });
   directory.putConfig({ scopeId: SCOPE, config: { OIDC_CLIENT_SECRET: `secret-${HERE}` } });
   // Of the whole tenant, about people of this scope alone, and about one of both.
   clock.nowMs += 1_000;
@@ -122,7 +122,7 @@ function fill(open: Open) {
   directory.resolvePrincipal({ scopeId: OTHER_SCOPE, subject: zoe });
   directory.putConfig({ scopeId: OTHER_SCOPE, config: { NOTE: 'stays' } });
   const others = { bob: join(open, OTHER_SCOPE, bob), zoe };
-  return { seat, session, stranger, ida, members, waiting, others };
+  return { seat, session, stranger: anonymous, ida, members, waiting, others };
 }
 
 describe('C-04, A-22: a scope is forgotten', () => {
@@ -186,12 +186,12 @@ describe('C-04, A-22: a scope is forgotten', () => {
   test('and its members, sessions, claims and invites are nobody’s', () => {
     const open = openDirectly();
     const { directory } = open;
-    const { session, stranger, members, waiting } = fill(open);
+    const { session, stranger: anonymous, members, waiting } = fill(open);
     directory.forgetScope({ scopeId: SCOPE });
     // Nobody’s, although the floors of people who are gone went with them: each session is ended by itself.
     for (const [subject, each] of [
       [ada, session],
-      [eve, stranger],
+      [eve, anonymous],
       [bob, members.bob.session],
     ] as const) {
       expect(directory.sessionState({ subject, session: each })).toBe('ended');

@@ -5,7 +5,7 @@
 import { PlatformError } from '@freehold/contracts';
 import { SESSION_TTL_MS } from '@freehold/oidc-rp';
 import type { UnitContext } from '@freehold/store';
-import { voidWhatWasBegun } from '../accounts/under-way.ts';
+import { voidWhatWasBegun } from '../accounts/pending-flow.ts';
 import { isScopeForgotten } from '../forgotten-scopes/marks.ts';
 import { requireSubject, savePerson } from '../people/person.ts';
 import { loadPerson } from '../people/store.ts';

@@ -15,7 +15,7 @@ import { progressText } from '../output/progress.ts';
 import { saveStream } from '../output/save.ts';
 import { fileFailure, type World } from '../world.ts';
 import { answerText, listAnswerText } from './answer-text.ts';
-import { badNewsOf } from './bad-news.ts';
+import { exitStatusOf } from './exit-status.ts';
 
 export interface Performance {
   readonly operation: AdminOperation;
@@ -35,7 +35,7 @@ export async function perform(performance: Performance): Promise<Outcome> {
   return {
     value: response.value,
     text: answerText(operation, response, world),
-    badNews: badNewsOf(operation, response.value),
+    exitStatus: exitStatusOf(operation, response.value),
   };
 }
 

@@ -14,7 +14,7 @@ import {
 import type { Command, Option } from '../command.ts';
 import type { CommandTable, Terminal } from '../command-line.ts';
 import type { World } from '../world.ts';
-import { tell } from './failure.ts';
+import { describeFailure } from './failure.ts';
 import { misreading, noSuchCommand } from './misreading.ts';
 
 interface Form {
@@ -48,7 +48,7 @@ export function makeApplication(
   let isTold = false;
   const say = (error: unknown): string => {
     place.world.progress(null);
-    const { sentence, problem } = tell(error);
+    const { sentence, problem } = describeFailure(error);
     return form.asJson ? JSON.stringify(problem) : sentence;
   };
   const root = buildRouteMap({
@@ -75,7 +75,7 @@ export function makeApplication(
           exceptionWhileRunningCommand: say,
         },
       },
-      determineExitCode: (error) => tell(error).exit,
+      determineExitCode: (error) => describeFailure(error).exit,
     },
     {
       help: help({
@@ -116,7 +116,7 @@ function makeRoute(declared: Command, { stdout, world }: Place, { asJson }: Form
     async func({ json: _json, ...given }, ...values) {
       const named = declared.arguments.map(({ name }, index) => [name, values[index]]);
       const outcome = await declared.run({ ...given, ...Object.fromEntries(named) }, world);
-      const { value, text, until, badNews } = outcome;
+      const { value, text, until, exitStatus: badNews } = outcome;
       world.progress(null);
       if (!asJson && text !== '') stdout.write(`${text}\n`);
       if (asJson && value !== undefined) stdout.write(`${JSON.stringify(value)}\n`);

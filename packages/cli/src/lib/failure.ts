@@ -17,7 +17,7 @@ export const EXIT_CODES = {
 
 export type ExitStatus = keyof typeof EXIT_CODES;
 
-export interface Told {
+export interface FailureReport {
   readonly sentence: string;
   readonly problem: Problem;
   readonly exit: ExitStatus;
@@ -44,7 +44,7 @@ const EXITS: Readonly<Record<ProblemCode, ExitStatus>> = {
 };
 
 /** Anything that was thrown. What nobody foresaw is told too: its bugs concern whoever runs the program. */
-export function tell(error: unknown): Told {
+export function describeFailure(error: unknown): FailureReport {
   if (error instanceof Interrupted)
     return {
       sentence: error.message,
@@ -58,7 +58,7 @@ export function tell(error: unknown): Told {
 }
 
 /** What the control plane refused: its own document goes through as it is. */
-function tellAnswer({ message, status, problem, requestId }: ControlPlaneError): Told {
+function tellAnswer({ message, status, problem, requestId }: ControlPlaneError): FailureReport {
   const known = problem ?? toProblem(new PlatformError(codeOf(status), message), requestId ?? undefined);
   const hint = known.code === 'unauthenticated' ? ' Sign in with freehold login, or set FREEHOLD_TOKEN.' : '';
   const request = status >= 500 && requestId !== null ? ` (request ${requestId})` : '';

@@ -1,6 +1,6 @@
 /** Who comes in without having signed in: nobody, wherever they knock. */
 import { expect, test } from 'vitest';
-import { openHouse } from './house.ts';
+import { openFixture } from './fixture.ts';
 
 test.each([
   ['GET', '/api'],
@@ -12,8 +12,8 @@ test.each([
   ['POST', '/api/mcp'],
   ['GET', '/api/nothing/here'],
 ])('%s %s is 401 for a stranger, and says where to sign in', async (method, path) => {
-  await using house = await openHouse();
-  const response = await house.ask(path, { method });
+  await using fixture = await openFixture();
+  const response = await fixture.ask(path, { method });
   expect(response.status).toBe(401);
   expect(response.headers.get('content-type')).toBe('application/problem+json');
   expect(await response.json()).toMatchObject({
@@ -24,17 +24,17 @@ test.each([
 });
 
 test('the management contract is closed without the secret', async () => {
-  await using house = await openHouse();
+  await using fixture = await openFixture();
   for (const secret of [undefined, 'a wrong one']) {
-    const response = await house.platform('/internal/provision', {}, secret);
+    const response = await fixture.platform('/internal/provision', {}, secret);
     expect(response.status).toBe(403);
     expect(await response.json()).toMatchObject({ code: 'forbidden' });
   }
 });
 
 test('an unknown address outside /api is a 404 problem', async () => {
-  await using house = await openHouse();
-  const response = await house.ask('/nothing');
+  await using fixture = await openFixture();
+  const response = await fixture.ask('/nothing');
   expect(response.status).toBe(404);
   expect(await response.json()).toMatchObject({ code: 'not_found' });
 });

@@ -1,10 +1,10 @@
 /** What owners and members do with notes. */
 import { expect, test } from 'vitest';
-import { openHouse, SCOPE, TENANT } from './house.ts';
+import { openFixture, SCOPE, TENANT } from './fixture.ts';
 
 test('an owner writes notes, and a member reads them, newest first', async () => {
-  await using house = await openHouse();
-  const [owner, member] = [await house.hire('owner'), await house.hire('member')];
+  await using fixture = await openFixture();
+  const [owner, member] = [await fixture.hire('owner'), await fixture.hire('member')];
   await owner.run('note/create', { text: 'Call the supplier' });
   await owner.run('note/create', { text: 'Order copper pipe' });
   const { items, nextCursor } = await member.run('note/list', {});
@@ -13,8 +13,8 @@ test('an owner writes notes, and a member reads them, newest first', async () =>
 });
 
 test('a long list comes in pages', async () => {
-  await using house = await openHouse();
-  const owner = await house.hire('owner');
+  await using fixture = await openFixture();
+  const owner = await fixture.hire('owner');
   for (const text of ['one', 'two', 'three']) await owner.run('note/create', { text });
   const first = await owner.run('note/list', { limit: 2 });
   expect(first.items.map((note) => note.text)).toEqual(['three', 'two']);
@@ -23,8 +23,8 @@ test('a long list comes in pages', async () => {
 });
 
 test('a note is completed once, and its history says so', async () => {
-  await using house = await openHouse();
-  const owner = await house.hire('owner');
+  await using fixture = await openFixture();
+  const owner = await fixture.hire('owner');
   const { id } = await owner.run('note/create', { text: 'Call the supplier' });
   expect(await owner.run('note/complete', { note: id })).toMatchObject({
     completedAt: '2026-03-03T07:00:00.000Z',
@@ -32,7 +32,7 @@ test('a note is completed once, and its history says so', async () => {
   await expect(owner.run('note/complete', { note: id })).rejects.toMatchObject({
     code: 'invalid_transition',
   });
-  const history = await house.host.entityHistoryLocal({
+  const history = await fixture.host.entityHistoryLocal({
     tenantId: TENANT,
     scopeId: SCOPE,
     entityType: 'note',
@@ -43,18 +43,18 @@ test('a note is completed once, and its history says so', async () => {
 });
 
 test('a member cannot write, and the attempt is in the denial log', async () => {
-  await using house = await openHouse();
-  const member = await house.hire('member');
+  await using fixture = await openFixture();
+  const member = await fixture.hire('member');
   await expect(member.run('note/create', { text: 'x' })).rejects.toMatchObject({
     code: 'permission_denied',
   });
-  const denials = await house.host.listDenialsLocal({ tenantId: TENANT, scopeId: SCOPE, limit: 10 });
+  const denials = await fixture.host.listDenialsLocal({ tenantId: TENANT, scopeId: SCOPE, limit: 10 });
   expect(denials.items).toMatchObject([{ permission: 'note.write', operation: 'note/create' }]);
 });
 
 test('a note without words, or one that is not there, is refused', async () => {
-  await using house = await openHouse();
-  const owner = await house.hire('owner');
+  await using fixture = await openFixture();
+  const owner = await fixture.hire('owner');
   await expect(owner.run('note/create', { text: '  ' })).rejects.toMatchObject({
     code: 'validation_failed',
   });

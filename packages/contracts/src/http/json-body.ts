@@ -82,7 +82,7 @@ async function readStream(body: Stream, limitBytes: number): Promise<Uint8Array<
   let size = 0;
   for (;;) {
     const { done, value } = await reader.read().catch(incomplete);
-    if (done) return joined(chunks, size);
+    if (done) return concatenate(chunks, size);
     size += value.byteLength;
     if (size > limitBytes) {
       // Nobody waits for the rest; whether the sender heard of it does not change the answer.
@@ -97,7 +97,7 @@ function incomplete(cause: unknown): never {
   throw invalid('body_incomplete', 'The body ended before it was complete.', cause);
 }
 
-function joined(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+function concatenate(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(size);
   let offset = 0;
   for (const chunk of chunks) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ANYBODY, senderOf } from './rate-limit-address.ts';
+import { senderOf, UNKNOWN_ADDRESS } from './rate-limit-address.ts';
 
 describe('whom an address stands for', () => {
   test.each([
@@ -51,6 +51,6 @@ describe('whom an address stands for', () => {
     '1:2:3:4:5:6:7:8:9',
     '192.0.2.1:80',
   ])('%j is nobody’s: who sends it is anybody', (address) => {
-    expect(senderOf(address)).toBe(ANYBODY);
+    expect(senderOf(address)).toBe(UNKNOWN_ADDRESS);
   });
 });

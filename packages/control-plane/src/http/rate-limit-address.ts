@@ -4,21 +4,21 @@
  */
 
 /** The name under which a sender is counted who has no address that anybody vouches for. */
-export const ANYBODY = 'anybody';
+export const UNKNOWN_ADDRESS = 'anybody';
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/;
 /** RFC 4291, section 2.5.5.2, and RFC 6052, section 2.1: IPv4 in the clothes of IPv6. The seventh and eighth group are it. */
 const MAPPED = ['0:0:0:0:0:ffff', '64:ff9b:0:0:0:0'];
 
 /**
- * The sender that an address stands for: `192.0.2.1`, `2001:db8:0:1::/64`, or {@link ANYBODY} for what is none.
+ * The sender that an address stands for: `192.0.2.1`, `2001:db8:0:1::/64`, or {@link UNKNOWN_ADDRESS} for what is none.
  * @param address as a socket or a proxy says it; null when nobody says it.
  */
 export function senderOf(address: string | null): string {
   const text = address?.trim().replace(/%.*$/, '').toLowerCase() ?? '';
   if (IPV4.test(text)) return text;
   const groups = groupsOf(text);
-  if (!groups) return ANYBODY;
+  if (!groups) return UNKNOWN_ADDRESS;
   if (MAPPED.includes(groups.slice(0, 6).join(':'))) return dotted(groups.slice(6));
   return `${groups.slice(0, 4).join(':')}::/64`;
 }

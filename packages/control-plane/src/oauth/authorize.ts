@@ -61,7 +61,12 @@ export function mountAuthorize(app: Hono<ControlPlaneEnv>, deps: AuthorizeDeps):
       if (form.get('decision') !== 'allow')
         throw new OAuthError('access_denied', 'Whoever was asked said no.');
       const { client, redirectUri } = request;
-      const { code } = await deps.staff.door.orderCode({ member: member.id, client, redirectUri, challenge });
+      const { code } = await deps.staff.signIns.orderCode({
+        member: member.id,
+        client,
+        redirectUri,
+        challenge,
+      });
       return redirect(callback(request, deps, { code }), 303);
     });
   });

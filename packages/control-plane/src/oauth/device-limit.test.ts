@@ -1,7 +1,7 @@
 /** Whoever waits for a device code keeps it, however many others ask for one, and from wherever. */
 import { expect, test } from 'vitest';
 import { PENDING_MAX } from '../../../directory/src/staff/devices.ts';
-import { openHouse } from '../../test/staff/house.ts';
+import { openFixture } from '../../test/staff/fixture.ts';
 import { controlPlaneApp } from '../app.ts';
 import { DEVICE_LIMITS, makeDeviceLimiter, sourceOfCodes } from './device-limit.ts';
 
@@ -9,19 +9,19 @@ const { source, unknown, everybody, beyond } = DEVICE_LIMITS;
 
 /** The endpoint, as programs at these addresses call it. */
 async function open() {
-  const house = await openHouse();
+  const fixture = await openFixture();
   const sources: (string | null)[] = [];
-  const { staff } = house.hostAdmin;
+  const { staff } = fixture.hostAdmin;
   const app = controlPlaneApp({
-    hostAdmin: house.hostAdmin,
-    now: () => house.clock.ms,
+    hostAdmin: fixture.hostAdmin,
+    now: () => fixture.clock.ms,
     onIncident: (error) => {
       throw error;
     },
     newRequestId: () => 'req_1',
     origin: () => 'http://api.localhost:8787',
     staff: {
-      door: {
+      signIns: {
         ...staff,
         startDevice: (order) => {
           sources.push(order.source);
@@ -46,7 +46,7 @@ async function open() {
     const answer = await post('/oauth/token', { grant_type, device_code: deviceCode }, from);
     return ((await answer.json()) as { error: string }).error;
   };
-  return { start, poll, sources, clock: house.clock };
+  return { start, poll, sources, clock: fixture.clock };
 }
 
 test('RFC 8628 5: one network of IPv6 pushes out nobody else, with one code from each of its subnets', async () => {

@@ -7,7 +7,7 @@
  * have together, and keep everybody out.
  */
 import { type Allowance, makeRateLimiter, type RateLimit } from '../http/rate-limit.ts';
-import { ANYBODY } from '../http/rate-limit-address.ts';
+import { UNKNOWN_ADDRESS } from '../http/rate-limit-address.ts';
 
 /** An IPv4 address, or of IPv6 a /48: `192.0.2.1`, `2001:db8:1::/48`. Null: nobody knows. */
 export type SourceOfCodes = string | null;
@@ -56,9 +56,9 @@ export function makeDeviceLimiter(now: () => number, limits: DeviceLimits = DEVI
   const everybody = makeRateLimiter(now, limits.everybody);
   const beyond = makeRateLimiter(now, limits.beyond);
   return (source) => {
-    const share = (source === null ? unknown : each).take(source ?? ANYBODY);
+    const share = (source === null ? unknown : each).take(source ?? UNKNOWN_ADDRESS);
     const { limit, take } = share.admitted ? everybody : beyond;
-    const allowance = take(ANYBODY);
+    const allowance = take(UNKNOWN_ADDRESS);
     return allowance.admitted ? null : { limit, allowance };
   };
 }
@@ -69,7 +69,7 @@ export function makeDeviceLimiter(now: () => number, limits: DeviceLimits = DEVI
  * @param sender as `senderOf` answers it.
  */
 export function sourceOfCodes(sender: string): SourceOfCodes {
-  if (sender === ANYBODY) return null;
+  if (sender === UNKNOWN_ADDRESS) return null;
   const [groups = '', length] = sender.split('::/');
   return length === undefined ? sender : `${groups.split(':').slice(0, 3).join(':')}::/48`;
 }

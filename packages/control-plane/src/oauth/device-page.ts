@@ -39,7 +39,7 @@ export function mountDevicePage(
     const member = await staffOf(staff, c.req.raw);
     if (!member) return toSignIn(userCode);
     const decision = DECISIONS.find((each) => each === form.get('decision')) ?? 'look';
-    const outcome = await staff.door.decideDevice({ member: member.id, userCode, decision });
+    const outcome = await staff.signIns.decideDevice({ member: member.id, userCode, decision });
     if ('refused' in outcome) {
       if (outcome.refused === 'too_many_tries') return tooManyTriesPage(outcome.retryAfterMs);
       return codePage(

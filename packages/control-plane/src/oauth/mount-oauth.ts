@@ -22,6 +22,6 @@ export function mountOAuth(app: Hono<ControlPlaneEnv>, { origin, now, staff }: O
   mountOAuthMetadata(app, { origin, issuesTokens: staff !== undefined });
   if (!staff) return;
   mountAuthorize(app, { staff, origin });
-  mountTokenEndpoints(app, { door: staff.door, origin, now });
+  mountTokenEndpoints(app, { signIns: staff.signIns, origin, now });
   mountDevicePage(app, { staff, origin });
 }

@@ -5,7 +5,7 @@ import type { GrantedToken, StaffDoor } from '@freehold/directory';
 import type { Context, Hono } from 'hono';
 import type { ControlPlaneEnv } from '../app.ts';
 import { tooManyCalls } from '../http/rate-limit.ts';
-import { senderOfCall } from '../http/rate-limit-strangers.ts';
+import { senderOfCall } from '../http/rate-limit-anonymous.ts';
 import { clientName } from './clients.ts';
 import { makeDeviceLimiter, type SourceOfCodes, sourceOfCodes } from './device-limit.ts';
 import { type Parameters, parametersOf, readForm } from './form.ts';
@@ -13,7 +13,7 @@ import { DEVICE_GRANT, isOwnResource, SCOPE } from './metadata.ts';
 import { OAuthError, oauthErrorResponse, programRefusal, TOKEN_HEADERS } from './oauth-error.ts';
 
 export interface TokenDeps {
-  readonly door: StaffDoor;
+  readonly signIns: StaffDoor;
   readonly origin: () => string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -30,7 +30,7 @@ interface ProgramRequest {
 type Endpoint = (request: ProgramRequest, c: Context<ControlPlaneEnv>) => Promise<Response>;
 
 export function mountTokenEndpoints(app: Hono<ControlPlaneEnv>, deps: TokenDeps): void {
-  const { door, origin, now } = deps;
+  const { signIns: door, origin, now } = deps;
   const tooManyCodes = makeDeviceLimiter(now);
   /** @throws PlatformError `rate_limited`. */
   const countCode = (c: Context<ControlPlaneEnv>, source: SourceOfCodes): void => {
@@ -98,7 +98,7 @@ async function programRequest(c: Context<ControlPlaneEnv>, { origin }: TokenDeps
 }
 
 async function grantOf(
-  { door }: TokenDeps,
+  { signIns: door }: TokenDeps,
   { client, parameter, requestId }: ProgramRequest,
 ): Promise<GrantedToken> {
   const required = (name: string): string => {

@@ -30,7 +30,7 @@ export function mountSignInRoutes(
   staff: StaffOptions,
   authentication: Authentication & { readonly admit: AdmitActor },
 ): void {
-  const { door } = staff;
+  const { signIns: door } = staff;
   const relyingParty = () => {
     const found = staff.relyingParty();
     if (found) return found;

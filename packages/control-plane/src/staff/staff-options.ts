@@ -38,7 +38,7 @@ export interface StaffRelyingParty {
 
 export interface StaffOptions {
   /** `hostAdmin.staff`. */
-  readonly door: StaffDoor;
+  readonly signIns: StaffDoor;
   /** Asked each time; null while no issuer is configured, and then nobody can sign in. */
   readonly relyingParty: () => StaffRelyingParty | null;
   /** Whom somebody is told to ask who is not on the roster. Default: an admin of this platform. */
@@ -47,7 +47,7 @@ export interface StaffOptions {
 
 /** The member of the roster behind a request's cookie, as they are at this moment, or null. */
 export async function staffOf(
-  { door, relyingParty }: StaffOptions,
+  { signIns: door, relyingParty }: StaffOptions,
   { headers }: Pick<Request, 'headers'>,
 ): Promise<MemberActor | null> {
   const session = relyingParty()?.session(headers) ?? null;

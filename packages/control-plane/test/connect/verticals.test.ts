@@ -88,7 +88,7 @@ describe('spec 4.7: the door for consent URLs', () => {
 
 const mac = (secret: string): string => secret.slice(secret.lastIndexOf('_') + 1);
 
-const STRANGERS: readonly [string, PlatformSecret, string, string][] = [
+const ANONYMOUS: readonly [string, PlatformSecret, string, string][] = [
   ['a slug of another', PLATFORM_SECRET, `fh_vrt_fieldwork_${mac(LIBRARY)}`, 'platform_secret_mismatch'],
   ['a code that was cut off', PLATFORM_SECRET, FIELDWORK.slice(0, -2), 'platform_secret_mismatch'],
   ['no code at all', PLATFORM_SECRET, 'fh_vrt_fieldwork_', 'platform_secret_mismatch'],
@@ -99,7 +99,7 @@ const STRANGERS: readonly [string, PlatformSecret, string, string][] = [
   ['its secret where an empty one is set', '', FIELDWORK, 'platform_secret_unset'],
 ];
 
-describe.each(STRANGERS)('spec 5.6: %s', (_, platformSecret, shown, reason) => {
+describe.each(ANONYMOUS)('spec 5.6: %s', (_, platformSecret, shown, reason) => {
   test('opens no door, and nothing is written', async () => {
     const { client, connect, create, grant } = await open({ platformSecret });
     await grant('fieldwork');

@@ -22,7 +22,7 @@ const BASE_URL = 'http://api.localhost:8787';
 const APP = 'acme.localhost:8787';
 const CLIENT_SECRET = 'the client secret of the platform at the provider';
 
-async function openHouse() {
+async function openFixture() {
   const issuer = await startIssuer({
     port: 0,
     env: {},
@@ -108,7 +108,7 @@ function form(page: string, fields: Record<string, string>): [path: string, init
 
 describe('spec 4.7: a consent round through a real provider', () => {
   test('D-15, D-17, C-18: ends with a connection whose credential works, and shows nowhere', async () => {
-    const { issuer, platform, client, tenant, ask, newBrowser, tokens, order } = await openHouse();
+    const { issuer, platform, client, tenant, ask, newBrowser, tokens, order } = await openFixture();
     const asked = await ask();
     expect(asked.vertical).toBe('fieldwork');
     expect(asked.expiresAt).toBe('2026-11-21T08:15:00.000Z');
@@ -168,7 +168,7 @@ describe('spec 4.7: a consent round through a real provider', () => {
   });
 
   test('disconnecting revokes it at the provider', async () => {
-    const { issuer, platform, client, tenant, ask, newBrowser } = await openHouse();
+    const { issuer, platform, client, tenant, ask, newBrowser } = await openFixture();
     const browser = newBrowser();
     const page = await browser.go((await ask()).url);
     const [action, init] = form(await page.response.text(), { login: 'ada' });
@@ -184,7 +184,7 @@ describe('spec 4.7: a consent round through a real provider', () => {
   });
 
   test('somebody who says no is sent back with the reason, and nothing is connected', async () => {
-    const { issuer, client, tenant, ask, newBrowser } = await openHouse();
+    const { issuer, client, tenant, ask, newBrowser } = await openFixture();
     const browser = newBrowser();
     const page = await browser.go((await ask()).url);
     const [action, init] = form(await page.response.text(), { cancel: '1' });
@@ -198,7 +198,7 @@ describe('spec 4.7: a consent round through a real provider', () => {
   });
 
   test('the same URL again, and the same answer again, are refused with a page', async () => {
-    const { issuer, ask, newBrowser, platform } = await openHouse();
+    const { issuer, ask, newBrowser, platform } = await openFixture();
     const { url } = await ask();
     const browser = newBrowser();
     const page = await browser.go(url);
@@ -213,8 +213,8 @@ describe('spec 4.7: a consent round through a real provider', () => {
     const replayed = await browser.go(callback ?? '');
     // The cookie went with the first answer.
     expect(replayed.response.status).toBe(403);
-    const stranger = await platform.send(new Request(callback ?? ''));
-    expect(await stranger.json()).toMatchObject({ status: 403, reason: 'wrong_browser' });
+    const anonymous = await platform.send(new Request(callback ?? ''));
+    expect(await anonymous.json()).toMatchObject({ status: 403, reason: 'wrong_browser' });
   });
 });
 
@@ -261,7 +261,7 @@ describe('spec 7.6, D-16: what the helper is refused', () => {
     ['an unknown scope', { scopeId: 'scp_01jd0000000000000000000009' }, 404, 'not_found', 'unknown_scope'],
     ['a field of its own', { vertical: 'x' } as object, 400, 'validation_failed', undefined],
   ])('%s', async (_, more, status, code, reason) => {
-    const { ask } = await openHouse();
+    const { ask } = await openFixture();
     const error = await ask(more).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ConnectUrlRequestError);
     expect(error).toMatchObject({ status, code, reason });

@@ -2,8 +2,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../../vertical-host/test/mcp/listen.ts';
 import { makeBrowser } from '../connect/browser.ts';
-import type { House } from './house.ts';
-import { chooses, openHouseWithIssuer } from './house-with-issuer.ts';
+import type { Fixture } from './fixture.ts';
+import { chooses, openFixtureWithIssuer } from './fixture-with-issuer.ts';
 
 /** The first form of a page, as a browser would send it. */
 function formOf(page: string): [action: string, init: RequestInit] {
@@ -17,20 +17,20 @@ function formOf(page: string): [action: string, init: RequestInit] {
 }
 
 test('spec 5.5: who signs out at the issuer is signed out here, and so is a copy of their cookie', async () => {
-  let house: House | undefined;
+  let fixture: Fixture | undefined;
   const server = await listen(
-    async (request) => (await house?.send(request)) ?? new Response(null, { status: 503 }),
+    async (request) => (await fixture?.send(request)) ?? new Response(null, { status: 503 }),
   );
   onTestFinished(() => server[Symbol.asyncDispose]());
   const { origin } = server;
-  const { issuer, ...opened } = await openHouseWithIssuer(origin, { isTold: true });
-  house = opened.house;
-  await house.invite('ada', 'admin');
+  const { issuer, ...opened } = await openFixtureWithIssuer(origin, { isTold: true });
+  fixture = opened.fixture;
+  await fixture.invite('ada', 'admin');
 
   const browser = makeBrowser({}, []);
   await chooses(browser, issuer, (await browser.go(`${origin}/auth/login`)).response, 'ada');
   const me = async () => (await browser.go(`${origin}/auth/me`)).response.status;
-  const forged = await house.post('/api/auth/backchannel-logout', { logout_token: 'e30.e30.' });
+  const forged = await fixture.post('/api/auth/backchannel-logout', { logout_token: 'e30.e30.' });
   expect(forged.status).toBe(400);
   expect(await me()).toBe(200);
 

@@ -6,13 +6,13 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../../vertical-host/test/mcp/listen.ts';
 import { modernCall } from '../../../vertical-host/test/mcp/messages.ts';
 import { adminToolsOf } from '../../src/mcp/admin-tools.ts';
-import { type House, ORIGIN, openHouse, signedIn, tokenOf } from './house.ts';
+import { type Fixture, ORIGIN, openFixture, signedIn, tokenOf } from './fixture.ts';
 
 /** A house on a socket of this machine, under the name that it knows itself by. */
 async function openServer() {
   let origin = ORIGIN;
-  const house = await openHouse({ origin: () => origin, hostnames: ['api.localhost'] });
-  const server = await listen((request) => house.send(request));
+  const fixture = await openFixture({ origin: () => origin, hostnames: ['api.localhost'] });
+  const server = await listen((request) => fixture.send(request));
   onTestFinished(() => server[Symbol.asyncDispose]());
   origin = server.origin;
   const connect = async (token: string, mode: 'auto' | 'legacy' = 'auto'): Promise<Client> => {
@@ -21,7 +21,7 @@ async function openServer() {
     await client.connect(new StreamableHTTPClientTransport(new URL(`${origin}/mcp`), { requestInit }));
     return client;
   };
-  return { house, connect, origin };
+  return { fixture, connect, origin };
 }
 
 const namesOf = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name);
@@ -31,15 +31,15 @@ const headersOf = (token: string, more: Record<string, string> = {}) => ({
   ...more,
 });
 
-function post(house: House, headers: Record<string, string>, origin = ORIGIN) {
+function post(fixture: Fixture, headers: Record<string, string>, origin = ORIGIN) {
   const call = modernCall('tools/list');
-  return house.send(new Request(`${origin}/mcp`, { ...call, headers: { ...call.headers, ...headers } }));
+  return fixture.send(new Request(`${origin}/mcp`, { ...call, headers: { ...call.headers, ...headers } }));
 }
 
 describe.each(['auto', 'legacy'] as const)('a client that negotiates %s', (mode) => {
   test('is listed every operation that answers JSON, and works with them page by page', async () => {
-    const { house, connect } = await openServer();
-    const client = await connect(house.secret, mode);
+    const { fixture, connect } = await openServer();
+    const client = await connect(fixture.secret, mode);
     const names = await namesOf(client);
     expect(names).toEqual(
       adminToolsOf(adminOperations).map(({ operation }) => operation.name.replace('.', '_')),
@@ -67,9 +67,9 @@ describe.each(['auto', 'legacy'] as const)('a client that negotiates %s', (mode)
 
 describe('spec 5.5: the same access rules as the routes', () => {
   test('an auditor is listed what they may call, and refused the rest in words that a model reads', async () => {
-    const { house, connect } = await openServer();
-    await signedIn(house, 'ada', 'auditor');
-    const client = await connect(await tokenOf(house, 'ada'));
+    const { fixture, connect } = await openServer();
+    await signedIn(fixture, 'ada', 'auditor');
+    const client = await connect(await tokenOf(fixture, 'ada'));
     const names = await namesOf(client);
     expect(names).toContain('tenants_list');
     for (const name of ['tenants_create', 'staff_put', 'staff_remove']) expect(names).not.toContain(name);
@@ -80,16 +80,16 @@ describe('spec 5.5: the same access rules as the routes', () => {
   });
 
   test('a call is written down like any other, with the member and the token', async () => {
-    const { house, connect } = await openServer();
-    const ada = await signedIn(house, 'ada', 'operator');
-    const client = await connect(await tokenOf(house, 'ada'));
+    const { fixture, connect } = await openServer();
+    const ada = await signedIn(fixture, 'ada', 'operator');
+    const client = await connect(await tokenOf(fixture, 'ada'));
     const key = { [MCP_META.idempotencyKey]: 'k-1' };
     const create = () =>
       client.callTool({ name: 'tenants_create', arguments: { slug: 'a', name: 'A' }, _meta: key });
     const [first, again] = [await create(), await create()];
     expect(again.structuredContent).toEqual(first.structuredContent);
     expect(again._meta).toMatchObject({ [MCP_META.replayed]: true });
-    const rows = (await house.adminLog()).filter(({ action }) => action === 'tenants.create');
+    const rows = (await fixture.adminLog()).filter(({ action }) => action === 'tenants.create');
     expect(rows).toMatchObject([
       { actor: { kind: 'staff', id: ada.id }, token: expect.stringMatching(/^tok_/) },
     ]);
@@ -97,8 +97,8 @@ describe('spec 5.5: the same access rules as the routes', () => {
   });
 
   test('a builder is listed what is for builders, and their tenant is forced', async () => {
-    const { house, connect } = await openServer();
-    const staff = await connect(house.secret);
+    const { fixture, connect } = await openServer();
+    const staff = await connect(fixture.secret);
     const made = await staff.callTool({ name: 'tenants_create', arguments: { slug: 'a', name: 'A' } });
     await staff.callTool({ name: 'tenants_create', arguments: { slug: 'b', name: 'B' } });
     const tenant = (made.structuredContent as { id: string }).id;
@@ -121,8 +121,8 @@ describe('arguments', () => {
     ['one that is missing', { name: 'A' }, 'slug'],
     ['one of a wrong form', { slug: 'No slug', name: 'A' }, 'slug'],
   ])('with %s are refused by name', async (_, args, path) => {
-    const { house, connect } = await openServer();
-    const client = await connect(house.secret);
+    const { fixture, connect } = await openServer();
+    const client = await connect(fixture.secret);
     const result = await client.callTool({ name: 'tenants_create', arguments: args });
     expect(problemOf(result as CallToolResult)).toMatchObject({
       code: 'validation_failed',
@@ -132,8 +132,8 @@ describe('arguments', () => {
   });
 
   test('a version that is stale is refused, and one that no tool looks at too', async () => {
-    const { house, connect } = await openServer();
-    const client = await connect(house.secret);
+    const { fixture, connect } = await openServer();
+    const client = await connect(fixture.secret);
     const put = (ifMatch: string) =>
       client.callTool({
         name: 'roles_put',
@@ -159,15 +159,15 @@ describe('arguments', () => {
 
 describe('who may knock', () => {
   test('nobody without a token: 401 says where the metadata is (RFC 9728, 5.1), also to a session', async () => {
-    const house = await openHouse();
-    await signedIn(house, 'ada', 'admin');
+    const fixture = await openFixture();
+    await signedIn(fixture, 'ada', 'admin');
     const where = `resource_metadata="${ORIGIN}/.well-known/oauth-protected-resource/mcp"`;
     for (const [headers, error] of [
       [{}, false],
       [{ cookie: 'who=ada', 'sec-fetch-site': 'same-origin' }, false],
       [headersOf('fh_staff_wrong'), true],
     ] as const) {
-      const response = await post(house, headers);
+      const response = await post(fixture, headers);
       const challenge = response.headers.get('www-authenticate') ?? '';
       expect(response.status).toBe(401);
       expect(challenge).toContain(where);
@@ -176,26 +176,26 @@ describe('who may knock', () => {
   });
 
   test('nobody under a foreign name, and no foreign page, whatever token it brings', async () => {
-    const house = await openHouse({ hostnames: ['api.example.test'] });
-    const good = headersOf(house.secret);
-    expect((await post(house, good)).status).toBe(200);
-    expect((await post(house, good, 'http://api.example.test')).status).toBe(200);
-    expect((await post(house, { ...good, origin: ORIGIN })).status).toBe(200);
+    const fixture = await openFixture({ hostnames: ['api.example.test'] });
+    const good = headersOf(fixture.secret);
+    expect((await post(fixture, good)).status).toBe(200);
+    expect((await post(fixture, good, 'http://api.example.test')).status).toBe(200);
+    expect((await post(fixture, { ...good, origin: ORIGIN })).status).toBe(200);
     for (const [response, reason] of [
-      [await post(house, good, 'http://evil.example'), 'foreign_host'],
-      [await post(house, { ...good, host: 'evil.example' }), 'foreign_host'],
-      [await post(house, { ...good, origin: 'http://evil.example' }), 'cross_site'],
-      [await post(house, { ...good, origin: 'null' }), 'cross_site'],
+      [await post(fixture, good, 'http://evil.example'), 'foreign_host'],
+      [await post(fixture, { ...good, host: 'evil.example' }), 'foreign_host'],
+      [await post(fixture, { ...good, origin: 'http://evil.example' }), 'cross_site'],
+      [await post(fixture, { ...good, origin: 'null' }), 'cross_site'],
     ] as const)
       expect([response.status, await response.json()]).toMatchObject([403, { reason }]);
   });
 
   test('what is no message is answered in the words of JSON-RPC, and GET is not answered', async () => {
-    const house = await openHouse();
+    const fixture = await openFixture();
     const send = (body: string) =>
-      house.ask('/mcp', {
+      fixture.ask('/mcp', {
         method: 'POST',
-        headers: headersOf(house.secret, { 'content-type': 'application/json' }),
+        headers: headersOf(fixture.secret, { 'content-type': 'application/json' }),
         body,
       });
     for (const [body, code] of [
@@ -205,12 +205,12 @@ describe('who may knock', () => {
       const response = await send(body);
       expect([response.status, await response.json()]).toMatchObject([400, { error: { code } }]);
     }
-    expect((await house.ask('/mcp')).status).toBe(405);
+    expect((await fixture.ask('/mcp')).status).toBe(405);
   });
 
   test('without an origin there are no tools', async () => {
-    const house = await openHouse({ origin: undefined as never });
-    expect((await post(house, headersOf(house.secret))).status).toBe(404);
+    const fixture = await openFixture({ origin: undefined as never });
+    expect((await post(fixture, headersOf(fixture.secret))).status).toBe(404);
   });
 });
 

@@ -1,11 +1,20 @@
 /** The authorization server, refusal by refusal, and the way of a program to a token and back. */
 import { describe, expect, test } from 'vitest';
-import { allow, authorization, exchange, ORIGIN, openHouse, ownPage, signedIn, tokenOf } from './house.ts';
+import {
+  allow,
+  authorization,
+  exchange,
+  ORIGIN,
+  openFixture,
+  ownPage,
+  signedIn,
+  tokenOf,
+} from './fixture.ts';
 
 async function withAda(role: 'admin' | 'operator' | 'auditor' = 'operator') {
-  const house = await openHouse();
-  const ada = await signedIn(house, 'ada', role);
-  return { house, ada };
+  const fixture = await openFixture();
+  const ada = await signedIn(fixture, 'ada', role);
+  return { fixture, ada };
 }
 
 const query = (fields: Record<string, string>) => `/oauth/authorize?${new URLSearchParams(fields)}`;
@@ -15,8 +24,8 @@ const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}`
 
 describe('RFC 8414 and 9728: the metadata', () => {
   test('names every endpoint under the own origin, whatever the request was sent to', async () => {
-    const { house } = await withAda();
-    const response = await house.send(
+    const { fixture } = await withAda();
+    const response = await fixture.send(
       new Request('http://other.test/.well-known/oauth-authorization-server'),
     );
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
@@ -29,7 +38,7 @@ describe('RFC 8414 and 9728: the metadata', () => {
       code_challenge_methods_supported: ['S256'],
       token_endpoint_auth_methods_supported: ['none'],
     });
-    const resource = await house.ask('/.well-known/oauth-protected-resource/mcp');
+    const resource = await fixture.ask('/.well-known/oauth-protected-resource/mcp');
     expect(await resource.json()).toMatchObject({
       resource: `${ORIGIN}/mcp`,
       authorization_servers: [ORIGIN],
@@ -37,8 +46,8 @@ describe('RFC 8414 and 9728: the metadata', () => {
   });
 
   test('without staff names no authorization server, and there is none', async () => {
-    const house = await openHouse({ staff: undefined as never });
-    const resource = await house.ask('/.well-known/oauth-protected-resource');
+    const fixture = await openFixture({ staff: undefined as never });
+    const resource = await fixture.ask('/.well-known/oauth-protected-resource');
     expect(await resource.json()).not.toHaveProperty('authorization_servers');
     for (const path of [
       '/.well-known/oauth-authorization-server',
@@ -46,14 +55,14 @@ describe('RFC 8414 and 9728: the metadata', () => {
       '/oauth/token',
       '/device',
     ])
-      expect((await house.ask(path)).status).toBe(404);
+      expect((await fixture.ask(path)).status).toBe(404);
   });
 });
 
 describe('RFC 6749 4.1: the authorization endpoint', () => {
   test('asks whoever is signed in, names the program and where it waits, and cannot be framed', async () => {
-    const { house } = await withAda();
-    const response = await house.ask(query(authorization), cookie);
+    const { fixture } = await withAda();
+    const response = await fixture.ask(query(authorization), cookie);
     const page = await response.text();
     expect(page).toContain('The Freehold command line asks to act for you');
     expect(page).toContain('127.0.0.1:4711');
@@ -66,18 +75,18 @@ describe('RFC 6749 4.1: the authorization endpoint', () => {
   });
 
   test('sends whoever is not to sign in first, and back', async () => {
-    const { house } = await withAda();
-    const location = locationOf(await house.ask(query(authorization)));
+    const { fixture } = await withAda();
+    const location = locationOf(await fixture.ask(query(authorization)));
     expect(location.pathname).toBe('/api/auth/login');
     expect(location.searchParams.get('returnTo')).toBe(query(authorization));
-    const long = await house.ask(query({ ...authorization, state: 's'.repeat(500) }));
+    const long = await fixture.ask(query({ ...authorization, state: 's'.repeat(500) }));
     expect(locationOf(long).searchParams.get('error')).toBe('invalid_request');
   });
 
   test('shows what it is told as text', async () => {
-    const { house } = await withAda();
+    const { fixture } = await withAda();
     const state = '"><script>alert(1)</script>';
-    const page = await (await house.ask(query({ ...authorization, state }), cookie)).text();
+    const page = await (await fixture.ask(query({ ...authorization, state }), cookie)).text();
     expect(page).not.toContain('<script>');
   });
 
@@ -96,10 +105,14 @@ describe('RFC 6749 4.1: the authorization endpoint', () => {
     ['one with a backslash', { redirect_uri: 'http:\\\\127.0.0.1:4711' }],
     ['one with a line feed', { redirect_uri: 'http://127.0.0.1:4711/\nx' }],
   ])('with %s answers a page, and sends nobody anywhere', async (_, more) => {
-    const { house } = await withAda();
+    const { fixture } = await withAda();
     for (const response of [
-      await house.ask(query({ ...authorization, ...more }), cookie),
-      await house.post('/oauth/authorize', { ...authorization, ...more, decision: 'allow' }, ownPage('ada')),
+      await fixture.ask(query({ ...authorization, ...more }), cookie),
+      await fixture.post(
+        '/oauth/authorize',
+        { ...authorization, ...more, decision: 'allow' },
+        ownPage('ada'),
+      ),
     ]) {
       expect(response.status).toBe(400);
       expect(response.headers.has('location')).toBe(false);
@@ -118,8 +131,8 @@ describe('RFC 6749 4.1: the authorization endpoint', () => {
     ['invalid_request', { code_challenge: 'short' }],
     ['invalid_target', { resource: 'https://other.example/mcp' }],
   ])('tells the program %s for %j, with its state and who says so', async (error, more) => {
-    const { house } = await withAda();
-    const location = locationOf(await house.ask(query({ ...authorization, ...more }), cookie));
+    const { fixture } = await withAda();
+    const location = locationOf(await fixture.ask(query({ ...authorization, ...more }), cookie));
     expect(location.origin + location.pathname).toBe(authorization.redirect_uri);
     expect(Object.fromEntries(location.searchParams)).toMatchObject({
       error,
@@ -129,19 +142,19 @@ describe('RFC 6749 4.1: the authorization endpoint', () => {
   });
 
   test('refuses a parameter that is there twice', async () => {
-    const { house } = await withAda();
+    const { fixture } = await withAda();
     const twice = `${query(authorization)}&code_challenge=${'A'.repeat(43)}`;
-    expect(locationOf(await house.ask(twice, cookie)).searchParams.get('error')).toBe('invalid_request');
+    expect(locationOf(await fixture.ask(twice, cookie)).searchParams.get('error')).toBe('invalid_request');
     const clients = `${query(authorization)}&client_id=freehold-mcp`;
-    expect((await house.ask(clients, cookie)).status).toBe(400);
+    expect((await fixture.ask(clients, cookie)).status).toBe(400);
   });
 
   test.each(['http://127.0.0.1/', 'http://127.0.0.1:1?x=y', 'http://[::1]:65535/a/b'])(
     'sends a code to %s',
     async (redirect_uri) => {
-      const { house } = await withAda();
+      const { fixture } = await withAda();
       const form = { ...authorization, redirect_uri, decision: 'allow' };
-      const response = await house.post('/oauth/authorize', form, ownPage('ada'));
+      const response = await fixture.post('/oauth/authorize', form, ownPage('ada'));
       expect(response.status).toBe(303);
       expect(locationOf(response).href.startsWith(new URL(redirect_uri).href)).toBe(true);
       expect(locationOf(response).searchParams.get('code')).toMatch(/^[0-9a-f]{64}$/);
@@ -150,9 +163,9 @@ describe('RFC 6749 4.1: the authorization endpoint', () => {
   );
 
   test('a no is told to the program', async () => {
-    const { house } = await withAda();
+    const { fixture } = await withAda();
     for (const decision of ['deny', '']) {
-      const response = await house.post('/oauth/authorize', { ...authorization, decision }, ownPage('ada'));
+      const response = await fixture.post('/oauth/authorize', { ...authorization, decision }, ownPage('ada'));
       expect(locationOf(response).searchParams.get('error')).toBe('access_denied');
       expect(locationOf(response).searchParams.has('code')).toBe(false);
     }
@@ -164,17 +177,17 @@ describe('RFC 6749 4.1: the authorization endpoint', () => {
     ['nobody knows where', {}],
     ['another origin, in an older browser', { origin: 'http://acme.localhost:8787' }],
   ])('a yes that comes from %s is none', async (_, headers) => {
-    const { house } = await withAda();
+    const { fixture } = await withAda();
     const form = { ...authorization, decision: 'allow' };
-    const response = await house.post('/oauth/authorize', form, { cookie: 'who=ada', ...headers });
+    const response = await fixture.post('/oauth/authorize', form, { cookie: 'who=ada', ...headers });
     expect(response.status).toBe(403);
     expect(response.headers.has('location')).toBe(false);
   });
 
   test('a yes of somebody whose session is over asks again', async () => {
-    const { house, ada } = await withAda();
-    await house.ask(`/staff/${ada.id}`, { method: 'DELETE', ...bearer(house.secret) });
-    const response = await house.post(
+    const { fixture, ada } = await withAda();
+    await fixture.ask(`/staff/${ada.id}`, { method: 'DELETE', ...bearer(fixture.secret) });
+    const response = await fixture.post(
       '/oauth/authorize',
       { ...authorization, decision: 'allow' },
       ownPage('ada'),
@@ -185,8 +198,8 @@ describe('RFC 6749 4.1: the authorization endpoint', () => {
 
 describe('RFC 6749 4.1.3 and 5: the token endpoint', () => {
   test('gives a token that acts for its member, and is never stored on the way', async () => {
-    const { house, ada } = await withAda();
-    const response = await house.post('/oauth/token', exchange(await allow(house, 'ada')));
+    const { fixture, ada } = await withAda();
+    const response = await fixture.post('/oauth/token', exchange(await allow(fixture, 'ada')));
     expect(response.status).toBe(200);
     expect(response.headers.get('cache-control')).toBe('no-store');
     const body = (await response.json()) as { access_token: string };
@@ -196,7 +209,7 @@ describe('RFC 6749 4.1.3 and 5: the token endpoint', () => {
       expires_in: 30 * 24 * 60 * 60,
       scope: 'staff',
     });
-    const me = await house.ask('/auth/me', bearer(body.access_token));
+    const me = await fixture.ask('/auth/me', bearer(body.access_token));
     expect(await me.json()).toEqual({
       kind: 'staff',
       id: ada.id,
@@ -223,47 +236,50 @@ describe('RFC 6749 4.1.3 and 5: the token endpoint', () => {
     ['invalid_grant', 400, { redirect_uri: 'http://127.0.0.1:4712/callback' }],
     ['invalid_grant', 400, { code_verifier: 'b'.repeat(43) }],
   ])('answers %s (%i) to %j', async (error, status, more) => {
-    const { house } = await withAda();
-    const response = await house.post('/oauth/token', { ...exchange(await allow(house, 'ada')), ...more });
+    const { fixture } = await withAda();
+    const response = await fixture.post('/oauth/token', {
+      ...exchange(await allow(fixture, 'ada')),
+      ...more,
+    });
     expect(response.status).toBe(status);
     expect(response.headers.get('cache-control')).toBe('no-store');
     if (status === 401) expect(response.headers.get('www-authenticate')).toContain('Basic');
     expect(await response.json()).toEqual({ error, error_description: expect.any(String) });
-    expect(house.incidents).toEqual([]);
+    expect(fixture.incidents).toEqual([]);
   });
 
   test('refuses what is no small form, and credentials of any kind', async () => {
-    const { house } = await withAda();
+    const { fixture } = await withAda();
     const json = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
     const errorOf = async (response: Promise<Response>) =>
       ((await (await response).json()) as { error: string }).error;
-    expect(await errorOf(house.ask('/oauth/token', json))).toBe('invalid_request');
-    expect(await errorOf(house.post('/oauth/token', { code: 'x'.repeat(17_000) }))).toBe('invalid_request');
-    const form = exchange(await allow(house, 'ada'));
+    expect(await errorOf(fixture.ask('/oauth/token', json))).toBe('invalid_request');
+    expect(await errorOf(fixture.post('/oauth/token', { code: 'x'.repeat(17_000) }))).toBe('invalid_request');
+    const form = exchange(await allow(fixture, 'ada'));
     const twice = new URLSearchParams([...Object.entries(form), ['code', 'y']]);
-    expect(await errorOf(house.post('/oauth/token', twice))).toBe('invalid_request');
+    expect(await errorOf(fixture.post('/oauth/token', twice))).toBe('invalid_request');
     const basic = { authorization: `Basic ${btoa('freehold-cli:')}` };
-    expect(await errorOf(house.post('/oauth/token', form, basic))).toBe('invalid_client');
-    const get = await house.ask('/oauth/token');
+    expect(await errorOf(fixture.post('/oauth/token', form, basic))).toBe('invalid_client');
+    const get = await fixture.ask('/oauth/token');
     expect([get.status, get.headers.get('allow')]).toEqual([405, 'OPTIONS, POST']);
   });
 
   test('a code is taken once, and a second time takes the token back', async () => {
-    const { house } = await withAda();
-    const form = exchange(await allow(house, 'ada'));
-    const { access_token } = (await (await house.post('/oauth/token', form)).json()) as {
+    const { fixture } = await withAda();
+    const form = exchange(await allow(fixture, 'ada'));
+    const { access_token } = (await (await fixture.post('/oauth/token', form)).json()) as {
       access_token: string;
     };
-    expect((await house.ask('/auth/me', bearer(access_token))).status).toBe(200);
-    expect(await (await house.post('/oauth/token', form)).json()).toMatchObject({ error: 'invalid_grant' });
-    expect((await house.ask('/auth/me', bearer(access_token))).status).toBe(401);
+    expect((await fixture.ask('/auth/me', bearer(access_token))).status).toBe(200);
+    expect(await (await fixture.post('/oauth/token', form)).json()).toMatchObject({ error: 'invalid_grant' });
+    expect((await fixture.ask('/auth/me', bearer(access_token))).status).toBe(401);
   });
 
   test('a code is over after a minute', async () => {
-    const { house } = await withAda();
-    const code = await allow(house, 'ada');
-    house.clock.ms += 60_000;
-    expect(await (await house.post('/oauth/token', exchange(code))).json()).toMatchObject({
+    const { fixture } = await withAda();
+    const code = await allow(fixture, 'ada');
+    fixture.clock.ms += 60_000;
+    expect(await (await fixture.post('/oauth/token', exchange(code))).json()).toMatchObject({
       error: 'invalid_grant',
     });
   });
@@ -271,52 +287,54 @@ describe('RFC 6749 4.1.3 and 5: the token endpoint', () => {
 
 describe('spec 5.5: a token never exceeds its owner', () => {
   test('the role is looked up with each request, and the roster too', async () => {
-    const { house, ada } = await withAda('operator');
-    const token = await tokenOf(house, 'ada');
+    const { fixture, ada } = await withAda('operator');
+    const token = await tokenOf(fixture, 'ada');
     const create = (slug: string) =>
-      house.ask('/tenants', {
+      fixture.ask('/tenants', {
         method: 'POST',
         headers: { ...bearer(token).headers, 'content-type': 'application/json' },
         body: JSON.stringify({ slug, name: slug }),
       });
     expect((await create('one')).status).toBe(201);
-    await house.invite('ada', 'auditor');
+    await fixture.invite('ada', 'auditor');
     const refused = await create('two');
     expect(refused.status).toBe(403);
     expect(await refused.json()).toMatchObject({ reason: 'role_insufficient' });
-    expect((await house.ask('/tenants', bearer(token))).status).toBe(200);
-    await house.ask(`/staff/${ada.id}`, { method: 'DELETE', ...bearer(house.secret) });
-    expect((await house.ask('/tenants', bearer(token))).status).toBe(401);
-    expect((await house.ask('/tenants', cookie)).status).toBe(401);
+    expect((await fixture.ask('/tenants', bearer(token))).status).toBe(200);
+    await fixture.ask(`/staff/${ada.id}`, { method: 'DELETE', ...bearer(fixture.secret) });
+    expect((await fixture.ask('/tenants', bearer(token))).status).toBe(401);
+    expect((await fixture.ask('/tenants', cookie)).status).toBe(401);
   });
 });
 
 describe('RFC 7009: revocation', () => {
   test('ends a token for whoever holds it, says 200 to any other, and wants a token', async () => {
-    const { house } = await withAda();
-    const token = await tokenOf(house, 'ada');
+    const { fixture } = await withAda();
+    const token = await tokenOf(fixture, 'ada');
     const revoke = (form: Record<string, string>) =>
-      house.post('/oauth/revoke', { client_id: 'freehold-cli', ...form });
+      fixture.post('/oauth/revoke', { client_id: 'freehold-cli', ...form });
     expect((await revoke({ token: 'fh_staff_unknown' })).status).toBe(200);
-    expect((await revoke({ token: house.secret })).status).toBe(200);
-    expect((await house.ask('/auth/me', bearer(house.secret))).status).toBe(200);
+    expect((await revoke({ token: fixture.secret })).status).toBe(200);
+    expect((await fixture.ask('/auth/me', bearer(fixture.secret))).status).toBe(200);
     expect((await revoke({ token, token_type_hint: 'access_token' })).status).toBe(200);
-    expect((await house.ask('/auth/me', bearer(token))).status).toBe(401);
+    expect((await fixture.ask('/auth/me', bearer(token))).status).toBe(401);
     expect((await revoke({ token })).status).toBe(200);
     expect((await revoke({})).status).toBe(400);
-    expect((await house.adminLog()).at(-1)).toMatchObject({ action: 'staff-tokens.revoke' });
+    expect((await fixture.adminLog()).at(-1)).toMatchObject({ action: 'staff-tokens.revoke' });
   });
 });
 
 describe('RFC 8628: a program without a browser', () => {
-  const begin = async (house: Awaited<ReturnType<typeof openHouse>>) =>
-    (await (await house.post('/oauth/device_authorization', { client_id: 'freehold-cli' })).json()) as Record<
+  const begin = async (fixture: Awaited<ReturnType<typeof openFixture>>) =>
+    (await (
+      await fixture.post('/oauth/device_authorization', { client_id: 'freehold-cli' })
+    ).json()) as Record<
       'device_code' | 'user_code' | 'verification_uri' | 'verification_uri_complete',
       string
     > & { expires_in: number; interval: number };
-  const poll = async (house: Awaited<ReturnType<typeof openHouse>>, device_code: string) =>
+  const poll = async (fixture: Awaited<ReturnType<typeof openFixture>>, device_code: string) =>
     (await (
-      await house.post('/oauth/token', {
+      await fixture.post('/oauth/token', {
         grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
         client_id: 'freehold-cli',
         device_code,
@@ -324,47 +342,47 @@ describe('RFC 8628: a program without a browser', () => {
     ).json()) as Record<string, string>;
 
   test('is connected by a member who types its code and sees what asks', async () => {
-    const { house } = await withAda();
-    const device = await begin(house);
+    const { fixture } = await withAda();
+    const device = await begin(fixture);
     expect(device).toMatchObject({ verification_uri: `${ORIGIN}/device`, expires_in: 600, interval: 5 });
     expect(device.verification_uri_complete).toBe(`${ORIGIN}/device?user_code=${device.user_code}`);
-    expect(await poll(house, device.device_code)).toMatchObject({ error: 'authorization_pending' });
-    expect(await poll(house, device.device_code)).toMatchObject({ error: 'slow_down' });
-    const typing = await house.ask(`/device?user_code=${device.user_code}`, cookie);
+    expect(await poll(fixture, device.device_code)).toMatchObject({ error: 'authorization_pending' });
+    expect(await poll(fixture, device.device_code)).toMatchObject({ error: 'slow_down' });
+    const typing = await fixture.ask(`/device?user_code=${device.user_code}`, cookie);
     expect(await typing.text()).toContain(`value="${device.user_code}"`);
     const answer = (decision: string) =>
-      house.post('/device', { user_code: device.user_code.toLowerCase(), decision }, ownPage('ada'));
+      fixture.post('/device', { user_code: device.user_code.toLowerCase(), decision }, ownPage('ada'));
     const asked = await (await answer('look')).text();
     expect(asked).toContain('The Freehold command line asks to act for you');
     expect(asked).toContain(device.user_code);
     expect(await (await answer('approve')).text()).toContain('The program is connected');
-    house.clock.ms += 10_000;
-    const { access_token = '' } = await poll(house, device.device_code);
-    expect((await house.ask('/auth/me', bearer(access_token))).status).toBe(200);
-    expect(await poll(house, device.device_code)).toMatchObject({ error: 'invalid_grant' });
+    fixture.clock.ms += 10_000;
+    const { access_token = '' } = await poll(fixture, device.device_code);
+    expect((await fixture.ask('/auth/me', bearer(access_token))).status).toBe(200);
+    expect(await poll(fixture, device.device_code)).toMatchObject({ error: 'invalid_grant' });
   });
 
   test('is refused', async () => {
-    const { house } = await withAda();
-    const { device_code, user_code } = await begin(house);
-    await house.post('/device', { user_code, decision: 'deny' }, ownPage('ada'));
-    expect(await poll(house, device_code)).toMatchObject({ error: 'access_denied' });
+    const { fixture } = await withAda();
+    const { device_code, user_code } = await begin(fixture);
+    await fixture.post('/device', { user_code, decision: 'deny' }, ownPage('ada'));
+    expect(await poll(fixture, device_code)).toMatchObject({ error: 'access_denied' });
   });
 
   test('waits in vain for ten minutes', async () => {
-    const { house } = await withAda();
-    const { device_code, user_code } = await begin(house);
-    house.clock.ms += 600_000;
-    const late = await house.post('/device', { user_code, decision: 'approve' }, ownPage('ada'));
+    const { fixture } = await withAda();
+    const { device_code, user_code } = await begin(fixture);
+    fixture.clock.ms += 600_000;
+    const late = await fixture.post('/device', { user_code, decision: 'approve' }, ownPage('ada'));
     expect(late.status).toBe(400);
-    expect(await poll(house, device_code)).toMatchObject({ error: 'expired_token' });
+    expect(await poll(fixture, device_code)).toMatchObject({ error: 'expired_token' });
   });
 
   test('is nobody that we know, or there are too many', async () => {
-    const { house } = await withAda();
-    const unknown = await house.post('/oauth/device_authorization', { client_id: 'evil' });
+    const { fixture } = await withAda();
+    const unknown = await fixture.post('/oauth/device_authorization', { client_id: 'evil' });
     expect([unknown.status, await unknown.json()]).toMatchObject([401, { error: 'invalid_client' }]);
-    const missing = await house.post('/oauth/token', {
+    const missing = await fixture.post('/oauth/token', {
       grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
       client_id: 'freehold-cli',
     });
@@ -372,20 +390,20 @@ describe('RFC 8628: a program without a browser', () => {
   });
 
   test('its code cannot be guessed, nor approved from another site or by a stranger', async () => {
-    const { house } = await withAda();
-    const { device_code, user_code } = await begin(house);
-    const stranger = await house.post(
+    const { fixture } = await withAda();
+    const { device_code, user_code } = await begin(fixture);
+    const stranger = await fixture.post(
       '/device',
       { user_code, decision: 'approve' },
       { 'sec-fetch-site': 'same-origin' },
     );
     expect(locationOf(stranger).pathname).toBe('/api/auth/login');
     const foreign = { cookie: 'who=ada', 'sec-fetch-site': 'cross-site' };
-    expect((await house.post('/device', { user_code, decision: 'approve' }, foreign)).status).toBe(403);
+    expect((await fixture.post('/device', { user_code, decision: 'approve' }, foreign)).status).toBe(403);
     const type = (code: string) =>
-      house.post('/device', { user_code: code, decision: 'approve' }, ownPage('ada'));
+      fixture.post('/device', { user_code: code, decision: 'approve' }, ownPage('ada'));
     for (let i = 0; i < 10; i++) expect((await type('BBBB-BBBB')).status).toBe(400);
     expect((await type(user_code)).status).toBe(429);
-    expect(await poll(house, device_code)).toMatchObject({ error: 'authorization_pending' });
+    expect(await poll(fixture, device_code)).toMatchObject({ error: 'authorization_pending' });
   });
 });

@@ -1,21 +1,21 @@
 /** Signing in at a certified OpenID provider that runs beside this test, by way of component B, in a browser with cookies. */
 import { describe, expect, test } from 'vitest';
 import { type Browser, makeBrowser } from '../connect/browser.ts';
-import { authorization, ORIGIN, openHouse } from './house.ts';
-import { chooses, openHouseWithIssuer } from './house-with-issuer.ts';
+import { authorization, ORIGIN, openFixture } from './fixture.ts';
+import { chooses, openFixtureWithIssuer } from './fixture-with-issuer.ts';
 
 async function openSignIn(origin = ORIGIN) {
-  const { house, issuer } = await openHouseWithIssuer(origin);
-  const browser = makeBrowser({ [new URL(origin).host]: house.send }, ['127.0.0.1:4711']);
-  return { house, issuer, browser };
+  const { fixture, issuer } = await openFixtureWithIssuer(origin);
+  const browser = makeBrowser({ [new URL(origin).host]: fixture.send }, ['127.0.0.1:4711']);
+  return { fixture, issuer, browser };
 }
 
 const me = async (browser: Browser) => (await browser.go(`${ORIGIN}/auth/me`)).response;
 
 describe('spec 5.5: a member of the staff', () => {
   test('signs in, is who the roster says, and is out with the request after they are removed', async () => {
-    const { house, issuer, browser } = await openSignIn();
-    const { id } = await house.invite('ada', 'admin');
+    const { fixture, issuer, browser } = await openSignIn();
+    const { id } = await fixture.invite('ada', 'admin');
     expect((await me(browser)).status).toBe(401);
     const { response, url } = await browser.go(`${ORIGIN}/auth/login`);
     expect(url.origin).toBe(issuer.url);
@@ -24,8 +24,8 @@ describe('spec 5.5: a member of the staff', () => {
     expect(await landed.response.text()).toContain('signed in as ada, admin');
     expect(await (await me(browser)).json()).toMatchObject({ kind: 'staff', id, role: 'admin' });
     expect((await browser.go(`${ORIGIN}/tenants`)).response.status).toBe(200);
-    const authorized = { authorization: `Bearer ${house.secret}` };
-    await house.ask(`/staff/${id}`, { method: 'DELETE', headers: authorized });
+    const authorized = { authorization: `Bearer ${fixture.secret}` };
+    await fixture.ask(`/staff/${id}`, { method: 'DELETE', headers: authorized });
     expect((await me(browser)).status).toBe(401);
     expect((await browser.go(`${ORIGIN}/tenants`)).response.status).toBe(401);
   });
@@ -36,8 +36,8 @@ describe('spec 5.5: a member of the staff', () => {
       [ORIGIN, false],
       [origin, true],
     ] as const) {
-      const { house, issuer, browser } = await openSignIn(each);
-      await house.invite('ada', 'admin');
+      const { fixture, issuer, browser } = await openSignIn(each);
+      await fixture.invite('ada', 'admin');
       await chooses(browser, issuer, (await browser.go(`${each}/auth/login`)).response, 'ada');
       const cookie = browser.received.join('').match(/sb_session=[^"]{50,}?(?=")/)?.[0] ?? '';
       expect(cookie).toMatch(/Path=\/; Max-Age=604800; HttpOnly/);
@@ -47,8 +47,8 @@ describe('spec 5.5: a member of the staff', () => {
   });
 
   test('cannot be acted for by another page: a session on an unsafe method is for our own', async () => {
-    const { house, issuer, browser } = await openSignIn();
-    await house.invite('ada', 'admin');
+    const { fixture, issuer, browser } = await openSignIn();
+    await fixture.invite('ada', 'admin');
     await chooses(browser, issuer, (await browser.go(`${ORIGIN}/auth/login`)).response, 'ada');
     const init = (site: string) => ({
       method: 'POST',
@@ -63,12 +63,12 @@ describe('spec 5.5: a member of the staff', () => {
   });
 
   test('signs out here and at the issuer, and the session is over on the server too', async () => {
-    const { house, issuer, browser } = await openSignIn();
-    await house.invite('ada', 'admin');
+    const { fixture, issuer, browser } = await openSignIn();
+    await fixture.invite('ada', 'admin');
     await chooses(browser, issuer, (await browser.go(`${ORIGIN}/auth/login`)).response, 'ada');
     const line = browser.received.find((each) => each.includes('sb_session=')) ?? '';
     const stolen = /sb_session=([^;"]+)/.exec(line)?.[1] ?? '';
-    const withStolen = () => house.ask('/auth/me', { headers: { cookie: `sb_session=${stolen}` } });
+    const withStolen = () => fixture.ask('/auth/me', { headers: { cookie: `sb_session=${stolen}` } });
     expect((await withStolen()).status).toBe(200);
     await browser.go(`${ORIGIN}/auth/logout?federated`);
     expect((await me(browser)).status).toBe(401);
@@ -82,8 +82,8 @@ describe('somebody else', () => {
     ['who is not on the roster', 'grace', 'not_on_roster'],
     ['whose address the issuer does not vouch for', 'edsger', 'email_unverified'],
   ])('%s sees a page that says whom to ask, and gets no session', async (_, login, code) => {
-    const { house, issuer, browser } = await openSignIn();
-    await house.invite('edsger', 'admin');
+    const { fixture, issuer, browser } = await openSignIn();
+    await fixture.invite('edsger', 'admin');
     const { response } = await chooses(
       browser,
       issuer,
@@ -100,8 +100,8 @@ describe('somebody else', () => {
 });
 
 test('a program is allowed by somebody who signs in on the way', async () => {
-  const { house, issuer, browser } = await openSignIn();
-  await house.invite('ada', 'operator');
+  const { fixture, issuer, browser } = await openSignIn();
+  await fixture.invite('ada', 'operator');
   const asked = await browser.go(`${ORIGIN}/oauth/authorize?${new URLSearchParams(authorization)}`);
   expect(asked.url.origin).toBe(issuer.url);
   const { response, url } = await chooses(browser, issuer, asked.response, 'ada');
@@ -120,8 +120,8 @@ test('a program is allowed by somebody who signs in on the way', async () => {
 });
 
 test('where no issuer is configured, everybody is told so', async () => {
-  const house = await openHouse({ relyingParty: () => () => null });
-  const response = await house.ask('/api/auth/login');
+  const fixture = await openFixture({ relyingParty: () => () => null });
+  const response = await fixture.ask('/api/auth/login');
   expect([response.status, await response.json()]).toMatchObject([503, { reason: 'no_issuer' }]);
-  expect((await house.ask('/tenants', { headers: { cookie: 'sb_session=x' } })).status).toBe(401);
+  expect((await fixture.ask('/tenants', { headers: { cookie: 'sb_session=x' } })).status).toBe(401);
 });

@@ -151,7 +151,7 @@ export async function openRealPlatform({
       ? {}
       : {
           origin: () => origin,
-          staff: { door: hostAdmin.staff, relyingParty: () => cookieParty },
+          staff: { signIns: hostAdmin.staff, relyingParty: () => cookieParty },
           docs: {
             page: () => new Response('page', PAGE),
             script: async () => new Response('script', SCRIPT),

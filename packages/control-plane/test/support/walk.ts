@@ -4,7 +4,7 @@
  */
 import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
 import { manifestOf } from '../../../directory/test/registry.ts';
-import { type House, requestAbout, type Street } from './street.ts';
+import { type Fixture, requestAbout, type TenantFixture } from './fixture.ts';
 
 export const OPERATIONS: readonly AdminOperation[] = Object.values(adminOperations);
 
@@ -16,19 +16,19 @@ interface Dish {
   readonly names?: Readonly<Record<string, string>>;
 }
 
-type Recipe = (street: Street, house: House) => Dish | Promise<Dish>;
+type Recipe = (fixture: Fixture, tenantFixture: TenantFixture) => Dish | Promise<Dish>;
 
-const scopeOf = ({ names }: House) => ({ tenant: names.tenant, scope: names.scope });
+const scopeOf = ({ names }: TenantFixture) => ({ tenant: names.tenant, scope: names.scope });
 /** Letters and a number, as the provider of keys takes them. */
-const accountOf = ({ names }: House): string => {
+const accountOf = ({ names }: TenantFixture): string => {
   const slug = names.hostname?.split('.')[0] ?? '';
   return `${slug.replace(/[^a-z]/g, '')}-${slug.replace(/\D/g, '') || 1}`;
 };
 
 const setStatus =
   (operation: 'tenants.set-status' | 'scopes.set-status', status: string): Recipe =>
-  async ({ platform }, house) => {
-    const { tenant, scope } = scopeOf(house);
+  async ({ platform }, tenantFixture) => {
+    const { tenant, scope } = scopeOf(tenantFixture);
     const params = operation === 'tenants.set-status' ? { tenant } : { tenant, scope };
     await platform.call(operation, { params, body: { status } });
     return {};
@@ -59,13 +59,13 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
       modules: [{ name: 'main.js', mediaType: 'application/javascript+module', base64: btoa('export {}') }],
     },
   }),
-  'hostnames.bind': (_street, house) => ({
-    body: { ...scopeOf(house), hostname: `new-${house.names.hostname}` },
+  'hostnames.bind': (_street, tenantFixture) => ({
+    body: { ...scopeOf(tenantFixture), hostname: `new-${tenantFixture.names.hostname}` },
   }),
   // A name that has still to be proven.
-  'hostnames.verify': async ({ platform }, house) => {
-    const hostname = `${house.names.hostname?.split('.')[0]}.example.com`;
-    await platform.call('hostnames.bind', { body: { ...scopeOf(house), hostname } });
+  'hostnames.verify': async ({ platform }, tenantFixture) => {
+    const hostname = `${tenantFixture.names.hostname?.split('.')[0]}.example.com`;
+    await platform.call('hostnames.bind', { body: { ...scopeOf(tenantFixture), hostname } });
     return { names: { hostname } };
   },
   'connection-grants.delete': async ({ platform }, { names }) => {
@@ -81,24 +81,26 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     await platform.call('roles.put', { params: { key }, body: { name: key, permissions: ['order.read'] } });
     return { names: { 'roles key': key } };
   },
-  'connections.create': (_street, house) => ({
+  'connections.create': (_street, tenantFixture) => ({
     body: {
       provider: 'ledger',
-      scope: house.names.scope,
+      scope: tenantFixture.names.scope,
       subjectRef: 'second',
-      apiKey: `key-of-second${accountOf(house)}`,
+      apiKey: `key-of-second${accountOf(tenantFixture)}`,
     },
   }),
-  'connections.rotate': (_street, house) => ({ body: { apiKey: `key-of-${accountOf(house)}-new` } }),
+  'connections.rotate': (_street, tenantFixture) => ({
+    body: { apiKey: `key-of-${accountOf(tenantFixture)}-new` },
+  }),
   'staff.put': (_street, { names }) => ({
     body: { email: `new@${names.slug}.example`, name: 'New', role: 'operator' },
   }),
   'directory-backups.delete': newDirectoryBackup,
-  'directory.restore': async (street) => {
-    const { names = {} } = await newDirectoryBackup(street);
+  'directory.restore': async (fixture) => {
+    const { names = {} } = await newDirectoryBackup(fixture);
     return { body: { backup: names['directory backup'] } };
   },
-  'operations.cancel': async ({ platform }, house) => {
+  'operations.cancel': async ({ platform }, tenantFixture) => {
     // A copy whose bytes never come, so that there is something to call off.
     const begun = Promise.withResolvers<void>();
     platform.fieldwork.exported = () => {
@@ -106,7 +108,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
       return new ReadableStream({ pull: () => new Promise(() => undefined) });
     };
     const { id } = await platform.value<{ id: string }>('scope-backups.create', {
-      params: scopeOf(house),
+      params: scopeOf(tenantFixture),
       body: {},
     });
     await begun.promise;
@@ -115,7 +117,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   },
 };
 
-async function newDirectoryBackup({ platform }: Street): Promise<Dish> {
+async function newDirectoryBackup({ platform }: Fixture): Promise<Dish> {
   const { result } = await platform.finish(platform.call('directory-backups.create', { body: {} }));
   return { names: { 'directory backup': (result as { id: string }).id } };
 }
@@ -132,13 +134,13 @@ export interface Conditions {
  */
 export async function prepare(
   operation: AdminOperation,
-  street: Street,
-  { house, seed = 1 }: { readonly house: House; readonly seed?: number },
+  fixture: Fixture,
+  { tenantFixture, seed = 1 }: { readonly tenantFixture: TenantFixture; readonly seed?: number },
 ): Promise<(conditions?: Conditions) => Request> {
-  const { body, names = {} }: Dish = (await RECIPES[operation.name]?.(street, house)) ?? {};
-  const all = { ...house.names, ...names };
+  const { body, names = {} }: Dish = (await RECIPES[operation.name]?.(fixture, tenantFixture)) ?? {};
+  const all = { ...tenantFixture.names, ...names };
   return ({ key, ifMatch } = {}) => {
-    const made = requestAbout(operation, () => all, { credential: street.credentials.service, seed });
+    const made = requestAbout(operation, () => all, { credential: fixture.credentials.service, seed });
     const request = body === undefined ? made : new Request(made, { body: JSON.stringify(body) });
     if (key !== undefined) request.headers.set('idempotency-key', key);
     if (ifMatch !== undefined) request.headers.set('if-match', ifMatch);

@@ -35,7 +35,7 @@ export const UNREPORTED = `SELECT o.sequence, l.action, l.request, l.tenant, l.s
 /** How many are reported with one transaction. */
 const REPORTED_AT_ONCE = 100;
 
-export interface IntentUpkeep {
+export interface IntentMaintenance {
   /** Reports every intent that was left without an outcome and was not reported yet, and answers how many those are. */
   reconcile(): Promise<number>;
 }
@@ -67,10 +67,10 @@ export const reconcileMethods = (context: UnitContext) => ({
   },
 });
 
-export function makeIntentUpkeep(
+export function makeIntentMaintenance(
   directory: Pick<UnitStub<DirectoryMethods>, 'reportIntents'>,
   newId: (prefix: string) => string,
-): IntentUpkeep {
+): IntentMaintenance {
   return {
     reconcile: async () => {
       const run = newId(ID_PREFIXES.request);

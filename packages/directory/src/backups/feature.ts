@@ -2,6 +2,7 @@
 import { defineFeature } from '../lib/feature.ts';
 import { afterRestore } from '../tenants/after-restore.ts';
 import { incomingMethods, incomingMigrations } from './incoming.ts';
+import { expiryOfBackupsMethods } from './maintenance-expiry.ts';
 import {
   backUpDirectory,
   backUpScope,
@@ -16,7 +17,6 @@ import {
 } from './operations.ts';
 import { restoreDirectory, restoreMethods } from './restore-directory.ts';
 import { backupMigrations } from './schema.ts';
-import { expiryOfBackupsMethods } from './upkeep-expiry.ts';
 
 export const backupsFeature = defineFeature({
   reads: {

@@ -24,12 +24,12 @@ export interface ImportDeps extends Pick<EffectDeps, 'target'> {
   readonly newId: (prefix: string) => string;
   readonly factsOf: (call: AdminCall) => WiringFacts;
   /** What follows every durable change. It does not reject. */
-  readonly conclude: (outcome: ChangeOutcome) => Promise<AdminResult>;
+  readonly finalize: (outcome: ChangeOutcome) => Promise<AdminResult>;
   readonly incident: (method: string) => (error: unknown) => void;
 }
 
 export function makeImports(deps: ImportDeps): Performers {
-  const { directory, factsOf, conclude, incident } = deps;
+  const { directory, factsOf, finalize, incident } = deps;
   const keep = async ({ call, drop }: Received): Promise<ChangeOutcome> => {
     try {
       const outcome = await directory.change({ call, facts: factsOf(call) });
@@ -41,7 +41,7 @@ export function makeImports(deps: ImportDeps): Performers {
       throw error;
     }
   };
-  return { 'imports.create': async (call) => conclude(await keep(await receive(deps, call))) };
+  return { 'imports.create': async (call) => finalize(await keep(await receive(deps, call))) };
 }
 
 /** The call that makes a copy known, and what takes its bytes away where that fails. */

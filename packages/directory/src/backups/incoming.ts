@@ -83,12 +83,12 @@ export async function dropCopy(
   await directory.forgetCopy({ id });
 }
 
-export interface ImportUpkeep {
+export interface ImportMaintenance {
   /** Deletes what uploads of more than a day ago have left behind, and answers how many. A day apart is enough. */
   clearAbandoned(): Promise<number>;
 }
 
-export function makeImportUpkeep(directory: Directory, store: BackupStore | null): ImportUpkeep {
+export function makeImportMaintenance(directory: Directory, store: BackupStore | null): ImportMaintenance {
   return {
     clearAbandoned: async () => {
       let cleared = 0;

@@ -85,14 +85,14 @@ export const backUpDirectory = longWork<typeof directoryBackupsCreate, Directory
     begin: (context, { actor }) => {
       const id = context.newId(ID_PREFIXES.backup);
       const work = { id, address: `directory/${id}.ndjson`, ...originFor(actor) };
-      const intent = { target: NOBODY, before: null, after: { backup: id } };
+      const intent = { target: NO_PRINCIPAL, before: null, after: { backup: id } };
       return { intent, work, subject: 'directory', unit: 'bytes' };
     },
     settle: (context, { origin }, written) => {
       const about = { tenant: null, scope: null, vertical: null };
       const backup = backupOf(context, written, { kind: 'directory', origin: origin ?? 'taken', ...about });
       saveBackup(context.db, backup);
-      return { result: backup, audit: { target: NOBODY, before: null, after: backupFields(backup) } };
+      return { result: backup, audit: { target: NO_PRINCIPAL, before: null, after: backupFields(backup) } };
     },
   },
 );
@@ -120,11 +120,11 @@ export const deleteDirectoryBackup = delegated<typeof directoryBackupsDelete, Ba
     begin: ({ db }, { params }) => {
       const backup = requireBackup(db, params.backup, { scope: null });
       const after = { backup: backup.id };
-      return { intent: { target: NOBODY, before: backupFields(backup), after }, prepared: backup };
+      return { intent: { target: NO_PRINCIPAL, before: backupFields(backup), after }, prepared: backup };
     },
     settle: ({ db }, { params }) => {
       forgetBackup(db, params.backup);
-      const audit = { target: NOBODY, before: null, after: { backup: params.backup } };
+      const audit = { target: NO_PRINCIPAL, before: null, after: { backup: params.backup } };
       return { status: 204, value: null, audit };
     },
     supersedes: isAboutSame,
@@ -223,7 +223,7 @@ export function backupFields(backup: BackupRecord): NonNullable<AuditEntry['afte
   return { backup: id, origin, format, bytes, sha256, address };
 }
 
-const NOBODY: LogTarget = { tenant: null, scope: null, vertical: null, other: null };
+const NO_PRINCIPAL: LogTarget = { tenant: null, scope: null, vertical: null, other: null };
 
 function scopeBackup(
   context: Pick<UnitContext, 'now'>,

@@ -7,8 +7,8 @@ import { type CallOf, type Change, delegated } from '../lib/handlers.ts';
 import { planned } from '../lib/plans.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { requireActiveScope } from '../scopes/store.ts';
+import { auditFields, note, takeStep, targetOf } from './connection-record.ts';
 import { deleteGrants, type GrantRow, grantOfRow, grantsOf, saveGrant } from './grants-store.ts';
-import { auditFields, note, takeStep, targetOf } from './kept.ts';
 import {
   type ConnectionRow,
   connectionOfRow,

@@ -35,6 +35,6 @@ export const connectionsFeature = defineFeature({
     'connectionForUse',
     'connectionGate',
     'connectionAdmission',
-    'connectionsForUpkeep',
+    'connectionsForMaintenance',
   ],
 });

@@ -8,15 +8,15 @@ import type { connectionsCreate, connectionsRotate, connectionsVerify } from '..
 import type { ChangeOutcome } from '../lib/changes.ts';
 import type { CallOf, WiringFacts } from '../lib/handlers.ts';
 import { type Account, probeKey, probeToken } from './account-probe.ts';
+import { accountConnected } from './connection-record.ts';
 import type { ConnectionDeps } from './deps.ts';
-import { accountConnected } from './kept.ts';
+import type { Loaded } from './maintenance.ts';
 import type { Learned, Verdict } from './operations.ts';
 import { providerGone, providerProblem, requireKeyProvider } from './problems.ts';
 import { ProviderFailure } from './provider-exchange.ts';
 import type { ApiKeyProvider, OAuthProvider } from './providers.ts';
 import type { RefreshOptions, TokenKeeper, UsableCredential } from './token-keeper.ts';
 import type { BeforeProvider } from './unit-methods.ts';
-import type { Loaded } from './upkeep.ts';
 
 /** Learns what an operation needs from the provider. */
 type Learn = (call: AdminCall, before: Extract<BeforeProvider, { replay: false }>) => Promise<Learned>;

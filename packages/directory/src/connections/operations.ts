@@ -17,7 +17,6 @@ import { requireMatch } from '../lib/preconditions.ts';
 import { requireActiveScope } from '../scopes/store.ts';
 import { requireActiveTenant, requireTenant } from '../tenants/store.ts';
 import { listActivity } from './activity-store.ts';
-import { deleteGrantsIn, hasGrantIn, listGrants } from './grants-store.ts';
 import {
   accountConnected,
   auditFields,
@@ -27,7 +26,8 @@ import {
   takeStep,
   targetOf,
   type VerifiedCredential,
-} from './kept.ts';
+} from './connection-record.ts';
+import { deleteGrantsIn, hasGrantIn, listGrants } from './grants-store.ts';
 import {
   connectionOfRow,
   credentialOfRow,

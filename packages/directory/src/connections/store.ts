@@ -202,7 +202,7 @@ export function credentialOfRow(row: ConnectionRow, credential: CredentialRow): 
 }
 
 /** What the platform's own upkeep looks at, page by page. */
-export interface UpkeepRow
+export interface MaintenanceRow
   extends Pick<
     ConnectionRow,
     'id' | 'tenant' | 'scope' | 'vertical' | 'provider' | 'state' | 'verifiedAtMs'
@@ -214,16 +214,16 @@ export interface UpkeepRow
   readonly generation: number;
 }
 
-export const UPKEEP_PAGE = `SELECT c.id, c.tenant, c.scope, c.vertical, c.provider, c.state,
+export const MAINTENANCE_PAGE = `SELECT c.id, c.tenant, c.scope, c.vertical, c.provider, c.state,
      c.verified_at AS verifiedAtMs, k.kind, k.sealed, k.refreshable, k.expires_at AS expiresAtMs, k.generation
    FROM connection_credentials k CROSS JOIN connections c ON c.id = k.connection
    WHERE k.connection > ? ORDER BY k.connection LIMIT ?`;
 
-export function listForUpkeep(
+export function listForMaintenance(
   db: SqlDatabase,
   { after, limit }: { readonly after: string; readonly limit: number },
-): UpkeepRow[] {
-  return db.all<UpkeepRow>(UPKEEP_PAGE, after, limit);
+): MaintenanceRow[] {
+  return db.all<MaintenanceRow>(MAINTENANCE_PAGE, after, limit);
 }
 
 export const CONNECTIONS_OF_SCOPE = `SELECT c.tenant, c.id AS connection, c.provider, k.sealed, c.revision

@@ -6,7 +6,7 @@ import { PlatformError } from '@freehold/contracts';
 import type { ConnectionDeps } from './deps.ts';
 import type { ConnectionCalls } from './host-admin-connections.ts';
 import { ProviderFailure } from './provider-exchange.ts';
-import type { UpkeepRow } from './store.ts';
+import type { MaintenanceRow } from './store.ts';
 import type { TokenKeeper } from './token-keeper.ts';
 
 /** What was done about one connection: the row of a sweep run. */
@@ -35,7 +35,7 @@ export function makeConnectionSweep(
 ): () => AsyncGenerator<ConnectionSweep, void, undefined> {
   const { directory, registry, vault, now, newRequestId, publish, incident } = deps;
 
-  const sweepOne = async (row: UpkeepRow): Promise<Pick<ConnectionSweep, 'outcome' | 'reason'>> => {
+  const sweepOne = async (row: MaintenanceRow): Promise<Pick<ConnectionSweep, 'outcome' | 'reason'>> => {
     if (row.state !== 'active') return { outcome: 'skipped', reason: row.state };
     if (!registry.find(row.provider)) return { outcome: 'skipped', reason: 'unknown_provider' };
     const resealed = await reseal(row);
@@ -44,7 +44,7 @@ export function makeConnectionSweep(
     return resealed ? { outcome: 'swept', reason: 'resealed' } : { outcome: 'skipped', reason: 'not_due' };
   };
 
-  const reseal = async ({ tenant, id, sealed, generation }: UpkeepRow): Promise<boolean> => {
+  const reseal = async ({ tenant, id, sealed, generation }: MaintenanceRow): Promise<boolean> => {
     const place = { tenant, connection: id };
     const again = vault.reseal(place, sealed);
     if (again === null) return false;
@@ -52,7 +52,7 @@ export function makeConnectionSweep(
   };
 
   /** Null where nothing was due. */
-  const refresh = async ({ tenant, id, expiresAtMs, refreshable, generation }: UpkeepRow) => {
+  const refresh = async ({ tenant, id, expiresAtMs, refreshable, generation }: MaintenanceRow) => {
     const ref = { tenant, connection: id };
     if (expiresAtMs === null) return null;
     if (refreshable === 0) {
@@ -65,7 +65,7 @@ export function makeConnectionSweep(
     return 'refreshed';
   };
 
-  const verify = async ({ tenant, id, verifiedAtMs }: UpkeepRow) => {
+  const verify = async ({ tenant, id, verifiedAtMs }: MaintenanceRow) => {
     if (now() - verifiedAtMs < VERIFY_EVERY_MS) return null;
     const ref = { tenant, connection: id };
     const { verdict, generation } = await calls.check(await directory.connectionLoaded(ref));
@@ -91,7 +91,7 @@ export function makeConnectionSweep(
   return async function* sweep() {
     let after = '';
     for (;;) {
-      const rows = await directory.connectionsForUpkeep({ after, limit: PAGE });
+      const rows = await directory.connectionsForMaintenance({ after, limit: PAGE });
       for (const row of rows) {
         const { id: connection, tenant, scope, vertical, provider } = row;
         yield { connection, tenant, scope, vertical, provider, ...(await sweepOne(row).catch(failed)) };

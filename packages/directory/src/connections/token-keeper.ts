@@ -7,12 +7,12 @@ import { PlatformError } from '@freehold/contracts';
 import type { Credential, CredentialPlace } from './credential.ts';
 import { credentialOfTokens } from './credential.ts';
 import type { ConnectionDeps } from './deps.ts';
+import type { CredentialRef, Ended, Loaded, RefreshEnd } from './maintenance.ts';
 import { refreshTokens, revokeToken, type Tokens } from './oauth.ts';
 import { providerGone, providerProblem } from './problems.ts';
 import { ProviderFailure } from './provider-exchange.ts';
 import type { OAuthProvider } from './providers.ts';
 import type { ConnectionRef } from './store.ts';
-import type { CredentialRef, Ended, Loaded, RefreshEnd } from './upkeep.ts';
 
 /** A token that expires sooner than this is refreshed before it is handed out. */
 const REFRESH_BEFORE_MS = 60_000;

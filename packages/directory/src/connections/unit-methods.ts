@@ -8,7 +8,6 @@ import { type ChangeInput, type ChangeOutcome, makeChange } from '../lib/changes
 import { recallAnswer } from '../lib/idempotency.ts';
 import { requireActiveScope } from '../scopes/store.ts';
 import { requireActingTenant, requireActiveTenant } from '../tenants/store.ts';
-import { requireAdmission } from './delegated-operations.ts';
 import {
   auditFields,
   type ConnectionTarget,
@@ -17,18 +16,8 @@ import {
   requireConnected,
   targetOf,
   type VerifiedCredential,
-} from './kept.ts';
-import { changeWithLearned, type Learned } from './operations.ts';
-import {
-  findRound,
-  issueTicket,
-  requireSameTarget,
-  startRound,
-  type TicketOrder,
-  takeAnswer,
-} from './rounds.ts';
-import type { RoundRow } from './rounds-store.ts';
-import { type ConnectionRef, listForUpkeep, requireConnection } from './store.ts';
+} from './connection-record.ts';
+import { requireAdmission } from './delegated-operations.ts';
 import {
   beginRefresh,
   type CredentialRef,
@@ -39,7 +28,18 @@ import {
   recordCheck,
   requireLive,
   reseal,
-} from './upkeep.ts';
+} from './maintenance.ts';
+import { changeWithLearned, type Learned } from './operations.ts';
+import {
+  findRound,
+  issueTicket,
+  requireSameTarget,
+  startRound,
+  type TicketOrder,
+  takeAnswer,
+} from './rounds.ts';
+import type { RoundRow } from './rounds-store.ts';
+import { type ConnectionRef, listForMaintenance, requireConnection } from './store.ts';
 
 /** A consent that was given, and whose account and tokens are known. */
 export interface ConsentGiven {
@@ -96,8 +96,8 @@ export const connectionMethods = (context: UnitContext) => ({
 
   resealCredential: (input: CredentialRef & { readonly sealed: string }) => reseal(context, input),
 
-  connectionsForUpkeep: (page: { readonly after: string; readonly limit: number }) =>
-    listForUpkeep(context.db, page),
+  connectionsForMaintenance: (page: { readonly after: string; readonly limit: number }) =>
+    listForMaintenance(context.db, page),
 });
 
 /** What is known before a provider is asked. */

@@ -20,7 +20,7 @@ import { type EntitlementDelivery, RENEWED } from './outbox.ts';
 
 /** How long a scope may take. Many may be waiting behind it. */
 const TIMEOUT_MS = 10_000;
-/** How many scopes are told at a time, and how many a change waits for: the rest is told behind it. */
+/** How many scopes are settled at a time, and how many a change waits for: the rest is settled behind it. */
 const AT_ONCE = 20;
 const CHANGED: ReadonlySet<string> = new Set(['entitlements.put', 'entitlements.delete']);
 
@@ -51,9 +51,9 @@ export function makeEntitlements({ directory, incident, ...deps }: DeliverDeps):
   /** Waits for a call, and then tells the scopes that it concerns. Its answer is the call's, whatever became of them. */
   readonly follow: <T>(call: AdminCall, performing: Promise<T>) => Promise<T>;
   /** The same for long work that replaces a scope. */
-  readonly tellingAnew: <W extends ScopeWork, F>(effect: LongEffect<W, F>) => LongEffect<W, F>;
+  readonly reprojectAfter: <W extends ScopeWork, F>(effect: LongEffect<W, F>) => LongEffect<W, F>;
 } {
-  const tell = async (delivery: EntitlementDelivery): Promise<boolean> => {
+  const deliverOne = async (delivery: EntitlementDelivery): Promise<boolean> => {
     const { scope, projection } = delivery;
     try {
       await askScope(deps, scope, {
@@ -86,9 +86,9 @@ export function makeEntitlements({ directory, incident, ...deps }: DeliverDeps):
       ...(tenant === undefined ? {} : { tenant }),
     });
     if (due.length === 0) return null;
-    const told = await Promise.all(due.map(tell));
-    const delivered = told.filter(Boolean).length;
-    return { delivered, failed: told.length - delivered };
+    const settled = await Promise.all(due.map(deliverOne));
+    const delivered = settled.filter(Boolean).length;
+    return { delivered, failed: settled.length - delivered };
   };
 
   const deliver = async (tenant?: string): Promise<EntitlementTotals> => {
@@ -98,16 +98,16 @@ export function makeEntitlements({ directory, incident, ...deps }: DeliverDeps):
     return totals;
   };
 
-  const tellTenant = async (tenant: string): Promise<void> => {
+  const deliverTenant = async (tenant: string): Promise<void> => {
     const first = await round(tenant);
     if (first && first.delivered + first.failed === AT_ONCE) deliver(tenant).catch(incident('entitlements'));
-    // What was changed again while it was told is told again.
+    // What was changed again while it was settled is settled again.
     else if (first) await round(tenant);
   };
 
   return {
     entitlements: { deliver: () => deliver() },
-    tellingAnew: (effect) => ({
+    reprojectAfter: (effect) => ({
       ...effect,
       run: async (deps, work, run) => {
         const facts = await effect.run(deps, work, run);
@@ -115,7 +115,7 @@ export function makeEntitlements({ directory, incident, ...deps }: DeliverDeps):
         // What cannot be written down here was written down when the work began.
         await directory
           .oweEntitlements({ tenant, scope })
-          .then(() => tellTenant(tenant))
+          .then(() => deliverTenant(tenant))
           .catch(incident('entitlements'));
         return facts;
       },
@@ -123,7 +123,7 @@ export function makeEntitlements({ directory, incident, ...deps }: DeliverDeps):
     follow: async (call, performing) => {
       const result = await performing;
       const concerns = CHANGED.has(call.operation) || RENEWED.has(call.operation);
-      if (concerns) await tellTenant(String(call.params.tenant)).catch(incident('entitlements'));
+      if (concerns) await deliverTenant(String(call.params.tenant)).catch(incident('entitlements'));
       return result;
     },
   };

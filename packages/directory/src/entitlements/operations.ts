@@ -4,7 +4,7 @@ import { entitlementsDelete, entitlementsList, entitlementsPut } from '../declar
 import { type AuditEntry, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { requireOpenTenant, requireTenant } from '../tenants/store.ts';
-import { countOwed, oweTenant } from './outbox.ts';
+import { countOwed, enqueueTenant } from './outbox.ts';
 import {
   deleteEntitlement,
   type EntitlementRow,
@@ -45,7 +45,7 @@ export const putEntitlement = change(entitlementsPut, (context, { params, body, 
     updatedAtMs: nowMs,
   };
   saveEntitlement(db, after);
-  oweTenant(context, after);
+  enqueueTenant(context, after);
   const value = entitlementOfRow(after, nowMs);
   const audit = {
     target: targetOf(after),
@@ -65,7 +65,7 @@ export const removeEntitlement = change(entitlementsDelete, (context, { params, 
     });
   requireMatch(ifMatch, String(before.revision));
   deleteEntitlement(db, before);
-  oweTenant(context, { tenant, revision });
+  enqueueTenant(context, { tenant, revision });
   const audit = { target: targetOf(before), before: auditFields(before), after: null };
   return { status: 204, value: null, audit };
 });

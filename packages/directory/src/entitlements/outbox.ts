@@ -36,7 +36,7 @@ export interface EntitlementDelivery {
 }
 
 /** A change of a tenant's entitlements: every scope is to be told. */
-export function oweTenant(
+export function enqueueTenant(
   { db, now }: UnitContext,
   { tenant, revision }: { readonly tenant: string; readonly revision: number },
 ): void {
@@ -57,7 +57,7 @@ export function oweTenant(
  * Every scope is to be told, because the directory itself was replaced by an earlier state: what scopes have heard since
  * is newer than what is true now, unless that is given a newer revision.
  */
-export function oweEverybody({ db, now }: UnitContext, revision: number): void {
+export function enqueueAll({ db, now }: UnitContext, revision: number): void {
   db.run(
     `INSERT INTO entitlement_sets (tenant, revision) SELECT id, ? FROM tenants WHERE status <> 'reaped'
      ON CONFLICT (tenant) DO UPDATE SET revision = excluded.revision`,
@@ -74,7 +74,7 @@ export function oweEverybody({ db, now }: UnitContext, revision: number): void {
  * One scope is to be told, because it is new or was replaced by an earlier state of itself.
  * @param afterMs how long to wait first, in milliseconds, while the scope is still being replaced. Default: not at all.
  */
-export function oweScope(
+export function enqueueScope(
   { db, now }: UnitContext,
   { tenant, scope }: { readonly tenant: string; readonly scope: string },
   afterMs = 0,
@@ -88,13 +88,13 @@ export function oweScope(
 }
 
 /** The same for the scope of an effect that begins or has ended, in the transaction in which it does. */
-export function oweRenewed(
+export function enqueueRenewed(
   context: UnitContext,
   { intent, ended }: { readonly intent: number; readonly ended: boolean },
 ): void {
   const row = loadAdminLogRow(context.db, intent);
   if (!row?.tenant || !row.scope || !RENEWED.has(row.action)) return;
-  oweScope(context, { tenant: row.tenant, scope: row.scope }, ended ? 0 : REPLACED_WITHIN_MS);
+  enqueueScope(context, { tenant: row.tenant, scope: row.scope }, ended ? 0 : REPLACED_WITHIN_MS);
 }
 
 /**
@@ -107,7 +107,7 @@ export function renewing(handler: LongHandler): LongHandler {
     begin: (context, call) => {
       const beginning = handler.begin(context, call);
       const { tenant, scope } = beginning.intent.target;
-      if (tenant && scope) oweScope(context, { tenant, scope }, REPLACED_BY_WORK_WITHIN_MS);
+      if (tenant && scope) enqueueScope(context, { tenant, scope }, REPLACED_BY_WORK_WITHIN_MS);
       return beginning;
     },
   };
@@ -129,7 +129,7 @@ export const DUE_OF_TENANT =
 export const outboxMethods = (context: UnitContext) => ({
   /** A scope was replaced by an earlier state of itself. */
   oweEntitlements: (ref: { readonly tenant: string; readonly scope: string }): null => {
-    oweScope(context, ref);
+    enqueueScope(context, ref);
     return null;
   },
 

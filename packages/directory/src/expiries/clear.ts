@@ -17,7 +17,7 @@ const expiriesMigration: Migration = {
 /** The set that the directory applies after that of the staff. */
 export const expiryMigrations = { name: 'expiries', migrations: [expiriesMigration] } as const;
 
-export interface ExpiryUpkeep {
+export interface ExpiryMaintenance {
   /** Clears what has lapsed, some at a time, until nothing is left or the platform stops. Answers how many rows went. */
   clear(signal: AbortSignal): Promise<number>;
 }
@@ -66,7 +66,9 @@ export const expiryMethods = (context: UnitContext) => ({
   },
 });
 
-export function makeExpiryUpkeep(directory: Pick<UnitStub<DirectoryMethods>, 'clearLapsed'>): ExpiryUpkeep {
+export function makeExpiryMaintenance(
+  directory: Pick<UnitStub<DirectoryMethods>, 'clearLapsed'>,
+): ExpiryMaintenance {
   return {
     clear: async (signal) => {
       let all = 0;

@@ -42,7 +42,7 @@ export type FindChallenge = (claim: {
  * Answers a request for the document of a claim, proven or not, or null for every other request: a router asks this
  * before it looks for an application. Only this one document is shown of a name that is not active.
  */
-export function makeChallengeDoor(find: FindChallenge): (request: Request) => Promise<Response | null> {
+export function makeChallengeRoute(find: FindChallenge): (request: Request) => Promise<Response | null> {
   return async (request) => {
     const url = new URL(request.url);
     if (!url.pathname.startsWith(CHALLENGE_PATH)) return null;

@@ -13,7 +13,7 @@ import type { HostnameRecord } from '../declarations/records.ts';
 import type { HostRoute } from '../host-admin.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 import { challengeBody, challengeOf } from './challenge.ts';
-import { rememberHolder } from './holders.ts';
+import { rememberHolder } from './hostname-history.ts';
 
 /** The table as it was at first; `schema.ts` makes of it what it is. */
 export const hostnamesMigration: Migration = {

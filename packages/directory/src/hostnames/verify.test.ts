@@ -13,7 +13,7 @@ interface Verified {
   readonly reason: string | null;
 }
 
-async function openStreet() {
+async function openFixture() {
   const world = makeHostnameWorld();
   const platform = await openPlatform({ hostnames: world.probes });
   const ours = await platform.scope((await platform.tenant('acme')).id);
@@ -42,7 +42,7 @@ const list = async (platform: Platform, query = {}) =>
 
 describe('spec C-17: the challenge', () => {
   test('is shown when a name is bound and in the list, and is another one for each tenant', async () => {
-    const { platform, ours, theirs } = await openStreet();
+    const { platform, ours, theirs } = await openFixture();
     const bound = await platform.hostname(ours, NAME);
     const other = await platform.hostname(theirs, NAME);
     expect(bound).toMatchObject({ status: 'pending', verification: { method: null, verifiedAt: null } });
@@ -64,7 +64,7 @@ describe('spec C-17: the challenge', () => {
   });
 
   test('is answered at the name while it is bound, to whoever asks for it, and nothing else is', async () => {
-    const { platform, ours } = await openStreet();
+    const { platform, ours } = await openFixture();
     const { url, body } = challenge(await platform.hostname(ours, NAME)).http;
     const ask = (at: string, init = {}) => platform.admin.hostnames.answerChallenge(new Request(at, init));
     const answered = await ask(url);
@@ -79,7 +79,7 @@ describe('spec C-17: the challenge', () => {
   });
 
   test('is answered also after a look that failed, so that the next one can succeed', async () => {
-    const { platform, ours, verify } = await openStreet();
+    const { platform, ours, verify } = await openFixture();
     const { url, body } = challenge(await platform.hostname(ours, NAME)).http;
     expect((await verify(ours)).hostname.status).toBe('failed');
     const answered = await platform.admin.hostnames.answerChallenge(new Request(url));
@@ -87,7 +87,7 @@ describe('spec C-17: the challenge', () => {
   });
 
   test('a name that the platform gives has none, and verifying it looks up nothing', async () => {
-    const { platform, world, ours } = await openStreet();
+    const { platform, world, ours } = await openFixture();
     const given = await platform.hostname(ours, 'acme.localhost');
     expect(given.verification).toMatchObject({ method: 'platform', challenge: null });
     const rows = await platform.adminLog();
@@ -100,7 +100,7 @@ describe('spec C-17: the challenge', () => {
 
 describe('spec C-17: verification', () => {
   test('the record makes the name active, tells the router, and is an intent and an outcome in the log', async () => {
-    const { platform, ours, verify, publish } = await openStreet();
+    const { platform, ours, verify, publish } = await openFixture();
     publish(await platform.hostname(ours, NAME));
     let rerouted = 0;
     platform.admin.onRoutesChanged(() => {
@@ -120,7 +120,7 @@ describe('spec C-17: verification', () => {
   });
 
   test('while it is looked at, the name is verifying and not served', async () => {
-    const { platform, world, ours, verify, publish } = await openStreet();
+    const { platform, world, ours, verify, publish } = await openFixture();
     publish(await platform.hostname(ours, NAME));
     const seen: unknown[] = [];
     world.meanwhile = async () => {
@@ -131,7 +131,7 @@ describe('spec C-17: verification', () => {
   });
 
   test('the document at the name proves it too, and an address that echoes what it is asked for does not', async () => {
-    const { platform, world, ours, verify, serve } = await openStreet();
+    const { platform, world, ours, verify, serve } = await openFixture();
     const bound = await platform.hostname(ours, NAME);
     const { url } = challenge(bound).http;
     world.pages.set(url, new Response(new URL(url).pathname));
@@ -153,14 +153,14 @@ describe('spec C-17: verification', () => {
     ['a 503', new Response('later', { status: 503 }), 'lookup_failed'],
     ['nobody', new TypeError('refused'), 'lookup_failed'],
   ] as const)('%s at the address proves nothing', async (_, page, reason) => {
-    const { platform, world, ours, verify } = await openStreet();
+    const { platform, world, ours, verify } = await openFixture();
     world.pages.set(challenge(await platform.hostname(ours, NAME)).http.url, page);
     const answered = await verify(ours, { method: 'http' });
     expect(answered).toMatchObject({ verified: false, reason, hostname: { status: 'failed' } });
   });
 
   test('a look that broke off leaves the name failed, and not verifying for ever', async () => {
-    const { platform, world, ours, verify } = await openStreet();
+    const { platform, world, ours, verify } = await openFixture();
     await platform.hostname(ours, NAME);
     Object.assign(world.probes.resolver, {
       resolveTxt: () => {
@@ -175,7 +175,7 @@ describe('spec C-17: verification', () => {
   });
 
   test.each([201, 404, 503])('the right document under status %d proves nothing', async (status) => {
-    const { platform, world, ours, verify } = await openStreet();
+    const { platform, world, ours, verify } = await openFixture();
     const { url, body } = challenge(await platform.hostname(ours, NAME)).http;
     world.pages.set(url, new Response(body, { status }));
     expect(await verify(ours, { method: 'http' })).toMatchObject({
@@ -186,7 +186,7 @@ describe('spec C-17: verification', () => {
   });
 
   test('what is shown of the records that were found has an end', async () => {
-    const { platform, world, ours, verify } = await openStreet();
+    const { platform, world, ours, verify } = await openFixture();
     await platform.hostname(ours, NAME);
     world.txt.set(`_freehold-challenge.${NAME}`, new Array(30).fill('x'.repeat(400)));
     const { checks } = (await verify(ours, { method: 'dns' })) as Verified & {
@@ -196,7 +196,7 @@ describe('spec C-17: verification', () => {
   });
 
   test('a look whose end nobody knows is settled by the next one at the same name, and by no other', async () => {
-    const { platform, world, ours, verify } = await openStreet();
+    const { platform, world, ours, verify } = await openFixture();
     await platform.hostname(ours, NAME);
     await platform.hostname(ours, 'other.example');
     const { resolveTxt } = world.probes.resolver;
@@ -216,7 +216,7 @@ describe('spec C-17: verification', () => {
   });
 
   test('the document is asked for at the name alone: nobody is followed to another address', async () => {
-    const { platform, world, ours, verify } = await openStreet();
+    const { platform, world, ours, verify } = await openFixture();
     await platform.hostname(ours, NAME);
     const { fetch } = world.probes;
     const asked: unknown[] = [];
@@ -231,7 +231,7 @@ describe('spec C-17: verification', () => {
   });
 
   test('name servers that say nothing are told from a record that is not there', async () => {
-    const { platform, world, ours, verify } = await openStreet();
+    const { platform, world, ours, verify } = await openFixture();
     await platform.hostname(ours, NAME);
     const reasons: (string | null)[] = [];
     for (const outcome of ['nxdomain', 'nodata', 'servfail', 'timeout'] as const) {
@@ -261,7 +261,7 @@ describe('spec C-17: verification', () => {
   });
 
   test('eleven looks in ten minutes are one too many, and ten minutes later there are more', async () => {
-    const { platform, ours, verify } = await openStreet();
+    const { platform, ours, verify } = await openFixture();
     await platform.hostname(ours, NAME);
     for (let i = 0; i < 10; i++) await verify(ours);
     const rows = await platform.adminLog();
@@ -274,7 +274,7 @@ describe('spec C-17: verification', () => {
   });
 
   test('looks that a clock counted which was ahead keep nobody out when it is right again', async () => {
-    const { platform, ours, verify } = await openStreet();
+    const { platform, ours, verify } = await openFixture();
     await platform.hostname(ours, NAME);
     const right = platform.clock.ms;
     platform.clock.ms = right + 24 * 60 * 60_000;
@@ -306,7 +306,7 @@ describe('spec C-17: verification', () => {
   });
 
   test.each(['failed', 'verifying'])('staff can vouch for a name that is %s', async (status) => {
-    const { platform, world, ours, verify } = await openStreet();
+    const { platform, world, ours, verify } = await openFixture();
     await platform.hostname(ours, NAME);
     const vouch = async () => {
       expect(await list(platform)).toMatchObject([{ status }]);
@@ -320,7 +320,7 @@ describe('spec C-17: verification', () => {
   });
 
   test('a builder verifies its own name; another tenant’s is not there', async () => {
-    const { platform, ours, theirs, publish } = await openStreet();
+    const { platform, ours, theirs, publish } = await openFixture();
     publish(await platform.hostname(ours, NAME));
     const call = (as: ScopeRecord) =>
       platform.value<Verified>('hostnames.verify', {
@@ -332,7 +332,7 @@ describe('spec C-17: verification', () => {
   });
 
   test('If-Match guards it, and a replay with the same key looks up nothing', async () => {
-    const { platform, world, ours } = await openStreet();
+    const { platform, world, ours } = await openFixture();
     await platform.hostname(ours, NAME);
     const parts = { body: { hostname: NAME }, key: 'once' };
     expect(await refusal(platform.call('hostnames.verify', { ...parts, ifMatch: '"999"' }))).toMatchObject({
@@ -350,7 +350,7 @@ describe('spec C-17: verification', () => {
 
 describe('spec C-17: a claim that nobody has proven keeps nobody out', () => {
   test('two tenants claim one name; whoever proves it has it, and the other one does not', async () => {
-    const { platform, ours, theirs, verify, publish } = await openStreet();
+    const { platform, ours, theirs, verify, publish } = await openFixture();
     await platform.hostname(theirs, NAME);
     const bound = await platform.hostname(ours, NAME);
     publish(bound);
@@ -361,7 +361,7 @@ describe('spec C-17: a claim that nobody has proven keeps nobody out', () => {
   });
 
   test('when both records are there and both are looked for at once, exactly one gets the name', async () => {
-    const { platform, ours, theirs, verify, publish } = await openStreet();
+    const { platform, ours, theirs, verify, publish } = await openFixture();
     publish(await platform.hostname(ours, NAME), await platform.hostname(theirs, NAME));
     const answers = await Promise.all([verify(ours), verify(theirs)]);
     expect(answers.filter(({ verified }) => verified)).toHaveLength(1);
@@ -370,7 +370,7 @@ describe('spec C-17: a claim that nobody has proven keeps nobody out', () => {
   });
 
   test('of several claims at once of one tenant, and of one name of the platform, one wins', async () => {
-    const { platform, ours, theirs } = await openStreet();
+    const { platform, ours, theirs } = await openFixture();
     const second = await platform.scope(ours.tenant, 'second');
     const settled = await Promise.allSettled([
       platform.hostname(ours, NAME),
@@ -384,10 +384,10 @@ describe('spec C-17: a claim that nobody has proven keeps nobody out', () => {
   });
 
   test('the document does not tell two claims apart, so that a record has to', async () => {
-    const { platform, ours, theirs, verify, serve, publish } = await openStreet();
-    const stranger = await platform.hostname(theirs, NAME);
+    const { platform, ours, theirs, verify, serve, publish } = await openFixture();
+    const anonymous = await platform.hostname(theirs, NAME);
     const owner = await platform.hostname(ours, NAME);
-    serve(stranger);
+    serve(anonymous);
     serve(owner);
     expect(await verify(theirs)).toMatchObject({ verified: false, hostname: { status: 'failed' } });
     expect(await verify(theirs, { method: 'http' })).toMatchObject({ reason: 'dns_required' });
@@ -396,7 +396,7 @@ describe('spec C-17: a claim that nobody has proven keeps nobody out', () => {
   });
 
   test('to unbind a claim takes nothing off the air, though the name is served for whoever holds it', async () => {
-    const { platform, ours, theirs, verify, serve } = await openStreet();
+    const { platform, ours, theirs, verify, serve } = await openFixture();
     serve(await platform.hostname(ours, NAME));
     await verify(ours);
     await platform.hostname(theirs, NAME);
@@ -409,7 +409,7 @@ describe('spec C-17: a claim that nobody has proven keeps nobody out', () => {
   });
 
   test('a record takes the name over from somebody who had the document only', async () => {
-    const { platform, ours, theirs, verify, serve, publish } = await openStreet();
+    const { platform, ours, theirs, verify, serve, publish } = await openFixture();
     serve(await platform.hostname(theirs, NAME));
     expect((await verify(theirs)).verified).toBe(true);
     const owner = await platform.hostname(ours, NAME);
@@ -423,7 +423,7 @@ describe('spec C-17: a claim that nobody has proven keeps nobody out', () => {
   });
 
   test('a name that a record proved is taken, and can be had when that record is gone', async () => {
-    const { platform, ours, theirs, verify, publish } = await openStreet();
+    const { platform, ours, theirs, verify, publish } = await openFixture();
     const before = await platform.hostname(theirs, NAME);
     publish(before);
     await verify(theirs);
@@ -438,7 +438,7 @@ describe('spec C-17: a claim that nobody has proven keeps nobody out', () => {
   });
 
   test('what staff vouched for is nobody else’s to prove', async () => {
-    const { platform, ours, theirs, verify, publish } = await openStreet();
+    const { platform, ours, theirs, verify, publish } = await openFixture();
     const owner = await platform.hostname(ours, NAME);
     await platform.hostname(theirs, NAME);
     const vouch = (tenant: string) =>
@@ -457,12 +457,12 @@ describe('spec C-17: a claim that nobody has proven keeps nobody out', () => {
 
 describe('spec C-17: names in use are looked at again', () => {
   async function openActive() {
-    const street = await openStreet();
-    const bound = await street.platform.hostname(street.ours, NAME);
-    street.publish(bound);
-    await street.verify(street.ours);
-    const sweep = () => street.platform.admin.recordSweep(street.platform.admin.hostnames.recheck());
-    return { ...street, bound, sweep };
+    const fixture = await openFixture();
+    const bound = await fixture.platform.hostname(fixture.ours, NAME);
+    fixture.publish(bound);
+    await fixture.verify(fixture.ours);
+    const sweep = () => fixture.platform.admin.recordSweep(fixture.platform.admin.hostnames.recheck());
+    return { ...fixture, bound, sweep };
   }
 
   test('a name whose record is gone is served, reported once, and well again when the record is back', async () => {
@@ -566,7 +566,7 @@ describe('spec C-17: names in use are looked at again', () => {
 
 describe('spec C-17: unbinding', () => {
   test('ends the name at once, is one row, and its record proves nothing any more', async () => {
-    const { platform, ours, verify, publish } = await openStreet();
+    const { platform, ours, verify, publish } = await openFixture();
     const bound = await platform.hostname(ours, NAME);
     publish(bound);
     await verify(ours);
@@ -583,7 +583,7 @@ describe('spec C-17: unbinding', () => {
   });
 
   test('a name that goes while it is looked at stays gone', async () => {
-    const { platform, world, ours, verify, publish } = await openStreet();
+    const { platform, world, ours, verify, publish } = await openFixture();
     publish(await platform.hostname(ours, NAME));
     world.meanwhile = async () => {
       await platform.call('hostnames.delete', { params: { hostname: NAME } });
@@ -596,7 +596,7 @@ describe('spec C-17: unbinding', () => {
   });
 
   test('a name that is bound anew while it is looked at is not proven by the record of the claim before', async () => {
-    const { platform, world, ours, verify, publish } = await openStreet();
+    const { platform, world, ours, verify, publish } = await openFixture();
     publish(await platform.hostname(ours, NAME));
     let isAnew = false;
     world.meanwhile = async () => {
@@ -612,7 +612,7 @@ describe('spec C-17: unbinding', () => {
   });
 
   test('a builder unbinds its own; another tenant’s is not there', async () => {
-    const { platform, ours, theirs } = await openStreet();
+    const { platform, ours, theirs } = await openFixture();
     await platform.hostname(ours, NAME);
     const unbind = (scope: ScopeRecord) =>
       platform.call('hostnames.delete', { params: { hostname: NAME }, as: platform.builder(scope.tenant) });

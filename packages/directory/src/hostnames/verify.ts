@@ -8,8 +8,8 @@ import { type AuditEntry, type Change, delegated, type EndContext } from '../lib
 import { requireMatch } from '../lib/preconditions.ts';
 import { countAttempt } from './attempts.ts';
 import { challengeOf } from './challenge.ts';
-import { wasHeldByOther } from './holders.ts';
 import { parseHostname } from './host-name.ts';
+import { wasHeldByOther } from './hostname-history.ts';
 import type { LookedUp, LookUpRequest } from './look-up.ts';
 import { auditFields, hostnameTaken, targetOf, verticalOf } from './operations.ts';
 import {

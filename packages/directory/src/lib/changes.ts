@@ -64,7 +64,7 @@ export function makeChange(
   requireActing(context.db, call.actor, call.operation);
   const recalled = recallAnswer(context, call);
   if (recalled.kept) return replay(context, recalled.kept);
-  return conclude(context, call, handler(changeContext(context, facts, recalled.resumes), call));
+  return finalize(context, call, handler(changeContext(context, facts, recalled.resumes), call));
 }
 
 /** Writes down what is about to happen elsewhere. */
@@ -77,7 +77,7 @@ export function beginEffect(
   const recalled = recallAnswer(context, call);
   if (recalled.kept) return { outcome: replay(context, recalled.kept) };
   const beginning = handler.begin(changeContext(context, facts, recalled.resumes), call);
-  if ('change' in beginning) return { outcome: conclude(context, call, beginning.change) };
+  if ('change' in beginning) return { outcome: finalize(context, call, beginning.change) };
   const intent = appendAdminLog(context, auditedCall(call), { ...beginning.intent, outcome: 'intent' });
   startLease(context.db, intent.sequence, context.now());
   holdKey(context, call, intent.sequence);
@@ -183,7 +183,7 @@ export function changeContext(
   return { ...context, facts, resumes, revision: (logHead(context.db)?.sequence ?? 0) + 1 };
 }
 
-function conclude(context: UnitContext, call: AdminCall, change: Change): ChangeOutcome {
+function finalize(context: UnitContext, call: AdminCall, change: Change): ChangeOutcome {
   const head = change.audit
     ? appendAdminLog(context, auditedCall(call), { ...change.audit, outcome: 'done' })
     : logHead(context.db);

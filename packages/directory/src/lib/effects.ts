@@ -43,7 +43,7 @@ export interface Effect<Prepared = unknown> {
   /** Does it. It may be done again after a failure, so it must be safe to repeat. */
   run(deps: EffectDeps, call: AdminCall, prepared: Prepared, report?: Report): Promise<EffectOutcome>;
   /** Reports what came of it, once the outcome is written down. Default: the answer says it all. */
-  conclude?(end: {
+  finalize?(end: {
     readonly call: AdminCall;
     readonly prepared: Prepared;
     readonly value: unknown;

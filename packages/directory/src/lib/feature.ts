@@ -8,7 +8,7 @@ import type { z } from 'zod';
 import type { AdminOperationName, adminOperations } from '../declarations/index.ts';
 import type { LongHandler } from '../long-work/handlers.ts';
 import type { ChangeHandler, DelegatedHandler, ReadHandler } from './handlers.ts';
-import { joined } from './joined.ts';
+import { mergeDisjoint } from './merge-disjoint.ts';
 import type { PlanHandler } from './plans.ts';
 
 /** The operations whose declarations are like this. */
@@ -64,14 +64,14 @@ export function defineFeature<M extends UnitMethods, Query extends keyof NoInfer
  */
 export function mergeHandlers(features: readonly Feature[]) {
   const answering = {
-    reads: joined<ReadHandler>(features.map(({ reads }) => reads)),
-    changes: joined<ChangeHandler>(features.map(({ changes }) => changes)),
-    delegated: joined<DelegatedHandler>(features.map(({ delegated }) => delegated)),
-    long: joined<LongHandler>(features.map(({ long }) => long)),
+    reads: mergeDisjoint<ReadHandler>(features.map(({ reads }) => reads)),
+    changes: mergeDisjoint<ChangeHandler>(features.map(({ changes }) => changes)),
+    delegated: mergeDisjoint<DelegatedHandler>(features.map(({ delegated }) => delegated)),
+    long: mergeDisjoint<LongHandler>(features.map(({ long }) => long)),
   };
   // An operation is answered in one way only, too.
-  joined<unknown>(Object.values(answering));
-  return { ...answering, plans: joined<PlanHandler>(features.map(({ plans }) => plans)) };
+  mergeDisjoint<unknown>(Object.values(answering));
+  return { ...answering, plans: mergeDisjoint<PlanHandler>(features.map(({ plans }) => plans)) };
 }
 
 /** @throws PlatformError `unsupported`, reason `unknown_operation`. */
@@ -91,6 +91,6 @@ export function mergeFeatures<const Features extends readonly Feature[]>(feature
     // Each is a key of the methods of its own feature.
     queries: features.flatMap(({ queries = [] }) => queries) as (keyof M & string)[],
     /** @throws TypeError when two features have a method of one name. */
-    open: (context: UnitContext) => joined(features.map(({ methods }) => methods?.(context))) as M,
+    open: (context: UnitContext) => mergeDisjoint(features.map(({ methods }) => methods?.(context))) as M,
   };
 }

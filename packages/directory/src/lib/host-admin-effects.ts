@@ -32,7 +32,7 @@ export interface EffectRunnerDeps {
   readonly isOnlyProcess: boolean;
   readonly factsOf: (call: AdminCall) => WiringFacts;
   /** What follows every durable change. It does not reject. */
-  readonly conclude: (outcome: ChangeOutcome) => Promise<AdminResult>;
+  readonly finalize: (outcome: ChangeOutcome) => Promise<AdminResult>;
   /** Offers a head to the anchor. It does not reject. */
   readonly publish: (head: LogHead) => Promise<void>;
   /** Waits between heartbeats. */
@@ -49,7 +49,7 @@ export function makeEffectRunner({
   effectDeps,
   isOnlyProcess,
   factsOf,
-  conclude,
+  finalize,
   publish,
   sleep,
   behind,
@@ -101,8 +101,8 @@ export function makeEffectRunner({
     const settled = await directory
       .settle({ call, facts, intent, answer })
       .catch((error: unknown) => leaveOpen(intent, error));
-    const result = await conclude(settled);
-    effect.conclude?.({ call, prepared, value: result.value, report });
+    const result = await finalize(settled);
+    effect.finalize?.({ call, prepared, value: result.value, report });
     return reply === undefined ? result : { ...result, value: reply };
   };
 
@@ -125,7 +125,7 @@ export function makeEffectRunner({
     await recover();
     const beginning = await directory.begin({ call, facts: factsOf(call) });
     if ('outcome' in beginning) {
-      const result = await conclude(beginning.outcome);
+      const result = await finalize(beginning.outcome);
       return call.events ? { ...result, status: 200, events: onlyEvent(doneEvent(result)) } : result;
     }
     await publish(beginning.intent);

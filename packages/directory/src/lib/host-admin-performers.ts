@@ -6,7 +6,7 @@
  */
 import type { AdminCall, AdminResult } from '../actors.ts';
 import { type AdminOperation, type AuditRule, adminOperations } from '../declarations/index.ts';
-import { joined } from './joined.ts';
+import { mergeDisjoint } from './merge-disjoint.ts';
 
 /** Performs a call that was admitted. Rejects with a `PlatformError`. */
 export type Performer = (call: AdminCall, operation: AdminOperation) => Promise<AdminResult>;
@@ -40,7 +40,10 @@ export function makePerformers(
 ): ReadonlyMap<string, Performed> {
   const operations: readonly AdminOperation[] = Object.values(adminOperations);
   const longNames = operations.map(({ name }) => name).filter((name) => longWork.performs(name));
-  const claimed = joined([...parts, Object.fromEntries(longNames.map((name) => [name, longWork.perform]))]);
+  const claimed = mergeDisjoint([
+    ...parts,
+    Object.fromEntries(longNames.map((name) => [name, longWork.perform])),
+  ]);
   const unknown = Object.keys(claimed).find((name) => !Object.hasOwn(adminOperations, name));
   if (unknown !== undefined) throw new TypeError(`there is no operation ${unknown}`);
 

@@ -7,7 +7,7 @@ import type { UnitStub } from '@freehold/store';
 import type { AdminCall, AdminResult } from '../actors.ts';
 import { POINTS_MAX, WINDOW_DAYS_MAX } from '../declarations/observability.ts';
 import { found, type Performers, performersOf } from '../lib/host-admin-performers.ts';
-import { joined } from '../lib/joined.ts';
+import { mergeDisjoint } from '../lib/merge-disjoint.ts';
 import type { DirectoryMethods } from '../unit.ts';
 import type { Telemetry } from './telemetry.ts';
 
@@ -55,7 +55,7 @@ const OF_TENANT: Readonly<Record<string, Ask>> = {
  * needed; `not_found`; `unsupported` (501), reason `no_telemetry`; `runtime_fault` (502) where the store fails.
  */
 export function makeObservability(deps: ObservabilityDeps): Performers {
-  return joined([
+  return mergeDisjoint([
     performersOf(FLEET, (ask) => (call) => answer(deps, ask, call)),
     performersOf(OF_TENANT, (ask) => async (call) => {
       await deps.directory.observedTenant({ actor: call.actor, tenant: tenantOf(call) });

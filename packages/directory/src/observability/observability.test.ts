@@ -14,7 +14,7 @@ const OF_TENANT = [
   'observability.tenant-metrics-series',
 ] as const;
 
-async function openTown(telemetry?: Telemetry) {
+async function openFixture(telemetry?: Telemetry) {
   const platform = await openPlatform(telemetry ? { telemetry } : {});
   const [ours, theirs] = [await platform.tenant('ours'), await platform.tenant('theirs')];
   return { platform, ours, theirs, builder: platform.builder(ours.id) };
@@ -22,7 +22,7 @@ async function openTown(telemetry?: Telemetry) {
 
 describe.each(FLEET)('spec C-24: %s', (name) => {
   test('is for staff only', async () => {
-    const { platform, builder } = await openTown(chattyTelemetry);
+    const { platform, builder } = await openFixture(chattyTelemetry);
     expect(await refusal(platform.call(name, { as: builder }))).toMatchObject({
       status: 403,
       reason: 'staff_only',
@@ -34,14 +34,14 @@ describe.each(FLEET)('spec C-24: %s', (name) => {
   });
 
   test('is 501 where nothing is kept', async () => {
-    const { platform } = await openTown();
+    const { platform } = await openFixture();
     expect(await refusal(platform.call(name))).toMatchObject({ status: 501, reason: 'no_telemetry' });
   });
 });
 
 describe.each(OF_TENANT)('spec C-24: %s', (name) => {
   test('staff must name a tenant, and one that there is', async () => {
-    const { platform, theirs } = await openTown(chattyTelemetry);
+    const { platform, theirs } = await openFixture(chattyTelemetry);
     for (const as of [STAFF, SERVICE])
       expect(await refusal(platform.call(name, { as }))).toMatchObject({
         status: 400,
@@ -64,7 +64,7 @@ describe.each(OF_TENANT)('spec C-24: %s', (name) => {
         },
       ]),
     ) as unknown as Telemetry;
-    const { platform, ours, theirs, builder } = await openTown(watched);
+    const { platform, ours, theirs, builder } = await openFixture(watched);
     await platform.call(name, { as: builder });
     await platform.call(name, { as: builder, query: { tenant: ours.id } });
     const other = platform.call(name, { as: builder, query: { tenant: theirs.id } });
@@ -73,7 +73,7 @@ describe.each(OF_TENANT)('spec C-24: %s', (name) => {
   });
 
   test('where nothing is kept, who may not ask is told that first, and a bad question is told so', async () => {
-    const { platform, ours, theirs, builder } = await openTown();
+    const { platform, ours, theirs, builder } = await openFixture();
     expect(await refusal(platform.call(name))).toMatchObject({ status: 400 });
     const other = platform.call(name, { as: builder, query: { tenant: theirs.id } });
     expect(await refusal(other)).toMatchObject({ status: 404 });
@@ -87,7 +87,7 @@ describe.each(OF_TENANT)('spec C-24: %s', (name) => {
 });
 
 test.each(OF_TENANT)('spec C-24: %s shows a builder nothing once its tenant is suspended', async (name) => {
-  const { platform, ours, builder } = await openTown(chattyTelemetry);
+  const { platform, ours, builder } = await openFixture(chattyTelemetry);
   await platform.call('tenants.set-status', { params: { tenant: ours.id }, body: { status: 'suspended' } });
   expect(await refusal(platform.call(name, { as: builder }))).toMatchObject({
     status: 403,
@@ -101,7 +101,7 @@ describe('the window', () => {
     platform.value<{ since: string; until: string }>('observability.logs', { query: { ...query } });
 
   test('is the last hour unless told otherwise, and the answer says which it was', async () => {
-    const { platform } = await openTown(chattyTelemetry);
+    const { platform } = await openFixture(chattyTelemetry);
     expect(await seen(platform, {})).toMatchObject({
       since: '2026-11-21T07:00:00.000Z',
       until: '2026-11-21T08:00:00.000Z',
@@ -116,12 +116,12 @@ describe('the window', () => {
     [{ since: '2026-11-21T09:00:00.000Z' }],
     [{ since: '2026-10-21T07:59:59.999Z' }],
   ])('is refused when it is empty, or longer than a month: %o', async (query) => {
-    const { platform } = await openTown(chattyTelemetry);
+    const { platform } = await openFixture(chattyTelemetry);
     expect(await refusal(seen(platform, query))).toMatchObject({ status: 400, code: 'validation_failed' });
   });
 
   test('may be a month to the millisecond, and a series as long as it may be', async () => {
-    const { platform } = await openTown(chattyTelemetry);
+    const { platform } = await openFixture(chattyTelemetry);
     expect(await seen(platform, { since: '2026-10-21T08:00:00.000Z' })).toMatchObject({
       since: '2026-10-21T08:00:00.000Z',
     });
@@ -137,7 +137,7 @@ describe('the window', () => {
   });
 
   test('a series of more points than anybody can look at is refused', async () => {
-    const { platform } = await openTown(chattyTelemetry);
+    const { platform } = await openFixture(chattyTelemetry);
     const query = { since: '2026-11-01T08:00:00.000Z', stepSeconds: 60 };
     expect(await refusal(platform.call('observability.metrics-series', { query }))).toMatchObject({
       status: 400,
@@ -149,7 +149,7 @@ describe('the window', () => {
 
 describe('a store that fails', () => {
   test('is a 502 and an incident', async () => {
-    const { platform } = await openTown({
+    const { platform } = await openFixture({
       ...chattyTelemetry,
       scriptLogs: () => Promise.reject(new TypeError('disk full')),
     });
@@ -158,7 +158,7 @@ describe('a store that fails', () => {
   });
 
   test('that refuses a question is believed: it is no fault of its own', async () => {
-    const { platform } = await openTown({
+    const { platform } = await openFixture({
       ...chattyTelemetry,
       scriptLogs: () => Promise.reject(new PlatformError('validation_failed', 'The cursor is not mine.')),
     });
@@ -179,7 +179,7 @@ describe('a store that fails', () => {
           const [own, other] = await Promise.all([ask(query), ask({ ...query, tenant: others[0] })]);
           return { items: [...own.items, ...other.items], nextCursor: null };
         };
-      const { platform, theirs, builder } = await openTown({
+      const { platform, theirs, builder } = await openFixture({
         ...chattyTelemetry,
         tenantLogs: mixed(chattyTelemetry.tenantLogs) as Telemetry['tenantLogs'],
         tenantMetrics: mixed(chattyTelemetry.tenantMetrics) as Telemetry['tenantMetrics'],
@@ -192,7 +192,7 @@ describe('a store that fails', () => {
   );
 
   test('is not believed when it answers about another tenant', async () => {
-    const { platform, ours, theirs, builder } = await openTown({
+    const { platform, ours, theirs, builder } = await openFixture({
       ...chattyTelemetry,
       tenantLogs: async (query) => chattyTelemetry.tenantLogs({ ...query, tenant: theirs.id }),
     });

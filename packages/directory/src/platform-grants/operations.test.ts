@@ -69,8 +69,8 @@ describe.each(['email-sender', 'tenant-provisioner'] as const)('spec C-21: %s', 
       expect(await refusal(platform.call(`${grant}.delete`, { params, ifMatch }))).toMatchObject({
         status: 412,
       });
-    const nobody = { params: { slug: 'nobody' }, body: {} };
-    expect(await refusal(platform.call(`${grant}.put`, nobody))).toMatchObject({ status: 404 });
+    const noPrincipal = { params: { slug: 'nobody' }, body: {} };
+    expect(await refusal(platform.call(`${grant}.put`, noPrincipal))).toMatchObject({ status: 404 });
     expect(await platform.admin.hasPlatformGrant('app', grant)).toBe(true);
   });
 });

@@ -3,7 +3,7 @@ import { PlatformError } from '@freehold/contracts';
 import { rolesDelete, rolesList, rolesPut } from '../declarations/roles.ts';
 import { type AuditEntry, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
-import { countOwed, oweEveryScope } from './outbox.ts';
+import { countOwed, enqueueEveryScope } from './outbox.ts';
 import {
   countRoles,
   deleteRole,
@@ -42,7 +42,7 @@ export const putRole = change(rolesPut, (context, { params, body, ifMatch }) => 
     updatedAtMs: nowMs,
   };
   saveRole(db, after);
-  oweEveryScope(context, context.revision);
+  enqueueEveryScope(context, context.revision);
   const value = roleOfRow(after);
   const audit: AuditEntry = {
     target: targetOf(after),
@@ -57,7 +57,7 @@ export const removeRole = change(rolesDelete, (context, { params, ifMatch }) => 
   if (!before) throw new PlatformError('not_found', 'There is no such role.', { reason: 'unknown_role' });
   requireMatch(ifMatch, String(before.revision));
   deleteRole(context.db, before.key);
-  oweEveryScope(context, context.revision);
+  enqueueEveryScope(context, context.revision);
   return {
     status: 204,
     value: null,

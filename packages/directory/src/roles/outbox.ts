@@ -34,16 +34,16 @@ export interface RoleDelivery {
 }
 
 /** The roles have changed: every scope is to be told. */
-export function oweEveryScope(context: UnitContext, revision: number): void {
+export function enqueueEveryScope(context: UnitContext, revision: number): void {
   context.db.run(
     `INSERT INTO role_set (id, revision) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET revision = excluded.revision`,
     revision,
   );
-  oweAll(context);
+  enqueueAllScopes(context);
 }
 
 /** One scope is to be told, because it is new or was replaced by an earlier state of itself. Nothing without roles. */
-export function oweScope({ db, now }: UnitContext, scope: string, afterMs = 0): void {
+export function enqueueScope({ db, now }: UnitContext, scope: string, afterMs = 0): void {
   db.run(
     `INSERT INTO role_outbox (scope, due_at) SELECT s.id, ? FROM scopes s, role_set WHERE s.id = ?
      ON CONFLICT (scope) DO UPDATE SET due_at = max(excluded.due_at, claimed_until), attempts = 0`,
@@ -53,13 +53,13 @@ export function oweScope({ db, now }: UnitContext, scope: string, afterMs = 0): 
 }
 
 /** The same for the scope of an effect that begins or has ended, in the transaction in which it does. */
-export function oweRolesOfRenewed(
+export function enqueueRolesOfRenewed(
   context: UnitContext,
   { intent, ended }: { readonly intent: number; readonly ended: boolean },
 ): void {
   const row = loadAdminLogRow(context.db, intent);
   if (!row?.scope || !RENEWED.has(row.action)) return;
-  oweScope(context, row.scope, ended ? 0 : REPLACED_WITHIN_MS);
+  enqueueScope(context, row.scope, ended ? 0 : REPLACED_WITHIN_MS);
 }
 
 /** How many scopes have not heard of the newest change. */
@@ -127,12 +127,12 @@ export const roleMethods = (context: UnitContext) => ({
 
   /** Every scope is told once more, whatever it has heard. */
   oweRolesToAll: (): null => {
-    if (newestRevision(context.db) > 0) oweAll(context);
+    if (newestRevision(context.db) > 0) enqueueAllScopes(context);
     return null;
   },
 });
 
-function oweAll({ db, now }: UnitContext): void {
+function enqueueAllScopes({ db, now }: UnitContext): void {
   db.run(
     `INSERT INTO role_outbox (scope, due_at) SELECT id, ? FROM scopes WHERE status IN ${TOLD}
      ON CONFLICT (scope) DO UPDATE SET due_at = max(excluded.due_at, claimed_until), attempts = 0`,

@@ -12,7 +12,7 @@ import type { AccessInput, DirectoryMethods } from '../unit.ts';
 import { askScope } from '../verticals/ask-scope.ts';
 import { exportScope } from './host-admin-export.ts';
 import { readHealth } from './host-admin-health.ts';
-import { RUNGS, type Rung } from './rungs.ts';
+import { TRANSPORTS, type Transport } from './transports.ts';
 
 export interface ScopeReads {
   /**
@@ -54,7 +54,7 @@ export function makeScopeReads(
   return {
     reads,
     performers: {
-      ...performersOf(RUNGS, (rung) => reading((call) => climb(deps, rung, call))),
+      ...performersOf(TRANSPORTS, (transport) => reading((call) => climb(deps, transport, call))),
       'health.get': reading((call) => checkHealth(deps, call)),
       'scopes.export': async (call) => {
         const { body, ...head } = await reads.exportScope(call);
@@ -64,17 +64,17 @@ export function makeScopeReads(
   };
 }
 
-async function climb(deps: EffectDeps, rung: Rung, call: AdminCall): Promise<Shown> {
+async function climb(deps: EffectDeps, transport: Transport, call: AdminCall): Promise<Shown> {
   const { scope } = await deps.target(call);
-  const body = rung.body(call);
+  const body = transport.body(call);
   const value = await askScope(deps, scope, {
-    path: rung.path(call),
-    answer: rung.answer,
-    query: rung.query(call),
+    path: transport.path(call),
+    answer: transport.answer,
+    query: transport.query(call),
     ...(body === undefined ? {} : { body }),
-    local: (host, ref) => rung.local(host, ref, call),
+    local: (host, ref) => transport.local(host, ref, call),
   });
-  return { value, target: logTargetOf(scope, rung.subject(call)), items: rung.items(value) };
+  return { value, target: logTargetOf(scope, transport.subject(call)), items: transport.items(value) };
 }
 
 async function checkHealth(deps: EffectDeps, call: AdminCall): Promise<Shown> {

@@ -11,7 +11,7 @@ const list = (platform: Platform, query: object = {}, as = STAFF) =>
     as,
   });
 
-async function openStreet() {
+async function openFixture() {
   // There is no telemetry: this read needs none.
   const platform = await openPlatform();
   const [a, b] = [await platform.tenant('a'), await platform.tenant('b')];
@@ -29,7 +29,7 @@ async function openStreet() {
 
 describe('spec C-27', () => {
   test('each vertical has its serving script once something serves, and an archive script for each version', async () => {
-    const { platform } = await openStreet();
+    const { platform } = await openFixture();
     expect((await list(platform)).items).toEqual([
       {
         script: 'a-app',
@@ -70,7 +70,7 @@ describe('spec C-27', () => {
   });
 
   test('a builder sees those of its tenant; staff can narrow to one', async () => {
-    const { platform, a, b } = await openStreet();
+    const { platform, a, b } = await openFixture();
     const scripts = async (query: object, as = STAFF) =>
       (await list(platform, query, as)).items.map(({ script }) => script);
     const ours = ['a-app', 'a-app--1.0.0', 'a-app--1.1.0'];
@@ -80,7 +80,7 @@ describe('spec C-27', () => {
   });
 
   test('pages of any length show every script once, in order', async () => {
-    const { platform } = await openStreet();
+    const { platform } = await openFixture();
     const whole = (await list(platform)).items;
     for (const limit of [1, 2, 3]) {
       const seen: ServiceRef[] = [];

@@ -19,7 +19,7 @@ export interface GrantedToken {
   readonly expiresAtMs: number;
 }
 
-export interface StaffDoor {
+export interface StaffSignIns {
   /** Begins a session, or says why not. */
   signIn(entry: StaffSignIn): Promise<{ readonly member: string } | { readonly refused: SignInRefusal }>;
   /** The member behind a session that goes on, with the role they have now; null also while a builder's tenant is not active. */
@@ -46,12 +46,12 @@ export interface StaffDoor {
 
 type Directory = UnitStub<DirectoryMethods>;
 
-export interface StaffDoorDeps {
+export interface StaffSignInsDeps {
   readonly directory: Directory;
   readonly publish: (head: { readonly sequence: number; readonly hash: string }) => Promise<void>;
 }
 
-export function makeStaffDoor({ directory, publish }: StaffDoorDeps): StaffDoor {
+export function makeStaffSignIns({ directory, publish }: StaffSignInsDeps): StaffSignIns {
   const granted = async (issued: GrantedToken & { readonly head: Parameters<typeof publish>[0] }) => {
     await publish(issued.head);
     return { token: { secret: issued.secret, expiresAtMs: issued.expiresAtMs } };

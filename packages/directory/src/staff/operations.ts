@@ -156,11 +156,11 @@ function requireAnotherAdmin({ db }: Pick<ChangeContext, 'db'>, member: StaffRow
 /** Whose tokens a list shows: for most people only their own, whomever they ask about. */
 function membersSeen(actor: Actor, asked: string | undefined): string | undefined {
   if (seesAll(actor)) return asked;
-  const own = memberBehind(actor) ?? NOBODY;
-  return asked === undefined || asked === own ? own : NOBODY;
+  const own = memberBehind(actor) ?? NO_PRINCIPAL;
+  return asked === undefined || asked === own ? own : NO_PRINCIPAL;
 }
 
-const NOBODY = '';
+const NO_PRINCIPAL = '';
 
 function seesAll(actor: Actor): boolean {
   if (actor.kind === 'service') return actor.role === undefined || actor.role === 'admin';

@@ -15,7 +15,7 @@ test('C-03: a tenant that was reaped since stays erased, and scopes hear what is
     expect(record.problem).toBeNull();
     return record;
   };
-  const house = async (slug: string) => {
+  const fixture = async (slug: string) => {
     const { id: tenant } = await platform.tenant(slug);
     const scope = await platform.scope(tenant);
     await platform.hostname(scope, `${slug}.localhost`);
@@ -30,8 +30,8 @@ test('C-03: a tenant that was reaped since stays erased, and scopes hear what is
     await platform.call('entitlements.put', { params: { tenant, key: 'seats' }, body: { quota: 5 } });
     return { tenant, scope };
   };
-  const ours = await house('acme');
-  const theirs = await house('globex');
+  const ours = await fixture('acme');
+  const theirs = await fixture('globex');
   const { result } = await worked('directory-backups.create', { body: {} });
 
   // Since then one tenant has ended, and another has fewer seats.

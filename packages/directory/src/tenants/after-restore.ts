@@ -6,10 +6,10 @@
 import { commonSequence } from '../backups/restore-directory.ts';
 import { keepAway } from '../backups/shut-out.ts';
 import { rememberConnections } from '../connections/after-restore.ts';
-import { oweEverybody } from '../entitlements/outbox.ts';
-import { rememberHolders } from '../hostnames/holders.ts';
+import { enqueueAll } from '../entitlements/outbox.ts';
+import { rememberHolders } from '../hostnames/hostname-history.ts';
 import type { LongHandler } from '../long-work/handlers.ts';
-import { oweEveryScope } from '../roles/outbox.ts';
+import { enqueueEveryScope } from '../roles/outbox.ts';
 import { forgetScope } from '../scopes/forget-scope.ts';
 import { deriveOwners } from '../tokens/store.ts';
 import { eraseAgain } from './erasure.ts';
@@ -37,8 +37,8 @@ export function afterRestore(handler: LongHandler): LongHandler {
         "SELECT id FROM scopes WHERE status = 'reaped' ORDER BY id",
       ))
         forgetScope(db, { scope: id, revision, nowMs });
-      oweEverybody(context, revision);
-      if (hadRoles || hasRoles()) oweEveryScope(context, revision);
+      enqueueAll(context, revision);
+      if (hadRoles || hasRoles()) enqueueEveryScope(context, revision);
       return {
         ...ending,
         result: { ...(result as object), keptAway },

@@ -15,7 +15,7 @@ import type {
 
 const SLUGS = ['main', 'second'];
 
-async function openStreet() {
+async function openFixture() {
   const destroyed: string[] = [];
   const store = makeMemoryBackups();
   const platform = await openPlatform({
@@ -23,7 +23,7 @@ async function openStreet() {
     backups: store,
     destroyTenantKeys: async (tenant) => void destroyed.push(tenant),
   });
-  const house = async (slug: string) => {
+  const fixture = async (slug: string) => {
     const tenant = await platform.tenant(slug);
     const scopes: ScopeRecord[] = [];
     for (const each of SLUGS) scopes.push(await platform.scope(tenant.id, each));
@@ -50,8 +50,8 @@ async function openStreet() {
     await staffMember(platform, { login: `of-${slug}`, role: 'builder', tenant: tenant.id });
     return { tenant, scopes, secret, connection };
   };
-  const theirs = await house('globex');
-  const ours = await house('acme');
+  const theirs = await fixture('globex');
+  const ours = await fixture('acme');
   return { platform, ours, theirs, destroyed, store, kept: store.kept };
 }
 
@@ -82,7 +82,7 @@ const COUNTS = {
 };
 
 test('C-03: everything of the tenant goes, nothing of another, and its row stays', async () => {
-  const { platform, ours, theirs, destroyed } = await openStreet();
+  const { platform, ours, theirs, destroyed } = await openFixture();
   const { tenant, scopes, secret, connection } = ours;
   await setStatus(platform, tenant, 'deleting');
   const before = await platform.adminLog();
@@ -176,7 +176,7 @@ const verifyCall = {
 } as const;
 
 test('C-03: a plan says what would go, and nothing does', async () => {
-  const { platform, ours, destroyed } = await openStreet();
+  const { platform, ours, destroyed } = await openFixture();
   await setStatus(platform, ours.tenant, 'deleting');
   const before = await platform.adminLog();
   const { status, value } = await reap(platform, ours.tenant, { query: { dryRun: true } });
@@ -201,7 +201,7 @@ test('C-03: a plan says what would go, and nothing does', async () => {
 
 describe('C-03: copies', () => {
   test('by default none is left behind, and those that were made before are deleted', async () => {
-    const { platform, ours, kept } = await openStreet();
+    const { platform, ours, kept } = await openFixture();
     const [scope] = ours.scopes as [ScopeRecord];
     const made = await platform.call('scope-backups.create', {
       params: { tenant: ours.tenant.id, scope: scope.id },
@@ -218,7 +218,7 @@ describe('C-03: copies', () => {
   });
 
   test('those of a scope that was reaped by itself before are deleted too', async () => {
-    const { platform, ours, kept } = await openStreet();
+    const { platform, ours, kept } = await openFixture();
     const [, scope] = ours.scopes as [ScopeRecord, ScopeRecord];
     const params = { tenant: ours.tenant.id, scope: scope.id };
     await platform.call('scopes.set-status', { params, body: { status: 'archived' } });
@@ -237,7 +237,7 @@ describe('C-03: copies', () => {
   });
 
   test('with backup every scope is copied before anything is erased', async () => {
-    const { platform, ours, kept } = await openStreet();
+    const { platform, ours, kept } = await openFixture();
     platform.fieldwork.copy = 'the books';
     await setStatus(platform, ours.tenant, 'deleting');
     const work = await ended(platform, await reap(platform, ours.tenant, { body: { backup: true } }));
@@ -251,7 +251,7 @@ describe('C-03: copies', () => {
   });
 
   test('when one cannot be made, nothing is erased', async () => {
-    const { platform, ours, theirs, store, destroyed } = await openStreet();
+    const { platform, ours, theirs, store, destroyed } = await openFixture();
     store.fault = 'put';
     await setStatus(platform, ours.tenant, 'deleting');
     const work = await ended(platform, await reap(platform, ours.tenant, { body: { backup: true } }));
@@ -281,7 +281,7 @@ describe('C-03: copies', () => {
 
 describe('C-03: cut short', () => {
   test('a vertical that fails for one scope keeps no other from being erased, and a second call finishes', async () => {
-    const { platform, ours, destroyed } = await openStreet();
+    const { platform, ours, destroyed } = await openFixture();
     const [first, second] = ours.scopes as [ScopeRecord, ScopeRecord];
     await setStatus(platform, ours.tenant, 'deleting');
     const { fetch } = platform.fieldwork.bound;
@@ -323,7 +323,7 @@ describe('C-03: cut short', () => {
   });
 
   test('a process that dies between two scopes is followed by one that finishes', async () => {
-    const { platform, ours, destroyed } = await openStreet();
+    const { platform, ours, destroyed } = await openFixture();
     const [first, second] = ours.scopes as [ScopeRecord, ScopeRecord];
     await setStatus(platform, ours.tenant, 'deleting');
     const reached = Promise.withResolvers<void>();
@@ -359,14 +359,14 @@ describe('C-03: cut short', () => {
   });
 
   test('a scope that its vertical does not know is erased', async () => {
-    const { platform, ours } = await openStreet();
+    const { platform, ours } = await openFixture();
     platform.fieldwork.provisioned.delete(ours.scopes[0]?.id ?? '');
     await setStatus(platform, ours.tenant, 'deleting');
     expect(await ended(platform, await reap(platform, ours.tenant))).toMatchObject({ state: 'done' });
   });
 
   test('a vertical that nobody answers for is said before anything begins', async () => {
-    const { platform, ours } = await openStreet();
+    const { platform, ours } = await openFixture();
     await setStatus(platform, ours.tenant, 'deleting');
     platform.reach = 'none';
     const before = await platform.adminLog();
@@ -376,7 +376,7 @@ describe('C-03: cut short', () => {
 });
 
 test('C-03: the same call with the same key answers the work that it began', async () => {
-  const { platform, ours } = await openStreet();
+  const { platform, ours } = await openFixture();
   await setStatus(platform, ours.tenant, 'deleting');
   const first = await reap(platform, ours.tenant, { key: 'once' });
   const again = await reap(platform, ours.tenant, { key: 'once' });

@@ -70,7 +70,7 @@ export function makeCollect(deps: CollectDeps): (ref: UsageScope) => Promise<Col
     const scope = parseInput('The scope', scopeRef, { tenantId: ref.tenant, scopeId: ref.scope });
     const vertical = await directory.usageVertical(ref);
     const unregistered = deps.unregistered(vertical);
-    const door = doorOf(deps, vertical, scope);
+    const door = signInOf(deps, vertical, scope);
     const totals = { taken: 0, repeated: 0, refused: 0 };
 
     const collectPage = async (requests: readonly PlatformRequest[]): Promise<void> => {
@@ -137,7 +137,7 @@ interface Door {
   settle(request: SettleRequest): Promise<unknown>;
 }
 
-function doorOf({ gateway, deadline }: CollectDeps, vertical: string, scope: ScopeRef): Door {
+function signInOf({ gateway, deadline }: CollectDeps, vertical: string, scope: ScopeRef): Door {
   const query = { kind: MODEL_USAGE_KIND, limit: PAGE };
   const bound = gateway.bound(vertical);
   if (bound)

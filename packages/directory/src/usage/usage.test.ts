@@ -435,10 +435,10 @@ describe('spec C-22: meters', () => {
       expect(await refusal(platform.admin.setMeters([{ ...reading, ...bad } as never]))).toMatchObject({
         status: 400,
       });
-    const nobody = [
+    const noPrincipal = [
       { ...reading, meter: 'storage.bytes', tenant: 'tnt_01jd0000000000000000000009' } as const,
     ];
-    expect(await refusal(platform.admin.setMeters(nobody as never))).toMatchObject({ status: 404 });
+    expect(await refusal(platform.admin.setMeters(noPrincipal as never))).toMatchObject({ status: 404 });
   });
 
   test('the wiring cannot count what follows from lines, less than nothing, or for nobody', async () => {
@@ -448,8 +448,8 @@ describe('spec C-22: meters', () => {
       expect(await refusal(platform.admin.addToMeters([{ ...reading, ...bad } as never]))).toMatchObject({
         status: 400,
       });
-    const nobody = [{ ...reading, tenant: 'tnt_01jd0000000000000000000009' }];
-    expect(await refusal(platform.admin.addToMeters(nobody))).toMatchObject({ status: 404 });
+    const noPrincipal = [{ ...reading, tenant: 'tnt_01jd0000000000000000000009' }];
+    expect(await refusal(platform.admin.addToMeters(noPrincipal))).toMatchObject({ status: 404 });
   });
 });
 

@@ -54,8 +54,8 @@ describe('spec C-13: without a runtime', () => {
   });
 
   test("a stranger is told that there is no such vertical, and nothing about the platform's runtime", async () => {
-    const { platform, stranger } = await openBare();
-    expect(await refusal(deploy(platform, {}, { as: stranger }))).toMatchObject({ status: 404 });
+    const { platform, stranger: anonymous } = await openBare();
+    expect(await refusal(deploy(platform, {}, { as: anonymous }))).toMatchObject({ status: 404 });
   });
 });
 

@@ -72,7 +72,7 @@ export function makeDeployEffects({
       if (prepared.serves) await ask(serve(present, prepared), false);
       return { facts: { id } };
     },
-    conclude: ({ call, value, report }) => {
+    finalize: ({ call, value, report }) => {
       const { admit, promote: promotes, modules } = bodyOf(call);
       const {
         version: { id, version },

@@ -33,7 +33,7 @@ export interface RegistryDeps extends EgressDeps {
   readonly unregistered: (vertical: string) => string;
   readonly factsOf: (call: AdminCall) => WiringFacts;
   /** What follows every durable change. It does not reject. */
-  readonly conclude: (outcome: ChangeOutcome) => Promise<AdminResult>;
+  readonly finalize: (outcome: ChangeOutcome) => Promise<AdminResult>;
   readonly publish: (head: LogHead) => Promise<void>;
   /** Takes a snapshot, as the operation of that name does. */
   readonly takeSnapshot: (call: AdminCall) => Promise<AdminResult>;
@@ -51,7 +51,7 @@ export interface Registry {
 }
 
 export function makeRegistry(deps: RegistryDeps): Registry {
-  const { directory, gateway, unregistered, factsOf, conclude } = deps;
+  const { directory, gateway, unregistered, factsOf, finalize } = deps;
 
   /** A slug that a worker or a host of this platform answers to is not for anybody else to take. */
   const create = async (call: AdminCall): Promise<AdminResult> => {
@@ -59,7 +59,7 @@ export function makeRegistry(deps: RegistryDeps): Registry {
     if (call.actor.kind === 'builder' && isKnownVertical(gateway, slug)) {
       if (!(await directory.registeredVertical(slug))) throw slugTaken();
     }
-    return conclude(await directory.change({ call, facts: factsOf(call) }));
+    return finalize(await directory.change({ call, facts: factsOf(call) }));
   };
 
   const bindScope = async (call: AdminCall): Promise<AdminResult> => {
@@ -68,7 +68,7 @@ export function makeRegistry(deps: RegistryDeps): Registry {
     const takes = body.snapshot && (await directory.plannedBinding({ call })).changes;
     const snapshot = takes ? await deps.takeSnapshot(snapshotCall(call)) : null;
     const taken = (snapshot?.value as SnapshotRecord | undefined)?.id ?? null;
-    return conclude(await directory.bindScopeVersion({ call, facts: factsOf(call), snapshot: taken }));
+    return finalize(await directory.bindScopeVersion({ call, facts: factsOf(call), snapshot: taken }));
   };
 
   return {

@@ -104,7 +104,7 @@ function tailOf(
 
 /** While it is held, the log is not emptied; whether it was before, its salt tells. */
 async function encodeTail(unit: UnitAccess, { log, description }: TailPart): Promise<Uint8Array> {
-  const letGo = await unit.holds.take();
+  const letGo = await unit.fileLocks.take();
   try {
     if (unit.peek()?.history?.mark().log !== log) throw new UnitMoved('the log was emptied');
     const { first, last } = description;

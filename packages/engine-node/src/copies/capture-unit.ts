@@ -15,7 +15,7 @@ export interface CapturedUnit {
 
 export async function captureUnit(unit: UnitAccess): Promise<CapturedUnit> {
   await unit.open().history?.begin();
-  const letGo = await unit.holds.take();
+  const letGo = await unit.fileLocks.take();
   const path = unit.parts.workers.newPath();
   const opened = unit.open();
   try {

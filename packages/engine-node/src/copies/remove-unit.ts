@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import type { UnitAccess } from '../unit-access.ts';
 
 export async function removeUnit(unit: UnitAccess): Promise<void> {
-  const { holds, files, parts } = unit;
-  await holds.alone(() => {
+  const { fileLocks, files, parts } = unit;
+  await fileLocks.alone(() => {
     unit.peek()?.unit.drain();
     unit.close();
     parts.onRemove(files);

@@ -16,7 +16,7 @@ export async function rewindUnit(
   const { files, parts, definition } = unit;
   const history = requireHistory(unit.open(), unit);
   await history.begin();
-  const letGo = await unit.holds.take();
+  const letGo = await unit.fileLocks.take();
   const staged = parts.workers.newPath();
   try {
     // What was committed until now may be the target, and must be in the files.

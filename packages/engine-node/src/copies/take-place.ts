@@ -19,13 +19,13 @@ export async function takePlace(
   path: string,
   reason: 'restore' | 'rewind',
 ): Promise<string | null> {
-  const { parts, holds } = unit;
+  const { parts, fileLocks } = unit;
   let copy: CompressedCopy | null = null;
   try {
     const { history } = unit.open();
     await history?.begin();
     if (history) copy = await parts.workers.compress(path);
-    return await holds.alone(() => swapIn(unit, { path, copy }, reason));
+    return await fileLocks.alone(() => swapIn(unit, { path, copy }, reason));
   } finally {
     discard(path);
     if (copy) discard(copy.path);

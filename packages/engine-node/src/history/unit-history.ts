@@ -11,7 +11,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { type HistoryDisk, makeDirectory } from '../durable-file.ts';
 import { missingHistory } from '../fault.ts';
-import type { Holds } from '../holds.ts';
+import type { FileLocks } from '../file-locks.ts';
 import type { LogState } from '../node-database.ts';
 import type { UnitFiles } from '../unit-files.ts';
 import { type CompressedCopy, compressSmall, isSmall, publishBase } from './base-writer.ts';
@@ -49,7 +49,7 @@ export interface UnitHistoryParts {
   /** Sixteen hexadecimal digits that nobody had before. */
   readonly newCheck: () => string;
   readonly disk: HistoryDisk;
-  readonly holds: Holds;
+  readonly fileLocks: FileLocks;
   /** Copies the database file, compressed, in another process. */
   readonly compress: (database: string) => Promise<CompressedCopy>;
   /** Told of every commit: it must cost next to nothing. */
@@ -101,13 +101,13 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
     now,
     newCheck,
     disk,
-    holds,
+    fileLocks,
     compress,
     onCommit,
     onStored,
     report,
   } = parts;
-  const writer = makeSegmentWriter(files.history, disk, () => !holds.free, loaded);
+  const writer = makeSegmentWriter(files.history, disk, () => !fileLocks.free, loaded);
   let broken: Error | null = loaded.broken;
   let begun = loaded.last !== null && broken === null;
   /** What the database file shows, without the log. */
@@ -186,7 +186,7 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
     fresh.push({ frame: counted, atMs: now() });
     onCommit();
     if (counted < nextTidyFrames) return;
-    if (counted >= logFramesMax * LOG_OVERFLOW && begun && holds.free) emptyOrLater();
+    if (counted >= logFramesMax * LOG_OVERFLOW && begun && fileLocks.free) emptyOrLater();
     tidy();
   };
 
@@ -219,7 +219,7 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
 
   /** The file is that of `inFile` as long as the log is not emptied, which nobody does while it is held. */
   const takeBase = async (reason: 'start' | 'rebase'): Promise<void> => {
-    const letGo = await holds.take();
+    const letGo = await fileLocks.take();
     try {
       if (isDone || inFilePart === null) return;
       const description = { commit: inFile, reason, afterPart: inFilePart };
@@ -268,7 +268,7 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
   };
 
   const tidy = (): void => {
-    if (isTidying || isDone || frames < logFramesMax || !holds.free) return;
+    if (isTidying || isDone || frames < logFramesMax || !fileLocks.free) return;
     isTidying = true;
     tidyUp()
       .catch((error: unknown) => {
@@ -291,7 +291,7 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
       await writer.storePart(live, frames);
     }
     // Somebody else may have emptied it meanwhile.
-    if (!isDone && holds.free && frames >= logFramesMax) empty();
+    if (!isDone && fileLocks.free && frames >= logFramesMax) empty();
     if (!isDone && isRebaseDue(files.history, limits, { lastAtMs: inFile.atMs, nowMs: now() }))
       await rebase();
   };
@@ -302,7 +302,7 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
   };
 
   const tidyFiles = (): void => {
-    if (isDone || !holds.free) return;
+    if (isDone || !fileLocks.free) return;
     prune(files.history, limits, now());
     onStored();
   };
@@ -310,7 +310,7 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
   const sweep = async (): Promise<void> => {
     await begin();
     if (isDone) return;
-    if (frames > 0 && holds.free) empty();
+    if (frames > 0 && fileLocks.free) empty();
     if (isRebaseDue(files.history, limits, { lastAtMs: inFile.atMs, nowMs: now() })) await rebase();
     else tidyFiles();
   };

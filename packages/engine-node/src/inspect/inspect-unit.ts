@@ -55,7 +55,7 @@ export async function inspectUnit(
 ): Promise<InspectResult> {
   requireCopies(unit);
   requireReading(sql, params);
-  const letGo = await unit.holds.take();
+  const letGo = await unit.fileLocks.take();
   try {
     const opened = unit.open();
     opened.unit.drain();

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { ScopeHostSetup } from './index.ts';
 import { streamOf } from './memory-blob-store.ts';
 import {
+  anonymous,
   clerk,
   type Library,
   librarian,
@@ -11,7 +12,6 @@ import {
   observed,
   openLibrary,
   otherTenant,
-  stranger,
   visitor,
   withCapability,
 } from './world.ts';
@@ -155,12 +155,12 @@ function restoreContract(setup: ScopeHostSetup, format: ExportFormat): void {
     await scope.projectSettings({ settings: { COLOUR: 'green' } });
     const bytes = await exported(opened, format);
     await scope.setRoles({ principal: clerk, roles: ['visitor'], by: 'platform' });
-    await scope.assignRole({ principal: stranger, role: 'librarian', by: 'platform' });
+    await scope.assignRole({ principal: anonymous, role: 'librarian', by: 'platform' });
     await scope.projectSettings({ settings: { COLOUR: 'red' } });
-    await opened.run(stranger, 'book/list', {});
+    await opened.run(anonymous, 'book/list', {});
     await restore(opened, format, bytes);
     await opened.run(clerk, 'book/add', { title: 'x' });
-    await expect(opened.run(stranger, 'book/list', {})).rejects.toMatchObject({ code: 'permission_denied' });
+    await expect(opened.run(anonymous, 'book/list', {})).rejects.toMatchObject({ code: 'permission_denied' });
     expect(await opened.ask(visitor, 'platform/told', {})).toMatchObject({ settings: { COLOUR: 'green' } });
   });
 

@@ -1,7 +1,7 @@
 /** The contract of an operation: validated, permitted, recorded, all or nothing (design: kernel, "Operations"). */
 import { describe, expect, test } from 'vitest';
 import type { ScopeHostSetup } from './index.ts';
-import { clerk, librarian, observed, openLibrary, stranger, TRACES, visitor } from './world.ts';
+import { anonymous, clerk, librarian, observed, openLibrary, TRACES, visitor } from './world.ts';
 
 export function operationContract(setup: ScopeHostSetup): void {
   describe('an operation', () => {
@@ -61,11 +61,11 @@ export function operationContract(setup: ScopeHostSetup): void {
         reason: 'book_add',
         message: expect.stringContaining('adding books'),
       });
-      await expect(run(stranger, 'book/list', {})).rejects.toMatchObject({ code: 'permission_denied' });
+      await expect(run(anonymous, 'book/list', {})).rejects.toMatchObject({ code: 'permission_denied' });
       expect(await count(...TRACES)).toEqual([0, 0, 0, 0, 0, 0, 2]);
       const { items } = await host.listDenialsLocal({ ...ref, limit: 10 });
       expect(items).toMatchObject([
-        { actor: stranger, permission: 'library.browse', operation: 'book/list', entity: null },
+        { actor: anonymous, permission: 'library.browse', operation: 'book/list', entity: null },
         { actor: visitor, permission: 'book.add', operation: 'book/add', entity: null },
       ]);
     });

@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest';
 import type { ScopeHostSetup } from './index.ts';
 import {
   allPages,
+  anonymous,
   clerk,
   type Library,
   librarian,
   openLibrary,
   otherTenant,
-  stranger,
   visitor,
 } from './world.ts';
 
@@ -30,8 +30,8 @@ export function permissionContract(setup: ScopeHostSetup): void {
   describe('a role', () => {
     test('is given by the platform or by somebody who holds all of it', async () => {
       const { scope, run } = await openLibrary(setup);
-      await scope.assignRole({ principal: stranger, role: 'clerk', by: librarian });
-      await run(stranger, 'book/add', { title: 'x' });
+      await scope.assignRole({ principal: anonymous, role: 'clerk', by: librarian });
+      await run(anonymous, 'book/add', { title: 'x' });
       await expect(
         scope.assignRole({ principal: visitor, role: 'librarian', by: clerk }),
       ).rejects.toMatchObject({ code: 'forbidden', reason: 'role_exceeds_holder' });
@@ -75,8 +75,8 @@ export function permissionContract(setup: ScopeHostSetup): void {
     test('that was rolled back is not remembered', async () => {
       const { scope, run } = await openLibrary(setup);
       const [failed, after] = await Promise.allSettled([
-        scope.setRoles({ principal: stranger, roles: ['clerk', 'king'], by: 'platform' }),
-        run(stranger, 'book/list', {}),
+        scope.setRoles({ principal: anonymous, roles: ['clerk', 'king'], by: 'platform' }),
+        run(anonymous, 'book/list', {}),
       ]);
       expect(failed.status).toBe('rejected');
       expect(after).toMatchObject({ status: 'rejected', reason: DENIED });
@@ -87,12 +87,12 @@ export function permissionContract(setup: ScopeHostSetup): void {
     test('are added beside the manifest’s own, which they cannot change, and replaced as a whole', async () => {
       const { host, ref, scope } = await openLibrary(setup);
       await host.projectRolesLocal(ref, { auditor: ['book.read'], visitor: ['book.add'] });
-      await scope.assignRole({ principal: stranger, role: 'auditor', by: 'platform' });
+      await scope.assignRole({ principal: anonymous, role: 'auditor', by: 'platform' });
       const permissions = async (principal: ActorId) => (await scope.holdings({ principal })).permissions;
-      expect(await permissions(stranger)).toEqual(['book.read']);
+      expect(await permissions(anonymous)).toEqual(['book.read']);
       expect(await permissions(visitor)).toEqual(['library.browse']);
       await host.projectRolesLocal(ref, { guard: ['library.browse'] });
-      expect(await permissions(stranger)).toEqual([]);
+      expect(await permissions(anonymous)).toEqual([]);
     });
 
     test('that name an undeclared permission change nothing', async () => {
@@ -101,8 +101,8 @@ export function permissionContract(setup: ScopeHostSetup): void {
       await expect(host.projectRolesLocal(ref, { auditor: ['book.burn'] })).rejects.toMatchObject({
         code: 'validation_failed',
       });
-      await scope.assignRole({ principal: stranger, role: 'auditor', by: 'platform' });
-      expect((await scope.holdings({ principal: stranger })).permissions).toEqual(['book.read']);
+      await scope.assignRole({ principal: anonymous, role: 'auditor', by: 'platform' });
+      expect((await scope.holdings({ principal: anonymous })).permissions).toEqual(['book.read']);
     });
   });
 
@@ -139,11 +139,13 @@ export function permissionContract(setup: ScopeHostSetup): void {
       const what = thing('book', await add());
       await expect(run(clerk, 'place/share', { what, with: visitor })).rejects.toMatchObject(DENIED);
       await run(librarian, 'place/share', { what, with: visitor, forMs: 60_000 });
-      await expect(run(visitor, 'place/share', { what, with: stranger })).rejects.toMatchObject({
+      await expect(run(visitor, 'place/share', { what, with: anonymous })).rejects.toMatchObject({
         ...DENIED,
         reason: 'grant_outlives_holder',
       });
-      expect(await scope.explain({ principal: stranger, permission: 'book.read', entity: what })).toEqual([]);
+      expect(await scope.explain({ principal: anonymous, permission: 'book.read', entity: what })).toEqual(
+        [],
+      );
     });
 
     test('to what is nobody’s id is refused', async () => {
@@ -193,7 +195,7 @@ export function permissionContract(setup: ScopeHostSetup): void {
   describe('the denial log', () => {
     test('is read newest first, by actor and by permission, page by page, and counted', async () => {
       const { host, ref, run } = await openLibrary(setup);
-      for (const who of [visitor, stranger, visitor]) {
+      for (const who of [visitor, anonymous, visitor]) {
         await run(who, 'book/add', { title: 'x' }).catch(() => undefined);
         await run(who, 'loan/write', { book: 'b' }).catch(() => undefined);
       }

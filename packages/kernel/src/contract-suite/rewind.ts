@@ -1,7 +1,7 @@
 /** The contract of going back in time: to a commit, exactly, with a way forward again, and with nobody who was erased. */
 import { describe, expect, test } from 'vitest';
 import type { ScopeHostSetup } from './index.ts';
-import { allPages, type Library, librarian, openLibrary, stranger, withCapability } from './world.ts';
+import { allPages, anonymous, type Library, librarian, openLibrary, withCapability } from './world.ts';
 
 const ENGINE_CANNOT = { code: 'unsupported', reason: 'engine_cannot' };
 const titles = ({ ask }: Library) =>
@@ -58,11 +58,11 @@ export function rewindContract(setup: ScopeHostSetup): void {
         await scope.projectSettings({ settings: { COLOUR: 'green' } });
         const before = await current(opened);
         await pass(5);
-        await scope.assignRole({ principal: stranger, role: 'librarian', by: 'platform' });
+        await scope.assignRole({ principal: anonymous, role: 'librarian', by: 'platform' });
         await scope.projectSettings({ settings: { COLOUR: 'red' } });
-        await run(stranger, 'book/list', {});
+        await run(anonymous, 'book/list', {});
         await host.rewindScopeLocal({ ...ref, bookmark: before });
-        await expect(run(stranger, 'book/list', {})).rejects.toMatchObject({ code: 'permission_denied' });
+        await expect(run(anonymous, 'book/list', {})).rejects.toMatchObject({ code: 'permission_denied' });
         expect(await opened.ask(librarian, 'platform/told', {})).toMatchObject({
           settings: { COLOUR: 'green' },
         });

@@ -17,7 +17,7 @@ export const otherTenant = 'tnt_01j00000000000000000000002' as TenantId;
 export const librarian = 'prn_01j00000000000000000000001' as PrincipalId;
 export const clerk = 'prn_01j00000000000000000000002' as PrincipalId;
 export const visitor = 'prn_01j00000000000000000000003' as PrincipalId;
-export const stranger = 'prn_01j00000000000000000000004' as PrincipalId;
+export const anonymous = 'prn_01j00000000000000000000004' as PrincipalId;
 
 let scopes = 0;
 

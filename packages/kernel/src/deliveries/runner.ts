@@ -5,7 +5,7 @@
 import type { ScopeId } from '@freehold/contracts';
 import type { IncidentSink } from '@freehold/store';
 import type { Attachments } from '../attachments/attachments.ts';
-import { keepsHouse } from '../retention/policy.ts';
+import { needsRetention } from '../retention/policy.ts';
 import type { ScopeStub } from '../scope-host.ts';
 import { areKeysRefused } from '../sealing/with-subject-keys.ts';
 import type { Vertical } from '../vertical.ts';
@@ -53,7 +53,7 @@ export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunn
   const after = options.after ?? afterTimeout;
   const lanes = makeLanes(vertical);
   const hasWork =
-    lanes.all.length > 0 || Object.keys(vertical.schedules ?? {}).length > 0 || keepsHouse(vertical);
+    lanes.all.length > 0 || Object.keys(vertical.schedules ?? {}).length > 0 || needsRetention(vertical);
   const working = new Map<string, Working>();
   const waiting = new Set<string>();
   const timers = new Map<string, { readonly atMs: number; readonly cancel: () => void }>();

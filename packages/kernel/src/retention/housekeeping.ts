@@ -6,7 +6,7 @@
 import { toTimestamp } from '@freehold/contracts';
 import { TransactionLost, type UnitContext } from '@freehold/store';
 import type { Settings } from '../settings/settings.ts';
-import { effectivePolicy, type Housekept, hasAttachments, keepsHouse } from './policy.ts';
+import { effectivePolicy, type Housekept, hasAttachments, needsRetention } from './policy.ts';
 import type { Pruned } from './pruned.ts';
 import type { Cutoffs, Step } from './steps.ts';
 import type { HousekeepingRow, makeRetentionStore } from './store.ts';
@@ -83,7 +83,7 @@ export function makeHousekeeping({ unit, vertical, settings, store, pruned, step
   return {
     /** Does what is due, within one transaction's bound. What fails in it costs nobody else's work. */
     round: (): HousekeepingDone => {
-      if (!keepsHouse(vertical)) return { nextAtMs: null, sweep: false };
+      if (!needsRetention(vertical)) return { nextAtMs: null, sweep: false };
       const nowMs = unit.now();
       const row = store.load();
       if (!row) {

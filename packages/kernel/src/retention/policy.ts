@@ -76,7 +76,7 @@ export function effectivePolicy(
 }
 
 /** Whether anything is to be looked after in the scopes of a vertical, day by day. */
-export function keepsHouse(vertical: Housekept): boolean {
+export function needsRetention(vertical: Housekept): boolean {
   return vertical.retention !== undefined || hasAttachments(vertical);
 }
 

@@ -1,7 +1,7 @@
 /** A scope from outside, whose calls are made again when they lack what the vault knows. */
 import { PlatformError, type ScopeId, type TenantId } from '@freehold/contracts';
 import type { ScopeStub } from '../scope-host.ts';
-import { isErasuresUnseen } from './latecomers.ts';
+import { isErasuresUnseen } from './pending-erasures.ts';
 import { isKeysNeeded } from './subject-keys.ts';
 import type { Vault } from './vault.ts';
 
@@ -31,7 +31,7 @@ export function withSubjectKeys(stub: ScopeStub, { scopeId, vault, newCall }: Ke
     await stub.provideKeys({ keys: await vault.keys({ tenantId, scopeId }, subjects).catch(refuse) });
   };
 
-  const redactLatecomers = async (): Promise<void> => {
+  const redactPendingErasures = async (): Promise<void> => {
     const { tenantId, mark } = await stub.latecomers({});
     if (mark === null) return;
     await stub.redactLatecomers({ mark, receipts: await vault.shredded({ tenantId, scopeId }) });
@@ -51,7 +51,7 @@ export function withSubjectKeys(stub: ScopeStub, { scopeId, vault, newCall }: Ke
             return await method(input);
           } catch (error) {
             if (tries >= TRIES_MAX) throw error;
-            if (isErasuresUnseen(error)) await redactLatecomers();
+            if (isErasuresUnseen(error)) await redactPendingErasures();
             else if (isKeysNeeded(error)) await provide(error);
             else throw error;
           }

@@ -52,7 +52,7 @@ export function makeTextSealer(options: TextSealerOptions): TextSealer {
       const cipher = createCipheriv(CIPHER, keys()[0], iv);
       cipher.setAAD(context);
       const body = [cipher.update(encoder.encode(text)), cipher.final()];
-      return base64url.encode(joined([iv, ...body, cipher.getAuthTag()]));
+      return base64url.encode(concatenate([iv, ...body, cipher.getAuthTag()]));
     },
     open(sealed) {
       const bytes = bytesOf(sealed);
@@ -72,7 +72,7 @@ function openWith(key: Uint8Array, bytes: Uint8Array, context: Uint8Array): stri
     const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES));
     decipher.setAAD(context);
     decipher.setAuthTag(bytes.subarray(end));
-    return decoder.decode(joined([decipher.update(bytes.subarray(IV_BYTES, end)), decipher.final()]));
+    return decoder.decode(concatenate([decipher.update(bytes.subarray(IV_BYTES, end)), decipher.final()]));
   } catch {
     return null;
   }
@@ -86,7 +86,7 @@ function bytesOf(text: string): Uint8Array | null {
   }
 }
 
-function joined(parts: readonly Uint8Array[]): Uint8Array {
+function concatenate(parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let offset = 0;
   for (const part of parts) {

@@ -17,7 +17,7 @@ export interface BlobStoreSetup {
 
 const BYTES_MAX = 64 * 1_024 * 1_024;
 const LIMITS = { bytesMax: BYTES_MAX };
-const NOBODYS = 'f'.repeat(64);
+const UNOWNED = 'f'.repeat(64);
 
 let scopes = 0;
 const newScopeId = (): string => {
@@ -65,14 +65,14 @@ export function describeBlobStore({ name, store, sizes = [], damage }: BlobStore
           { code: 'validation_failed', reason: 'length_mismatch' },
         ],
         [
-          { ...LIMITS, digest: NOBODYS },
+          { ...LIMITS, digest: UNOWNED },
           { code: 'validation_failed', reason: 'digest_mismatch' },
         ],
       ] as const)
         await expect(blobs.put(streamOf(bytes), limits)).rejects.toMatchObject(refusal);
       expect(await entriesOf(blobs)).toEqual([]);
       expect(await blobs.open(digestOf(bytes))).toBeNull();
-      expect(await blobs.open(NOBODYS)).toBeNull();
+      expect(await blobs.open(UNOWNED)).toBeNull();
     });
 
     test.each(everySize)('an upload that breaks off after %d bytes leaves nothing', async (size) => {

@@ -19,7 +19,7 @@ export function makeByteReader(stream: ReadableStream<Uint8Array>, begun: Uint8A
   const fill = async (): Promise<boolean> => {
     const { done, value } = await reader.read();
     if (done) return false;
-    held = joined(held, value);
+    held = concatenate(held, value);
     return true;
   };
   /** Cuts so many bytes off the front. The rest is a copy: whoever gets the piece may give its memory away. */
@@ -63,7 +63,7 @@ export function makeByteReader(stream: ReadableStream<Uint8Array>, begun: Uint8A
   };
 }
 
-function joined(left: Uint8Array, right: Uint8Array): Uint8Array {
+function concatenate(left: Uint8Array, right: Uint8Array): Uint8Array {
   if (left.byteLength === 0) return right;
   const bytes = new Uint8Array(left.byteLength + right.byteLength);
   bytes.set(left);

@@ -250,10 +250,10 @@ describe('D-11 what is refused before there is a message', () => {
   });
 
   test('a stranger, whose message is not read', async () => {
-    const stranger = () => {
+    const anonymous = () => {
       throw new PlatformError('unauthenticated', 'Sign in first.');
     };
-    const { app } = sample(undefined, {}, stranger);
+    const { app } = sample(undefined, {}, anonymous);
     const response = await app.request('/api/mcp', { ...ANY_JSON_RPC, body: '{' });
     expect(await problemOf(response)).toMatchObject({ status: 401, code: 'unauthenticated' });
     expect(response.headers.get('www-authenticate')).toBe('Bearer');
@@ -262,18 +262,18 @@ describe('D-11 what is refused before there is a message', () => {
   test('a stranger is told where tokens are made, when the application takes them', async () => {
     const challenge = 'Bearer resource_metadata="https://pipes.example/.well-known/oauth-protected-resource"';
     const own = 'Bearer error="invalid_token"';
-    const stranger = (headers?: Record<string, string>) => () => {
+    const anonymous = (headers?: Record<string, string>) => () => {
       throw new PlatformError('unauthenticated', 'Sign in first.', headers ? { headers } : {});
     };
     const options = { mcp: { challenge: async () => challenge } };
-    const told = await sample(undefined, options, stranger()).app.request('/api/mcp', list);
+    const told = await sample(undefined, options, anonymous()).app.request('/api/mcp', list);
     expect(told.headers.get('www-authenticate')).toBe(challenge);
-    const kept = await sample(undefined, options, stranger({ 'www-authenticate': own })).app.request(
+    const kept = await sample(undefined, options, anonymous({ 'www-authenticate': own })).app.request(
       '/api/mcp',
       list,
     );
     expect(kept.headers.get('www-authenticate')).toBe(own);
-    const without = sample(undefined, { mcp: { challenge: () => null } }, stranger());
+    const without = sample(undefined, { mcp: { challenge: () => null } }, anonymous());
     expect((await without.app.request('/api/mcp', list)).headers.get('www-authenticate')).toBe('Bearer');
   });
 

@@ -59,8 +59,8 @@ function factsOf({ person, actor, detail }: IdentityEventEntry, you: string | nu
   };
 }
 
-function headOf(somebody: { readonly principal: string; readonly name: string | null }, you: string | null) {
-  return somebody.principal === you ? 'You' : (somebody.name ?? 'A former teammate');
+function headOf(person: { readonly principal: string; readonly name: string | null }, you: string | null) {
+  return person.principal === you ? 'You' : (person.name ?? 'A former teammate');
 }
 
 /** What somebody did to their own account or session. */

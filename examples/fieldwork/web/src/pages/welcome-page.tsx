@@ -7,9 +7,9 @@ import { Button, ErrorNote, Skeleton } from '../components/basics.tsx';
 import { Mark } from '../components/icon.tsx';
 import { Link } from '../components/link.tsx';
 import { SIGN_OUT_HERE, SignOutEverywhere } from '../components/sign-out.tsx';
-import { type DoorLink, forgetLink, keepLink } from '../lib/door-link.ts';
 import { formatMoment } from '../lib/format.ts';
 import { goTo, useAddress, withQuery } from '../lib/router.ts';
+import { forgetLink, keepLink, type SignInLink } from '../lib/sign-in-link.ts';
 import { useAction } from '../lib/use-action.ts';
 import { useLoad } from '../lib/use-load.ts';
 
@@ -26,7 +26,7 @@ const ROLE_NAMES: Readonly<Record<string, string>> = {
 
 interface WelcomeProps {
   readonly me: Me;
-  readonly link: DoorLink | null;
+  readonly link: SignInLink | null;
   /** Loads who is here again. */
   readonly onEntered: () => void;
 }
@@ -42,11 +42,11 @@ export function WelcomePage({ me, link, onEntered }: WelcomeProps) {
           <Mark /> <span>{me.business}</span>
         </p>
         {link?.kind === 'invite' ? (
-          <InviteDoor me={me} link={link} onEntered={onEntered} />
+          <InvitePage me={me} link={link} onEntered={onEntered} />
         ) : link?.kind === 'claim' ? (
-          <ClaimDoor me={me} link={link} onEntered={onEntered} />
+          <ClaimPage me={me} link={link} onEntered={onEntered} />
         ) : me.status === 'stranger' ? (
-          <StrangerDoor me={me} />
+          <AnonymousDoor me={me} />
         ) : (
           <>
             <h1>Good to see you</h1>
@@ -123,7 +123,7 @@ function SignedInAs({ me }: { me: Me }) {
 }
 
 /** Leaves at the issuer too, or it would sign the same person in again without asking; the link is kept meanwhile. */
-function AnotherAccount({ link }: { link: DoorLink }) {
+function AnotherAccount({ link }: { link: SignInLink }) {
   return (
     <a
       className="button button-quiet button-wide"
@@ -162,7 +162,7 @@ const SPENT: Readonly<Record<Exclude<InvitePreview['state'], 'pending'>, string>
   expired: 'This invite has expired. Ask for a new one.',
 };
 
-function InviteDoor({ me, link, onEntered }: WelcomeProps & { link: DoorLink }) {
+function InvitePage({ me, link, onEntered }: WelcomeProps & { link: SignInLink }) {
   const action = useAction();
   const preview = useLoad<InvitePreview>(`invite ${link.token}`, (signal) =>
     get(`/api/invites?token=${encodeURIComponent(link.token)}`, { signal }),
@@ -231,7 +231,7 @@ function InviteDoor({ me, link, onEntered }: WelcomeProps & { link: DoorLink }) 
   );
 }
 
-function ClaimDoor({ me, link, onEntered }: WelcomeProps & { link: DoorLink }) {
+function ClaimPage({ me, link, onEntered }: WelcomeProps & { link: SignInLink }) {
   const action = useAction();
   const claim = () =>
     action.run(async () => {
@@ -289,7 +289,7 @@ const SEAT_WORDS: Readonly<Record<string, string>> = {
     'Nobody owns this business yet. A claim link was made: open that link to become the owner.',
 };
 
-function StrangerDoor({ me }: { me: Me }) {
+function AnonymousDoor({ me }: { me: Me }) {
   const why = me.seat?.reason
     ? SEAT_WORDS[me.seat.reason]
     : 'Ask the owner for an invite link, and open it here.';

@@ -66,7 +66,7 @@ export function makePasswordHasher(options: PasswordHasherOptions): PasswordHash
   const present = kind === 'argon2id' ? ARGON2ID_COST : SCRYPT_COST;
   const run = makeWorkQueue({ atOnceMax, waitingMax });
   // Compared with when there is nothing to compare with. Nobody knows a password that gives 32 zero bytes.
-  const nobody: PasswordRecord = {
+  const noPrincipal: PasswordRecord = {
     cost: present,
     salt: new Uint8Array(SALT_BYTES),
     hash: new Uint8Array(HASH_BYTES),
@@ -74,7 +74,7 @@ export function makePasswordHasher(options: PasswordHasherOptions): PasswordHash
 
   const work: PasswordWork = {
     hash: async (password) => {
-      const fresh: PasswordRecord = { ...nobody, salt: random(SALT_BYTES) };
+      const fresh: PasswordRecord = { ...noPrincipal, salt: random(SALT_BYTES) };
       return formatPhc({ ...fresh, hash: await derive(password, fresh) });
     },
 
@@ -88,7 +88,7 @@ export function makePasswordHasher(options: PasswordHasherOptions): PasswordHash
         });
         if (right !== null) return { right, outdated: !isPresent(record), unreadable: false };
       }
-      await compare(password, nobody);
+      await compare(password, noPrincipal);
       return { right: false, outdated: false, unreadable: stored !== null };
     },
   };

@@ -277,12 +277,12 @@ describe('a stranger who guesses', () => {
   test('from one network keeps nobody out of another, day and night, and keeps no mail from anybody', async () => {
     const fixture = await openProvider();
     const owner = await signUp(fixture);
-    const stranger = browserAt(fixture, HERE);
+    const anonymous = browserAt(fixture, HERE);
     for (let hour = 0; hour < 24; hour += 1) {
-      for (let i = 0; i < 10; i += 1) await stranger.post('/api/auth/login', wrong);
+      for (let i = 0; i < 10; i += 1) await anonymous.post('/api/auth/login', wrong);
       for (let i = 0; i < 5; i += 1) {
-        await stranger.post('/api/auth/sign-up', { email: EMAIL });
-        await stranger.post('/api/auth/reset', { email: EMAIL });
+        await anonymous.post('/api/auth/sign-up', { email: EMAIL });
+        await anonymous.post('/api/auth/reset', { email: EMAIL });
       }
       fixture.clock.nowMs += HOUR_MS / 2;
       const holder = browserAt(fixture, THERE);

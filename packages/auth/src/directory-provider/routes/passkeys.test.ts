@@ -272,10 +272,10 @@ describe('signing in', () => {
 
   test('one that nobody has is refused as any other, and so is one that was removed', async () => {
     const { fixture, owner, authenticator } = await openWithPasskey();
-    const stranger = (await signInWith(fixture.browser(), makeAuthenticator(ORIGIN))).answer;
-    expect(stranger).toMatchObject({ status: 403, body: REFUSED });
+    const anonymous = (await signInWith(fixture.browser(), makeAuthenticator(ORIGIN))).answer;
+    expect(anonymous).toMatchObject({ status: 403, body: REFUSED });
     await owner.post('/api/auth/security/passkeys/remove', { id: authenticator.id });
-    expect((await signInWith(fixture.browser(), authenticator)).answer).toEqual(stranger);
+    expect((await signInWith(fixture.browser(), authenticator)).answer).toEqual(anonymous);
   });
 
   test.each([

@@ -6,7 +6,7 @@ import { clientLabel } from '../../sessions/client-label.ts';
 import type { Exchange, Handler, ProviderContext } from '../context.ts';
 import { orRefusal } from '../form-answers.ts';
 import { noticeCookie } from '../notices.ts';
-import { tell } from '../notify.ts';
+import { notifyAccount } from '../notify.ts';
 import type { Ceremony } from '../passkey-challenges.ts';
 import { readJson } from '../request-body.ts';
 import { jsonResponse } from '../responses.ts';
@@ -109,7 +109,7 @@ export const postNewPasskey: Handler = async (context, exchange) => {
   });
   if (made === null) throw refused();
   await context.directory.addPasskey({ ...holderOf(context, signedIn), ...made });
-  tell(context, exchange, account, 'passkey_added');
+  notifyAccount(context, exchange, account, 'passkey_added');
   return jsonResponse({ location: SECURITY_PATH }, [noticeCookie(exchange, 'passkey_added')]);
 };
 
@@ -123,7 +123,7 @@ const rename: AccountHandler<'id' | 'name'> = async (context, exchange, signedIn
 const remove: AccountHandler<'id'> = async (context, exchange, signedIn, { id }) => {
   const removed = await orRefusal(context.directory.removePasskey({ ...holderOf(context, signedIn), id }));
   if (removed !== null) return conflicting(context, exchange, signedIn, removed.refusal);
-  tell(context, exchange, signedIn.account, 'passkey_removed');
+  notifyAccount(context, exchange, signedIn.account, 'passkey_removed');
   return doneAt(exchange, 'passkey_removed');
 };
 

@@ -2,7 +2,7 @@
 import type { Handler } from '../context.ts';
 import { again, orInvalid, tooMany } from '../form-answers.ts';
 import { resetMail } from '../mails.ts';
-import { tell } from '../notify.ts';
+import { notifyAccount } from '../notify.ts';
 import { resetFinishPage, resetPage } from '../pages/mail-pages.ts';
 import { findPasswordFault } from '../passwords/password-rules.ts';
 import { readForm } from '../request-body.ts';
@@ -68,7 +68,7 @@ export const postResetFinish: Handler = async (context, exchange) => {
     directory.completeReset({ ...exchange.attempt, token, hash, removePasskeys }),
   );
   if (step === null) return deadLink(context, exchange, 'reset');
-  tell(context, exchange, { email }, 'password_reset');
+  notifyAccount(context, exchange, { email }, 'password_reset');
   const returnTo = returnPath(readShortCookie(request.headers, RETURN_COOKIE, origin));
   const onward = await goOn(context, exchange, { step, returnTo });
   return onward === null

@@ -193,10 +193,10 @@ describe('the address', () => {
     const browser = await signUp(fixture);
     const token = await askForChange(fixture, browser, 'stranger@example.com');
     const link = `/api/auth/email/finish?token=${token}`;
-    const stranger = fixture.browser();
-    const sent = await stranger.get(link);
+    const anonymous = fixture.browser();
+    const sent = await anonymous.get(link);
     expect(sent.headers.get('location')).toBe(`/api/auth/login?returnTo=${encodeURIComponent(link)}`);
-    expect((await stranger.post('/api/auth/email/finish', { token })).status).toBe(303);
+    expect((await anonymous.post('/api/auth/email/finish', { token })).status).toBe(303);
     const mallory = await signUp(fixture, 'mallory@example.com');
     expect((await mallory.get(link)).status).toBe(410);
     expect((await mallory.post('/api/auth/email/finish', { token })).status).toBe(410);

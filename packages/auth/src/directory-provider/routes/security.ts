@@ -4,7 +4,7 @@ import type { Exchange, ProviderContext } from '../context.ts';
 import { again, orInvalid, orRefusal, tooMany } from '../form-answers.ts';
 import { accountExistsMail, emailChangeMail } from '../mails.ts';
 import { type NoticeCode, noticeCookie, takeNotice } from '../notices.ts';
-import { tell } from '../notify.ts';
+import { notifyAccount } from '../notify.ts';
 import type { PageContent } from '../pages/layout.ts';
 import { messagePage } from '../pages/message-page.ts';
 import { type SecurityFault, securityPage } from '../pages/security-page.ts';
@@ -73,7 +73,7 @@ const changeEmail: AccountHandler<'email'> = async (context, exchange, signedIn,
     context.post(emailChangeMail({ appName, origin }, { to: begun.email, url, lifetimeMs }));
   }
   // Before anything changes, so that somebody whose session was stolen can still stop it.
-  tell(context, exchange, signedIn.account, 'email_change_asked');
+  notifyAccount(context, exchange, signedIn.account, 'email_change_asked');
   return doneAt(exchange, 'email_sent');
 };
 
@@ -90,7 +90,7 @@ const changePassword: AccountHandler<'username' | 'password'> = async (
 
   const hash = await context.hasher.hash(password);
   const changed = await context.directory.setPassword({ ...holderOf(context, signedIn), hash });
-  tell(context, exchange, account, 'password_changed');
+  notifyAccount(context, exchange, account, 'password_changed');
   const { authTimeMs } = session;
   const renewed = { account, atMs: changed.sessionAtMs, authTimeMs };
   return doneAt(exchange, 'password_changed', await beginSession(context, exchange, renewed));
@@ -106,7 +106,7 @@ const deleteAccount: AccountHandler<'email'> = async (context, exchange, signedI
   const deleted = await orRefusal(context.directory.deleteAccount(holderOf(context, signedIn)));
   if (deleted !== null)
     return again(context, exchange, await accountPage(context, signedIn, { alert: deleted.refusal }));
-  tell(context, exchange, account, 'account_deleted');
+  notifyAccount(context, exchange, account, 'account_deleted');
   const page = messagePage({
     heading: 'Your account was deleted',
     sentences: ['Nobody can sign in with it any more, and its sessions are over.'],

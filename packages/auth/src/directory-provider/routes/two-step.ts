@@ -2,7 +2,7 @@
 import { makeTotpSecret } from '../../accounts/totp.ts';
 import type { Exchange, ProviderContext } from '../context.ts';
 import { again, orInvalid, orRefusal } from '../form-answers.ts';
-import { tell } from '../notify.ts';
+import { notifyAccount } from '../notify.ts';
 import { recoveryCodesPage, totpSetupPage } from '../pages/totp-pages.ts';
 import { pageResponse } from '../responses.ts';
 import { beginSession } from '../sign-in.ts';
@@ -49,7 +49,7 @@ const enable: AccountHandler<'code' | 'sealed'> = async (context, exchange, sign
     const fault = enabled.message;
     return again(context, exchange, totpSetupPage({ appName, email, secret, sealed, fault }));
   }
-  tell(context, exchange, account, 'totp_enabled');
+  notifyAccount(context, exchange, account, 'totp_enabled');
   const { authTimeMs } = session;
   const renewed = { account, atMs: enabled.sessionAtMs, authTimeMs };
   const setCookies = await beginSession(context, exchange, renewed);
@@ -58,14 +58,14 @@ const enable: AccountHandler<'code' | 'sealed'> = async (context, exchange, sign
 
 const disable: AccountHandler = async (context, exchange, signedIn) => {
   await context.directory.disableTotp(holderOf(context, signedIn));
-  if (signedIn.account.totp) tell(context, exchange, signedIn.account, 'totp_disabled');
+  if (signedIn.account.totp) notifyAccount(context, exchange, signedIn.account, 'totp_disabled');
   return doneAt(exchange, 'totp_disabled');
 };
 
 const makeCodes: AccountHandler = async (context, exchange, signedIn) => {
   const made = await orRefusal(context.directory.makeRecoveryCodes(holderOf(context, signedIn)));
   if ('refusal' in made) return conflicting(context, exchange, signedIn, made.refusal);
-  tell(context, exchange, signedIn.account, 'recovery_codes_made');
+  notifyAccount(context, exchange, signedIn.account, 'recovery_codes_made');
   return pageResponse(context, exchange, recoveryCodesPage({ codes: made.recoveryCodes }));
 };
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { dedupeSchemas } from './dedupe-schemas.ts';
 import { makeSchemaCollector } from './schemas.ts';
-import { mergeTwins } from './twins.ts';
 
 describe('named schemas', () => {
   const document = (input: z.ZodType, output: z.ZodType) => {
     const collector = makeSchemaCollector();
     const part = { sent: collector.input(input, 'sent'), answered: collector.output(output, 'answered') };
-    return mergeTwins({ part, components: { schemas: collector.components() } });
+    return dedupeSchemas({ part, components: { schemas: collector.components() } });
   };
 
   test('that are alike in both forms have one name, even when they name themselves', () => {

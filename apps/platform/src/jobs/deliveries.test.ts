@@ -1,0 +1,395 @@
+import { PlatformError } from '@freehold/contracts';
+import type { RoutesChange } from '@freehold/directory';
+import { defineFieldwork } from '@freehold/fieldwork';
+import type { ScopeHost } from '@freehold/kernel';
+import { describe, expect, test } from 'vitest';
+import type { FleetScope } from '../applications/fleet.ts';
+import { makeDeliveries } from './deliveries.ts';
+
+const vertical = defineFieldwork({ removeFile: async () => undefined });
+const EVERYTHING: RoutesChange = { tenant: null, scope: null, vertical: null };
+const about = (scope: string, tenant = 'tnt_a') =>
+  ({ tenant, scope, vertical: 'fieldwork' }) as unknown as RoutesChange;
+const aboutTenant = (tenant = 'tnt_a') =>
+  ({ tenant, scope: null, vertical: null }) as unknown as RoutesChange;
+
+interface Parts {
+  readonly settled?: number;
+  readonly resting?: readonly string[];
+  readonly due?: readonly string[];
+  readonly unsure?: readonly string[];
+  /** Whether those at rest were so under another build. */
+  readonly changed?: boolean;
+  /** Asked before it is read who rests; a throw is the failure of that. */
+  readonly reading?: () => void;
+  /** Asked before anybody is put to rest; a throw is the failure of that. */
+  readonly settling?: () => void;
+}
+
+/** A fleet of scopes that do nothing but count how often somebody looked, and of what was read to find them. */
+function open(scopes: () => readonly FleetScope[], parts: Parts = {}) {
+  const { settled = 0, resting = [], due = [], unsure = [], changed = false } = parts;
+  const { reading = () => undefined, settling = () => undefined } = parts;
+  const looks: string[] = [];
+  const worked: string[] = [];
+  const unsettled: string[] = [];
+  const incidents: unknown[] = [];
+  const listed = { records: 0 };
+  const rests: number[] = [];
+  const timers: (() => void)[] = [];
+  const atRest = new Set(resting);
+  const dueYet = [...due];
+  const scope = (scopeId: string) => ({
+    work: async () => {
+      looks.push(scopeId);
+      return { settled, claimed: [], nextAtMs: null };
+    },
+  });
+  const ofVertical = (ids: readonly string[]) => ids.map((id) => ({ scope: id, vertical: 'fieldwork' }));
+  async function* list(keep: (each: FleetScope) => boolean) {
+    for (const each of scopes().filter(keep)) {
+      listed.records += 1;
+      yield each;
+    }
+  }
+  const deliveries = makeDeliveries({
+    verticals: new Map([
+      ['fieldwork', { vertical, build: 'b1', host: { scope, attachments: {} } as unknown as ScopeHost }],
+    ]),
+    fleet: {
+      scopes: () => list(() => true),
+      scopesOf: (tenant) => list((each) => each.tenant === tenant),
+      scope: async ({ scope: id }) => {
+        listed.records += 1;
+        return scopes().find((each) => each.scope === id) ?? null;
+      },
+    },
+    idleScopes: {
+      resting: async (asked) => {
+        reading();
+        return new Map(asked.filter((each) => atRest.has(each.scope)).map((each) => [each.scope, !changed]));
+      },
+      // Once: whoever was answered is due no more.
+      takeDue: async () => ({ items: ofVertical(dueYet.splice(0)), nextAtMs: null }),
+      settle: async ({ quietMs }) => {
+        settling();
+        rests.push(quietMs);
+        return ofVertical(unsure);
+      },
+    },
+    now: () => 0,
+    onIncident: (error) => incidents.push(error),
+    onWorked: (slug, scopeId) => worked.push(`${slug} ${scopeId}`),
+    onUnsettled: ({ scope: id }) => unsettled.push(id),
+    after: (_ms, task) => {
+      timers.push(task);
+      return () => undefined;
+    },
+  });
+  /** Everything whose time has come by now. */
+  const pass = async () => {
+    for (const task of timers.splice(0)) task();
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+  };
+  return { deliveries, looks, incidents, worked, unsettled, listed, rests, pass };
+}
+
+const each = (scope: string, serving = true, of = 'fieldwork', tenant = 'tnt_a'): FleetScope => ({
+  tenant,
+  scope,
+  vertical: of,
+  serving,
+});
+
+/** Ten thousand scopes of a hundred tenants. */
+const many = (serving: (scope: string) => boolean = () => true): FleetScope[] =>
+  Array.from({ length: 10_000 }, (_, index) =>
+    each(`s${index}`, serving(`s${index}`), 'fieldwork', `tnt_${index % 100}`),
+  );
+
+test('a start looks into every scope that serves and does not rest, and into no other', async () => {
+  const { deliveries, looks, unsettled } = open(
+    () => [each('a'), each('b', false), each('c', true, 'other'), each('d'), each('e')],
+    { resting: ['d'] },
+  );
+  await deliveries.resume();
+  await deliveries.stop();
+  expect(looks).toEqual(['a', 'e']);
+  expect(unsettled).toEqual(['a', 'b', 'e']);
+});
+
+test('under another build those that rested are looked into, and were at rest all the same', async () => {
+  const { deliveries, looks, unsettled } = open(() => [each('a'), each('b')], {
+    resting: ['a'],
+    changed: true,
+  });
+  await deliveries.resume();
+  await deliveries.stop();
+  expect([looks, unsettled]).toEqual([['a', 'b'], ['b']]);
+});
+
+test('of ten thousand scopes that rest, a start opens none', async () => {
+  const fleet = many();
+  const { deliveries, looks } = open(() => fleet, { resting: fleet.slice(1).map(({ scope }) => scope) });
+  await deliveries.resume();
+  await deliveries.stop();
+  expect(looks).toEqual(['s0']);
+}, 30_000);
+
+test('one scope among ten thousand is suspended and let in: it alone is read, and it alone is opened', async () => {
+  let suspended = false;
+  const fleet = many();
+  const { deliveries, looks, listed } = open(
+    () => fleet.map((scope) => (suspended && scope.scope === 's7' ? { ...scope, serving: false } : scope)),
+    { resting: fleet.map(({ scope }) => scope).filter((scope) => scope !== 's7') },
+  );
+  await deliveries.resume();
+  expect([looks, listed.records]).toEqual([['s7'], 10_000]);
+  suspended = true;
+  await deliveries.changed(about('s7', 'tnt_7'));
+  deliveries.wake('fieldwork', 's7');
+  await new Promise(setImmediate);
+  expect([looks, listed.records]).toEqual([['s7'], 10_001]);
+  suspended = false;
+  await deliveries.changed(about('s7', 'tnt_7'));
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+  await deliveries.stop();
+  expect([looks, listed.records]).toEqual([['s7', 's7'], 10_002]);
+}, 30_000);
+
+test('a tenant that is suspended costs its own scopes, and nobody else is looked at', async () => {
+  let serving = true;
+  const scopes = () => [each('a', serving), each('b', serving), each('x', true, 'fieldwork', 'tnt_x')];
+  const { deliveries, looks, listed, pass } = open(scopes);
+  await deliveries.resume();
+  const before = [looks.length, listed.records];
+  serving = false;
+  await deliveries.changed(aboutTenant());
+  deliveries.wake('fieldwork', 'a');
+  deliveries.wake('fieldwork', 'b');
+  await pass();
+  expect([looks.length, listed.records]).toEqual([before[0], 5]);
+  serving = true;
+  await deliveries.changed(aboutTenant());
+  await pass();
+  await deliveries.stop();
+  expect(looks.slice(3).sort()).toEqual(['a', 'b']);
+});
+
+test('a promotion of a vertical concerns nobody here', async () => {
+  const { deliveries, looks, listed } = open(() => [each('a')]);
+  await deliveries.changed({ tenant: null, scope: null, vertical: 'fieldwork' });
+  await deliveries.stop();
+  expect([looks, listed.records]).toEqual([[], 0]);
+});
+
+test('after a restore of the directory everybody is looked at', async () => {
+  let serving = false;
+  const { deliveries, looks } = open(() => [each('a', serving), each('b')]);
+  await deliveries.resume();
+  serving = true;
+  await deliveries.changed(EVERYTHING);
+  await deliveries.stop();
+  expect(looks).toEqual(['b', 'a', 'b']);
+});
+
+test('who is suspended while all are listed stays suspended, whatever the list said', async () => {
+  const listing = Promise.withResolvers<void>();
+  const looks: string[] = [];
+  const suspendedNow = each('a', false);
+  const deliveries = makeDeliveries({
+    verticals: new Map([
+      [
+        'fieldwork',
+        {
+          vertical,
+          build: 'b1',
+          host: {
+            scope: (id: string) => ({
+              work: async () => {
+                looks.push(id);
+                return { settled: 0, claimed: [], nextAtMs: null };
+              },
+            }),
+            attachments: {},
+          } as unknown as ScopeHost,
+        },
+      ],
+    ]),
+    fleet: {
+      scopes: async function* list() {
+        yield each('a');
+        await listing.promise;
+      },
+      scopesOf: async function* none() {},
+      scope: async () => suspendedNow,
+    },
+    idleScopes: {
+      resting: async () => new Map(),
+      takeDue: async () => ({ items: [], nextAtMs: null }),
+      settle: async () => [],
+    },
+    now: () => 0,
+    onIncident: (error) => {
+      throw error;
+    },
+    after: () => () => undefined,
+  });
+  const looking = deliveries.resume();
+  await new Promise(setImmediate);
+  await deliveries.changed(about('a'));
+  listing.resolve();
+  await looking;
+  deliveries.wake('fieldwork', 'a');
+  await deliveries.stop();
+  expect(looks).toEqual([]);
+});
+
+test('a scope whose time comes works, and so does a quiet one of which nothing is known', async () => {
+  const { deliveries, looks, rests, pass } = open(() => [], { due: ['timely'], unsure: ['read'] });
+  await pass();
+  expect(looks).toEqual([]);
+  await deliveries.resume();
+  await pass();
+  await deliveries.stop();
+  expect(looks).toEqual(['timely', 'read']);
+  // The last one puts to rest whoever may, however short ago they were called.
+  expect(rests).toEqual([600_000, 0]);
+});
+
+test('a scope whose time has come works although nobody could be put to rest', async () => {
+  const full = () => {
+    throw new Error('the disk is full');
+  };
+  const { deliveries, looks, incidents, pass } = open(() => [], { due: ['timely'], settling: full });
+  await deliveries.resume();
+  await pass();
+  expect([looks, incidents]).toEqual([['timely'], [new Error('the disk is full')]]);
+  await deliveries.stop();
+});
+
+test('a scope that the last look did not know yet works at once', async () => {
+  const { deliveries, looks } = open(() => []);
+  await deliveries.resume();
+  deliveries.wake('fieldwork', 'new');
+  deliveries.wake('unheard-of', 'x');
+  await deliveries.stop();
+  expect(looks).toEqual(['new']);
+});
+
+test('a directory that cannot be asked is an incident, and is asked again', async () => {
+  let broken = true;
+  const { deliveries, looks, incidents, pass } = open(() => {
+    if (broken) throw new PlatformError('unavailable', 'The directory is away.');
+    return [each('a')];
+  });
+  await deliveries.resume();
+  await deliveries.changed(about('a'));
+  expect([incidents.length, looks]).toEqual([2, []]);
+  broken = false;
+  await pass();
+  await deliveries.stop();
+  expect(incidents).toHaveLength(2);
+  expect(looks).toContain('a');
+});
+
+test('a change that nobody could be asked about is asked about again', async () => {
+  let broken = true;
+  const { deliveries, looks, listed, pass } = open(() => {
+    if (broken) throw new PlatformError('unavailable', 'The directory is away.');
+    return [each('a', false)];
+  });
+  await deliveries.changed(about('a'));
+  broken = false;
+  await pass();
+  deliveries.wake('fieldwork', 'a');
+  await deliveries.stop();
+  expect([looks, listed.records]).toEqual([[], 2]);
+});
+
+describe('who was let in and could not be looked up', () => {
+  /** A scope that is let in while the marks cannot be read. */
+  const letIn = async () => {
+    let serving = false;
+    let broken = false;
+    const fixture = open(() => [each('a', serving)], {
+      reading: () => {
+        if (broken) throw new Error('the disk is full');
+      },
+    });
+    await fixture.deliveries.resume();
+    const tell = async (into: boolean) => {
+      serving = into;
+      await fixture.deliveries.changed(about('a'));
+    };
+    broken = true;
+    await tell(true);
+    await new Promise(setImmediate);
+    expect([fixture.looks, fixture.incidents.length]).toEqual([[], 1]);
+    const repair = () => {
+      broken = false;
+    };
+    return { ...fixture, tell, repair };
+  };
+
+  test('is looked into as soon as that can be done', async () => {
+    const { deliveries, looks, incidents, pass, repair } = await letIn();
+    await pass();
+    expect([looks, incidents.length]).toEqual([[], 2]);
+    repair();
+    await pass();
+    await pass();
+    await deliveries.stop();
+    expect([looks, incidents.length]).toEqual([['a'], 2]);
+  });
+
+  test('stays out if it was suspended meanwhile', async () => {
+    const { deliveries, looks, pass, repair, tell } = await letIn();
+    repair();
+    await tell(false);
+    await pass();
+    deliveries.wake('fieldwork', 'a');
+    await pass();
+    await deliveries.stop();
+    expect(looks).toEqual([]);
+  });
+});
+
+test('a stop interrupts the look, and after it nothing begins', async () => {
+  const endless = async function* endless() {
+    for (;;) {
+      yield each('a');
+      await new Promise(setImmediate);
+    }
+  };
+  const { deliveries, looks } = open(() => [each('a')]);
+  const other = makeDeliveries({
+    verticals: new Map(),
+    fleet: { scopes: endless, scopesOf: endless, scope: async () => null },
+    idleScopes: {
+      resting: async () => new Map(),
+      takeDue: async () => ({ items: [], nextAtMs: null }),
+      settle: async () => [],
+    },
+    now: () => 0,
+    onIncident: () => undefined,
+  });
+  const looking = other.resume();
+  await other.stop();
+  await looking;
+  await deliveries.stop();
+  await deliveries.resume();
+  await deliveries.changed(EVERYTHING);
+  deliveries.wake('fieldwork', 'a');
+  expect(looks).toEqual([]);
+});
+
+test.each([
+  [1, ['fieldwork a']],
+  [0, []],
+])('a round in which %i things were done is told', async (settled, told) => {
+  const { deliveries, worked } = open(() => [each('a')], { settled });
+  await deliveries.resume();
+  await deliveries.stop();
+  expect(worked).toEqual(told);
+});

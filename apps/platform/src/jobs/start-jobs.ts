@@ -1,0 +1,218 @@
+/** What the platform does by itself while it runs, put together: deliveries in the scopes, and the scheduler's jobs. */
+import type { BackupPolicy, DirectoryHostAdmin, RoutesChange } from '@freehold/directory';
+import type { IncidentSink } from '@freehold/store';
+import type { Fleet } from '../applications/fleet.ts';
+import type { CoLocatedVertical } from '../applications/verticals.ts';
+import type { FailureSink } from '../feeds/feeds.ts';
+import { makeRepeats } from '../feeds/repeats.ts';
+import type { Storage } from '../storage/storage.ts';
+import { type Deliveries, makeDeliveries } from './deliveries.ts';
+import { buildOf } from './deliveries-build.ts';
+import type { IdleScopes } from './idle-scopes.ts';
+import { makeInvocationCounter } from './invocations.ts';
+import { makeJobs } from './jobs.ts';
+import { tidyUp } from './maintenance.ts';
+import { makeUseMeter, remembering, type UseMeter, type UseMeterOptions } from './meters.ts';
+import { makeScheduler, type Scheduler } from './scheduler.ts';
+import { makeScopeOutcomes } from './scope-outcomes.ts';
+import { makeStorageMeter, type StorageMeter } from './storage-meter.ts';
+import { makeUsageSweep, type UsageScope } from './usage.ts';
+
+/** The people who wait for a start come first. What is new in a scope wakes it before that. */
+const RESUME_AFTER_MS = 2_000;
+
+export interface SweepOptions {
+  readonly hostAdmin: DirectoryHostAdmin;
+  readonly storage: Pick<Storage, 'engine' | 'vaultUnit' | 'keyring' | 'blobs' | 'blobArchive'>;
+  /** By slug. */
+  readonly verticals: ReadonlyMap<string, CoLocatedVertical>;
+  readonly fleet: Fleet;
+  /** Which scopes have nothing to do. */
+  readonly idleScopes: IdleScopes;
+  /** Whose a scope is, where that is known. */
+  readonly tenantOf: (scope: string) => string | undefined;
+  /** Whether a scope is billed. Asked once of each. */
+  readonly isLive: (ref: UsageScope) => Promise<boolean>;
+  /** Null: the platform makes no backups by itself. */
+  readonly backupPolicy: BackupPolicy | null;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly onIncident: IncidentSink;
+  readonly onFailure: FailureSink;
+}
+
+export interface Sweep extends Pick<Deliveries, 'wake'>, Pick<Scheduler, 'run'> {
+  /** Everything is up: a moment later the scopes that do not rest are looked into for what is left from before. */
+  begin(): void;
+  /** Somebody was suspended or let in, or everything was replaced. */
+  changed(change: RoutesChange): void;
+  /** A request was answered by the application of a scope. */
+  served(request: UsageScope & { readonly method: string }): void;
+  /** Begins nothing new, adds to the meters what was counted, and resolves when nothing is under way. */
+  stop(): Promise<void>;
+}
+
+/** What only reads uses no model that anybody is charged for. */
+const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** Puts it together. Nothing runs before `begin`, but deliveries in scopes that are woken. */
+export function startSweep(options: SweepOptions): Sweep {
+  const {
+    hostAdmin,
+    storage,
+    verticals,
+    fleet,
+    idleScopes: rest,
+    tenantOf,
+    now,
+    onIncident,
+    onFailure,
+  } = options;
+  const incident = (method: string) => (error: unknown, ref: { readonly scope: string }) =>
+    onIncident(error, { kind: 'platform', key: ref.scope, method });
+
+  const outcomes = makeScopeOutcomes({
+    scope: ({ vertical, scope }) => verticals.get(vertical)?.host.scope(scope) ?? null,
+    now,
+    onError: incident('readOutcomes'),
+  });
+  const usage = makeUsageSweep({
+    collect: hostAdmin.collectModelUsage,
+    fleet,
+    now,
+    isRunning: (vertical) => verticals.has(vertical),
+    onFailure,
+    onError: incident('collectModelUsage'),
+  });
+  const { requests, invocations, storageMeter } = openMeters(options);
+  const deliveries = makeDeliveries({
+    verticals: new Map(
+      [...verticals].map(([slug, { host, units }]) => [
+        slug,
+        { vertical: units.scope.vertical, host, build: buildOf(units.scope) },
+      ]),
+    ),
+    fleet,
+    idleScopes: rest,
+    now,
+    onIncident,
+    // It may have called a model before this process began.
+    onUnsettled: usage.touch,
+    isOwed: usage.isOwed,
+    onWorked: (vertical, scope) => {
+      outcomes.touch({ vertical, scope });
+      // An executor may have called a model.
+      const tenant = tenantOf(scope);
+      if (tenant !== undefined) usage.touch({ tenant, scope });
+    },
+  });
+  const scheduler = makeScheduler({
+    jobs: makeJobs({
+      hostAdmin,
+      archive: storage.engine,
+      blobArchive: storage.blobArchive,
+      outcomes,
+      usage,
+      meters: [requests, invocations],
+      storageMeter,
+      backupPolicy: options.backupPolicy,
+      tidyUp: (signal) => tidyUp({ ...storage, verticals, fleet, onIncident, onFailure }, signal),
+      onFailure,
+      repeats: makeRepeats(now),
+    }),
+    onError: (error, job) => onIncident(error, { kind: 'platform', key: 'sweep', method: job }),
+  });
+
+  let beginning: NodeJS.Timeout | undefined;
+  return {
+    wake: deliveries.wake,
+    run: scheduler.run,
+    begin: () => {
+      beginning = setTimeout(() => void deliveries.resume(), RESUME_AFTER_MS).unref();
+      scheduler.begin();
+    },
+    changed: (change) => void deliveries.changed(change),
+    served: ({ tenant, scope, method }) => {
+      requests.count({ tenant, scope });
+      if (!READS.has(method)) usage.touch({ tenant, scope });
+    },
+    stop: async () => {
+      clearTimeout(beginning);
+      await Promise.all([scheduler.stop(), deliveries.stop()]);
+      await Promise.all([requests.flush(), invocations.flush()]);
+    },
+  };
+}
+
+/** What is counted and measured. What cannot be is told, and charged to nobody. */
+function openMeters(options: SweepOptions): {
+  readonly requests: UseMeter;
+  readonly invocations: Pick<UseMeter, 'flush'>;
+  readonly storageMeter: StorageMeter;
+} {
+  const { hostAdmin, storage, verticals, fleet, tenantOf, now, onIncident, onFailure } = options;
+  const isLive = remembering(options.isLive);
+  const failed = (error: unknown, key: string, told: { method: string; tenant?: string; detail: string }) => {
+    const { method, tenant, detail } = told;
+    onIncident(error, { kind: 'platform', key, method });
+    onFailure({
+      operation: 'meters.add',
+      tenant: (tenant ?? null) as never,
+      subject: key,
+      reason: 'internal',
+      detail,
+    });
+  };
+  const meterOf = (meter: UseMeterOptions['meter']): UseMeter =>
+    makeUseMeter({
+      meter,
+      add: (readings) => hostAdmin.addToMeters(readings),
+      isLive,
+      onError: (error, tenant) =>
+        failed(error, meter, {
+          method: 'addToMeters',
+          tenant,
+          detail: 'What was used in about a minute was not added to the meter.',
+        }),
+    });
+
+  const invocations = makeInvocationCounter({
+    meter: meterOf('operations.invoked'),
+    tenantOf: async ({ vertical, scope }) =>
+      tenantOf(scope) ?? (await requireHost(verticals, vertical).scope(scope).identify({})).tenantId,
+    onError: (error, scope) =>
+      failed(error, scope, {
+        method: 'countInvocations',
+        detail: 'The operations of about a minute of this scope were not counted: nobody knows whose it is.',
+      }),
+  });
+  for (const [slug, { units }] of verticals) units.scope.onInvoked((scope) => invocations.count(slug, scope));
+
+  return {
+    requests: meterOf('http.requests'),
+    invocations,
+    storageMeter: makeStorageMeter({
+      fleet,
+      databaseBytes: async ({ vertical, scope }) => {
+        const known = verticals.get(vertical);
+        return known ? storage.engine.databaseBytes(known.units.scope, scope) : null;
+      },
+      blobs: storage.blobs,
+      isLive,
+      set: (readings) => hostAdmin.setMeters(readings),
+      now,
+      onError: (error, tenant) =>
+        failed(error, 'storage.bytes', {
+          method: 'measureStorage',
+          tenant,
+          detail: 'What this tenant keeps was not measured today.',
+        }),
+    }),
+  };
+}
+
+function requireHost(verticals: SweepOptions['verticals'], slug: string): CoLocatedVertical['host'] {
+  const known = verticals.get(slug);
+  if (known) return known.host;
+  throw new TypeError(`there is no vertical ${slug} here`);
+}

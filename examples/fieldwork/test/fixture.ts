@@ -1,0 +1,214 @@
+/** Two tenants side by side behind one application, provisioned as a platform does it, and people who are signed in. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PLATFORM_SECRET_HEADER, type Problem, type ScopeId, type TenantId } from '@freehold/contracts';
+import { type DeliveryRunner, makeDeliveryRunner } from '@freehold/kernel';
+import { makeRelyingParty } from '@freehold/oidc-rp';
+import { expect } from 'vitest';
+import { makeNodeBlobStore, openNodeEngine } from '../../../packages/engine-node/src/index.ts';
+import { makeFieldwork } from '../src/fieldwork.ts';
+import type { Bindings, FieldworkDeps } from '../src/server/env.ts';
+import { openVault } from './vault.ts';
+
+const ISSUER = 'https://issuer.example';
+const SECRET = 'the platform secret of these tests';
+export const START_MS = Date.parse('2026-03-03T07:00:00.000Z');
+
+const ulid = (n: number) => `01j0000000000000000000${String(n).padStart(4, '0')}`;
+
+/** One instance on the street. */
+export interface Instance {
+  readonly tenant: TenantId;
+  readonly scope: ScopeId;
+  readonly origin: string;
+}
+
+const instance = (n: number, name: string): Instance => ({
+  tenant: `tnt_${ulid(n)}` as TenantId,
+  scope: `scp_${ulid(n)}` as ScopeId,
+  origin: `https://${name}.example`,
+});
+
+/** Somebody with a browser: requests carry the session, and are typed by what the test expects. */
+export interface Visitor {
+  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
+  /** Expects success. */
+  get<T = Record<string, unknown>>(path: string): Promise<T>;
+  post<T = Record<string, unknown>>(path: string, body?: unknown): Promise<T>;
+  /** Expects a problem document whose detail is a sentence, and answers it. */
+  refused(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Problem>;
+}
+
+/** How a street differs from the usual one, where people sign in at an issuer that was chosen for each house. */
+export interface FixtureOptions {
+  /** What the worker is bound to, beside whose request it is. Default: nothing. */
+  readonly bindings?: Readonly<Record<string, string>>;
+  /** What is delivered to each house. Default: the choice of the issuer. */
+  readonly config?: Readonly<Record<string, string>>;
+}
+
+export async function openFixture(more: Partial<FieldworkDeps> = {}, options: FixtureOptions = {}) {
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'fieldwork-fixture-'));
+  const clock = { nowMs: START_MS };
+  const incidents: unknown[] = [];
+  /** Where requests come from. */
+  let streetAddress: string | null = null;
+  const onIncident = (error: unknown) => void incidents.push(error);
+  const engine = openNodeEngine({ dataDirectory, now: () => clock.nowMs, onIncident });
+  const now = () => clock.nowMs;
+  const fieldwork = makeFieldwork({
+    engine,
+    vault: openVault(engine),
+    blobs: (scopeId) => makeNodeBlobStore({ dataDirectory, scopeId, now }),
+    onWork: (scopeId) => runner?.wake(scopeId),
+    platformSecret: SECRET,
+    now,
+    random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+    fetch: async () => new Response(null, { status: 503 }),
+    onIncident,
+    ...more,
+  });
+  const { host, units } = fieldwork;
+  const runner: DeliveryRunner = makeDeliveryRunner({
+    vertical: units.scope.vertical,
+    scope: host.scope,
+    now,
+    onIncident,
+  });
+
+  const call = (at: Instance | null, path: string, init: RequestInit = {}) => {
+    const node = at && { ...at, vertical: 'fieldwork', version: '0.1.0', surface: 'app' };
+    const env: Bindings = { ...options.bindings, node, clientAddress: streetAddress };
+    return fieldwork.app.fetch(new Request(`${at?.origin ?? 'http://internal.example'}${path}`, init), env);
+  };
+
+  const platform = (method: 'GET' | 'POST', path: string, body?: unknown, secret = SECRET) =>
+    call(null, path, {
+      method,
+      headers: { [PLATFORM_SECRET_HEADER]: secret, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+
+  const provision = async (at: Instance, name: string, config?: Record<string, string>) => {
+    const response = await platform('POST', '/internal/provision', {
+      tenantId: at.tenant,
+      scopeId: at.scope,
+      name,
+      ...(config === undefined ? {} : { config }),
+    });
+    expect(await response.json()).toMatchObject({
+      scopeId: at.scope,
+      status: 'provisioned',
+      ownerSeat: 'pending',
+    });
+  };
+  const choice = { 'platform:auth': JSON.stringify({ mode: 'oidc', issuer: ISSUER, clientId: 'fieldwork' }) };
+
+  /** The cookie that a completed sign-in at this house would have left. */
+  const cookieOf = async (at: Instance, sub: string, name: string, emailVerified = true): Promise<string> => {
+    const sessionSecret = await engine.unit(fieldwork.units.identity, at.tenant).sessionSecret();
+    const relyingParty = makeRelyingParty({
+      env: { issuer: ISSUER, clientId: 'fieldwork', sessionSecrets: [sessionSecret] },
+      audience: `${at.tenant}/${at.scope}`,
+      now: () => clock.nowMs,
+      fetch: async () => new Response(null, { status: 503 }),
+    });
+    const session = relyingParty.mintSession({
+      id: sub,
+      name,
+      email: `${sub}@example.org`,
+      emailVerified,
+    });
+    return `sb_session=${session}`;
+  };
+
+  const visitor = (at: Instance, cookie?: string): Visitor =>
+    visitorWith(at, cookie === undefined ? {} : { cookie });
+
+  /** Somebody whose every request carries these headers: a cookie, or a token. */
+  const visitorWith = (at: Instance, credentials: Record<string, string>): Visitor => {
+    const request: Visitor['request'] = async (method, path, body, headers = {}) =>
+      call(at, path, {
+        method,
+        headers: {
+          ...credentials,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+    const ok = async (response: Response) => {
+      const body = (await response.json()) as never;
+      expect(response.ok, JSON.stringify(body)).toBe(true);
+      return body;
+    };
+    return {
+      request,
+      get: async (path) => ok(await request('GET', path)),
+      post: async (path, body = {}) => ok(await request('POST', path, body)),
+      refused: async (method, path, body, headers) => {
+        const response = await request(method, path, body, headers);
+        expect(response.headers.get('content-type'), `${method} ${path}`).toBe('application/problem+json');
+        const problem = (await response.json()) as Problem;
+        expect(problem.status).toBe(response.status);
+        // A refused form names its field behind a colon; everything else is whole sentences.
+        const sentence =
+          problem.code === 'validation_failed' ? /^[A-Z].* is not (valid|one)/ : /^[A-Z].*[^.]\.$/s;
+        expect(problem.detail, `${method} ${path}`).toMatch(sentence);
+        expect(problem.error).toBe(problem.detail);
+        return problem;
+      },
+    };
+  };
+
+  const pipes = instance(1, 'pipes');
+  const sparks = instance(2, 'sparks');
+  const config = options.config ?? choice;
+  await provision(pipes, 'Pipes & Sons', config);
+  await provision(sparks, 'Sparks', config);
+
+  return {
+    engine,
+    fieldwork,
+    clock,
+    incidents,
+    pipes,
+    sparks,
+    choice,
+    platform,
+    provision,
+    visitor,
+    visitorWith,
+    /** Lets requests come from an address from now on. */
+    comeFrom: (address: string | null) => {
+      streetAddress = address;
+    },
+    cookieOf,
+    /** Resolves when nothing that happens by itself is under way. */
+    settled: () => runner.idle(),
+    wake: (at: Instance) => runner.wake(at.scope),
+    signedIn: async (at: Instance, sub: string, name = sub) => visitor(at, await cookieOf(at, sub, name)),
+    [Symbol.asyncDispose]: async () => {
+      await runner.stop();
+      await engine.close();
+      rmSync(dataDirectory, { recursive: true });
+    },
+  };
+}
+
+export type Fixture = Awaited<ReturnType<typeof openFixture>>;
+
+/** Invites somebody, who accepts. Answers the new member, signed in. */
+export async function joinTeam(fixture: Fixture, owner: Visitor, at: Instance, sub: string, role: string) {
+  return acceptInvite(owner, await fixture.signedIn(at, sub), role);
+}
+
+/** Invites somebody who is signed in already. */
+export async function acceptInvite(owner: Visitor, member: Visitor, role: string) {
+  const { url } = await owner.post<{ url: string }>('/api/invites', { role });
+  const { principal } = await member.post<{ principal: string }>('/api/accept-invite', {
+    token: new URL(url).searchParams.get('invite'),
+  });
+  return { member, principal };
+}

@@ -1,0 +1,215 @@
+/** What holds whichever way people come in, and what differs between the ways. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { acceptInvite, openFixture } from './fixture.ts';
+import { type Mode, openMode, postForm, type SignInMode } from './sign-in-modes.ts';
+
+const MODES = ['hosted', 'tokens', 'directory'] as const satisfies readonly Mode[];
+
+let opened: SignInMode;
+afterEach(async () => {
+  const { incidents } = opened.fixture;
+  await opened.fixture[Symbol.asyncDispose]();
+  expect(incidents).toEqual([]);
+});
+
+// spec A-02: the application is the same behind each of them.
+describe.each(MODES)('coming in by %s', (mode) => {
+  beforeEach(async () => {
+    opened = await openMode(mode);
+  });
+
+  test('A-04: nobody is refused, and told what there is to do about it', async () => {
+    const { fixture } = opened;
+    const response = await fixture.visitor(fixture.pipes).request('GET', '/api/orders');
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      401,
+      'application/problem+json',
+    ]);
+    const problem = (await response.json()) as { code: string; loginUrl?: string };
+    expect(problem.code).toBe('unauthenticated');
+    expect(problem.loginUrl).toBe(mode === 'tokens' ? undefined : '/api/auth/login?returnTo=%2F');
+    expect(response.headers.get('www-authenticate')).toBe(
+      mode === 'tokens'
+        ? 'Bearer resource_metadata="https://pipes.example/.well-known/oauth-protected-resource"'
+        : 'Bearer',
+    );
+  });
+
+  test('the page is told which way it is', async () => {
+    const { fixture } = opened;
+    expect(await fixture.visitor(fixture.pipes).get('/api/me')).toMatchObject({
+      status: 'signed_out',
+      business: 'Pipes & Sons',
+      signIn: mode === 'directory' ? { mode, securityUrl: '/api/auth/security' } : { mode },
+    });
+  });
+
+  test('A-05, A-25: the first is the owner, and the second a stranger', async () => {
+    const { fixture, enter } = opened;
+    const ada = await enter(fixture.pipes, 'ada', 'Ada');
+    expect(await ada.get('/api/me')).toMatchObject({
+      status: 'member',
+      subject: { name: 'Ada', email: 'ada@example.org', emailVerified: true },
+      roles: [{ key: 'owner' }],
+    });
+    const eve = await enter(fixture.pipes, 'eve');
+    expect(await eve.get('/api/me')).toMatchObject({ status: 'stranger', principal: null });
+    expect(await eve.refused('GET', '/api/orders')).toMatchObject({ status: 403, reason: 'not_a_member' });
+  });
+
+  test('A-32, A-33: an invite makes a member, who does what the role allows', async () => {
+    const { fixture, enter } = opened;
+    const ada = await enter(fixture.pipes, 'ada', 'Ada');
+    await ada.get('/api/me');
+    const { member: jo } = await acceptInvite(ada, await enter(fixture.pipes, 'jo', 'Jo'), 'technician');
+    expect(await jo.get('/api/me')).toMatchObject({ status: 'member', roles: [{ key: 'technician' }] });
+    expect(await jo.get('/api/orders')).toMatchObject({ items: [] });
+    expect(await jo.refused('GET', '/api/customers')).toMatchObject({ code: 'permission_denied' });
+  });
+
+  test('A-22: whoever is somebody at one business is nobody at another', async () => {
+    const { fixture, credentialsOf } = opened;
+    const credentials = await credentialsOf(fixture.pipes, 'ada');
+    const trespasser = fixture.visitorWith(fixture.sparks, credentials);
+    expect(await trespasser.get('/api/me')).toMatchObject({ status: 'signed_out', business: 'Sparks' });
+    expect(await trespasser.refused('GET', '/api/orders')).toMatchObject({ status: 401 });
+  });
+
+  test('A-14: a choice that is delivered goes first, with the next request', async () => {
+    const { fixture, enter } = opened;
+    const { tenant: tenantId, scope: scopeId } = fixture.pipes;
+    const ada = await enter(fixture.pipes, 'ada');
+    expect(await ada.get('/api/me')).toMatchObject({ status: 'member' });
+    await fixture.platform('POST', '/internal/configure', { tenantId, scopeId, config: fixture.choice });
+    expect(await fixture.visitor(fixture.pipes).get('/api/me')).toMatchObject({ signIn: { mode: 'hosted' } });
+    if (mode !== 'hosted') expect(await ada.get('/api/me')).toMatchObject({ status: 'signed_out' });
+    await fixture.platform('POST', '/internal/configure', {
+      tenantId,
+      scopeId,
+      config: { 'platform:auth': null },
+    });
+    if (mode !== 'hosted')
+      expect(await ada.get('/api/me')).toMatchObject({ status: 'member', signIn: { mode } });
+  });
+
+  test('where the API’s tokens are made is said only where it takes any', async () => {
+    const { fixture } = opened;
+    const anonymous = fixture.visitor(fixture.pipes);
+    const response = await anonymous.request('GET', '/.well-known/oauth-protected-resource');
+    if (mode === 'tokens') {
+      expect(await response.json()).toMatchObject({
+        resource: 'https://pipes.example',
+        authorization_servers: ['https://issuer.example'],
+        resource_name: 'Pipes & Sons',
+      });
+    } else expect(response.status).toBe(404);
+  });
+});
+
+describe.each(['hosted', 'directory'] as const)('leaving by %s', (mode) => {
+  beforeEach(async () => {
+    opened = await openMode(mode);
+  });
+
+  test('B-12, B-14: a sign-out ends the session, for copies of the cookie too', async () => {
+    const { fixture, credentialsOf } = opened;
+    const credentials = await credentialsOf(fixture.pipes, 'ada');
+    const ada = fixture.visitorWith(fixture.pipes, credentials);
+    expect(await ada.get('/api/me')).toMatchObject({ status: 'member' });
+    const left = await ada.request('GET', '/api/auth/logout?returnTo=/', undefined, {
+      'sec-fetch-site': 'same-origin',
+      'sec-fetch-mode': 'navigate',
+      'sec-fetch-dest': 'document',
+    });
+    expect([left.status, left.headers.get('location')]).toEqual([expect.toBeOneOf([302, 303]), '/']);
+    expect(await ada.get('/api/me')).toMatchObject({ status: 'signed_out' });
+    expect(await ada.refused('GET', '/api/orders')).toMatchObject({ status: 401 });
+  });
+});
+
+describe('tokens', () => {
+  beforeEach(async () => {
+    opened = await openMode('tokens');
+  });
+
+  test('there is nothing to sign in at, or out of', async () => {
+    const { fixture } = opened;
+    for (const path of ['/api/auth/login', '/api/auth/logout'])
+      expect(await fixture.visitor(fixture.pipes).refused('GET', path)).toMatchObject({ status: 501 });
+  });
+
+  test('A-20: one that is made for another resource, or is no token, is said to be invalid', async () => {
+    const { fixture, credentialsOf } = opened;
+    const foreign = await credentialsOf(fixture.sparks, 'ada');
+    for (const credentials of [foreign, { authorization: 'Bearer nonsense' }]) {
+      const response = await fixture.visitorWith(fixture.pipes, credentials).request('GET', '/api/orders');
+      expect(response.status).toBe(401);
+      expect(response.headers.get('www-authenticate')).toMatch(
+        /^Bearer error="invalid_token", resource_metadata=/,
+      );
+    }
+  });
+});
+
+describe('the directory', () => {
+  beforeEach(async () => {
+    opened = await openMode('directory');
+  });
+
+  test('its pages carry the name of the business', async () => {
+    const { fixture } = opened;
+    const page = await fixture.visitor(fixture.pipes).request('GET', '/api/auth/login');
+    expect(await page.text()).toContain('Sign in to Pipes &amp; Sons');
+  });
+
+  test('attempts are counted by the address that the platform names, and by no header', async () => {
+    const { fixture } = opened;
+    const ask = async (n: number) =>
+      (await postForm(fixture, fixture.pipes, '/api/auth/sign-up', { email: `p${n}@example.org`, name: '' }))
+        .status;
+    fixture.comeFrom('192.0.2.7');
+    const statuses = [];
+    for (let n = 0; n < 21; n++) statuses.push(await ask(n));
+    expect(statuses.slice(0, 20)).toEqual(Array.from({ length: 20 }, () => 200));
+    expect(statuses[20]).toBe(429);
+    fixture.comeFrom('198.51.100.1');
+    expect(await ask(22)).toBe(200);
+  });
+});
+
+describe('a opened that is not set up', () => {
+  const refusedAt = async (...options: Parameters<typeof openFixture>) => {
+    const fixture = await openFixture(...options);
+    opened = { fixture } as SignInMode;
+    return fixture.visitor(fixture.pipes).refused('GET', '/api/me');
+  };
+
+  test('A-19: accounts without a way to send mail are a fault of the operator', async () => {
+    expect(await refusedAt({}, { bindings: { AUTH_PROVIDER: 'directory' }, config: {} })).toMatchObject({
+      status: 500,
+      reason: 'sign_in_not_configured',
+    });
+  });
+
+  test('A-17: tokens without an issuer are one as well', async () => {
+    expect(await refusedAt({}, { bindings: { AUTH_PROVIDER: 'oidc' }, config: {} })).toMatchObject({
+      status: 500,
+      reason: 'sign_in_not_configured',
+    });
+  });
+
+  test('A-16: a name that is none of the ways is 503', async () => {
+    expect(await refusedAt({}, { bindings: { AUTH_PROVIDER: 'magic' }, config: {} })).toMatchObject({
+      status: 503,
+      reason: 'sign_in_not_configured',
+    });
+  });
+
+  test('A-16: a delivered choice that cannot be used is one too, whatever the binding says', async () => {
+    const config = { 'platform:auth': JSON.stringify({ mode: 'oidc', issuer: 'https://issuer.example' }) };
+    expect(await refusedAt({}, { bindings: { AUTH_PROVIDER: 'directory' }, config })).toMatchObject({
+      status: 503,
+      reason: 'sign_in_not_configured',
+    });
+  });
+});

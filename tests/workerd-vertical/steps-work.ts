@@ -1,0 +1,158 @@
+/** A day's work: customers, orders, tools, photos, and what is refused. */
+import { createHash } from 'node:crypto';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { expect } from 'vitest';
+import { PIPES, SPARKS } from './fixture.ts';
+import { DENIED, heard, PATIENT, pipes, type Stage, type StoryStep } from './telling.ts';
+import type { Person, World } from './world.ts';
+
+const JPEG = Uint8Array.from({ length: 300_000 }, (_, i) => (i * 31) % 251);
+/** A time that no clock of a test comes to. */
+const APPOINTMENT = { from: '2099-03-03T10:00:00.000Z', to: '2099-03-03T12:00:00.000Z' };
+
+export function atWork({ world, client, cast }: Stage): StoryStep[] {
+  return [
+    [
+      'D-09, D-10 customers and orders are written over HTTP: judged, once, and not over somebody else',
+      async () => {
+        const { ada } = cast;
+        const json = { name: 'Müller & Co', phone: '+49 30 1234', email: 'mueller@example.org' };
+        const headers = { 'idempotency-key': 'first-customer' };
+        const created = await ada.ask('/api/customers', { json, headers });
+        const replayed = await ada.ask('/api/customers', { json, headers });
+        expect([created.status, replayed.headers.get('idempotency-replayed')]).toEqual([200, 'true']);
+        cast.customer = created.json<{ id: string }>().id;
+        const malformed = await ada.ask('/api/customers', { json: { name: '' } });
+        expect(malformed.status).toBe(400);
+        const site = await ada.ask('/api/sites', {
+          json: { customer: cast.customer, label: 'Home', street: 'Lindenstraße 1', city: 'Berlin' },
+        });
+        const order = await ada.ask('/api/orders', {
+          json: { customer: cast.customer, site: site.json<{ id: string }>().id, title: 'Fix the boiler' },
+        });
+        expect([site.status, order.status]).toEqual([200, 200]);
+        cast.order = order.json<{ id: string }>().id;
+        const path = `/api/orders/${cast.order}`;
+        const read = await ada.ask(path);
+        const ifMatch = { 'if-match': read.headers.get('etag') ?? '' };
+        const urgent = { method: 'PATCH', json: { priority: 'urgent' }, headers: ifMatch };
+        const changed = await ada.ask(path, urgent);
+        const stale = await ada.ask(path, urgent);
+        expect([changed.status, stale.status]).toEqual([200, 412]);
+        const list = await ada.ask('/api/orders?q=boiler');
+        const document = await ada.ask('/openapi.json');
+        return [created, replayed, malformed, site, order, read, changed, stale, list, document].map(heard);
+      },
+    ],
+    [
+      'C-23 what is refused leaves nothing but its row in the log, and nobody sees another business',
+      async () => {
+        const { ada, grace, order } = cast;
+        const invite = await ada.ask('/api/invites', { json: { role: 'technician' } });
+        const token = new URL(invite.json<{ url: string }>().url).searchParams.get('invite');
+        cast.jo = await world().signedIn(PIPES, 'jo');
+        const accepted = await cast.jo.ask('/api/accept-invite', { json: { token } });
+        expect(accepted.status).toBe(200);
+        const denied = await cast.jo.ask('/api/customers', { json: { name: 'Mine' } });
+        const hidden = await cast.jo.ask(`/api/orders/${order}`);
+        expect([denied.json(), hidden.json()]).toMatchObject([DENIED, DENIED]);
+        const log = await ada.ask('/api/denials');
+        expect(log.json<{ items: unknown[] }>().items).toHaveLength(2);
+        const theirs = await grace.ask(`/api/orders/${order}`);
+        expect(theirs.status).toBe(404);
+        // The same person, with the cookie of the other business.
+        const cookie = ada.caller.cookieHeader(world().origin(PIPES));
+        const crossed = await world().visitor(SPARKS).ask('/api/orders', { headers: { cookie } });
+        expect(crossed.status).toBe(401);
+        return [
+          ...[invite, accepted, denied, hidden, log, theirs, crossed].map(heard),
+          await client().listDenialsLocal({ ...pipes, limit: 10 }),
+          await client().summarizeDenialsLocal({ ...pipes, groupBy: 'operation' }),
+          await client().listDenialsLocal({ tenantId: SPARKS.tenantId, scopeId: SPARKS.scopeId, limit: 10 }),
+        ];
+      },
+    ],
+    [
+      'D-11 the same operations are tools, for the official client',
+      async () => {
+        const [owner, technician] = await Promise.all(
+          [cast.ada, cast.jo].map((each) => connect(world(), each)),
+        );
+        if (!owner || !technician) throw new Error('nobody is connected');
+        const { tools } = await owner.listTools();
+        expect(tools.map(({ name }) => name)).toContain('order_schedule');
+        const listed = await technician.listTools();
+        expect(listed.tools.map(({ name }) => name)).not.toContain('customer_create');
+        const scheduled = await owner.callTool({
+          name: 'order_schedule',
+          arguments: { order: cast.order, ...APPOINTMENT },
+        });
+        expect(scheduled.structuredContent).toMatchObject({ id: cast.order, state: 'scheduled' });
+        const refused = await technician.callTool({ name: 'customer_create', arguments: { name: 'Mine' } });
+        expect(refused).toMatchObject({ isError: true, _meta: { 'freehold/problem': DENIED } });
+        const revision = owner.getNegotiatedProtocolVersion();
+        await Promise.all([owner.close(), technician.close()]);
+        return [revision, tools, listed.tools, scheduled, refused];
+      },
+    ],
+    [
+      'what is done has its consequences, by itself',
+      async () => {
+        const { ada, jo, order } = cast;
+        const assignee = (await jo.ask('/api/me')).json<{ principal: string }>().principal;
+        const said = [heard(await ada.ask(`/api/orders/${order}/assign`, { json: { assignee } }))];
+        said.push(heard(await jo.ask(`/api/orders/${order}/start`, { json: {} })));
+        const work = { minutes: 90, materialsCents: 1_234, note: 'A new valve' };
+        said.push(heard(await jo.ask(`/api/orders/${order}/complete`, { json: work })));
+        const reminders = async () => (await ada.ask('/api/reminders')).json<{ items: unknown[] }>().items;
+        await expect.poll(reminders, PATIENT).toMatchObject([{ kind: 'to_invoice', order: { id: order } }]);
+        said.push(heard(await ada.ask('/api/reminders')));
+        said.push(heard(await ada.ask(`/api/orders/${order}/invoice`, { json: {} })));
+        await expect.poll(reminders, PATIENT).toEqual([]);
+        expect(said.map(({ status }) => status)).toEqual(said.map(() => 200));
+        return [...said, heard(await ada.ask('/api/invoices')), heard(await ada.ask('/api/dashboard'))];
+      },
+    ],
+    [
+      'a photo comes out as it went in, for those who may see its order',
+      async () => {
+        const { ada, jo, grace, order } = cast;
+        const path = `/api/orders/${order}/attachments`;
+        const upload = { type: 'image/jpeg', body: JPEG };
+        const added = await jo.bytes(`${path}?filename=Vor%20der%20T%C3%BCr.jpg`, upload);
+        expect(added.status).toBe(201);
+        const { id } = JSON.parse(added.bytes.toString('utf8')) as { id: string };
+        const photo = await ada.bytes(`${path}/${id}?show=inline`);
+        expect(digestOf(photo.bytes)).toBe(digestOf(JPEG));
+        const theirs = await grace.bytes(`${path}/${id}`);
+        expect(theirs.status).toBe(404);
+        const { 'content-type': type, 'content-disposition': disposition } = photo.headers;
+        return [id, type, disposition, heard(await ada.ask(path))];
+      },
+    ],
+  ];
+}
+
+/** The official MCP client of somebody who is signed in. */
+async function connect({ origin }: World, { caller }: Person): Promise<Client> {
+  const mcp = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
+  await mcp.connect(
+    new StreamableHTTPClientTransport(new URL(`${origin(PIPES)}/api/mcp`), {
+      // The names of this town are known to nobody but its callers.
+      fetch: async (url, init) => {
+        const { body } = init ?? {};
+        const { status, headers, text } = await caller.ask(String(url), {
+          method: init?.method ?? 'GET',
+          headers: Object.fromEntries(new Headers(init?.headers)),
+          ...(typeof body === 'string' ? { json: JSON.parse(body) } : {}),
+        });
+        return new Response(status === 204 || status === 202 ? null : text, { status, headers });
+      },
+    }),
+  );
+  return mcp;
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
