@@ -75,7 +75,7 @@ CREATE INDEX resting_scopes_due ON resting_scopes (due_at) WHERE due_at IS NOT N
       db.run('DELETE FROM resting_scopes WHERE scope = ?', scope);
       return null;
     },
-    idleScopes: ({ items }: { readonly items: readonly IdleScope[] }): null => {
+    markIdle: ({ items }: { readonly items: readonly IdleScope[] }): null => {
       for (const { scope, vertical, build, dueAtMs } of items)
         db.run(
           `INSERT INTO resting_scopes (scope, vertical, build, due_at) VALUES (?, ?, ?, ?)

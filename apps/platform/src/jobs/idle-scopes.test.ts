@@ -324,7 +324,7 @@ test('who could not be put to rest is looked into the next time that it can be d
   const house = openFixture();
   let full = true;
   const { engine, rest, settle, rests } = house.begin((inner) =>
-    meddling(inner, 'rest', (input, call) => (full ? Promise.reject(new Error('full')) : call(input))),
+    meddling(inner, 'markIdle', (input, call) => (full ? Promise.reject(new Error('full')) : call(input))),
   );
   const stub = { invoke: async () => null };
   const double = { ...engine, unit: () => stub } as unknown as Engine & EngineTools;
@@ -373,7 +373,7 @@ describe('a clock that was ahead', () => {
     const ids = Array.from({ length: 450 }, (_, index) => `s${index}`);
     const marks = engine.unit(idleScopesUnit, 'main', { create: true });
     const dueAtMs = BEGIN + 365 * DAY_MS;
-    await marks.idleScopes({
+    await marks.markIdle({
       items: ids.map((scope) => ({ scope, vertical: 'bells', build: 'b', dueAtMs })),
     });
     const taken = [await rest.takeDue(), await rest.takeDue(), await rest.takeDue()];

@@ -177,7 +177,7 @@ export function makeIdleScopes({ engine, now }: IdleScopesOptions): IdleScopes {
         const { items, unsure } = markIdle(options);
         if (items.length === 0) return all;
         try {
-          await marks.idleScopes({ items });
+          await marks.markIdle({ items });
         } catch (error) {
           unreported = [...unreported, ...all, ...items.map(({ vertical, scope }) => ({ vertical, scope }))];
           throw error;
