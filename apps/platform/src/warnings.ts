@@ -6,7 +6,7 @@ import type { Settings } from './settings/settings.ts';
 export function warningsOf(settings: Settings): readonly string[] {
   const { publicUrl, trustedProxies, strayNames } = settings;
   return [
-    ...strayNames.map((name) => `${name} is no setting of the platform: README.md lists them.`),
+    ...strayNames.map((name) => `${name} is no setting of the platform: docs/settings.md lists them.`),
     ...(publicUrl !== null && trustedProxies.length === 0
       ? [
           'FREEHOLD_PUBLIC_URL is set and FREEHOLD_TRUSTED_PROXIES is not: behind a proxy everybody has its address, and limits meant for one person lock out all.',

@@ -212,7 +212,7 @@ test('a name that is no setting is told, and what others read is none of our bus
     OTHER: 'y',
   };
   expect(warningsOf(parseSettings(env))).toEqual([
-    'FREEHOLD_BACKUP is no setting of the platform: README.md lists them.',
+    'FREEHOLD_BACKUP is no setting of the platform: docs/settings.md lists them.',
   ]);
 });
 

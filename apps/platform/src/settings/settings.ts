@@ -1,4 +1,4 @@
-/** Everything the platform reads from its environment: one list, parsed once. README.md documents the same list. */
+/** Everything the platform reads from its environment: one list, parsed once. docs/settings.md documents the same list. */
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import type { BackupPolicy } from '@freehold/directory';
