@@ -1,13 +1,16 @@
-/** The listening socket: hands every request to one fetch function, and closes without cutting anybody off. */
+/** The listening socket: hands every request to one fetch function, and closes without cutting off a request. */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { PlatformError, problemDocument, publicError, toProblem } from '@freehold/contracts';
 import { getRequestListener } from '@hono/node-server';
 import { SettingsError } from '../settings/settings.ts';
 
-/** How long open requests may take to end when the platform stops. */
-const DRAIN_MS = 5_000;
+/** How long answers may go on after a stop: an event stream has no end of its own. Below systemd's 90 seconds. */
+const DRAIN_MAX_MS = 30_000;
+/** A connection that is idle for so long after a stop is closed: what its client sent before that has arrived by then. */
+const QUIET_MS = 250;
 /** Headers larger than this are refused with 431: cookies of one host stay far below. */
 const HEADER_BYTES_MAX = 32 * 1024;
 
@@ -42,6 +45,7 @@ export async function listen({ port, host, fetch, onIncident }: ListenOptions): 
     getRequestListener(answer, { errorHandler: () => problemDocument(unreadableRequest()) }),
   );
   server.on('clientError', refuseUnreadable);
+  const close = makeDrain(server);
   server.listen(port, host);
   try {
     await once(server, 'listening');
@@ -51,14 +55,52 @@ export async function listen({ port, host, fetch, onIncident }: ListenOptions): 
   const address = server.address();
   return {
     port: typeof address === 'object' && address ? address.port : port,
-    close: async () => {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeIdleConnections();
-      const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
-      await closed;
-      clearTimeout(timer);
-    },
+    close,
+  };
+}
+
+/**
+ * Builds the closing of a server. It takes no new connection, answers what is in flight, tells each connection that its
+ * answer is the last one, and ends with the last answer. A client that keeps a connection busy would otherwise hold the
+ * server open until it is cut off.
+ */
+function makeDrain(server: Server): () => Promise<void> {
+  /** The connections, with the answer that each is giving. */
+  const connections = new Map<Socket, ServerResponse | null>();
+  let isDraining = false;
+  const makeLast = (response: ServerResponse): void => {
+    // Sends `Connection: close` with the headers; where those are out already, the connection becomes idle.
+    response.shouldKeepAlive = false;
+  };
+  const closeWhenQuiet = (socket: Socket): void => {
+    setTimeout(() => {
+      if (!connections.get(socket)) socket.end();
+    }, QUIET_MS).unref();
+  };
+  server.on('connection', (socket) => {
+    connections.set(socket, null);
+    socket.once('close', () => connections.delete(socket));
+  });
+  server.prependListener('request', ({ socket }, response) => {
+    connections.set(socket, response);
+    if (isDraining) makeLast(response);
+    response.once('close', () => {
+      if (connections.get(socket) === response) connections.set(socket, null);
+      if (isDraining) closeWhenQuiet(socket);
+    });
+  });
+  return async () => {
+    const closed = once(server, 'close');
+    isDraining = true;
+    // The HTTP server's own `close` would cut off idle connections at once, and a request that is on its way with them.
+    NetServer.prototype.close.call(server);
+    for (const [socket, response] of connections) {
+      if (response) makeLast(response);
+      else closeWhenQuiet(socket);
+    }
+    const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MAX_MS);
+    await closed;
+    clearTimeout(timer);
   };
 }
 
