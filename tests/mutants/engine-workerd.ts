@@ -1,0 +1,62 @@
+/** Mutants of the engine on workerd. Few: each takes a runtime of its own. */
+import type { Mutant } from './mutant.ts';
+
+const src = 'packages/engine-workerd/src';
+const test = 'packages/engine-workerd/test';
+
+export const ENGINE_WORKERD: readonly Mutant[] = [
+  {
+    id: 'workerd-savepoint-not-rolled-back',
+    requirement: null,
+    claim: 'A savepoint of a Durable Object keeps the work that failed.',
+    file: `${src}/durable-database.ts`,
+    find: 'savepoint: (work) => storage.transactionSync(work),',
+    replace: 'savepoint: (work) => work(),',
+    killer: { project: 'workerd', file: `${test}/unit-contract.test.ts`, title: 'keeps all of the good ones' },
+  },
+  {
+    id: 'workerd-script-not-checked',
+    requirement: 'C-30',
+    claim: 'A script of a vertical can change the tables of the platform.',
+    file: `${src}/durable-database.ts`,
+    find: 'if (guard) checkScript(script, guard);',
+    replace: '',
+    killer: { project: 'workerd', file: `${test}/unit-contract.test.ts`, title: 'refuses the whole script' },
+  },
+  {
+    id: 'workerd-failed-work-not-repeated',
+    requirement: null,
+    claim: 'An object whose work failed sets no alarm.',
+    file: `${src}/alarm.ts`,
+    find: 'nextAtMs = isGone(error) ? null : now() + RETRY_MS;',
+    replace: 'nextAtMs = null;',
+    killer: { project: 'workerd', file: `${test}/alarm.test.ts`, title: 'whose work fails tries again' },
+  },
+  {
+    id: 'workerd-upload-not-aborted',
+    requirement: 'D-02',
+    claim: 'A refused upload leaves its parts in the bucket.',
+    file: `${src}/blobs/bucket-blob-store.ts`,
+    find: 'await upload.abort().catch(() => undefined);',
+    replace: '',
+    killer: { project: 'workerd', file: `${test}/blob-store.test.ts`, title: 'that is refused leaves nothing in the bucket' },
+  },
+  {
+    id: 'workerd-key-of-any-name',
+    requirement: 'C-04',
+    claim: 'An object whose name is no unit key answers.',
+    file: `${src}/unit-object.ts`,
+    find: '      assertUnitKey(this.#key);\n      this.#requireOpen();',
+    replace: '      this.#requireOpen();',
+    killer: { project: 'workerd', file: `${test}/durable-object.test.ts`, title: 'an object whose name is no unit key' },
+  },
+  {
+    id: 'workerd-open-during-rewind',
+    requirement: 'C-04',
+    claim: 'An object answers while it is taken back in time.',
+    file: `${src}/unit-object.ts`,
+    find: '      if (!this.#ticket) return;\n',
+    replace: '      if (!this.#ticket || this.#key) return;\n',
+    killer: { project: 'workerd', file: `${test}/rewind.test.ts`, title: 'until what it went back to was admitted' },
+  },
+];
