@@ -34,9 +34,13 @@ export function judge(report: Report | null, title: string): Verdict {
     .filter(({ fullName, status }) => fullName.includes(title) && ['passed', 'failed'].includes(status));
   if (ran.length === 0) {
     const message = report.testResults.map((file) => file.message).find(Boolean);
-    return broken(message ? `the test file did not load: ${firstLine(message)}` : 'no test with this title ran');
+    return broken(
+      message ? `the test file did not load: ${firstLine(message)}` : 'no test with this title ran',
+    );
   }
-  const failures = ran.filter(({ status }) => status === 'failed').map((test) => test.failureMessages.join('\n'));
+  const failures = ran
+    .filter(({ status }) => status === 'failed')
+    .map((test) => test.failureMessages.join('\n'));
   if (failures.length === 0) return { state: 'survived', reason: `${ran.length} passed` };
   const proof = failures.find((message) => message !== '' && !NO_PROOF.test(message));
   return proof === undefined
@@ -59,10 +63,20 @@ export async function runTests(
 ): Promise<Report | null> {
   const scratch = mkdtempSync(join(tmpdir(), 'freehold-mutants-'));
   const output = join(scratch, 'report.json');
-  const pattern = titles.map((title) => title.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|');
+  const pattern = titles.map(patternOf).join('|');
   const child = spawn(
     join(root, 'node_modules/.bin/vitest'),
-    ['run', '--project', project, file, '-t', pattern, '--maxWorkers=1', '--reporter=json', `--outputFile.json=${output}`],
+    [
+      'run',
+      '--project',
+      project,
+      file,
+      '-t',
+      pattern,
+      '--maxWorkers=1',
+      '--reporter=json',
+      `--outputFile.json=${output}`,
+    ],
     {
       cwd: root,
       stdio: 'ignore',
@@ -88,6 +102,11 @@ export async function runTests(
     running.delete(child);
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+/** Vitest matches against a name whose suites are set apart by `>`; its report sets them apart by a blank. */
+function patternOf(title: string): string {
+  return title.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&').replaceAll(' ', '(?: > | )');
 }
 
 /** Ends the test runs under way. */

@@ -70,7 +70,8 @@ function requireCleanTree(mutants: readonly Mutant[]): void {
     encoding: 'utf8',
   });
   if (status !== 0) stop('git status failed. Use --force outside of a repository.');
-  if (stdout !== '') stop(`These files have changes that are not committed:\n${stdout}Commit them, or use --force.`);
+  if (stdout !== '')
+    stop(`These files have changes that are not committed:\n${stdout}Commit them, or use --force.`);
 }
 
 /** Mutants with one killer file share one run without a mutant. */
@@ -145,8 +146,15 @@ function summarize(): void {
   const requirements = new Set(selected.map(({ requirement }) => requirement).filter(Boolean));
   const counts = { killed: count('killed'), survived: count('survived'), broken: count('broken') };
   if (values.json) {
-    const results = outcomes.map(({ mutant: { id, requirement }, state, reason }) => ({ id, requirement, state, reason }));
-    console.log(JSON.stringify({ mutants: selected.length, requirements: requirements.size, ...counts, results }));
+    const results = outcomes.map(({ mutant: { id, requirement }, state, reason }) => ({
+      id,
+      requirement,
+      state,
+      reason,
+    }));
+    console.log(
+      JSON.stringify({ mutants: selected.length, requirements: requirements.size, ...counts, results }),
+    );
   } else if (values.check) {
     console.log(`${selected.length} mutants for ${requirements.size} requirements, ${counts.broken} broken`);
   } else {

@@ -10,7 +10,7 @@ export const APPS: readonly Mutant[] = [
     claim: 'The management contract of a vertical is reached under its host name.',
     file: `${src}/network/router.ts`,
     find: 'if (/^\\/internal(\\/|$)/i.test(decodedPath(url)))',
-    replace: "if (/^\\/never(\\/|$)/i.test(decodedPath(url)))",
+    replace: 'if (/^\\/never(\\/|$)/i.test(decodedPath(url)))',
     killer: inNode(`${src}/network/router.test.ts`, 'the management contract does not exist for the public'),
   },
   {
@@ -74,7 +74,10 @@ export const APPS: readonly Mutant[] = [
     file: `${src}/network/guarded-fetch.ts`,
     find: 'addresses.every(({ address }) => mayReach(address))',
     replace: 'addresses.some(({ address }) => mayReach(address))',
-    killer: inNode(`${src}/network/guarded-fetch.test.ts`, 'a name that leads to a private address is refused'),
+    killer: inNode(
+      `${src}/network/guarded-fetch.test.ts`,
+      'a name that leads to a private address is refused',
+    ),
   },
   {
     id: 'app-redirect-followed',

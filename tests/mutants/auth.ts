@@ -87,7 +87,8 @@ export const AUTH: readonly Mutant[] = [
     claim: 'The session secret is replaced whenever an instance asks for it.',
     file: `${src}/instance-auth.ts`,
     find: 'if (!read.changed || (read.sessionSecret !== null && !read.resealDue)) return read;',
-    replace: 'if (!read.changed) return read;\n  if (read.sessionSecret !== null) return { ...read, sessionSecret: `${read.sessionSecret}${input.scopeId}` };',
+    replace:
+      'if (!read.changed) return read;\n  if (read.sessionSecret !== null) return { ...read, sessionSecret: `${read.sessionSecret}${input.scopeId}` };',
     killer: inNode(instance, 'A-11: the secret is minted once a tenant'),
   },
   {
@@ -96,7 +97,8 @@ export const AUTH: readonly Mutant[] = [
     claim: 'A setting of the shared binding wins over the delivered one.',
     file: `${src}/settings.ts`,
     find: "  if (Object.hasOwn(config, key)) return config[key];\n  if (typeof bound === 'string') return bound;",
-    replace: "  if (typeof bound === 'string') return bound;\n  if (Object.hasOwn(config, key)) return config[key];",
+    replace:
+      "  if (typeof bound === 'string') return bound;\n  if (Object.hasOwn(config, key)) return config[key];",
     killer: inNode(instance, 'A-12: settings are delivered over binding over default'),
   },
   {
@@ -115,7 +117,8 @@ export const AUTH: readonly Mutant[] = [
     claim: 'The issuer of the worker wins over the delivered choice.',
     file: `${src}/select-provider.ts`,
     find: 'if (identity) return rpProvider(selection, identity);',
-    replace: "if (identity && readSetting(sources, 'AUTH_PROVIDER') !== 'oidc') return rpProvider(selection, identity);",
+    replace:
+      "if (identity && readSetting(sources, 'AUTH_PROVIDER') !== 'oidc') return rpProvider(selection, identity);",
     killer: inNode(instance, 'own issuer'),
   },
   {
@@ -160,7 +163,8 @@ export const AUTH: readonly Mutant[] = [
     claim: 'provider() selects a provider although nothing is configured.',
     file: `${src}/select-provider.ts`,
     find: "if (readSetting(sources, 'AUTH_PROVIDER') !== 'oidc')",
-    replace: "if (readSetting(sources, 'AUTH_PROVIDER') === undefined) return { authorizationServers: [], resolve: async () => null, handle: async () => new Response() } as never;\n  if (readSetting(sources, 'AUTH_PROVIDER') !== 'oidc')",
+    replace:
+      "if (readSetting(sources, 'AUTH_PROVIDER') === undefined) return { authorizationServers: [], resolve: async () => null, handle: async () => new Response() } as never;\n  if (readSetting(sources, 'AUTH_PROVIDER') !== 'oidc')",
     killer: inNode(instance, 'A-16, A-18: nothing configured is 503'),
   },
   {
@@ -277,7 +281,8 @@ export const AUTH: readonly Mutant[] = [
     claim: 'Provisioning again answers a new window.',
     file: `${src}/seats/operations.ts`,
     find: 'if (found) return { ...toPendingOwner(found), created: false };',
-    replace: 'if (found) return { ...toPendingOwner(found), windowEndsAtMs: unit.now() + CLAIM_WINDOW_MS, created: false };',
+    replace:
+      'if (found) return { ...toPendingOwner(found), windowEndsAtMs: unit.now() + CLAIM_WINDOW_MS, created: false };',
     killer: inNode(seats, 'A-29: provisioning again keeps the principal and the window'),
   },
   {
@@ -357,7 +362,7 @@ export const AUTH: readonly Mutant[] = [
     requirement: 'A-36',
     claim: 'Invites are listed without asking who may.',
     file: `${src}/invites/routes.ts`,
-    find: "  await deps.requireAdmin(c, scope);\n  const { limit, cursor }",
+    find: '  await deps.requireAdmin(c, scope);\n  const { limit, cursor }',
     replace: '  const { limit, cursor }',
     killer: inNode(routes, 'A-37: what requireAdmin throws reaches the application'),
   },
@@ -404,7 +409,10 @@ export const AUTH: readonly Mutant[] = [
     file: `${src}/accounts/attempts.ts`,
     find: 'GUESSES = { attemptsMax: 5,',
     replace: 'GUESSES = { attemptsMax: 6,',
-    killer: inNode(`${src}/accounts/sign-in-operations.test.ts`, 'of a burst of 200 attempts at most five are judged'),
+    killer: inNode(
+      `${src}/accounts/sign-in-operations.test.ts`,
+      'of a burst of 200 attempts at most five are judged',
+    ),
   },
   {
     id: 'auth-code-used-twice',
@@ -422,7 +430,10 @@ export const AUTH: readonly Mutant[] = [
     file: `${src}/accounts/sign-in-steps.ts`,
     find: 'if (account.totpEnabled === 0) return signIn(unit, account);',
     replace: 'if (account.totpEnabled !== 2) return signIn(unit, account);',
-    killer: inNode(`${src}/accounts/second-factor-operations.test.ts`, 'with the right password waits for the second factor'),
+    killer: inNode(
+      `${src}/accounts/second-factor-operations.test.ts`,
+      'with the right password waits for the second factor',
+    ),
   },
   {
     id: 'auth-pages-framed',

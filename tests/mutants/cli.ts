@@ -11,7 +11,8 @@ export const CLI: readonly Mutant[] = [
     claim: 'A control plane is sent the token of another one.',
     file: `${src}/settings/target.ts`,
     find: "const isOwn = profile !== undefined && baseUrl(profile.url, 'The address of the profile') === url;",
-    replace: "const isOwn = profile !== undefined && baseUrl(profile.url, 'The address of the profile') !== '';",
+    replace:
+      "const isOwn = profile !== undefined && baseUrl(profile.url, 'The address of the profile') !== '';",
     killer: inNode(`${src}/settings/target.test.ts`, 'is not given the token of another one'),
   },
   {

@@ -13,7 +13,8 @@ export const CONTROL_PLANE: readonly Mutant[] = [
     claim: 'A session stands in for a token that was refused.',
     file: `${src}/http/authenticate.ts`,
     find: '    if (actor) return actor;\n    throw unauthenticated(',
-    replace: '    if (actor) return actor;\n    const other = await through.staffSession?.(request);\n    if (other) return other;\n    throw unauthenticated(',
+    replace:
+      '    if (actor) return actor;\n    const other = await through.staffSession?.(request);\n    if (other) return other;\n    throw unauthenticated(',
     killer: inNode(app, 'does not stand in for a token that was refused'),
   },
   {
@@ -111,8 +112,8 @@ export const CONTROL_PLANE: readonly Mutant[] = [
     requirement: null,
     claim: 'A control plane that cannot take requests says that it is ready.',
     file: `${src}/http/service-routes.ts`,
-    find: '  } catch {\n    return false;',
-    replace: '  } catch {\n    return true;',
+    find: 'return await ready();',
+    replace: 'return (await ready()) || true;',
     killer: inNode(app, 'beside the operations'),
   },
   {
@@ -203,6 +204,9 @@ export const CONTROL_PLANE: readonly Mutant[] = [
     file: `${src}/mcp/mcp-endpoint.ts`,
     find: 'tools.filter(({ operation }) => mayCall(operation, actor))',
     replace: 'tools.filter(({ operation }) => operation || mayCall(operation, actor))',
-    killer: inNode('packages/control-plane/test/staff/mcp.test.ts', 'an auditor is listed what they may call'),
+    killer: inNode(
+      'packages/control-plane/test/staff/mcp.test.ts',
+      'an auditor is listed what they may call',
+    ),
   },
 ];

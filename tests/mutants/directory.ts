@@ -11,7 +11,10 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/access.ts`,
     find: 'return actor.role === undefined || allows(actor.role, operation);',
     replace: 'return true;',
-    killer: inNode(`${src}/tokens/owner.test.ts`, 'may with the next call what their role at that moment allows'),
+    killer: inNode(
+      `${src}/tokens/owner.test.ts`,
+      'may with the next call what their role at that moment allows',
+    ),
   },
   {
     id: 'dir-builder-of-any-tenant',
@@ -54,7 +57,7 @@ export const DIRECTORY: readonly Mutant[] = [
     requirement: 'C-02',
     claim: 'A change is carried out without its row in the admin log.',
     file: `${src}/lib/changes.ts`,
-    find: "  const head = change.audit\n    ? append",
+    find: '  const head = change.audit\n    ? append',
     replace: "  const head = change.audit && call.operation === ''\n    ? append",
     killer: inNode(`${src}/audit/logs.test.ts`, 'names who, with which token, in which request'),
   },
@@ -101,7 +104,10 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/lib/host-admin-effects.ts`,
     find: 'if (!isRefusal(error)) return leaveOpen(intent, error);',
     replace: '',
-    killer: inNode(`${src}/lib/host-admin-effects.test.ts`, 'spec C-30: a log never says that something failed which may have happened'),
+    killer: inNode(
+      `${src}/lib/host-admin-effects.test.ts`,
+      'spec C-30: a log never says that something failed which may have happened',
+    ),
   },
   {
     id: 'dir-effect-before-anchor',
@@ -110,14 +116,17 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/lib/host-admin-effects.ts`,
     find: '    await publish(beginning.intent);\n',
     replace: '    void publish(beginning.intent);\n',
-    killer: inNode(`${src}/audit/verify.test.ts`, 'the intent of an effect is anchored before the effect happens'),
+    killer: inNode(
+      `${src}/audit/verify.test.ts`,
+      'the intent of an effect is anchored before the effect happens',
+    ),
   },
   {
     id: 'dir-replay-acts-twice',
     requirement: 'C-02',
     claim: 'A replay of an admin call acts again.',
     file: `${src}/lib/changes.ts`,
-    find: "  if (recalled.kept) return replay(context, recalled.kept);\n  return finalize",
+    find: '  if (recalled.kept) return replay(context, recalled.kept);\n  return finalize',
     replace: '  return finalize',
     killer: inNode(`${src}/lib/idempotency.test.ts`, 'a replay gets the first answer, does nothing'),
   },
@@ -172,7 +181,7 @@ export const DIRECTORY: readonly Mutant[] = [
     claim: 'An identity of another tenant can be removed.',
     file: `${src}/identities/store.ts`,
     find: 'WHERE id = ? AND tenant = ?`',
-    replace: "WHERE id = ? AND (tenant = ? OR 1)`",
+    replace: 'WHERE id = ? AND (tenant = ? OR 1)`',
     killer: inNode(`${src}/identities/operations.test.ts`, 'C-03: what belongs to one tenant'),
   },
   {
@@ -227,8 +236,12 @@ export const DIRECTORY: readonly Mutant[] = [
     claim: 'What a co-located host answers is not judged.',
     file: `${src}/verticals/ask-scope.ts`,
     find: 'if (parsed.success) return parsed.data;\n  throw unusable(',
-    replace: 'if (parsed.success) return parsed.data;\n  if (parsed.error) return undefined as never;\n  throw unusable(',
-    killer: inNode(`${src}/scope-data/host-admin-scope-data.test.ts`, 'spec C-05, C-06, C-07, C-10: tables.list'),
+    replace:
+      'if (parsed.success) return parsed.data;\n  if (parsed.error) return undefined as never;\n  throw unusable(',
+    killer: inNode(
+      `${src}/scope-data/host-admin-scope-data.test.ts`,
+      'spec C-05, C-06, C-07, C-10: tables.list',
+    ),
   },
   {
     id: 'dir-read-not-recorded',
@@ -237,7 +250,10 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/scope-data/host-admin-scope-data.ts`,
     find: "if (audit === 'access') await reads.recordDelegatedRead({ call, ...shown });",
     replace: '',
-    killer: inNode(`${src}/scope-data/host-admin-scope-data.test.ts`, 'spec C-05, C-06, C-07, C-10: tables.list'),
+    killer: inNode(
+      `${src}/scope-data/host-admin-scope-data.test.ts`,
+      'spec C-05, C-06, C-07, C-10: tables.list',
+    ),
   },
   {
     id: 'dir-query-text-in-log',
@@ -246,7 +262,10 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/scope-data/transports.ts`,
     find: "`sha256:${createHash('sha256').update(body.sql).digest('hex')}`",
     replace: "`sha256:${createHash('sha256').update(body.sql).digest('hex')}` && body.sql",
-    killer: inNode(`${src}/scope-data/host-admin-scope-data.test.ts`, 'the access log which statement it was without its text'),
+    killer: inNode(
+      `${src}/scope-data/host-admin-scope-data.test.ts`,
+      'the access log which statement it was without its text',
+    ),
   },
   {
     id: 'dir-export-recorded-after',
@@ -256,7 +275,10 @@ export const DIRECTORY: readonly Mutant[] = [
     find: '  await record({ call, target: logTargetOf(scope), items: 1 });\n  return openScopeCopy(deps, scope, query.format);',
     replace:
       '  const copy = await openScopeCopy(deps, scope, query.format);\n  await record({ call, target: logTargetOf(scope), items: 1 });\n  return copy;',
-    killer: inNode(`${src}/scope-data/host-admin-export.test.ts`, 'spec C-08: the access row stands before the vertical'),
+    killer: inNode(
+      `${src}/scope-data/host-admin-export.test.ts`,
+      'spec C-08: the access row stands before the vertical',
+    ),
   },
   {
     id: 'dir-claim-link-in-log',
@@ -381,7 +403,7 @@ export const DIRECTORY: readonly Mutant[] = [
     claim: 'A credential that was copied to another row opens there.',
     file: `${src}/connections/credential.ts`,
     find: '`connection:${tenant}:${connection}`',
-    replace: "`connection:${tenant}:${connection.slice(0, 0)}`",
+    replace: '`connection:${tenant}:${connection.slice(0, 0)}`',
     killer: inNode(`${src}/connections/operations.test.ts`, 'a credential copied over another'),
   },
   {
@@ -472,7 +494,10 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/observability/host-admin-observability.ts`,
     find: 'if (page.items.every((item) => item.tenant === tenant)) return page;',
     replace: 'if (page.items.every((item) => item.tenant !== undefined || tenant)) return page;',
-    killer: inNode(`${src}/observability/observability.test.ts`, 'is not believed when it answers about another tenant'),
+    killer: inNode(
+      `${src}/observability/observability.test.ts`,
+      'is not believed when it answers about another tenant',
+    ),
   },
   {
     id: 'dir-observability-without-tenant',
@@ -499,7 +524,10 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/issues/ingest.ts`,
     find: '    isSameOrLater(version, row.resolvedIn);',
     replace: '    version !== undefined;',
-    killer: inNode(`${src}/issues/issues.test.ts`, 'seen in an older version, it is counted and stays resolved'),
+    killer: inNode(
+      `${src}/issues/issues.test.ts`,
+      'seen in an older version, it is counted and stays resolved',
+    ),
   },
   {
     id: 'dir-service-refs-of-all',
@@ -525,7 +553,7 @@ export const DIRECTORY: readonly Mutant[] = [
     claim: 'A test scope is billed.',
     file: `${src}/usage/operations.ts`,
     find: "billable: kind === 'live'",
-    replace: "billable: kind !== undefined",
+    replace: 'billable: kind !== undefined',
     killer: inNode(`${src}/usage/usage.test.ts`, 'a test scope is never billed'),
   },
   {
@@ -535,7 +563,10 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/tokens/operations.ts`,
     find: 'row.expiresAtMs <= nowMs) return null;',
     replace: 'row.expiresAtMs < nowMs) return null;',
-    killer: inNode(`${src}/tokens/operations.test.ts`, 'it works until it expires and not a millisecond longer'),
+    killer: inNode(
+      `${src}/tokens/operations.test.ts`,
+      'it works until it expires and not a millisecond longer',
+    ),
   },
   {
     id: 'dir-foreign-push-token-revoked',
@@ -553,7 +584,10 @@ export const DIRECTORY: readonly Mutant[] = [
     file: `${src}/operations-log/recorder.ts`,
     find: '    } finally {\n      await write();',
     replace: '    } finally {\n      if (totals.units < 0) await write();',
-    killer: inNode(`${src}/operations-log/operations-log.test.ts`, 'a sweep that breaks off leaves what it had done'),
+    killer: inNode(
+      `${src}/operations-log/operations-log.test.ts`,
+      'a sweep that breaks off leaves what it had done',
+    ),
   },
   {
     id: 'dir-code-redeemed-twice',

@@ -87,7 +87,10 @@ export const ENGINE_NODE: readonly Mutant[] = [
     file: `${src}/blob-store.ts`,
     find: 'if (limits.digest !== undefined && limits.digest !== digest)',
     replace: "if (limits.digest === '' && limits.digest !== digest)",
-    killer: inNode('packages/kernel/test/blob-store-contract.test.ts', 'that are not what was announced nothing is kept'),
+    killer: inNode(
+      'packages/kernel/test/blob-store-contract.test.ts',
+      'that are not what was announced nothing is kept',
+    ),
   },
   {
     id: 'node-damaged-blob-passed-on',
@@ -96,7 +99,10 @@ export const ENGINE_NODE: readonly Mutant[] = [
     file: `${src}/blob-store.ts`,
     find: "      if (hash.digest('hex') !== digest)",
     replace: "      if (digest === '')",
-    killer: inNode('packages/kernel/test/blob-store-contract.test.ts', 'damaged bytes are not passed off as the right ones'),
+    killer: inNode(
+      'packages/kernel/test/blob-store-contract.test.ts',
+      'damaged bytes are not passed off as the right ones',
+    ),
   },
   {
     id: 'node-upload-over-limit',
@@ -105,7 +111,10 @@ export const ENGINE_NODE: readonly Mutant[] = [
     file: `${src}/blob-store.ts`,
     find: 'if (bytes > limits.bytesMax)',
     replace: 'if (bytes > limits.bytesMax * 1_000)',
-    killer: inNode('packages/kernel/test/blob-store-contract.test.ts', 'a sender of too much is not listened to any longer'),
+    killer: inNode(
+      'packages/kernel/test/blob-store-contract.test.ts',
+      'a sender of too much is not listened to any longer',
+    ),
   },
   {
     id: 'node-dump-without-digest',

@@ -12,7 +12,11 @@ export const ENGINE_WORKERD: readonly Mutant[] = [
     file: `${src}/durable-database.ts`,
     find: 'savepoint: (work) => storage.transactionSync(work),',
     replace: 'savepoint: (work) => work(),',
-    killer: { project: 'workerd', file: `${test}/unit-contract.test.ts`, title: 'keeps all of the good ones' },
+    killer: {
+      project: 'workerd',
+      file: `${test}/unit-contract.test.ts`,
+      title: 'keeps all of the good ones',
+    },
   },
   {
     id: 'workerd-script-not-checked',
@@ -39,7 +43,11 @@ export const ENGINE_WORKERD: readonly Mutant[] = [
     file: `${src}/blobs/bucket-blob-store.ts`,
     find: 'await upload.abort().catch(() => undefined);',
     replace: '',
-    killer: { project: 'workerd', file: `${test}/blob-store.test.ts`, title: 'that is refused leaves nothing in the bucket' },
+    killer: {
+      project: 'workerd',
+      file: `${test}/blob-store.test.ts`,
+      title: 'that is refused leaves nothing in the bucket',
+    },
   },
   {
     id: 'workerd-key-of-any-name',
@@ -48,7 +56,11 @@ export const ENGINE_WORKERD: readonly Mutant[] = [
     file: `${src}/unit-object.ts`,
     find: '      assertUnitKey(this.#key);\n      this.#requireOpen();',
     replace: '      this.#requireOpen();',
-    killer: { project: 'workerd', file: `${test}/durable-object.test.ts`, title: 'an object whose name is no unit key' },
+    killer: {
+      project: 'workerd',
+      file: `${test}/durable-object.test.ts`,
+      title: 'an object whose name is no unit key',
+    },
   },
   {
     id: 'workerd-open-during-rewind',
@@ -57,6 +69,10 @@ export const ENGINE_WORKERD: readonly Mutant[] = [
     file: `${src}/unit-object.ts`,
     find: '      if (!this.#ticket) return;\n',
     replace: '      if (!this.#ticket || this.#key) return;\n',
-    killer: { project: 'workerd', file: `${test}/rewind.test.ts`, title: 'until what it went back to was admitted' },
+    killer: {
+      project: 'workerd',
+      file: `${test}/rewind.test.ts`,
+      title: 'until what it went back to was admitted',
+    },
   },
 ];

@@ -56,8 +56,11 @@ export const KERNEL: readonly Mutant[] = [
     claim: 'An answer is kept for a key of any caller.',
     file: `${src}/idempotency/idempotency.ts`,
     find: 'WHERE principal = ? AND operation = ? AND key = ? AND at > ?',
-    replace: "WHERE (principal = ? OR 1) AND operation = ? AND key = ? AND at > ?",
-    killer: inNode(`${test}/scope-host-contract.test.ts`, 'of somebody else or of another operation it is another key'),
+    replace: 'WHERE (principal = ? OR 1) AND operation = ? AND key = ? AND at > ?',
+    killer: inNode(
+      `${test}/scope-host-contract.test.ts`,
+      'of somebody else or of another operation it is another key',
+    ),
   },
   {
     id: 'kernel-key-with-other-input',
@@ -83,7 +86,8 @@ export const KERNEL: readonly Mutant[] = [
     claim: 'A stale If-Match refuses a repeat that was answered before.',
     file: `${src}/invoke.ts`,
     find: 'const stored = keyed && idempotency.recall(keyed);',
-    replace: 'if (ifMatch !== undefined && !readOnly) requireVersion(entity, ifMatch);\n    const stored = keyed && idempotency.recall(keyed);',
+    replace:
+      'if (ifMatch !== undefined && !readOnly) requireVersion(entity, ifMatch);\n    const stored = keyed && idempotency.recall(keyed);',
     killer: inNode(`${test}/invoke.test.ts`, 'a replay wins over both'),
   },
   {
@@ -102,7 +106,10 @@ export const KERNEL: readonly Mutant[] = [
     file: `${src}/invoke.ts`,
     find: 'isReadOnly(operation) ? work() : unit.db.savepoint(work)',
     replace: 'work()',
-    killer: inNode(`${test}/hostile.test.ts`, 'leaves nothing behind when it fails and the outer one goes on'),
+    killer: inNode(
+      `${test}/hostile.test.ts`,
+      'leaves nothing behind when it fails and the outer one goes on',
+    ),
   },
   {
     id: 'kernel-nested-cause-lost',
@@ -200,17 +207,20 @@ export const KERNEL: readonly Mutant[] = [
     claim: 'A sealed value opens in another place than it was sealed for.',
     file: `${src}/sealing/subject-keys.ts`,
     find: '`${unit.key}/${subject}/${place}`',
-    replace: "`${unit.key}/${subject}/${place.slice(0, 0)}`",
+    replace: '`${unit.key}/${subject}/${place.slice(0, 0)}`',
     killer: inNode(`${test}/sealing.test.ts`, 'any value is sealed for a person and a place'),
   },
   {
-    id: 'kernel-shred-leaves-events',
+    id: 'kernel-shred-without-tombstone',
     requirement: 'C-20',
-    claim: 'A shred leaves the payloads of events.',
+    claim: 'After a shred the scope has no tombstone of the person.',
     file: `${src}/sealing/redact.ts`,
-    find: 'db.run(REDACT_SQL, JSON.stringify(',
-    replace: "db.run(`${REDACT_SQL} AND 1 = 0`, JSON.stringify(",
-    killer: inNode(`${test}/scope-host-contract.test.ts`, 'is gone, and nobody else is'),
+    find: 'ON CONFLICT (subject) DO NOTHING`,\n    subject,',
+    replace: 'ON CONFLICT (subject) DO NOTHING`,\n    `${subject}.`,',
+    killer: inNode(
+      'packages/kernel/test/restore-pending-erasures.test.ts',
+      'a key that was on its way while its person was erased opens nothing',
+    ),
   },
   {
     id: 'kernel-shred-keeps-key',
@@ -236,7 +246,7 @@ export const KERNEL: readonly Mutant[] = [
     claim: 'Erasing a person in one scope erases them in another.',
     file: `${src}/sealing/vault.ts`,
     find: 'WHERE scope_id = ? AND shredded_at IS NOT NULL ORDER BY subject',
-    replace: "WHERE (scope_id = ? OR 1) AND shredded_at IS NOT NULL ORDER BY subject",
+    replace: 'WHERE (scope_id = ? OR 1) AND shredded_at IS NOT NULL ORDER BY subject',
     killer: inNode(`${test}/vault-file.test.ts`, 'C-20: who was erased is a list of one scope'),
   },
   {
@@ -291,7 +301,10 @@ export const KERNEL: readonly Mutant[] = [
     file: `${src}/denials/store.ts`,
     find: 'buckets.reduce((sum, bucket) => sum + bucket.count, 0)',
     replace: 'buckets.reduce((sum, bucket) => sum + (bucket.operation === null ? 0 : bucket.count), 0)',
-    killer: inNode(`${test}/scope-host-contract.test.ts`, 'has what was refused outside of operations without one'),
+    killer: inNode(
+      `${test}/scope-host-contract.test.ts`,
+      'has what was refused outside of operations without one',
+    ),
   },
   {
     id: 'kernel-denials-summary-order',
@@ -391,5 +404,17 @@ export const KERNEL: readonly Mutant[] = [
     find: '(looked?.n ?? 0) === FACET_EVENTS_MAX ||',
     replace: '(looked?.n ?? 0) < 0 ||',
     killer: inNode(`${test}/facets.test.ts`, 'a long log is counted from its newest events'),
+  },
+  {
+    id: 'kernel-scope-of-any-tenant',
+    requirement: 'D-05',
+    claim: 'A scope of another tenant is answered.',
+    file: `${src}/scope-host.ts`,
+    find: 'if (tenantId !== ref.tenantId) throw unknownScope();',
+    replace: '',
+    killer: inNode(
+      `${test}/scope-host-contract.test.ts`,
+      'a scope that is not there and one of another tenant look alike',
+    ),
   },
 ];

@@ -16,7 +16,7 @@ export const VERTICAL_HOST: readonly Mutant[] = [
     file: `${src}/mount-platform-surface.ts`,
     find: '    ...attachmentRoutes<E>(deps),\n',
     replace: '',
-    killer: inNode(`${src}/internal-routes.test.ts`, 'D-01 every route of the specification is there'),
+    killer: inNode(`${src}/internal-routes.test.ts`, 'connectorAttachmentOpen answers bytes'),
   },
   {
     id: 'host-attachment-without-record',
@@ -69,7 +69,8 @@ export const VERTICAL_HOST: readonly Mutant[] = [
     claim: 'A vertical cleans up after its scope was deleted.',
     file: `${src}/lib/internal-flavoured.ts`,
     find: '  const host = await deps.hostFor(env);\n  if (deps.onDeleteScope) {',
-    replace: '  const host = await deps.hostFor(env);\n  await host.deleteScopeLocal(scope);\n  if (deps.onDeleteScope) {',
+    replace:
+      '  const host = await deps.hostFor(env);\n  await host.deleteScopeLocal(scope);\n  if (deps.onDeleteScope) {',
     killer: inNode(surface, 'delete-scope lets the vertical clean up while the scope is still there'),
   },
   {
@@ -77,8 +78,8 @@ export const VERTICAL_HOST: readonly Mutant[] = [
     requirement: 'D-04',
     claim: 'The management contract is open to callers without the platform secret.',
     file: `${src}/mount-platform-surface.ts`,
-    find: "c.req.header(PLATFORM_SECRET_HEADER),\n        deps.platformSecret(c.env),",
-    replace: "[deps.platformSecret(c.env)].flat()[0],\n        deps.platformSecret(c.env),",
+    find: 'c.req.header(PLATFORM_SECRET_HEADER),\n        deps.platformSecret(c.env),',
+    replace: '[deps.platformSecret(c.env)].flat()[0],\n        deps.platformSecret(c.env),',
     killer: inNode(surface, 'D-04 the platform secret'),
   },
   {
@@ -294,7 +295,8 @@ export const VERTICAL_HOST: readonly Mutant[] = [
     claim: 'The guard is asked about a model that does not exist.',
     file: `${src}/model/model-host.ts`,
     find: '    const resolved = resolveModel(source, spec);\n    await options.guard(Object.freeze({ spec, attribution }));',
-    replace: '    await options.guard(Object.freeze({ spec, attribution }));\n    const resolved = resolveModel(source, spec);',
+    replace:
+      '    await options.guard(Object.freeze({ spec, attribution }));\n    const resolved = resolveModel(source, spec);',
     killer: inNode(governance, 'what cannot be resolved is refused before guard is asked'),
   },
   {
