@@ -95,7 +95,7 @@ export const APPS: readonly Mutant[] = [
     file: `${src}/settings/settings.ts`,
     find: "if (isProduction(values) && issuer === undefined && signIn !== 'directory')",
     replace: "if (isProduction(values) && issuer === '' && signIn !== 'directory')",
-    killer: inNode(`${src}/settings/settings.test.ts`, 'production starts with a secret and an issuer'),
+    killer: inNode(`${src}/settings/settings.test.ts`, 'a fault in OIDC_ISSUER is one sentence'),
   },
   {
     id: 'app-sealing-key-made-anew',

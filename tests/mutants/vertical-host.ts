@@ -268,7 +268,7 @@ export const VERTICAL_HOST: readonly Mutant[] = [
     claim: 'A refusal of the platform loses its status.',
     file: `${src}/connect/ask-platform.ts`,
     find: 'throw new Refused({ status, code, detail, reason });',
-    replace: 'throw new Refused({ status: 400, code, detail, reason });',
+    replace: 'throw new Refused({ status: 500, code, detail, reason });',
     killer: inNode(`${src}/connect/request-connect-url.test.ts`, 'D-16: a refusal'),
   },
   {
@@ -283,11 +283,11 @@ export const VERTICAL_HOST: readonly Mutant[] = [
   {
     id: 'host-guard-after-model',
     requirement: 'D-18',
-    claim: 'A model is asked before the guard has answered.',
+    claim: 'A guard that refuses does not stop the call.',
     file: `${src}/model/model-host.ts`,
     find: 'await options.guard(',
     replace: 'void options.guard(',
-    killer: inNode(governance, 'guard, then the model, then the line, then record'),
+    killer: inNode(governance, 'what guard throws refuses the call'),
   },
   {
     id: 'host-guard-before-resolve',
@@ -338,10 +338,10 @@ export const VERTICAL_HOST: readonly Mutant[] = [
   {
     id: 'host-credentials-of-other-rows',
     requirement: 'D-21',
-    claim: 'A model factory reads variables that it did not declare.',
-    file: `${src}/model/resolve.ts`,
-    find: 'variable: (name) => values.get(name) };',
-    replace: 'variable: (name) => values.get(name) ?? (source.env[name] as string | undefined) };',
+    claim: 'A model row asks for variables that it did not declare.',
+    file: `${src}/model/open-model.ts`,
+    find: 'if (!factory.variables.some((each) => each.name === name))',
+    replace: "if (name === '')",
     killer: inNode(governance, 'a factory gets no variable that it did not declare'),
   },
   {
