@@ -72,15 +72,6 @@ export const CONTROL_PLANE: readonly Mutant[] = [
     killer: inNode(app, 'is answered with version, place, log head and replay mark'),
   },
   {
-    id: 'cp-page-without-vary',
-    requirement: null,
-    claim: 'The page of a problem code does not say that it depends on Accept.',
-    file: `${src}/http/service-routes.ts`,
-    find: "      vary: 'accept',\n",
-    replace: '',
-    killer: inNode(app, 'every problem type leads to what it means'),
-  },
-  {
     id: 'cp-incident-swallowed',
     requirement: 'C-26',
     claim: 'An unknown error is not reported as an incident.',
@@ -101,11 +92,12 @@ export const CONTROL_PLANE: readonly Mutant[] = [
   {
     id: 'cp-read-takes-key',
     requirement: 'C-02',
-    claim: 'A read silently drops an idempotency key.',
+    claim: 'A read hands an idempotency key on.',
     file: `${src}/http/call.ts`,
-    find: 'if (key !== undefined && !honoured)',
-    replace: "if (key === '' && !honoured)",
-    killer: inNode(app, 'conditions'),
+    find: 'if (!unsafe) return { params, query, body: {}, ...events };',
+    replace:
+      "if (!unsafe) return { params, query, body: {}, ...events, idempotencyKey: request.headers.get('idempotency-key') ?? '' };",
+    killer: inNode(app, 'a read takes neither'),
   },
   {
     id: 'cp-not-ready-is-ready',

@@ -33,15 +33,6 @@ export const FIELDWORK: readonly Mutant[] = [
     killer: inNode(`${test}/door.test.ts`, 'is not entered by a router that got the scope wrong'),
   },
   {
-    id: 'fw-ended-session-comes-in',
-    requirement: 'B-14',
-    claim: 'A session that was ended is still a caller.',
-    file: `${src}/server/caller.ts`,
-    find: "return found.session === 'ended'",
-    replace: "return found.session === ('never' as string)",
-    killer: inNode(`${test}/sessions.test.ts`, 'takes effect on its very next request'),
-  },
-  {
     id: 'fw-owner-loses-seat',
     requirement: 'A-23',
     claim: 'The role of the owner can be changed.',
@@ -130,5 +121,14 @@ export const FIELDWORK: readonly Mutant[] = [
     find: 'Math.round((work.minutes * rates.hourlyCents) / 60)',
     replace: 'Math.floor((work.minutes * rates.hourlyCents) / 60)',
     killer: inNode(`${src}/invoices/amounts.test.ts`, 'labour is whole cents'),
+  },
+  {
+    id: 'fw-compressed-file-without-vary',
+    requirement: null,
+    claim: 'A compressed file does not say that it depends on Accept-Encoding.',
+    file: `${src}/server/web-routes.ts`,
+    find: "vary: 'accept-encoding',",
+    replace: '',
+    killer: inNode(`${test}/web.test.ts`, 'is kept for ever, and is compressed'),
   },
 ];
