@@ -194,13 +194,13 @@ export const DIRECTORY: readonly Mutant[] = [
     killer: inNode(`${src}/entitlements/deliver.test.ts`, 'and what is newer follows'),
   },
   {
-    id: 'dir-provisioned-without-intent',
+    id: 'dir-archived-is-suspended',
     requirement: 'C-04',
-    claim: 'A scope that is suspended is archived and active at once.',
+    claim: 'An archived scope can be suspended.',
     file: `${src}/scopes/status.ts`,
     find: "archived: ['active'],",
     replace: "archived: ['active', 'suspended'],",
-    killer: inNode(`${src}/scopes/lifecycle.test.ts`, 'spec C-04: the states of a scope'),
+    killer: inNode(`${src}/scopes/states.test.ts`, 'spec C-04: a scope that is archived'),
   },
   {
     id: 'dir-reap-without-archive',
@@ -231,17 +231,13 @@ export const DIRECTORY: readonly Mutant[] = [
     killer: inNode(`${src}/scope-data/host-admin-scope-data.test.ts`, 'spec C-06: where a worker is bound'),
   },
   {
-    id: 'dir-unbound-is-404',
+    id: 'dir-unbound-is-502',
     requirement: 'C-06',
-    claim: 'What a co-located host answers is not judged.',
+    claim: 'A scope whose vertical runs nowhere is answered with 502.',
     file: `${src}/verticals/ask-scope.ts`,
-    find: 'if (parsed.success) return parsed.data;\n  throw unusable(',
-    replace:
-      'if (parsed.success) return parsed.data;\n  if (parsed.error) return undefined as never;\n  throw unusable(',
-    killer: inNode(
-      `${src}/scope-data/host-admin-scope-data.test.ts`,
-      'spec C-05, C-06, C-07, C-10: tables.list',
-    ),
+    find: 'if (!host) throw noVertical(scope.vertical);',
+    replace: "if (!host) throw unusable('No application.');",
+    killer: inNode(`${src}/scope-data/host-admin-scope-data.test.ts`, 'bound to no vertical it is 501'),
   },
   {
     id: 'dir-read-not-recorded',
@@ -281,13 +277,13 @@ export const DIRECTORY: readonly Mutant[] = [
     ),
   },
   {
-    id: 'dir-claim-link-in-log',
+    id: 'dir-seat-asked-elsewhere',
     requirement: 'C-11',
-    claim: 'The claim link is written to the admin log.',
+    claim: 'The owner seat is not asked for at the bound host name.',
     file: `${src}/owner-seat/host-admin-owner-seat.ts`,
-    find: 'return { facts: { expiresAt: claim.expiresAt }, reply: claim };',
-    replace: 'return { facts: claim, reply: claim };',
-    killer: inNode(`${src}/owner-seat/host-admin-owner-seat.test.ts`, 'the claim link is 201'),
+    find: '...(hostname === null ? {} : { origin: originOf(hostname) }),',
+    replace: '...(hostname === null || originOf ? {} : { origin: originOf(hostname) }),',
+    killer: inNode(`${src}/owner-seat/host-admin-owner-seat.test.ts`, 'the seat is read there'),
   },
   {
     id: 'dir-claim-without-vertical',
@@ -606,5 +602,17 @@ export const DIRECTORY: readonly Mutant[] = [
     find: "createHash('sha256').update(verifier).digest('base64url') === row.challenge",
     replace: 'verifier !== row.challenge',
     killer: inNode(`${src}/staff/grants.test.ts`, 'an authorization code'),
+  },
+  {
+    id: 'dir-claim-without-hostname',
+    requirement: 'C-12',
+    claim: 'A claim link is asked for although no host name is bound.',
+    file: `${src}/owner-seat/operations.ts`,
+    find: 'if (hostname === null)',
+    replace: "if (hostname === '' || hostname === undefined)",
+    killer: inNode(
+      `${src}/owner-seat/host-admin-owner-seat.test.ts`,
+      'spec C-12: when there is no link to make',
+    ),
   },
 ];
