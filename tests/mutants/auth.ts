@@ -77,8 +77,8 @@ export const AUTH: readonly Mutant[] = [
     requirement: 'A-10',
     claim: 'A choice without a client is delivered as one.',
     file: `${src}/identity-choice.ts`,
-    find: 'clientId: z.string().min(1)',
-    replace: 'clientId: z.string().min(0)',
+    find: 'clientId: z.string().min(1).max(1_024),',
+    replace: 'clientId: z.string().min(1).max(1_024).optional() as never,',
     killer: inNode(instance, 'A-10: identity is the delivered choice'),
   },
   {

@@ -142,7 +142,10 @@ export const CONTRACTS_STORE: readonly Mutant[] = [
     file: `${contracts}/permission-diff.ts`,
     find: 'gained.length > 0) ||',
     replace: 'gained.length < 0) ||',
-    killer: inNode(`${contracts}/permission-diff.test.ts`, 'what a role gains and loses'),
+    killer: inNode(
+      'packages/directory/src/vertical-registry/versions.test.ts',
+      'permissions, migrations, hosts and settings against what serves',
+    ),
   },
   {
     id: 'contracts-page-never-ends',

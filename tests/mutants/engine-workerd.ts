@@ -49,30 +49,4 @@ export const ENGINE_WORKERD: readonly Mutant[] = [
       title: 'that is refused leaves nothing in the bucket',
     },
   },
-  {
-    id: 'workerd-key-of-any-name',
-    requirement: 'C-04',
-    claim: 'An object whose name is no unit key answers.',
-    file: `${src}/unit-object.ts`,
-    find: '      assertUnitKey(this.#key);\n      this.#requireOpen();',
-    replace: '      this.#requireOpen();',
-    killer: {
-      project: 'workerd',
-      file: `${test}/durable-object.test.ts`,
-      title: 'an object whose name is no unit key',
-    },
-  },
-  {
-    id: 'workerd-open-during-rewind',
-    requirement: 'C-04',
-    claim: 'An object answers while it is taken back in time.',
-    file: `${src}/unit-object.ts`,
-    find: '      if (!this.#ticket) return;\n',
-    replace: '      if (!this.#ticket || this.#key) return;\n',
-    killer: {
-      project: 'workerd',
-      file: `${test}/rewind.test.ts`,
-      title: 'until what it went back to was admitted',
-    },
-  },
 ];
