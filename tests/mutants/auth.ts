@@ -75,11 +75,11 @@ export const AUTH: readonly Mutant[] = [
   {
     id: 'auth-unusable-choice-is-one',
     requirement: 'A-10',
-    claim: 'A choice without a client is delivered as one.',
+    claim: 'A choice with an empty client id is a usable one.',
     file: `${src}/identity-choice.ts`,
-    find: 'clientId: z.string().min(1).max(1_024),',
-    replace: 'clientId: z.string().min(1).max(1_024).optional() as never,',
-    killer: inNode(instance, 'A-10: identity is the delivered choice'),
+    find: 'clientId: z.string().min(1)',
+    replace: 'clientId: z.string().min(0)',
+    killer: inNode(instance, 'an empty client id is no usable choice'),
   },
   {
     id: 'auth-secret-minted-per-instance',
