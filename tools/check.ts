@@ -1,10 +1,10 @@
 /**
- * `npm run check`: types, lint, format, import boundaries, dead code, the lock file and spec citations. `npm run fix`
- * repairs what can be repaired.
+ * `npm run check`: types, lint, format, import boundaries, plain language, dead code, the lock file and spec
+ * citations. `npm run fix` repairs lint, format and the lock file.
  */
 import { runStep, type Step } from './run.ts';
 
-/** Areas and requirements that a test must cite from now on. Grows with what is resolved. */
+/** Areas of the requirements that a test must cite. */
 const HELD = ['A', 'B', 'C', 'D'];
 
 const steps: Step[] = [
@@ -14,6 +14,7 @@ const steps: Step[] = [
   { name: 'types (fieldwork on workerd)', command: ['tsc', '-p', 'examples/fieldwork/worker/tsconfig.json'] },
   { name: 'types (web)', command: ['tsc', '-p', 'examples/fieldwork/web/tsconfig.json'] },
   { name: 'lock file', command: ['node', 'tools/lockfile.ts'] },
+  { name: 'plain language', command: ['node', 'tools/language.ts'] },
   { name: 'dead code', command: ['knip', '--no-progress'] },
   { name: 'spec citations', command: ['node', 'tools/spec.ts', '--json', '--require', HELD.join(',')] },
 ];

@@ -5,13 +5,14 @@ import { existsSync } from 'node:fs';
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 /**
- * The path of a Chromium. `CHROMIUM` names another one.
- * @throws Error with the command to run when there is none and it cannot be installed.
+ * Returns the path of a Chromium: the one that `CHROMIUM` names, else the system's.
+ * @throws Error with the command to run when Chromium is missing and cannot be installed.
  */
 export function requireChromium(): string {
   const named = process.env.CHROMIUM;
   if (named) {
-    if (!existsSync(named)) throw new Error(`CHROMIUM names ${named}, which does not exist.`);
+    if (!existsSync(named))
+      throw new Error(`CHROMIUM names ${named}, which does not exist. Set it to the path of a Chromium.`);
     return named;
   }
   const found = PLACES.find((path) => existsSync(path));

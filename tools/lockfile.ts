@@ -1,7 +1,6 @@
 /**
- * The lock file must name every optional package of every system, or `npm ci` refuses it. npm leaves out those it
- * could not see when it wrote the file, so this looks for them, and with `--fix` writes them in: without an integrity
- * hash, which is only known where the package can be downloaded.
+ * Checks that the lock file names every optional package of every system; `npm ci` refuses it otherwise. npm leaves out
+ * the packages of other systems. `--fix` adds them without an integrity hash, which is known only after a download.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -61,14 +60,14 @@ if (process.argv.includes('--fix')) {
 }
 
 function entryFor(name: string, version: string): LockedPackage {
-  const words = name.split(/[/-]/);
-  const os = words.flatMap((word) => SYSTEMS[word] ?? []);
-  const cpu = words.flatMap((word) => PROCESSORS[word] ?? []);
+  const parts = name.split(/[/-]/);
+  const os = parts.flatMap((part) => SYSTEMS[part] ?? []);
+  const cpu = parts.flatMap((part) => PROCESSORS[part] ?? []);
   if (os.length === 0 || cpu.length === 0)
     throw new Error(`cannot tell from its name for which system ${name} is`);
-  const libc = words.some((word) => word.startsWith('musl'))
+  const libc = parts.some((part) => part.startsWith('musl'))
     ? ['musl']
-    : words.some((word) => word.startsWith('gnu'))
+    : parts.some((part) => part.startsWith('gnu'))
       ? ['glibc']
       : [];
   return {

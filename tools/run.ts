@@ -1,4 +1,4 @@
-/** Runs commands one after the other, showing what runs and how it ended. */
+/** Runs commands one after the other, and prints each command and its end. */
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ export interface Step {
   readonly command: readonly [string, ...string[]];
 }
 
-/** Runs a step in the repository's root with the project's own Node and tools first in the path. Answers whether it succeeded. */
+/** Runs a step in the repository's root with the project's own Node and tools first in the path. Returns whether it succeeded. */
 export function runStep({ name, command }: Step): boolean {
   console.log(`\n— ${name}: ${command.join(' ')}`);
   const [file, ...args] = command;

@@ -1,7 +1,7 @@
 /**
- * `npm run spec`: which requirement ids of docs/spec/requirements.md no test cites, and which citations name no id.
- * A citation is an id such as A-12 in a test file. What docs/spec/partial.md names counts as open although it is cited. Citations of unknown ids fail; with `--require A-23,A-24` or
- * `--require A` so do the named ids (or areas) that nothing cites.
+ * `npm run spec`: prints the requirements of docs/spec/requirements.md that no test cites, and the citations of
+ * unknown ids. A citation is an id such as A-12 in a test file. An id in docs/spec/partial.md is open although it is
+ * cited. Fails on an unknown id, and on an uncited id or area that `--require A-23,A-24` or `--require A` names.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * `npm test`: everything CI runs. Sets up what the tests need (the web build, Chromium), checks the code, then runs
- * every suite, and closes with the line `N passed, N failed`.
+ * `npm test`: everything CI runs. Builds the web pages, finds Chromium, checks the code, then runs every suite, and
+ * prints `N passed, N failed` at the end.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,12 +11,12 @@ import { runStep, type Step } from './run.ts';
 const scratch = mkdtempSync(join(tmpdir(), 'freehold-test-'));
 const counts = { passed: 0, failed: 0 };
 
-/** One step that either passes or fails as a whole. */
+/** Runs a step that counts as one test. */
 function step(next: Step): void {
   counts[runStep(next) ? 'passed' : 'failed'] += 1;
 }
 
-/** A test run, whose tests are counted one by one. */
+/** Runs a suite and counts its tests one by one. */
 function suite(name: string, ...args: string[]): void {
   const report = join(scratch, `${name}.json`);
   const ok = runStep({

@@ -1,0 +1,120 @@
+/**
+ * `node tools/language.ts`: refuses riddles in the folders that are clean. Looks at all tracked TypeScript and Markdown
+ * files there: comments must open with their subject, people have roles, and names come from `docs/glossary.md`.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './run.ts';
+import { tokensOf } from './tokens.ts';
+
+/** Folders and files that are held to the rules. Grows until it says everything. */
+const CLEAN: readonly string[] = ['docs/glossary.md', 'tools', 'tests/tools/language.test.ts'];
+/** This file shows what is refused. */
+const SAMPLES = 'tests/tools/language.test.ts';
+
+/** A comment that opens so says what something is before it says which thing it is. */
+const OPENER = /^(What|How|Who|Whoever|Whatever|Whether somebody) /;
+/** Roles are caller, operator, member, owner, builder, visitor, staff, reader. */
+const NO_ROLE = /\b(nobody|somebody|whoever)\b/i;
+/** Former names, and the name of the glossary to use in their place. */
+const RENAMED: Readonly<Record<string, string>> = {
+  rooms: 'features',
+  takenAway: 'revocations',
+  takingAgain: 'revocation replay',
+  shutOut: 'reapply revocations',
+  Word: 'Revocation',
+  WORDS: 'RULES, or what the list holds',
+  word: 'argument, token, name',
+  upkeep: 'maintenance',
+  rests: 'idle',
+  Rest: 'Idle',
+  Awake: 'ActiveScope',
+  awake: 'active',
+  attend: 'markActive',
+  untold: 'unreported',
+  goAt: 'backUpOne',
+  survey: 'findDue',
+  endings: 'expirations',
+  Came: 'Result',
+  came: 'result',
+  news: 'deduplicateRuns',
+  badNews: 'exitStatus',
+  latecomers: 'pendingErasures',
+  minted: 'stableIds, or what was made',
+  oweEverybody: 'enqueueAll',
+  tell: 'deliver, report, send',
+  tellingAnew: 'reprojectAfter',
+  follow: 'afterCommit, waitFor',
+  conclude: 'finalize',
+  joined: 'mergeDisjoint',
+  kept: 'connection record, stored value',
+  holders: 'hostname history',
+  holds: 'fileLocks, or what is held',
+  door: 'sign-in',
+  strangers: 'anonymous',
+  stranger: 'anonymous, nonMember',
+  ANYBODY: 'UNKNOWN_ADDRESS',
+  anybody: 'anonymous',
+  nobody: 'anonymous, none',
+  somebody: 'the role of the person',
+  everybody: 'all',
+  stranded: 'orphanedOwner',
+  underWay: 'pendingFlow, running',
+  rungs: 'transports',
+  twins: 'dedupeSchemas',
+  house: 'fixture',
+  town: 'fixture',
+};
+
+export interface Fault {
+  readonly line: number;
+  readonly says: string;
+}
+
+/** Returns what a TypeScript or Markdown file says against the rules, in the order of its lines. */
+export function faultsOf(path: string, source: string): Fault[] {
+  const at = (start: number) => source.slice(0, start).split('\n').length;
+  if (path.endsWith('.md'))
+    return proseOf(source).flatMap((text, index) =>
+      roleFaults(text).map((says) => ({ line: index + 1, says })),
+    );
+  return tokensOf(source).flatMap(({ kind, text, start }) => {
+    if (kind === 'identifier') {
+      const name = Object.hasOwn(RENAMED, text) ? RENAMED[text] : undefined;
+      return name ? [{ line: at(start), says: `the name \`${text}\` is a riddle: say ${name}` }] : [];
+    }
+    const opener = kind === 'comment' ? OPENER.exec(text.replace(/^[/*\s]+/, '')) : null;
+    const found = opener ? [`a comment opens with "${opener[1]}": begin with the subject`] : [];
+    return [...found, ...roleFaults(text)].map((says) => ({ line: at(start), says }));
+  });
+}
+
+/** The lines of a Markdown text, those and those parts emptied that are code. */
+function proseOf(source: string): string[] {
+  let fenced = false;
+  return source.split('\n').map((line) => {
+    const fence = /^\s*(```|~~~)/.test(line);
+    if (fence) fenced = !fenced;
+    return fence || fenced ? '' : line.replace(/`[^`]*`/g, '');
+  });
+}
+
+function roleFaults(text: string): string[] {
+  const found = NO_ROLE.exec(text);
+  return found ? [`"${found[1]}" is no role: say who it is`] : [];
+}
+
+if (import.meta.main) {
+  const tracked = execFileSync('git', ['ls-files', '-z', '*.ts', '*.tsx', '*.md'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  const held = (path: string) => CLEAN.some((each) => path === each || path.startsWith(`${each}/`));
+  for (const path of tracked.split('\0').filter((each) => each !== SAMPLES && held(each))) {
+    for (const { line, says } of faultsOf(path, readFileSync(join(root, path), 'utf8'))) {
+      console.error(`${path}:${line}: ${says}`);
+      process.exitCode = 1;
+    }
+  }
+}
