@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import type { EntityRef, InvokeResult, PrincipalId, ScopeId, TenantId } from '@freehold/contracts';
 import { makeDeliveryRunner, makeScopeHost, makeScopeUnit, type ScopeHost } from '@freehold/kernel';
 import type { z } from 'zod';
-import { makeNodeBlobStore, openNodeEngine } from '../../../packages/engine-node/src/index.ts';
+import { makeNodeBlobStore } from '../../../packages/engine-node/src/index.ts';
+import { openTestEngine } from '../../../packages/testkit/src/index.ts';
 import type { operations } from '../src/operations.ts';
 import { defineFieldwork } from '../src/vertical.ts';
 import { openVault } from './vault.ts';
@@ -34,7 +35,7 @@ export async function openBusiness() {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'fieldwork-'));
   const clock = { nowMs: MORNING };
   const incidents: unknown[] = [];
-  const engine = openNodeEngine({
+  const engine = openTestEngine({
     dataDirectory,
     now: () => clock.nowMs,
     onIncident: (error) => incidents.push(error),

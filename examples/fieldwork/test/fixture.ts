@@ -6,7 +6,8 @@ import { PLATFORM_SECRET_HEADER, type Problem, type ScopeId, type TenantId } fro
 import { type DeliveryRunner, makeDeliveryRunner } from '@freehold/kernel';
 import { makeRelyingParty } from '@freehold/oidc-rp';
 import { expect } from 'vitest';
-import { makeNodeBlobStore, openNodeEngine } from '../../../packages/engine-node/src/index.ts';
+import { makeNodeBlobStore } from '../../../packages/engine-node/src/index.ts';
+import { openTestEngine } from '../../../packages/testkit/src/index.ts';
 import { makeFieldwork } from '../src/fieldwork.ts';
 import type { Bindings, FieldworkDeps } from '../src/server/env.ts';
 import { openVault } from './vault.ts';
@@ -55,7 +56,7 @@ export async function openFixture(more: Partial<FieldworkDeps> = {}, options: Fi
   /** Where requests come from. */
   let streetAddress: string | null = null;
   const onIncident = (error: unknown) => void incidents.push(error);
-  const engine = openNodeEngine({ dataDirectory, now: () => clock.nowMs, onIncident });
+  const engine = openTestEngine({ dataDirectory, now: () => clock.nowMs, onIncident });
   const now = () => clock.nowMs;
   const fieldwork = makeFieldwork({
     engine,

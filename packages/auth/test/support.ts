@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
 import { onTestFinished } from 'vitest';
-import { openNodeEngine } from '../../engine-node/src/index.ts';
+import { openTestEngine } from '../../testkit/src/index.ts';
 import { type IdentityDirectory, identityDirectory } from '../src/identity-directory/unit.ts';
 import type { VerifiedSubject } from '../src/subject.ts';
 
@@ -39,7 +39,7 @@ export async function openPlatform(): Promise<TestPlatform> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'auth-test-'));
   const clock: TestClock = { nowMs: START_MS };
   const incidents: unknown[] = [];
-  const engine = openNodeEngine({
+  const engine = openTestEngine({
     dataDirectory,
     now: () => clock.nowMs,
     random: testRandom(),

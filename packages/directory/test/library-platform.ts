@@ -9,9 +9,9 @@ import { join } from 'node:path';
 import { type InvokeResult, PLATFORM_SECRET_HEADER, type PrincipalId, parseInput } from '@freehold/contracts';
 import { Hono } from 'hono';
 import { onTestFinished } from 'vitest';
-import { openNodeEngine } from '../../engine-node/src/index.ts';
 import { library, libraryVaultUnit } from '../../kernel/src/contract-suite/index.ts';
 import { defineVertical, makeScopeHost, makeScopeUnit, makeUnitVault } from '../../kernel/src/index.ts';
+import { openTestEngine } from '../../testkit/src/index.ts';
 import { mountPlatformSurface } from '../../vertical-host/src/index.ts';
 import {
   type AdminOperation,
@@ -43,7 +43,7 @@ export async function openLibraryPlatform(transport: 'bound' | 'local') {
     random: (bytes: number) => randomBytes(bytes),
     onIncident: (error: unknown) => void incidents.push(error),
   };
-  const engine = openNodeEngine({ dataDirectory, ...world });
+  const engine = openTestEngine({ dataDirectory, ...world });
   onTestFinished(async () => {
     await engine.close();
     rmSync(dataDirectory, { recursive: true, force: true });

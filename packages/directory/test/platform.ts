@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PlatformError, parseInput } from '@freehold/contracts';
 import { onTestFinished } from 'vitest';
-import { openNodeEngine } from '../../engine-node/src/index.ts';
+import { openTestEngine } from '../../testkit/src/index.ts';
 import {
   type AccessLogEntry,
   type AdminLogEntry,
@@ -86,6 +86,8 @@ export async function openPlatform(
       | 'newScopeSettings'
     >
   > = {},
+  /** Registers the closing. Default: when the present test has finished. */
+  onEnd: (close: () => Promise<void>) => void = onTestFinished,
 ): Promise<Platform> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-directory-'));
   const clock = { ms: Date.parse('2026-11-21T08:00:00.000Z') };
@@ -103,7 +105,7 @@ export async function openPlatform(
       random: randomBytes,
       onIncident: (error: unknown) => void incidents.push(error),
     };
-    const engine = openNodeEngine({ dataDirectory, ...world });
+    const engine = openTestEngine({ dataDirectory, ...world });
     const originOf = (hostname: string) => `http://${hostname}:8787`;
     // Nobody waits for a clock: what happens here is said at once.
     const sleep: HostAdminOptions['sleep'] = (_ms, signal) =>
@@ -114,7 +116,7 @@ export async function openPlatform(
   /** Work that a test holds up for ever is left as a crash would leave it. */
   const stopWork = () =>
     Promise.race([running.admin.stopLongWork(), new Promise((resolve) => setTimeout(resolve, 50))]);
-  onTestFinished(async () => {
+  onEnd(async () => {
     await stopWork();
     await running.engine.close();
     rmSync(dataDirectory, { recursive: true });

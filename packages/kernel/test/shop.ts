@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type EntityRef, PlatformError, type PrincipalId, type TenantId } from '@freehold/contracts';
 import { makeKeyring } from '@freehold/store';
 import { z } from 'zod';
-import { openNodeEngine } from '../../engine-node/src/index.ts';
+import { openTestEngine } from '../../testkit/src/index.ts';
 import {
   defineOperations,
   defineVertical,
@@ -222,7 +222,7 @@ export async function openShop(
   const dataDirectory = options.dataDirectory ?? mkdtempSync(join(tmpdir(), 'freehold-kernel-'));
   const clock = { ms: Date.UTC(2026, 0, 1) };
   const incidents: unknown[] = [];
-  const engine = openNodeEngine({
+  const engine = openTestEngine({
     dataDirectory,
     now: () => clock.ms,
     onIncident: (error) => void incidents.push(error),

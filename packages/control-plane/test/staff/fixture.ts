@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type DirectoryHostAdmin, makeHostAdmin } from '@freehold/directory';
 import type { AdminLogEntry, RosterRole, StaffRecord, TenantRecord } from '@freehold/directory/declarations';
 import { onTestFinished } from 'vitest';
-import { openNodeEngine } from '../../../engine-node/src/index.ts';
+import { openTestEngine } from '../../../testkit/src/index.ts';
 import { type ControlPlaneOptions, controlPlaneApp, type StaffRelyingParty } from '../../src/index.ts';
 
 export const ORIGIN = 'http://api.localhost:8787';
@@ -50,7 +50,7 @@ export async function openFixture(
     random: randomBytes,
     onIncident: (error: unknown) => void incidents.push(error),
   };
-  const engine = openNodeEngine({ dataDirectory, ...world });
+  const engine = openTestEngine({ dataDirectory, ...world });
   onTestFinished(async () => {
     await engine.close();
     rmSync(dataDirectory, { recursive: true, force: true });

@@ -11,7 +11,7 @@ import {
   makeHostAdmin,
   type VerticalRuntime,
 } from '@freehold/directory';
-import { openNodeEngine } from '../../../engine-node/src/index.ts';
+import { openTestEngine } from '../../../testkit/src/index.ts';
 import { controlPlaneApp, type RequestLine } from '../../src/app.ts';
 import type { ClientOptions } from '../../src/client/index.ts';
 import type { RateLimit } from '../../src/http/rate-limit.ts';
@@ -119,7 +119,7 @@ export async function openRealPlatform({
     random: randomBytes,
     onIncident: (error: unknown) => void incidents.push(error),
   };
-  const engine = openNodeEngine({ dataDirectory, ...world });
+  const engine = openTestEngine({ dataDirectory, ...world });
   const gateway = {
     bound: () => null,
     local: (slug: string) => (slug === 'fieldwork' ? { ...emptyVertical, ...vertical } : null),

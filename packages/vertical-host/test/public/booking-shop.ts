@@ -9,7 +9,6 @@ import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { expect } from 'vitest';
 import { z } from 'zod';
-import { openNodeEngine } from '../../../engine-node/src/index.ts';
 import {
   defineOperations,
   defineVertical,
@@ -18,6 +17,7 @@ import {
   operation,
   type ScopeHost,
 } from '../../../kernel/src/index.ts';
+import { openTestEngine } from '../../../testkit/src/index.ts';
 import { makePublicActor, mountPlatformSurface, mountPublicSurface, webOrigin } from '../../src/index.ts';
 
 export const owner = 'prn_01j00000000000000000000001' as PrincipalId;
@@ -109,7 +109,7 @@ export interface BookingShop {
 export async function openBookingShop(): Promise<BookingShop> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-bookings-'));
   const incidents: unknown[] = [];
-  const engine = openNodeEngine({ dataDirectory, onIncident: (error) => void incidents.push(error) });
+  const engine = openTestEngine({ dataDirectory, onIncident: (error) => void incidents.push(error) });
   const host = makeScopeHost({ engine, unit: makeScopeUnit(vertical) });
   await host.provisionScopeLocal({ ...ref, name: 'Shop' });
   await host.scope(ref.scopeId).assignRole({ principal: owner, role: 'owner', by: 'platform' });

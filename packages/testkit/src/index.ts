@@ -1,0 +1,2 @@
+/** Fixtures that the tests of several packages share. Imported by tests alone. */
+export { openTestEngine } from './open-test-engine.ts';
