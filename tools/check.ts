@@ -19,7 +19,8 @@ const steps: Step[] = [
   { name: 'spec citations', command: ['node', 'tools/spec.ts', '--json', '--require', HELD.join(',')] },
 ];
 
-const failed = steps.filter((step) => !runStep(step));
+const failed: Step[] = [];
+for (const step of steps) if (!(await runStep(step))) failed.push(step);
 if (failed.length > 0) {
   console.error(
     `\ncheck failed: ${failed.map((step) => step.name).join(', ')}. \`npm run fix\` repairs lint and format.`,

@@ -1,5 +1,5 @@
-/** Runs commands one after the other, and prints each command and its end. */
-import { spawnSync } from 'node:child_process';
+/** Runs commands in the repository's root, with the project's own Node and tools first in the path. */
+import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -10,20 +10,35 @@ export interface Step {
   readonly command: readonly [string, ...string[]];
 }
 
-/** Runs a step in the repository's root with the project's own Node and tools first in the path. Returns whether it succeeded. */
-export function runStep({ name, command }: Step): boolean {
-  console.log(`\n— ${name}: ${command.join(' ')}`);
-  const [file, ...args] = command;
-  const { status, error } = spawnSync(file, args, {
+/** Runs a step and prints all of its output when it has ended, so that steps can overlap. Answers whether it succeeded. */
+export async function runStep({ name, command }: Step): Promise<boolean> {
+  const startedAtMs = performance.now();
+  console.log(`— ${name}: begins`);
+  const { output, code } = await run(command);
+  const seconds = Math.round((performance.now() - startedAtMs) / 1000);
+  process.stdout.write(output);
+  console.log(
+    `— ${name}: ${code === 0 ? 'passed' : `FAILED (exit code ${code})`} in ${seconds} s: ${command.join(' ')}\n`,
+  );
+  return code === 0;
+}
+
+function run([file, ...args]: Step['command']): Promise<{ output: string; code: number | null }> {
+  const { promise, resolve } = Promise.withResolvers<{ output: string; code: number | null }>();
+  const chunks: Buffer[] = [];
+  const collect = (chunk: Buffer) => void chunks.push(chunk);
+  const child = spawn(file, args, {
     cwd: root,
-    stdio: 'inherit',
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...process.env,
       PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}`,
       WRANGLER_SEND_METRICS: 'false',
     },
   });
-  if (error) console.error(`${name}: ${error.message}`);
-  if (status !== 0) console.error(`— ${name} failed`);
-  return status === 0;
+  child.stdout.on('data', collect);
+  child.stderr.on('data', collect);
+  child.on('error', (error) => collect(Buffer.from(`${error.message}\n`)));
+  child.on('close', (code) => resolve({ output: Buffer.concat(chunks).toString('utf8'), code }));
+  return promise;
 }

@@ -8,3 +8,15 @@ const CI_SEED = '20261121';
 
 const seed = process.env.FREEHOLD_FUZZ_SEED ?? (process.env.CI ? CI_SEED : undefined);
 if (seed !== undefined) fc.configureGlobal({ seed: Number(seed) });
+
+/**
+ * The HTTP server puts lighter classes in the place of these when it starts. Files share a worker, and each begins with
+ * those of Node.
+ */
+interface Shared {
+  nativesOfNode?: { readonly Request: typeof Request; readonly Response: typeof Response };
+}
+const shared: Shared = globalThis as Shared;
+shared.nativesOfNode ??= { Request, Response };
+for (const [name, value] of Object.entries(shared.nativesOfNode))
+  Object.defineProperty(globalThis, name, { value });

@@ -203,7 +203,7 @@ test(
     const { lines, check } = findings();
     for (const [index, operation] of OPERATIONS.entries()) {
       // Of its own, because many an operation is the end of what it is about.
-      const tenantFixture = await fixture.build(`tenantFixture-${index}`);
+      const tenantFixture = await fixture.build(`tenant-${index}`);
       const callers: Caller[] = [
         ...Object.entries(tenantFixture.builders).map(
           ([who, credential]): Caller => [who, credential, operation.builder === 'own-tenant'],

@@ -3,6 +3,7 @@ import type { AdminResult, OperationEvent } from '@freehold/directory';
 import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../testkit/src/index.ts';
 import { controlPlaneApp } from '../src/app.ts';
 import { addressesOf, answersEvents, eventsStatus, isUnsafe } from '../src/declared/operations.ts';
 import { expectDocumented } from './support/conformance.ts';
@@ -80,7 +81,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
         expect(call?.query).toEqual((operation.input.query?.parse(input.query) ?? {}) as object);
         expect(call?.body).toEqual((operation.input.body?.parse(input.body) ?? {}) as object);
       }),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     );
     expect(incidents).toEqual([]);
   });
@@ -94,7 +95,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
         expect(response.status).toBeLessThan(500);
         expect(admin.performed).toHaveLength(succeeded ? 1 : 0);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
     expect(incidents).toEqual([]);
   });
@@ -142,7 +143,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
           expect(admin.performed).toEqual([]);
         },
       ),
-      { numRuns: 10 },
+      { numRuns: runs(10) },
     );
   });
 
@@ -156,7 +157,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
         if (met) await expectDocumented(met, response);
         expect(admin.performed).toEqual([]);
       }),
-      { numRuns: 10 },
+      { numRuns: runs(10) },
     );
   });
 });

@@ -5,6 +5,7 @@ import { type AdminLogEntry, type AdminOperation, adminOperations } from '@freeh
 import { makeKeyring } from '@freehold/store';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../testkit/src/index.ts';
 import { ControlPlaneError, makeControlPlaneClient, makeTenantClient } from '../src/client/index.ts';
 import { expectDocumented } from './support/conformance.ts';
 import { openRealPlatform } from './support/real-platform.ts';
@@ -146,7 +147,7 @@ test('whatever is sent to the real host administration is answered as documented
         const hasKey = parts.headers.some(([name]) => name === 'idempotency-key');
         await expectDocumented(operation, response, { counted: true, replayed: hasKey ? null : false });
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
   }
   expect(platform.incidents).toEqual([]);

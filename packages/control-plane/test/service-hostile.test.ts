@@ -6,13 +6,14 @@ import { adminOperations } from '@freehold/directory/declarations';
 import { makeKeyring } from '@freehold/store';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../testkit/src/index.ts';
 import { adminToolsOf } from '../src/mcp/admin-tools.ts';
 import { openApiDocument } from '../src/openapi/document.ts';
 import { ISSUER, openRealPlatform, PLATFORM_SECRET } from './support/real-platform.ts';
 import { hostileBodies, hostileHeaders, names, text } from './support/requests.ts';
 
 const ORIGIN = 'https://control.example';
-const RUNS = 60;
+const RUNS = runs(60);
 const TIMEOUT_MS = 120_000;
 
 type Part = Readonly<Record<string, unknown>>;

@@ -3,6 +3,7 @@ import { constants, DatabaseSync } from 'node:sqlite';
 import { checkStatement, StatementRefused } from '@freehold/store';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { runs } from '../../testkit/src/index.ts';
 import { isRefused } from './guard.ts';
 
 const WRITE = { protectedPrefix: '_spine_', readOnly: false };
@@ -145,7 +146,7 @@ describe('the check of the text and SQLite', () => {
         db.exec('ROLLBACK TO before; RELEASE before');
         expect(touched, sql).toEqual([]);
       }),
-      { numRuns: 20_000 },
+      { numRuns: runs(20_000) },
     );
     expect(ran).toBeGreaterThan(100);
   });

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../testkit/src/index.ts';
 import { openNodeEngine, restoreDataDirectory } from '../src/index.ts';
 import { breakableArchive, newDirectory, openFixture, openPlain, restored } from './archive-fixture.ts';
 import { historyUnit } from './history-unit.ts';
@@ -144,7 +145,7 @@ describe('what was shipped', () => {
         expect(now).toBe(await unit().contents());
         await fixture.engine.close();
       }),
-      { numRuns: Number(process.env.HISTORY_RUNS ?? 12) },
+      { numRuns: Number(process.env.HISTORY_RUNS ?? runs(12)) },
     );
   });
 });

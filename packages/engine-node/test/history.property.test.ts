@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../testkit/src/index.ts';
 import { type NodeEngine, openNodeEngine } from '../src/index.ts';
 import { historyUnit } from './history-unit.ts';
 
@@ -48,7 +49,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 5, maxLength: 25 },
 );
 
-const RUNS = Number(process.env.HISTORY_RUNS ?? 12);
+const RUNS = Number(process.env.HISTORY_RUNS ?? runs(12));
 
 test(`every bookmark of ${RUNS} random lives leads to its state`, {
   timeout: 60_000 + RUNS * 20_000,

@@ -3,6 +3,7 @@ import { PlatformError } from '@freehold/contracts';
 import { RollbackThen } from '@freehold/store';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { runs } from '../../testkit/src/index.ts';
 import type { OperationContext } from '../src/index.ts';
 import { about, anonymous, guest, onScenario, openShop, owner } from './shop.ts';
 
@@ -99,7 +100,7 @@ describe('an input', () => {
           expect(outcome).not.toBeInstanceOf(TypeError);
         },
       ),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
     expect(shop.incidents).toEqual([]);
   });

@@ -1,2 +1,3 @@
 /** Fixtures that the tests of several packages share. Imported by tests alone. */
 export { openTestEngine } from './open-test-engine.ts';
+export { runs } from './runs.ts';

@@ -11,6 +11,7 @@ import {
 import fc from 'fast-check';
 import { Hono } from 'hono';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../testkit/src/index.ts';
 import {
   ANSWERS,
   askedWith,
@@ -466,7 +467,7 @@ test('D-06 whatever is asked, the answer is of the contract or a problem, and ne
         } else await response.arrayBuffer();
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
   expect(incidents).toEqual([]);
 });

@@ -2,6 +2,7 @@ import { OPERATION_NAME, PlatformError, problemSchema } from '@freehold/contract
 import fc from 'fast-check';
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';
+import { runs } from '../../testkit/src/index.ts';
 import { fakeScope, sampleOperations } from '../test/fixtures.ts';
 import { mountOperations } from './mount-operations.ts';
 import { problemResponse } from './problem-response.ts';
@@ -130,7 +131,7 @@ test('no request makes a 5xx, an error that is no problem, or a call that its sc
         }
       },
     ),
-    { numRuns: 1500 },
+    { numRuns: runs(1_500) },
   );
   // The generator reaches handlers, and is not all refusals.
   expect(handled).toBeGreaterThan(5);
@@ -161,6 +162,6 @@ test('what a GET is told in text is what the schema was given in JSON', async ()
       expect(response.status).toBe(200);
       expect(scope.calls.at(-1)?.input).toEqual(value);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

@@ -2,6 +2,7 @@ import { type OperationTable, PlatformError, problemSchema } from '@freehold/con
 import fc from 'fast-check';
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';
+import { runs } from '../../../testkit/src/index.ts';
 import { fakeScope, sampleOperations } from '../../test/fixtures.ts';
 import { mountOperations } from '../mount-operations.ts';
 import { mcpToolsOf } from './tools.ts';
@@ -195,7 +196,7 @@ test('D-11 no message makes a 5xx, an answer that is neither JSON-RPC nor a prob
         if (call.ifMatch !== undefined) expect(call.ifMatch).toMatch(/^[\x21\x23-\x7e]{1,255}$/);
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1_000) },
   );
   // The generator reaches handlers, and is not all refusals.
   expect(handled).toBeGreaterThan(50);

@@ -1,6 +1,7 @@
 /** Requests that nobody would write, against the public surface. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../testkit/src/index.ts';
 import { corsOf, openSurface, problemOf, SHOP } from './surface.ts';
 
 const path = fc.oneof(
@@ -122,7 +123,7 @@ export function fuzzPublicSurface(): void {
           }
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
     // The generator reaches both sides.
     expect(reached.handled).toBeGreaterThan(20);
