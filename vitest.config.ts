@@ -37,6 +37,8 @@ export default defineConfig({
           ],
           exclude: ['packages/engine-workerd/**', '**/node_modules/**'],
           setupFiles: ['tests/support/seed.ts'],
+          // Generous: all lanes share the machine.
+          testTimeout: 30_000,
           // Modules are loaded once for each worker: loading them again for each of 400 files costs more than most tests.
           isolate: false,
         },

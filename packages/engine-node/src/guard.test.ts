@@ -146,7 +146,7 @@ describe('the check of the text and SQLite', () => {
         db.exec('ROLLBACK TO before; RELEASE before');
         expect(touched, sql).toEqual([]);
       }),
-      { numRuns: runs(20_000) },
+      { numRuns: runs(20_000, 10_000) },
     );
     expect(ran).toBeGreaterThan(100);
   });

@@ -1,6 +1,9 @@
 /** How often a property is tried. */
 
-/** @param long the number for `npm run test:long`. @returns a tenth of it, at least 5, for `npm test`. */
-export function runs(long: number): number {
-  return process.env.FREEHOLD_LONG ? long : Math.max(5, Math.ceil(long / 10));
+/**
+ * @param long the number for `npm run test:long`.
+ * @param short the number for `npm test`. Default: a tenth of `long`, at least 5.
+ */
+export function runs(long: number, short: number = Math.max(5, Math.ceil(long / 10))): number {
+  return process.env.FREEHOLD_LONG ? long : short;
 }

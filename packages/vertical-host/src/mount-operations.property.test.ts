@@ -131,7 +131,7 @@ test('no request makes a 5xx, an error that is no problem, or a call that its sc
         }
       },
     ),
-    { numRuns: runs(1_500) },
+    { numRuns: runs(1_500, 400) },
   );
   // The generator reaches handlers, and is not all refusals.
   expect(handled).toBeGreaterThan(5);
@@ -162,6 +162,6 @@ test('what a GET is told in text is what the schema was given in JSON', async ()
       expect(response.status).toBe(200);
       expect(scope.calls.at(-1)?.input).toEqual(value);
     }),
-    { numRuns: runs(300) },
+    { numRuns: runs(300, 100) },
   );
 });

@@ -123,7 +123,7 @@ export function fuzzPublicSurface(): void {
           }
         },
       ),
-      { numRuns: runs(1_000) },
+      { numRuns: runs(1_000, 300) },
     );
     // The generator reaches both sides.
     expect(reached.handled).toBeGreaterThan(20);
