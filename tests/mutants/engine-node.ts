@@ -147,7 +147,7 @@ export const ENGINE_NODE: readonly Mutant[] = [
     file: `${src}/inspect/inspect-unit.ts`,
     find: '  requireReading(sql, params);\n',
     replace: '',
-    killer: inNode(tools, 'a statement from outside'),
+    killer: inNode(tools, 'is refused: SELECT 1; DELETE FROM item'),
   },
   {
     id: 'node-history-cut-too-late',
