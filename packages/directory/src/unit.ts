@@ -40,6 +40,7 @@ import { observabilityFeature } from './observability/feature.ts';
 import { operationsLogFeature } from './operations-log/feature.ts';
 import { ownerSeatFeature } from './owner-seat/feature.ts';
 import { platformGrantsFeature } from './platform-grants/feature.ts';
+import { revocationsFeature } from './revocations/feature.ts';
 import { rolesFeature } from './roles/feature.ts';
 import { enqueueRolesOfRenewed } from './roles/outbox.ts';
 import { rolesMigration } from './roles/store.ts';
@@ -89,6 +90,7 @@ export const rooms = [
   scopeDataFeature,
   serviceRefsFeature,
   sessionSecretFeature,
+  revocationsFeature,
 ] as const;
 
 const { reads, changes, delegated, long, plans } = mergeHandlers(rooms);

@@ -63,6 +63,10 @@ export interface Platform {
   finish(call: Promise<AdminResult> | AdminResult): Promise<OperationRecord>;
   /** Closes the engine and lets a test at the file itself; afterwards the platform is open again. */
   tamper(work: (database: DatabaseSync) => void): Promise<void>;
+  /** Reads the file beside the engine. */
+  look<T>(read: (database: DatabaseSync) => T): T;
+  /** Ends it before the test does, where one test opens many. */
+  close(): Promise<void>;
 }
 
 export async function openPlatform(
@@ -116,11 +120,15 @@ export async function openPlatform(
   /** Work that a test holds up for ever is left as a crash would leave it. */
   const stopWork = () =>
     Promise.race([running.admin.stopLongWork(), new Promise((resolve) => setTimeout(resolve, 50))]);
-  onEnd(async () => {
+  let isOpen = true;
+  const close = async (): Promise<void> => {
+    if (!isOpen) return;
+    isOpen = false;
     await stopWork();
     await running.engine.close();
     rmSync(dataDirectory, { recursive: true });
-  });
+  };
+  onEnd(close);
 
   let requests = 0;
   const platform: Platform = {
@@ -190,6 +198,16 @@ export async function openPlatform(
       }
       running = open();
     },
+    look: (read) => {
+      const path = join(dataDirectory, 'directory', 'main.sqlite');
+      const database = new DatabaseSync(path, { readOnly: true });
+      try {
+        return read(database);
+      } finally {
+        database.close();
+      }
+    },
+    close,
   };
   return platform;
 }

@@ -13,6 +13,8 @@ export interface Migration {
   /** A few words for the fleet view and for error messages. */
   readonly name: string;
   readonly sql: string;
+  /** Fills what the SQL made from what the unit holds already, in the same transaction. */
+  readonly fill?: (db: SqlDatabase) => void;
 }
 
 /** Migrations that are numbered together: a unit's own, or those of the vertical inside a scope. */
@@ -77,6 +79,7 @@ function apply(db: SqlDatabase, set: MigrationSet, migration: Migration, options
   try {
     db.savepoint(() => {
       (options.through ?? db).exec(migration.sql);
+      migration.fill?.(db);
       db.run(
         'INSERT INTO _spine_migrations ("set", version, name, digest, applied_at) VALUES (?, ?, ?, ?, ?)',
         set.name,

@@ -13,6 +13,7 @@ import type { Actor, AdminCall } from '../actors.ts';
 import type { AdminLogEntry, LoggedActor, LogHead } from '../declarations/records.ts';
 import type { AuditEntry } from '../lib/handlers.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
+import { recordRevocations } from '../revocations/store.ts';
 import { GENESIS_HASH, hashOfEntry } from './chain.ts';
 
 export const adminLogMigration: Migration = {
@@ -175,6 +176,11 @@ export function appendAdminLog(context: UnitContext, call: AuditedCall, row: Aud
     unhashed.previousHash,
     hash,
   );
+  if (row.outcome === 'done')
+    recordRevocations(db, {
+      ...{ sequence: unhashed.sequence, at, action: call.action, ...row.target },
+      ...{ before: row.before ?? {}, after: row.after ?? {} },
+    });
   if (row.outcome === 'intent') db.run('INSERT INTO open_intents (sequence) VALUES (?)', unhashed.sequence);
   if (row.intent !== undefined) db.run('DELETE FROM open_intents WHERE sequence = ?', row.intent);
   return { sequence: unhashed.sequence, hash };

@@ -14,12 +14,21 @@ import { logHead } from '../audit/admin-log.ts';
 import { type BackupRecord, type DirectoryRestored, directoryRestore } from '../declarations/backups.ts';
 import type { LogTarget } from '../declarations/records.ts';
 import { longWork } from '../long-work/handlers.ts';
-import { intentOfBackup, takenSince } from './shut-out.ts';
+import { listRevocations } from '../revocations/store.ts';
+import { intentOfBackup } from './shut-out.ts';
 import { loadBackup } from './store.ts';
 
 /** Tables that stay as they are. */
 const KEPT: readonly string[] = [
-  ...['admin_log', 'access_log', 'open_intents', 'operations', 'operation_steps', 'staged_rows'],
+  ...[
+    'admin_log',
+    'access_log',
+    'open_intents',
+    'revocations',
+    'operations',
+    'operation_steps',
+    'staged_rows',
+  ],
   ...['ops_failures', 'sweep_runs', 'issues', 'model_usage_lines', 'model_usage_days', 'meter_days'],
   // A consent ticket that was used stays used: its round is what says so.
   ...['hostname_attempts', 'incoming_copies', 'connect_rounds'],
@@ -61,7 +70,7 @@ export const restoreDirectory = longWork<typeof directoryRestore, RestoreDirecto
         dryRun: true,
         backup: loadBackup(context.db, body.backup),
         keeps: [...KEPT, ...MERGED].sort(),
-        keptAway: takenSince(context.db, intentOfBackup(context.db, body.backup)),
+        keptAway: listRevocations(context.db, intentOfBackup(context.db, body.backup)),
       };
     },
     begin: (context, { body }) => {

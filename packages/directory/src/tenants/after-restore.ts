@@ -4,11 +4,11 @@
  * exchanged since, and entitlements and roles that scopes know to have changed.
  */
 import { commonSequence } from '../backups/restore-directory.ts';
-import { keepAway } from '../backups/shut-out.ts';
 import { rememberConnections } from '../connections/after-restore.ts';
 import { enqueueAll } from '../entitlements/outbox.ts';
 import { rememberHolders } from '../hostnames/hostname-history.ts';
 import type { LongHandler } from '../long-work/handlers.ts';
+import { reapplyRevocations } from '../revocations/store.ts';
 import { enqueueEveryScope } from '../roles/outbox.ts';
 import { forgetScope } from '../scopes/forget-scope.ts';
 import { deriveOwners } from '../tokens/store.ts';
@@ -30,7 +30,7 @@ export function afterRestore(handler: LongHandler): LongHandler {
       deriveOwners(db);
       // Before any of it is taken away again: whoever held a name held it.
       rememberHolders(db);
-      const keptAway = keepAway(db, { since, revision, nowMs });
+      const keptAway = reapplyRevocations(db, { since, revision, nowMs });
       const reaped = db.all<{ id: string }>("SELECT id FROM tenants WHERE status = 'reaped' ORDER BY id");
       for (const { id } of reaped) eraseAgain(db, { tenant: id, revision, nowMs });
       for (const { id } of db.all<{ id: string }>(

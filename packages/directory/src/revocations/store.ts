@@ -1,0 +1,151 @@
+/**
+ * The revocations in SQL: one row for each thing that has a floor, written in the transaction of the change and kept by
+ * every restore of the directory. Nothing but a restore reads them.
+ */
+import { toTimestamp } from '@freehold/contracts';
+import type { MigrationSet, SqlDatabase, SqlValue } from '@freehold/store';
+import type { DirectoryRestored, TakenAway } from '../declarations/backups.ts';
+import { KINDS, type Reapplying, type RevocationKind, type Target } from './floors.ts';
+import { type DoneRow, REVOCATION_RULES } from './rules.ts';
+
+/** How many rows are read at a time. */
+const PAGE = 500;
+/** How many revocations a plan names. */
+const NAMED_MAX = 200;
+
+/** The set that the directory applies after its own. Filled from the admin log, once. */
+export const revocationMigrations: MigrationSet = {
+  name: 'revocations',
+  migrations: [
+    {
+      version: 1,
+      name: 'revocations',
+      sql: `
+        CREATE TABLE revocations (
+          kind TEXT NOT NULL,
+          -- A JSON list: the key of the thing, part by part.
+          target TEXT NOT NULL,
+          -- JSON: the least that stays taken away.
+          floor TEXT NOT NULL,
+          taken INTEGER NOT NULL,
+          -- The row of the admin log that set the floor.
+          sequence INTEGER NOT NULL,
+          PRIMARY KEY (kind, target)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX revocations_sequence ON revocations (sequence);
+      `,
+      fill: fillRevocations,
+    },
+  ],
+};
+
+/** Sets and lifts the floors of a row of the admin log. */
+export function recordRevocations(db: SqlDatabase, row: DoneRow): void {
+  for (const { kind, target, floor, taken } of REVOCATION_RULES[row.action]?.(row) ?? []) {
+    const key = JSON.stringify(target);
+    if (floor === null) db.run('DELETE FROM revocations WHERE kind = ? AND target = ?', kind, key);
+    else
+      db.run(
+        `INSERT INTO revocations (kind, target, floor, taken, sequence) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (kind, target) DO UPDATE SET floor = excluded.floor, taken = excluded.taken,
+           sequence = excluded.sequence`,
+        ...[kind, key, JSON.stringify(floor), taken ? 1 : 0, row.sequence],
+      );
+  }
+}
+
+/** Takes over what the admin log says of a directory that is older than the table. */
+function fillRevocations(db: SqlDatabase): void {
+  const actions = JSON.stringify(Object.keys(REVOCATION_RULES));
+  const next = (last: number) => db.all<LogRow>(DONE_ROWS, last, actions, PAGE);
+  for (let page = next(0); page.length > 0; page = next(page.at(-1)?.sequence ?? 0))
+    for (const row of page)
+      recordRevocations(db, {
+        ...row,
+        before: JSON.parse(row.before ?? '{}'),
+        after: JSON.parse(row.after ?? '{}'),
+      });
+}
+
+interface LogRow extends Record<string, SqlValue> {
+  readonly sequence: number;
+  readonly at: number;
+  readonly action: string;
+  readonly tenant: string | null;
+  readonly scope: string | null;
+  readonly vertical: string | null;
+  readonly other: string | null;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/** In the order of the log. The plus keeps SQLite from an index that would make it sort. */
+const DONE_ROWS = `SELECT sequence, at, action, tenant, scope, vertical, other, before, after FROM admin_log
+  WHERE sequence > ? AND +outcome = 'done' AND +action IN (SELECT value FROM json_each(?)) ORDER BY sequence LIMIT ?`;
+
+/**
+ * Applies the floors to the restored state, and returns how many rows each operation of the log changed by that.
+ * @param since the newest row of this log that the restored state knows; 0 where it knows none.
+ */
+export function reapplyRevocations(
+  db: SqlDatabase,
+  { since, ...at }: Reapplying & { readonly since: number },
+): DirectoryRestored['keptAway'] {
+  const counts = new Map<string, number>();
+  for (const { kind, target, floor, action } of revocationsSince(db, since)) {
+    // The floor is of this kind: `recordRevocations` wrote them together.
+    const count = KINDS[kind].apply(db, { target, floor: floor as never }, at);
+    if (count > 0) counts.set(action, (counts.get(action) ?? 0) + count);
+  }
+  return [...counts].map(([action, count]) => ({ action, count })).sort(byAction);
+}
+
+interface StoredRevocation {
+  readonly kind: RevocationKind;
+  readonly target: Target;
+  readonly floor: unknown;
+  readonly action: string;
+}
+
+const PERMANENT = Object.entries(KINDS)
+  .filter(([, { permanent }]) => permanent)
+  .map(([kind]) => `'${kind}'`)
+  .join(', ');
+
+export const REVOCATIONS_SINCE = `SELECT r.kind, r.target, r.floor, r.sequence, l.action
+  FROM revocations r JOIN admin_log l ON l.sequence = r.sequence
+  WHERE (r.sequence > ? OR r.kind IN (${PERMANENT})) AND (r.sequence, r.kind, r.target) > (?, ?, ?)
+  ORDER BY r.sequence, r.kind, r.target LIMIT ?`;
+
+function* revocationsSince(db: SqlDatabase, since: number): Generator<StoredRevocation> {
+  type Row = { kind: RevocationKind; target: string; floor: string; sequence: number; action: string };
+  let last: Pick<Row, 'sequence' | 'kind' | 'target'> | undefined;
+  do {
+    const after = [last?.sequence ?? 0, last?.kind ?? '', last?.target ?? ''];
+    const page = db.all<Row>(REVOCATIONS_SINCE, since, ...after, PAGE);
+    for (const { kind, target, floor, action } of page)
+      yield { kind, target: JSON.parse(target), floor: JSON.parse(floor), action };
+    last = page.at(-1);
+  } while (last);
+}
+
+/** What was taken away since and not given back: what a restore takes away again where the backup holds it. */
+export function listRevocations(
+  db: SqlDatabase,
+  since: number,
+): { readonly count: number; readonly items: TakenAway[] } {
+  const items = db.all<Omit<TakenAway, 'at'> & { at: number }>(TAKEN_SINCE, since, NAMED_MAX);
+  return {
+    count: db.get<{ n: number }>(COUNT_TAKEN_SINCE, since)?.n ?? 0,
+    items: items.map((row) => ({ ...row, at: toTimestamp(row.at) })),
+  };
+}
+
+export const COUNT_TAKEN_SINCE = 'SELECT count(*) AS n FROM revocations WHERE sequence > ? AND taken = 1';
+export const TAKEN_SINCE = `SELECT l.action, l.at, l.tenant, l.scope, l.vertical, l.other
+  FROM revocations r JOIN admin_log l ON l.sequence = r.sequence
+  WHERE r.sequence > ? AND r.taken = 1 ORDER BY r.sequence, r.kind, r.target LIMIT ?`;
+
+function byAction(a: { readonly action: string }, b: { readonly action: string }): number {
+  return a.action < b.action ? -1 : 1;
+}
