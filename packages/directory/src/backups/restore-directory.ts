@@ -4,8 +4,8 @@
  *
  * Invariants:
  * 1. What happened stays: the logs, what is counted and billed, and the list of backups. No row of the log is touched.
- * 2. What was taken away stays taken away: tokens stay as they are now, sessions end for good, whoever was reaped stays
- *    reaped; for everything else the log is asked (`shut-out.ts`).
+ * 2. What was taken away stays taken away: tokens stay as they are now, sessions end for good, a reaped tenant or scope
+ *    stays reaped; everything else has a floor in the table of revocations, which is kept and applied (`after-restore.ts`).
  * 3. The old head is named by the row that opens the new epoch, and verification checks that it is the row before it.
  */
 import { PlatformError } from '@freehold/contracts';
@@ -15,7 +15,6 @@ import { type BackupRecord, type DirectoryRestored, directoryRestore } from '../
 import type { LogTarget } from '../declarations/records.ts';
 import { longWork } from '../long-work/handlers.ts';
 import { listRevocations } from '../revocations/store.ts';
-import { intentOfBackup } from './shut-out.ts';
 import { loadBackup } from './store.ts';
 
 /** Tables that stay as they are. */
@@ -108,6 +107,18 @@ export const restoreDirectory = longWork<typeof directoryRestore, RestoreDirecto
     },
   },
 );
+
+/**
+ * The newest row of the log that a backup certainly knows, as far as the log alone can tell: the intent that it was made
+ * with. 0 for one that was made elsewhere.
+ */
+function intentOfBackup(db: SqlDatabase, backup: string): number {
+  return db.get<{ sequence: number }>(INTENT_OF_BACKUP, backup)?.sequence ?? 0;
+}
+
+/** The plus keeps SQLite from the index of outcomes: half of the log has the same one, and few rows have this action. */
+export const INTENT_OF_BACKUP = `SELECT sequence FROM admin_log
+   WHERE action = 'directory-backups.create' AND +outcome = 'intent' AND json_extract(after, '$.backup') = ?`;
 
 /** Where a backup of the directory lies that this directory does not remember. */
 export function addressOfBackup(id: string): string {

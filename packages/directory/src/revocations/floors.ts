@@ -14,7 +14,9 @@ export interface Floors {
     | { readonly status: 'removed' | 'taken_over' }
     | { readonly status: 'active' | 'disabled' | 'pending'; readonly scope: string | null };
   readonly identity: Removed;
-  readonly entitlement: Removed;
+  readonly entitlement:
+    | Removed
+    | { readonly plan: string | null; readonly quota: number | null; readonly expiresAtMs: number | null };
   readonly snapshot: Removed;
   readonly 'platform-grant': Removed;
   readonly 'connection-grant': Removed;
@@ -78,7 +80,7 @@ export const KINDS: { readonly [K in RevocationKind]: Kind<Floors[K]> } = {
   listing: { apply: (db, { target, floor }, at) => atLeast(db, 'listing', target, floor.tier, at) },
   hostname: { apply: restrictHostname },
   identity: removal('tenant_identities WHERE tenant = ? AND kind = ? AND issuer = ? AND value = ?'),
-  entitlement: removal('entitlements WHERE tenant = ? AND key = ?'),
+  entitlement: { apply: restrictEntitlement },
   snapshot: removal('snapshots WHERE scope = ? AND id = ?'),
   'platform-grant': removal('platform_grants WHERE vertical = ? AND name = ?'),
   'connection-grant': removal('connection_grants WHERE connection = ? AND scope = ?'),
@@ -137,6 +139,28 @@ function restrictHostname(
   }[floor.status];
   const update = `UPDATE hostnames SET ${set}, revision = ?, updated_at = ? WHERE ${claim} AND status IN ${from}`;
   return moved + changed(db, update, revision, nowMs, ...target);
+}
+
+/**
+ * An entitlement has no higher quota and no later end than now; null is without limit. Plans have no order: one that was
+ * changed is as it is now.
+ */
+function restrictEntitlement(
+  db: SqlDatabase,
+  { target, floor }: Revoked<'entitlement'>,
+  { revision, nowMs }: Reapplying,
+): number {
+  const [tenant = null, key = null] = target;
+  if ('removed' in floor)
+    return changed(db, 'DELETE FROM entitlements WHERE tenant = ? AND key = ?', tenant, key);
+  return changed(
+    db,
+    `UPDATE entitlements SET plan = ?1, quota = coalesce(min(quota, ?2), quota, ?2),
+       expires_at = coalesce(min(expires_at, ?3), expires_at, ?3), revision = ?4, updated_at = ?5
+     WHERE tenant = ?6 AND key = ?7 AND (plan IS NOT ?1 OR (?2 IS NOT NULL AND (quota IS NULL OR quota > ?2))
+       OR (?3 IS NOT NULL AND (expires_at IS NULL OR expires_at > ?3)))`,
+    ...[floor.plan, floor.quota, floor.expiresAtMs, revision, nowMs, tenant, key],
+  );
 }
 
 /** A role holds no permission that it does not hold now. */

@@ -44,7 +44,7 @@ export const REVOCATION_RULES: Readonly<Record<string, Rule>> = {
   ],
   'identities.add': ({ tenant, after }) => [lifted('identity', identityKey(tenant, after))],
   'identities.remove': ({ tenant, before }) => [removed('identity', identityKey(tenant, before))],
-  'entitlements.put': ({ tenant, other }) => [lifted('entitlement', [tenant, other])],
+  'entitlements.put': (row) => [entitlementFloor(row)],
   'entitlements.delete': ({ tenant, other }) => [removed('entitlement', [tenant, other])],
   'hostnames.bind': (row) => [hostnameFloor(row)],
   'hostnames.set-status': (row) => [hostnameFloor(row)],
@@ -133,6 +133,26 @@ function hostnameFloor({ tenant, scope, other, after: { status } }: DoneRow): Re
     target: [other, tenant],
     floor: { status: least, scope },
     taken: status !== 'active',
+  };
+}
+
+function entitlementFloor({ tenant, other, before, after }: DoneRow): Revocation {
+  const [earlier, floor] = [termsOf(before), termsOf(after)];
+  const isNew = Object.keys(before).length === 0;
+  const isLess = (was: number | null, is: number | null) => is !== null && (was === null || is < was);
+  const taken =
+    !isNew &&
+    (earlier.plan !== floor.plan ||
+      isLess(earlier.quota, floor.quota) ||
+      isLess(earlier.expiresAtMs, floor.expiresAtMs));
+  return { kind: 'entitlement', target: [tenant, other], floor, taken };
+}
+
+function termsOf({ plan, quota, expiresAt }: Fields) {
+  return {
+    plan: textOrNull(plan),
+    quota: typeof quota === 'number' ? quota : null,
+    expiresAtMs: typeof expiresAt === 'string' ? fromTimestamp(expiresAt) : null,
   };
 }
 

@@ -1,7 +1,6 @@
 /**
- * What a directory that was replaced by an earlier state of itself must not bring back, in the transaction that replaces
- * it: what belonged to tenants and scopes that were reaped since, whatever was taken away since, credentials that were
- * exchanged since, and entitlements and roles that scopes know to have changed.
+ * Ends a restore of the directory, in its transaction: keeps the credentials of connections, applies the revocations,
+ * erases reaped tenants and scopes again, and has every scope hear of the entitlements and roles that are true now.
  */
 import { commonSequence } from '../backups/restore-directory.ts';
 import { rememberConnections } from '../connections/after-restore.ts';
@@ -28,7 +27,7 @@ export function afterRestore(handler: LongHandler): LongHandler {
       const { result, audit, ...ending } = handler.settle(context, work, facts);
       keepConnections();
       deriveOwners(db);
-      // Before any of it is taken away again: whoever held a name held it.
+      // Before revocations unbind any: a tenant that held a name stays in its history.
       rememberHolders(db);
       const keptAway = reapplyRevocations(db, { since, revision, nowMs });
       const reaped = db.all<{ id: string }>("SELECT id FROM tenants WHERE status = 'reaped' ORDER BY id");

@@ -1,4 +1,4 @@
-/** Whoever was shut out since a backup of the directory stays out when it is restored (requirement C-19). */
+/** A credential that was taken away since a backup of the directory works in no restored one (requirement C-19). */
 import { describe, expect, test } from 'vitest';
 import { makeKeyProvider } from '../../test/key-provider.ts';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';

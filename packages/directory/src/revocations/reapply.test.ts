@@ -1,4 +1,4 @@
-/** Whatever was taken away since a backup of the directory stays taken away when it is restored (requirement C-19). */
+/** What was taken away since a backup of the directory stays taken away when it is restored (requirement C-19). */
 import { describe, expect, test } from 'vitest';
 import { makeHostnameWorld } from '../../test/hostname-probes.ts';
 import { makeKeyProvider } from '../../test/key-provider.ts';
@@ -236,6 +236,50 @@ test('grants, identities, entitlements, roles and blocks are as staff left them'
   });
 });
 
+test('an entitlement that was put since has no more than it has now', async () => {
+  const { platform, tenant, backUp, restore } = await open();
+  const [SOON, LATER] = ['2027-01-01T00:00:00.000Z', '2028-01-01T00:00:00.000Z'];
+  const put = (key: string, body: object) =>
+    platform.call('entitlements.put', { params: { tenant, key }, body: { ...body } });
+  await put('fewer', { quota: 5 });
+  await put('more', { quota: 5 });
+  await put('limited', {});
+  await put('sooner', { expiresAt: LATER });
+  await put('unended', { expiresAt: SOON });
+  await put('changed', { plan: 'pro', quota: 5 });
+  const backup = await backUp();
+  await put('fewer', { quota: 3 });
+  await put('more', { quota: 9 });
+  await put('limited', { quota: 7, expiresAt: SOON });
+  await put('sooner', { expiresAt: SOON });
+  await put('unended', {});
+  await put('changed', { plan: 'basic', quota: 5 });
+  const plan = await platform.value('directory.restore', {
+    query: { dryRun: true },
+    body: { backup: backup.id },
+  });
+  const named = ['fewer', 'limited', 'sooner', 'changed'].map((other) => ({
+    action: 'entitlements.put',
+    other,
+  }));
+  expect(plan).toMatchObject({ keptAway: { count: 4, items: named } });
+
+  expect((await restore(backup)).keptAway).toEqual([{ action: 'entitlements.put', count: 4 }]);
+  const left = await items<{ key: string; plan: string; quota: number; expiresAt: string }>(
+    platform,
+    'entitlements.list',
+    { tenant },
+  );
+  expect(left.map((each) => [each.key, each.plan, each.quota, each.expiresAt])).toEqual([
+    ['changed', 'basic', 5, null],
+    ['fewer', null, 3, null],
+    ['limited', null, 7, SOON],
+    ['more', null, 5, null],
+    ['sooner', null, null, SOON],
+    ['unended', null, null, SOON],
+  ]);
+});
+
 describe('a version that was rejected since', () => {
   test('runs nowhere: nothing serves until staff promote, and scopes that were bound to it are let go', async () => {
     const { platform, tenant, scope, backUp, restore } = await open();
@@ -314,7 +358,7 @@ test('what was given back since comes back', async () => {
   expect(await platform.value('email-sender.get', { params: { slug } })).toMatchObject({ granted: true });
 });
 
-test('what the backup never knew is nobody’s to take away: rows before it do not count', async () => {
+test('what was deleted before the backup, and put again, comes back', async () => {
   const { platform, tenant, backUp, restore } = await open();
   const key = 'seats';
   const put = () => platform.call('entitlements.put', { params: { tenant, key }, body: { quota: 5 } });
