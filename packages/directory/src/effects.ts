@@ -10,7 +10,6 @@ import {
   scopeBackupEffect,
 } from './backups/host-admin-backups.ts';
 import { restoreDirectoryEffect } from './backups/host-admin-restore.ts';
-import type { makeEntitlements } from './entitlements/deliver.ts';
 import { shredEffect } from './erasure/host-admin-erasure.ts';
 import { migrateFleetEffect } from './fleet/host-admin-fleet.ts';
 import { makeVerifyEffect } from './hostnames/host-admin-verify.ts';
@@ -18,6 +17,7 @@ import type { HostnameProbes } from './hostnames/probes.ts';
 import type { Effect } from './lib/effects.ts';
 import { mergeDisjoint } from './lib/merge-disjoint.ts';
 import type { LongEffect } from './long-work/handlers.ts';
+import type { makeProjections } from './make-projections.ts';
 import { ownerClaimEffect, ownerRecoveryEffect } from './owner-seat/host-admin-owner-seat.ts';
 import { retryDeadLetterEffect } from './scope-data/retry.ts';
 import {
@@ -73,19 +73,18 @@ export function makeEffects({ connectionEffects, backups, probes, ...world }: Ef
 
 export interface LongEffectWorld extends Omit<ReapDeps, 'disconnect'> {
   readonly connectionEffects: Effects;
-  /** Has a scope that was replaced told anew what its tenant is entitled to. */
-  readonly reprojectAfter: ReturnType<typeof makeEntitlements>['reprojectAfter'];
+  readonly reprojectAfter: ReturnType<typeof makeProjections>['reprojectAfter'];
 }
 
 /** What long work does, in the background. */
 export function makeLongEffects({
   connectionEffects,
-  reprojectAfter: tellingAnew,
+  reprojectAfter,
   ...reap
 }: LongEffectWorld): Readonly<Record<string, LongEffect>> {
   const disconnect = connectionEffects['connections.disconnect'];
   return {
-    'scopes.restore': tellingAnew(restoreEffect),
+    'scopes.restore': reprojectAfter(restoreEffect),
     'scopes.reap': makeReapScopeEffect(disconnect),
     'tenants.reap': makeReapEffect({ ...reap, disconnect }),
     'scope-backups.create': scopeBackupEffect,

@@ -8,13 +8,12 @@ import type { IntentMaintenance } from './audit/reconcile.ts';
 import type { ImportMaintenance } from './backups/incoming.ts';
 import type { BackupMaintenance } from './backups/maintenance.ts';
 import type { Connections } from './connections/make-connections.ts';
-import type { Entitlements } from './entitlements/deliver.ts';
 import type { ExpiryMaintenance } from './expiries/clear.ts';
 import type { HostnameMaintenance } from './hostnames/maintenance.ts';
 import type { IncidentIntake } from './issues/incident-intake.ts';
+import type { Entitlements, RoleProjection } from './make-projections.ts';
 import type { OperationsLog } from './operations-log/recorder.ts';
 import type { PlatformGrants } from './platform-grants/make-platform-grants.ts';
-import type { RoleProjection } from './roles/deliver.ts';
 import type { ScopeReads } from './scope-data/host-admin-scope-data.ts';
 import type { StaffSignIns } from './staff/host-admin-staff.ts';
 import type { ServiceTokens } from './tokens/host-admin-service-tokens.ts';
@@ -78,11 +77,11 @@ export interface DirectoryHostAdmin
   stopLongWork(): Promise<void>;
   /** Consent rounds, credentials for connectors, and the sweep. */
   readonly connections: Connections;
-  /** Tells scopes the platform's roles. */
+  /** Sends scopes the platform's roles. */
   readonly roles: RoleProjection;
   /** The documents that prove host names, for the router, and the look at names in use, for the sweep. */
   readonly hostnames: HostnameMaintenance;
-  /** Tells scopes what their tenants are entitled to. */
+  /** Sends scopes what their tenants are entitled to. */
   readonly entitlements: Entitlements;
   /** The backups that the platform makes by itself, for the sweep. */
   readonly backups: BackupMaintenance;

@@ -23,7 +23,6 @@ export type {
 } from './connections/providers.ts';
 export type { ConnectionSweep } from './connections/sweep.ts';
 export type { UsableCredential } from './connections/token-keeper.ts';
-export type { Entitlements, EntitlementTotals } from './entitlements/deliver.ts';
 export * from './gateway.ts';
 export * from './host-admin.ts';
 export type { HostAdminOptions } from './host-admin-options.ts';
@@ -38,11 +37,11 @@ export type {
 } from './hostnames/probes.ts';
 export type { Incident, IncidentIntake } from './issues/incident-intake.ts';
 export { makeHostAdmin } from './make-host-admin.ts';
+export type { Entitlements, EntitlementTotals, RoleProjection } from './make-projections.ts';
 export type { Telemetry } from './observability/telemetry.ts';
 export type { OperationsLog, OpsFailureInput, SweepTotals, SweepUnit } from './operations-log/recorder.ts';
 export { connectionUnits } from './operations-log/recorder.ts';
 export type { PlatformGrants } from './platform-grants/make-platform-grants.ts';
-export type { RoleProjection } from './roles/deliver.ts';
 export { archiveScript, servingScript } from './service-refs/script-names.ts';
 export type { GrantedToken, StaffSignIns as StaffDoor } from './staff/host-admin-staff.ts';
 export type { SignInRefusal, StaffSignIn } from './staff/sign-in.ts';

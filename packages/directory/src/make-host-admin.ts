@@ -18,7 +18,6 @@ import { watchStore } from './backups/maintenance-store.ts';
 import { makeConnections } from './connections/make-connections.ts';
 import type { AdminOperation } from './declarations/index.ts';
 import { makeEffects, makeLongEffects } from './effects.ts';
-import { makeEntitlements } from './entitlements/deliver.ts';
 import { makeExpiryMaintenance } from './expiries/clear.ts';
 import { readFleetMigrations } from './fleet/host-admin-fleet.ts';
 import type { DirectoryHostAdmin, RoutesChange } from './host-admin.ts';
@@ -34,11 +33,11 @@ import { found, makePerformers, performersOf } from './lib/host-admin-performers
 import { makePlanner } from './lib/host-admin-plans.ts';
 import { sleepFor } from './long-work/follow.ts';
 import { makeLongWork } from './long-work/runner.ts';
+import { makeProjections } from './make-projections.ts';
 import { makeObservability } from './observability/host-admin-observability.ts';
 import { makeOperationsLog } from './operations-log/recorder.ts';
 import { readOwnerSeat } from './owner-seat/host-admin-owner-seat.ts';
 import { makePlatformGrants } from './platform-grants/make-platform-grants.ts';
-import { makeRoleProjection } from './roles/deliver.ts';
 import { makeScopeReads } from './scope-data/host-admin-scope-data.ts';
 import { snapshotEffect } from './scopes/host-admin-copies.ts';
 import { makeStaffAuthenticate, makeStaffSignIns } from './staff/host-admin-staff.ts';
@@ -100,15 +99,11 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
   };
 
   const operationsLog = makeOperationsLog(world);
-  const entitlements = makeEntitlements(world);
-  const roles = makeRoleProjection({
+  const { follow, reprojectAfter, ...projectors } = makeProjections({
     ...world,
     permissionsOf: options.permissionsOf ?? (() => null),
     recordSweep: operationsLog.recordSweep,
   });
-  /** Scopes are told what changed for them before whoever changed it is answered. */
-  const follow = <T>(call: AdminCall, performing: Promise<T>): Promise<T> =>
-    roles.followRoles(call, entitlements.follow(call, performing));
 
   const connections = makeConnections(world, options.connections);
   const connectionEffects = connections.effects;
@@ -133,7 +128,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     effects: makeLongEffects({
       ...world,
       connectionEffects,
-      reprojectAfter: entitlements.reprojectAfter,
+      reprojectAfter,
       destroyTenantKeys: options.destroyTenantKeys ?? (async () => undefined),
     }),
     onRerouted: reroute,
@@ -216,8 +211,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     ...makeServiceTokens(world),
     staff: makeStaffSignIns(world),
     connections: connections.connections,
-    roles: roles.roles,
-    entitlements: entitlements.entitlements,
+    ...projectors,
     hostnames: makeHostnameMaintenance({ ...world, probes: options.hostnames }),
     backups: makeBackupMaintenance({
       ...world,

@@ -11,7 +11,6 @@ import { backupsPage } from './backups/store.ts';
 import { activityPage } from './connections/activity-store.ts';
 import { grantsPage } from './connections/grants-store.ts';
 import { CONNECTIONS_OF_SCOPE, connectionsPage, MAINTENANCE_PAGE } from './connections/store.ts';
-import { DUE, DUE_OF_TENANT } from './entitlements/outbox.ts';
 import { entitlementsPage } from './entitlements/store.ts';
 import { ATTEMPTS_OF_TENANT } from './hostnames/attempts.ts';
 import { HELD_BY_OTHER } from './hostnames/hostname-history.ts';
@@ -20,8 +19,9 @@ import { hostnamesPage, RECHECK_PAGE } from './hostnames/store.ts';
 import { identitiesPage } from './identities/store.ts';
 import type { Statement } from './lib/pages.ts';
 import { operationsPage } from './long-work/store.ts';
+import { projections } from './projections.ts';
+import { dueStatement } from './projector/outbox.ts';
 import { COUNT_TAKEN_SINCE, REVOCATIONS_SINCE, TAKEN_SINCE } from './revocations/store.ts';
-import { ROLES_DUE } from './roles/outbox.ts';
 import { rolesPage } from './roles/store.ts';
 import { OF_SCOPE } from './scopes/forget-scope.ts';
 import { snapshotsPage } from './scopes/snapshot-store.ts';
@@ -67,8 +67,11 @@ const FILTERED: [string, Statement][] = [
   ["a builder's tenant", tenantsPage({ ...page, only: 'tnt_1' })],
   ['identities by tenant', identitiesPage({ ...page, tenant: 'tnt_1', cursor })],
   ['entitlements by tenant', entitlementsPage({ ...page, tenant: 'tnt_1', cursor })],
-  ['entitlements to be told', { sql: DUE, params: [0, 20] }],
-  ["a tenant's entitlements to be told", { sql: DUE_OF_TENANT, params: ['tnt_1', 0, 20] }],
+  ['entitlements to be delivered', { sql: dueStatement(projections.entitlements, {}), params: [0, 20] }],
+  [
+    "a tenant's entitlements to be delivered",
+    { sql: dueStatement(projections.entitlements, { tenant: 'tnt_1' }), params: ['tnt_1', 0, 20] },
+  ],
   ['scopes to be erased', { sql: SCOPES_TO_ERASE, params: ['tnt_1', '', 50] }],
   ['connections to be erased', { sql: CONNECTIONS_TO_ERASE, params: ['tnt_1', 50] }],
   ['backups to be erased', { sql: BACKUPS_TO_ERASE, params: ['scp_1', 50] }],
@@ -232,7 +235,7 @@ test('the look at host names walks along the claims, and scopes that are due for
   const names = planOf({ sql: RECHECK_PAGE, params: ['a', 50] }).join('\n');
   expect(names).toMatch(/SEARCH hostnames USING/);
   expect(names).not.toMatch(/SCAN|TEMP B-TREE/);
-  const due = planOf({ sql: ROLES_DUE, params: [0, 20] }).join('\n');
+  const due = planOf({ sql: dueStatement(projections.roles, {}), params: [0, 20] }).join('\n');
   expect(due).toMatch(/SEARCH role_outbox USING (COVERING )?INDEX role_outbox_due/);
   expect(due).not.toMatch(/SCAN|TEMP B-TREE/);
 });

@@ -15,7 +15,6 @@ import { backupsFeature } from './backups/feature.ts';
 import { connectionsFeature } from './connections/feature.ts';
 import type { LogTarget } from './declarations/records.ts';
 import { entitlementsFeature } from './entitlements/feature.ts';
-import { enqueueRenewed } from './entitlements/outbox.ts';
 import { erasureFeature } from './erasure/feature.ts';
 import { expiriesFeature } from './expiries/feature.ts';
 import { fleetFeature } from './fleet/feature.ts';
@@ -40,9 +39,10 @@ import { observabilityFeature } from './observability/feature.ts';
 import { operationsLogFeature } from './operations-log/feature.ts';
 import { ownerSeatFeature } from './owner-seat/feature.ts';
 import { platformGrantsFeature } from './platform-grants/feature.ts';
+import { projections, projectionsFeature } from './projections.ts';
+import { enqueueReplaced } from './projector/outbox.ts';
 import { revocationsFeature } from './revocations/feature.ts';
 import { rolesFeature } from './roles/feature.ts';
-import { enqueueRolesOfRenewed } from './roles/outbox.ts';
 import { rolesMigration } from './roles/store.ts';
 import { scopeDataFeature } from './scope-data/feature.ts';
 import { scopesFeature } from './scopes/feature.ts';
@@ -91,6 +91,7 @@ export const rooms = [
   serviceRefsFeature,
   sessionSecretFeature,
   revocationsFeature,
+  projectionsFeature,
 ] as const;
 
 const { reads, changes, delegated, long, plans } = mergeHandlers(rooms);
@@ -119,66 +120,73 @@ export interface AccessInput {
   readonly items: number;
 }
 
-const makeMethods = (context: UnitContext) => ({
-  /** A read of the directory's own data. */
-  read: ({ call }: { readonly call: AdminCall }): AdminResult => {
-    requireActing(context.db, call.actor, call.operation);
-    return { status: 200, replayed: false, ...findHandler(reads, call.operation)(context, call) };
-  },
+const makeMethods = (context: UnitContext) => {
+  const work = longWorkMethods(context, long);
+  const enqueue = (intent: number, ended: boolean) =>
+    enqueueReplaced(context, Object.values(projections), { intent, ended });
+  return {
+    /** A read of the directory's own data. */
+    read: ({ call }: { readonly call: AdminCall }): AdminResult => {
+      requireActing(context.db, call.actor, call.operation);
+      return { status: 200, replayed: false, ...findHandler(reads, call.operation)(context, call) };
+    },
 
-  /** A read that is itself logged: what was shown, then the row that says so. */
-  readLogged: ({ call }: { readonly call: AdminCall }): AdminResult => {
-    requireActing(context.db, call.actor, call.operation);
-    const answer = findHandler(reads, call.operation)(context, call);
-    const { items } = answer.value as { readonly items: readonly unknown[] };
-    const target = { tenant: null, scope: null, vertical: null, other: null };
-    appendAccessLog(context, auditedCall(call), { target, items: items.length });
-    return { status: 200, replayed: false, ...answer };
-  },
+    /** A read that is itself logged: what was shown, then the row that says so. */
+    readLogged: ({ call }: { readonly call: AdminCall }): AdminResult => {
+      requireActing(context.db, call.actor, call.operation);
+      const answer = findHandler(reads, call.operation)(context, call);
+      const { items } = answer.value as { readonly items: readonly unknown[] };
+      const target = { tenant: null, scope: null, vertical: null, other: null };
+      appendAccessLog(context, auditedCall(call), { target, items: items.length });
+      return { status: 200, replayed: false, ...answer };
+    },
 
-  recordAccess: ({ call, target, items }: AccessInput): null => {
-    appendAccessLog(context, auditedCall(call), { target, items });
-    return null;
-  },
+    recordAccess: ({ call, target, items }: AccessInput): null => {
+      appendAccessLog(context, auditedCall(call), { target, items });
+      return null;
+    },
 
-  change: (input: ChangeInput) => makeChange(context, findHandler(changes, input.call.operation), input),
+    change: (input: ChangeInput) => makeChange(context, findHandler(changes, input.call.operation), input),
 
-  /** What a change would touch, as far as the directory knows. A query. */
-  planChange: ({ call }: { readonly call: AdminCall }): unknown => {
-    requireActing(context.db, call.actor, call.operation);
-    const plan = Object.hasOwn(plans, call.operation) ? plans[call.operation] : undefined;
-    if (plan) return plan(context, call);
-    throw new PlatformError('unsupported', `There is no plan of ${call.operation}.`, { reason: 'no_plan' });
-  },
+    /** What a change would touch, as far as the directory knows. A query. */
+    planChange: ({ call }: { readonly call: AdminCall }): unknown => {
+      requireActing(context.db, call.actor, call.operation);
+      const plan = Object.hasOwn(plans, call.operation) ? plans[call.operation] : undefined;
+      if (plan) return plan(context, call);
+      throw new PlatformError('unsupported', `There is no plan of ${call.operation}.`, { reason: 'no_plan' });
+    },
 
-  begin: (input: ChangeInput) => {
-    const beginning = beginEffect(context, findHandler(delegated, input.call.operation), input);
-    if ('intent' in beginning) {
-      enqueueRenewed(context, { intent: beginning.intent.sequence, ended: false });
-      enqueueRolesOfRenewed(context, { intent: beginning.intent.sequence, ended: false });
-    }
-    return beginning;
-  },
+    begin: (input: ChangeInput) => {
+      const beginning = beginEffect(context, findHandler(delegated, input.call.operation), input);
+      if ('intent' in beginning) enqueue(beginning.intent.sequence, false);
+      return beginning;
+    },
 
-  settle: (input: EffectEnd & { readonly answer: unknown }) => {
-    const outcome = settleEffect(context, findHandler(delegated, input.call.operation), input);
-    enqueueRenewed(context, { intent: input.intent, ended: true });
-    enqueueRolesOfRenewed(context, { intent: input.intent, ended: true });
-    return outcome;
-  },
+    settle: (input: EffectEnd & { readonly answer: unknown }) => {
+      const outcome = settleEffect(context, findHandler(delegated, input.call.operation), input);
+      enqueue(input.intent, true);
+      return outcome;
+    },
 
-  fail: (input: EffectEnd & { readonly prepared: unknown; readonly code: ProblemCode }) =>
-    failEffect(context, findHandler(delegated, input.call.operation), input),
+    fail: (input: EffectEnd & { readonly prepared: unknown; readonly code: ProblemCode }) =>
+      failEffect(context, findHandler(delegated, input.call.operation), input),
 
-  leaveOpen: (input: { readonly intent: number }) => leaveOpen(context, input),
+    leaveOpen: (input: { readonly intent: number }) => leaveOpen(context, input),
 
-  endLeases: (): null => {
-    endLeases(context.db);
-    return null;
-  },
+    endLeases: (): null => {
+      endLeases(context.db);
+      return null;
+    },
 
-  ...longWorkMethods(context, long),
-});
+    ...work,
+
+    beginWork: (input: ChangeInput) => {
+      const begun = work.beginWork(input);
+      if (begun.head && !begun.replayed) enqueue(begun.head.sequence, false);
+      return begun;
+    },
+  };
+};
 
 /** The unit's own: how calls get to what the rooms bring. */
 const calls = defineFeature({

@@ -1,7 +1,6 @@
 /** What the directory's unit has of entitlements. */
 import { defineFeature } from '../lib/feature.ts';
 import { putEntitlement, readEntitlements, removeEntitlement } from './operations.ts';
-import { outboxMethods } from './outbox.ts';
 import { entitlementMigrations } from './schema.ts';
 
 export const entitlementsFeature = defineFeature({
@@ -11,5 +10,4 @@ export const entitlementsFeature = defineFeature({
     'entitlements.delete': removeEntitlement,
   },
   migrations: [entitlementMigrations],
-  methods: outboxMethods,
 });

@@ -1,10 +1,11 @@
-/** What can be done with the entitlements of a tenant, as far as the directory is concerned. Who is told: `deliver.ts`. */
+/** What can be done with the entitlements of a tenant, as far as the directory is concerned. How scopes hear of it: `projection.ts`. */
 import { PlatformError } from '@freehold/contracts';
 import { entitlementsDelete, entitlementsList, entitlementsPut } from '../declarations/entitlements.ts';
 import { type AuditEntry, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
+import { countPending, enqueueChange } from '../projector/outbox.ts';
 import { requireOpenTenant, requireTenant } from '../tenants/store.ts';
-import { countOwed, enqueueTenant } from './outbox.ts';
+import { entitlementProjection } from './projection.ts';
 import {
   deleteEntitlement,
   type EntitlementRow,
@@ -18,7 +19,7 @@ import {
 export const readEntitlements = read(entitlementsList, ({ db, now }, { params, query }) => {
   const { id: tenant } = requireTenant(db, params.tenant);
   const page = listEntitlements(db, { ...query, tenant }, now());
-  return { value: { ...page, delivery: { pendingScopes: countOwed(db, tenant) } } };
+  return { value: { ...page, delivery: { pendingScopes: countPending(db, entitlementProjection, tenant) } } };
 });
 
 export const putEntitlement = change(entitlementsPut, (context, { params, body, ifMatch }) => {
@@ -45,7 +46,7 @@ export const putEntitlement = change(entitlementsPut, (context, { params, body, 
     updatedAtMs: nowMs,
   };
   saveEntitlement(db, after);
-  enqueueTenant(context, after);
+  enqueueChange(context, entitlementProjection, after);
   const value = entitlementOfRow(after, nowMs);
   const audit = {
     target: targetOf(after),
@@ -65,7 +66,7 @@ export const removeEntitlement = change(entitlementsDelete, (context, { params, 
     });
   requireMatch(ifMatch, String(before.revision));
   deleteEntitlement(db, before);
-  enqueueTenant(context, { tenant, revision });
+  enqueueChange(context, entitlementProjection, { tenant, revision });
   const audit = { target: targetOf(before), before: auditFields(before), after: null };
   return { status: 204, value: null, audit };
 });

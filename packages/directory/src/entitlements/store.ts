@@ -53,7 +53,7 @@ export function deleteEntitlement(db: SqlDatabase, row: EntitlementRow): void {
   db.run('DELETE FROM entitlements WHERE tenant = ? AND key = ?', row.tenant, row.key);
 }
 
-/** @throws PlatformError `conflict` when one more would be too many for a scope to be told. */
+/** @throws PlatformError `conflict` when one more would be too many for one delivery. */
 export function requireRoom(db: SqlDatabase, tenant: string): void {
   const { count } = db.get<{ count: number }>(
     'SELECT COUNT(*) AS count FROM entitlements WHERE tenant = ?',
@@ -65,10 +65,8 @@ export function requireRoom(db: SqlDatabase, tenant: string): void {
   });
 }
 
-/** All of a tenant's, as its scopes are told. Null for one of which nobody ever said anything. */
-export function loadProjection(db: SqlDatabase, tenant: string): EntitlementProjection | null {
-  const set = db.get<{ revision: number }>('SELECT revision FROM entitlement_sets WHERE tenant = ?', tenant);
-  if (!set) return null;
+/** All entitlements of a tenant, as its scopes are sent them. */
+export function loadItems(db: SqlDatabase, tenant: string): EntitlementProjection['items'] {
   const rows = db.all<EntitlementRow>(
     `SELECT ${COLUMNS} FROM entitlements WHERE tenant = ? ORDER BY key`,
     tenant,
@@ -77,7 +75,7 @@ export function loadProjection(db: SqlDatabase, tenant: string): EntitlementProj
     const expiresAt = expiresAtMs === null ? null : toTimestamp(expiresAtMs);
     return [key, { plan, quota, expiresAt }] as const;
   });
-  return { revision: set.revision, items: Object.fromEntries(items) };
+  return Object.fromEntries(items);
 }
 
 export interface EntitlementFilter extends PageRequest {

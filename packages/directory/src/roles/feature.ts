@@ -1,7 +1,6 @@
 /** What the directory's unit has of the platform's roles. */
 import { defineFeature } from '../lib/feature.ts';
 import { putRole, readRoles, removeRole } from './operations.ts';
-import { roleMethods } from './outbox.ts';
 import { roleMigrations } from './schema.ts';
 
 export const rolesFeature = defineFeature({
@@ -11,5 +10,4 @@ export const rolesFeature = defineFeature({
     'roles.delete': removeRole,
   },
   migrations: [roleMigrations],
-  methods: roleMethods,
 });

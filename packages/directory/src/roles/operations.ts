@@ -3,7 +3,8 @@ import { PlatformError } from '@freehold/contracts';
 import { rolesDelete, rolesList, rolesPut } from '../declarations/roles.ts';
 import { type AuditEntry, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
-import { countOwed, enqueueEveryScope } from './outbox.ts';
+import { countPending, enqueueChange } from '../projector/outbox.ts';
+import { roleProjection } from './projection.ts';
 import {
   countRoles,
   deleteRole,
@@ -16,7 +17,7 @@ import {
 } from './store.ts';
 
 export const readRoles = read(rolesList, ({ db }, { query }) => ({
-  value: { ...listRoles(db, query), delivery: { pendingScopes: countOwed(db) } },
+  value: { ...listRoles(db, query), delivery: { pendingScopes: countPending(db, roleProjection) } },
 }));
 
 export const putRole = change(rolesPut, (context, { params, body, ifMatch }) => {
@@ -42,7 +43,7 @@ export const putRole = change(rolesPut, (context, { params, body, ifMatch }) => 
     updatedAtMs: nowMs,
   };
   saveRole(db, after);
-  enqueueEveryScope(context, context.revision);
+  enqueueChange(context, roleProjection, { tenant: null, revision: context.revision });
   const value = roleOfRow(after);
   const audit: AuditEntry = {
     target: targetOf(after),
@@ -57,7 +58,7 @@ export const removeRole = change(rolesDelete, (context, { params, ifMatch }) => 
   if (!before) throw new PlatformError('not_found', 'There is no such role.', { reason: 'unknown_role' });
   requireMatch(ifMatch, String(before.revision));
   deleteRole(context.db, before.key);
-  enqueueEveryScope(context, context.revision);
+  enqueueChange(context, roleProjection, { tenant: null, revision: context.revision });
   return {
     status: 204,
     value: null,

@@ -2,7 +2,6 @@
 
 import { requireActing } from '../acting.ts';
 import type { Actor } from '../actors.ts';
-import { renewing } from '../entitlements/outbox.ts';
 import { defineFeature } from '../lib/feature.ts';
 import { admittedByRegistry } from '../vertical-registry/install-blocks.ts';
 import { deleteSnapshot, readSnapshots, restoreScope, rewindScope, takeSnapshot } from './copies.ts';
@@ -30,7 +29,7 @@ export const scopesFeature = defineFeature({
   },
   long: {
     'scopes.reap': reapScope,
-    'scopes.restore': renewing(restoreScope),
+    'scopes.restore': restoreScope,
   },
   plans: {
     'scopes.set-status': planScopeStatus,

@@ -4,11 +4,12 @@
  */
 import { commonSequence } from '../backups/restore-directory.ts';
 import { rememberConnections } from '../connections/after-restore.ts';
-import { enqueueAll } from '../entitlements/outbox.ts';
+import { entitlementProjection } from '../entitlements/projection.ts';
 import { rememberHolders } from '../hostnames/hostname-history.ts';
 import type { LongHandler } from '../long-work/handlers.ts';
+import { enqueueChange } from '../projector/outbox.ts';
 import { reapplyRevocations } from '../revocations/store.ts';
-import { enqueueEveryScope } from '../roles/outbox.ts';
+import { roleProjection } from '../roles/projection.ts';
 import { forgetScope } from '../scopes/forget-scope.ts';
 import { deriveOwners } from '../tokens/store.ts';
 import { eraseAgain } from './erasure.ts';
@@ -21,8 +22,7 @@ export function afterRestore(handler: LongHandler): LongHandler {
       const { db, revision } = context;
       const nowMs = context.now();
       const keepConnections = rememberConnections(db);
-      const hasRoles = () => db.get('SELECT 1 FROM role_set') !== undefined;
-      const hadRoles = hasRoles();
+      const hadRoles = roleProjection.revision(db, '') > 0;
       const since = commonSequence(db);
       const { result, audit, ...ending } = handler.settle(context, work, facts);
       keepConnections();
@@ -36,8 +36,10 @@ export function afterRestore(handler: LongHandler): LongHandler {
         "SELECT id FROM scopes WHERE status = 'reaped' ORDER BY id",
       ))
         forgetScope(db, { scope: id, revision, nowMs });
-      enqueueAll(context, revision);
-      if (hadRoles || hasRoles()) enqueueEveryScope(context, revision);
+      // Scopes have heard of newer revisions than the restored ones, and of changes that never were.
+      const change = { tenant: null, revision };
+      enqueueChange(context, entitlementProjection, change);
+      if (hadRoles || roleProjection.revision(db, '') > 0) enqueueChange(context, roleProjection, change);
       return {
         ...ending,
         result: { ...(result as object), keptAway },
