@@ -1,15 +1,15 @@
 /** The job that makes backups goes on until a sweep is through. */
 import type { BackupPolicy, SweepUnit } from '@freehold/directory';
 import { expect, test } from 'vitest';
-import { makeBackupJobs } from './backup-job.ts';
+import { type JobsOptions, makeJobs } from './jobs.ts';
 
 const POLICY: BackupPolicy = { everyMs: 86_400_000, keepDaily: 7, keepWeekly: 4 };
 
 /** Sweeps that each yield one line, and answer in turn whether there is more. */
 function jobOf(answers: readonly boolean[], onSweep: (count: number) => void = () => undefined) {
   let sweeps = 0;
-  const [job] = makeBackupJobs({
-    policy: POLICY,
+  const jobs = makeJobs({
+    backupPolicy: POLICY,
     hostAdmin: {
       backups: {
         sweep: async function* sweep() {
@@ -21,7 +21,8 @@ function jobOf(answers: readonly boolean[], onSweep: (count: number) => void = (
         },
       },
     },
-  });
+  } as unknown as JobsOptions);
+  const job = jobs.find(({ name }) => name === 'backups');
   if (!job || !('units' in job)) throw new TypeError('the job has no units');
   return async (signal: AbortSignal) => {
     const units: SweepUnit[] = [];
@@ -39,11 +40,4 @@ test('a platform that stops begins no further sweep', async () => {
   const stopping = new AbortController();
   const run = jobOf([true, true, true], (count) => count === 2 && stopping.abort());
   expect(await run(stopping.signal)).toEqual(['scp_1', 'scp_2']);
-});
-
-test('without a policy there is no job', () => {
-  const sweep = () => {
-    throw new TypeError('nobody sweeps');
-  };
-  expect(makeBackupJobs({ policy: null, hostAdmin: { backups: { sweep } } })).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { makeInvocationCounter } from './invocations.ts';
+import { makeInvocationCounter } from './meters.ts';
 
 function open(fails = false) {
   const counted: [tenant: string, scope: string, quantity: number][] = [];

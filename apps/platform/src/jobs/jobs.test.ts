@@ -2,7 +2,7 @@ import type { ConnectionSweep, OpsFailureInput, SweepUnit } from '@freehold/dire
 import { expect, test } from 'vitest';
 import { makeRepeats } from '../feeds/repeats.ts';
 import { type JobsOptions, makeJobs } from './jobs.ts';
-import type { JobTotals } from './jobs-rows.ts';
+import { JobRunner, type JobTotals } from './runner.ts';
 import type { ScopeOutcome } from './scope-outcomes.ts';
 
 async function* nothing(): AsyncGenerator<never, void, undefined> {}
@@ -39,7 +39,6 @@ function open({
     calls.push(call);
     return totals;
   };
-  const stopping = new AbortController();
   const repeats = makeRepeats(() => 0);
   const recordSweep = async (units: AsyncIterable<SweepUnit> | Iterable<SweepUnit>) => {
     for await (const unit of units) written.push(unit);
@@ -47,11 +46,10 @@ function open({
   };
   const options = {
     hostAdmin: {
-      recordSweep,
       connections: {
         sweep: async function* sweep() {
           yield connection('con_1');
-          stopping.abort();
+          void runner.stop();
           yield connection('con_2');
           yield connection('con_3');
         },
@@ -85,13 +83,12 @@ function open({
     storageMeter: { measure: async () => came('storage') },
     tidyUp: async () => ({ steps: 9, failed: failedSteps }),
     onFailure: (failure: OpsFailureInput) => void failures.push(failure),
-    repeats,
   };
   const list = makeJobs(options as unknown as JobsOptions);
   const jobs = new Map(list.map((job) => [job.name, job]));
-  const run = async (name: string): Promise<void> => {
-    await jobs.get(name)?.run(stopping.signal);
-  };
+  const onError = (error: unknown) => expect.fail(String(error));
+  const runner: JobRunner = new JobRunner({ jobs: list, recordSweep, repeats, onError });
+  const run = (name: string): Promise<void> => runner.run(name);
   return { list, jobs, run, written, failures, calls };
 }
 

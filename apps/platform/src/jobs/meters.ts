@@ -1,6 +1,9 @@
-/** Counting what tenants use: in memory, added to the directory's meters by the minute. */
+/**
+ * Counts what tenants use: in memory, added to the directory's meters by the minute. Operations are counted by the kernels of
+ * this process, whoever called: people, programs, visitors, connectors, subscriptions, schedules.
+ */
 import type { MeterInput } from '@freehold/directory';
-import type { JobTotals } from './jobs-rows.ts';
+import type { JobTotals } from './runner.ts';
 
 export interface MeteredScope {
   readonly tenant: string;
@@ -83,4 +86,62 @@ export function remembering(isLive: UseMeterOptions['isLive']): UseMeterOptions[
     known.set(ref.scope, live);
     return live;
   };
+}
+
+export interface InvocationCounter {
+  /** An operation was performed. It is on the way of every call, so that it adds one and does nothing else. */
+  count(vertical: string, scope: string): void;
+  /** Hands what was counted to the meter, and adds it. */
+  flush(): Promise<JobTotals>;
+}
+
+export interface InvocationCounterOptions {
+  readonly meter: UseMeter;
+  /** Whose a scope is. */
+  readonly tenantOf: (ref: { readonly vertical: string; readonly scope: string }) => Promise<string>;
+  /** Receives each scope whose operations are not counted, because its tenant is unknown. */
+  readonly onError: (error: unknown, scope: string) => void;
+}
+
+export function makeInvocationCounter({
+  meter,
+  tenantOf,
+  onError,
+}: InvocationCounterOptions): InvocationCounter {
+  let counts = new Map<string, { readonly vertical: string; quantity: number }>();
+
+  /** Answers 1 for a failure. */
+  const handOver = async (scope: string, vertical: string, quantity: number): Promise<number> => {
+    try {
+      meter.count({ tenant: await tenantOf({ vertical, scope }), scope }, quantity);
+      return 0;
+    } catch (error) {
+      onError(error, scope);
+      return 1;
+    }
+  };
+
+  return {
+    count: (vertical, scope) => {
+      const entry = counts.get(scope);
+      if (entry) entry.quantity += 1;
+      else counts.set(scope, { vertical, quantity: 1 });
+    },
+    flush: async () => {
+      const taken = counts;
+      counts = new Map();
+      let failed = 0;
+      for (const [scope, { vertical, quantity }] of taken)
+        failed += await handOver(scope, vertical, quantity);
+      return sumOf([{ done: failed, failed }, await meter.flush()]);
+    },
+  };
+}
+
+/** Several parts of one run. */
+export function sumOf(parts: readonly JobTotals[]): JobTotals {
+  return parts.reduce((sum, part) => ({ done: sum.done + part.done, failed: sum.failed + part.failed }), {
+    done: 0,
+    failed: 0,
+  });
 }

@@ -9,11 +9,16 @@ import type { Storage } from '../storage/storage.ts';
 import { type Deliveries, makeDeliveries } from './deliveries.ts';
 import { buildOf } from './deliveries-build.ts';
 import type { IdleScopes } from './idle-scopes.ts';
-import { makeInvocationCounter } from './invocations.ts';
 import { makeJobs } from './jobs.ts';
 import { tidyUp } from './maintenance.ts';
-import { makeUseMeter, remembering, type UseMeter, type UseMeterOptions } from './meters.ts';
-import { makeScheduler, type Scheduler } from './scheduler.ts';
+import {
+  makeInvocationCounter,
+  makeUseMeter,
+  remembering,
+  type UseMeter,
+  type UseMeterOptions,
+} from './meters.ts';
+import { JobRunner } from './runner.ts';
 import { makeScopeOutcomes } from './scope-outcomes.ts';
 import { makeStorageMeter, type StorageMeter } from './storage-meter.ts';
 import { makeUsageSweep, type UsageScope } from './usage.ts';
@@ -41,7 +46,7 @@ export interface SweepOptions {
   readonly onFailure: FailureSink;
 }
 
-export interface Sweep extends Pick<Deliveries, 'wake'>, Pick<Scheduler, 'run'> {
+export interface Sweep extends Pick<Deliveries, 'wake'>, Pick<JobRunner, 'run'> {
   /** Everything is up: a moment later the scopes that do not rest are looked into for what is left from before. */
   begin(): void;
   /** Somebody was suspended or let in, or everything was replaced. */
@@ -106,7 +111,9 @@ export function startSweep(options: SweepOptions): Sweep {
       if (tenant !== undefined) usage.touch({ tenant, scope });
     },
   });
-  const scheduler = makeScheduler({
+  const runner = new JobRunner({
+    recordSweep: hostAdmin.recordSweep,
+    repeats: makeRepeats(now),
     jobs: makeJobs({
       hostAdmin,
       archive: storage.engine,
@@ -118,7 +125,6 @@ export function startSweep(options: SweepOptions): Sweep {
       backupPolicy: options.backupPolicy,
       tidyUp: (signal) => tidyUp({ ...storage, verticals, fleet, onIncident, onFailure }, signal),
       onFailure,
-      repeats: makeRepeats(now),
     }),
     onError: (error, job) => onIncident(error, { kind: 'platform', key: 'sweep', method: job }),
   });
@@ -126,10 +132,10 @@ export function startSweep(options: SweepOptions): Sweep {
   let beginning: NodeJS.Timeout | undefined;
   return {
     wake: deliveries.wake,
-    run: scheduler.run,
+    run: (name) => runner.run(name),
     begin: () => {
       beginning = setTimeout(() => void deliveries.resume(), RESUME_AFTER_MS).unref();
-      scheduler.begin();
+      runner.begin();
     },
     changed: (change) => void deliveries.changed(change),
     served: ({ tenant, scope, method }) => {
@@ -138,7 +144,7 @@ export function startSweep(options: SweepOptions): Sweep {
     },
     stop: async () => {
       clearTimeout(beginning);
-      await Promise.all([scheduler.stop(), deliveries.stop()]);
+      await Promise.all([runner.stop(), deliveries.stop()]);
       await Promise.all([requests.flush(), invocations.flush()]);
     },
   };

@@ -5,8 +5,8 @@
 import type { GaugeInput } from '@freehold/directory';
 import type { BlobStore } from '@freehold/store';
 import type { Fleet, FleetScope } from '../applications/fleet.ts';
-import type { JobTotals } from './jobs-rows.ts';
 import type { MeteredScope } from './meters.ts';
+import type { JobTotals } from './runner.ts';
 
 export interface StorageMeter {
   /**

@@ -7,7 +7,8 @@ import { PlatformError } from '@freehold/contracts';
 import type { CollectedUsage } from '@freehold/directory';
 import type { Fleet, FleetScope } from '../applications/fleet.ts';
 import { type FailureSink, reasonOf } from '../feeds/feeds.ts';
-import { type JobTotals, sumOf } from './jobs-rows.ts';
+import { sumOf } from './meters.ts';
+import type { JobTotals } from './runner.ts';
 
 export interface UsageScope {
   readonly tenant: string;
