@@ -1,27 +1,26 @@
 /** One process, wired: the engine, the directory, the control plane, the router, the verticals and the development issuer. */
+
 import { DIRECTORY_KEY, directoryUnit, type VerticalGateway } from '@freehold/directory';
 import type { IncidentSink } from '@freehold/store';
-import { type Demo, ensureDemo } from './applications/demo.ts';
+import { type Demo, ensureDemo, ensureDemoAdmin } from './applications/demo.ts';
 import { makeFleet } from './applications/fleet.ts';
 import { demoConfigOf } from './applications/sign-in.ts';
-import type { CoLocatedVertical } from './applications/verticals.ts';
+import { registerVerticals } from './applications/verticals.ts';
 import { loadProviders } from './connect/providers.ts';
-import { type Sweep, startSweep } from './jobs/start-jobs.ts';
+import { type LineSink, makeRequestLog } from './feeds/serving.ts';
+import { WorkSignal } from './jobs/deliveries.ts';
+import { type PlatformJobs, startJobs } from './jobs/start-jobs.ts';
+import { openAddresses } from './network/addresses.ts';
 import { openOperator } from './operator.ts';
 import { nameOfArchive } from './settings/archive-settings.ts';
 import type { Settings } from './settings/settings.ts';
-import { ensureDemoAdmin } from './staff/staff-demo.ts';
-import { openAddresses } from './start/addresses.ts';
-import { type Cleanup, makeCleanup } from './start/cleanup.ts';
 import { followRoutes } from './start/follow-routes.ts';
+import { type Cleanup, makeCleanup, makeReadiness } from './start/lifecycle.ts';
 import { openApplications } from './start/open-applications.ts';
 import { openCore } from './start/open-core.ts';
 import { openDirectory } from './start/open-directory.ts';
 import { openRouter, openSocket } from './start/open-front.ts';
-import { type OwnIssuer, openIssuer } from './start/open-issuer.ts';
-import { makeReadiness } from './start/readiness.ts';
-import { registerVerticals } from './start/register-verticals.ts';
-import { type LineSink, makeRequestLog } from './start/request-lines.ts';
+import { openIssuer } from './start/open-issuer.ts';
 import { checkArchive } from './storage/archive-check.ts';
 import { warningsOfPlaces } from './storage/places.ts';
 import { isOutboxReadable, warningsOf } from './warnings.ts';
@@ -44,8 +43,8 @@ export interface Platform {
   readonly demo: (Demo & { readonly origin: string }) | null;
   /** How the platform reaches the verticals: no address leads there. */
   readonly gateway: VerticalGateway;
-  /** Does one of the jobs that come back by themselves now, rather than at its time: `connections`. See `sweep/jobs.ts`. */
-  readonly runJob: Sweep['run'];
+  /** Does one of the jobs that come back by themselves now, rather than at its time: `connections`. See `jobs/jobs.ts`. */
+  readonly runJob: PlatformJobs['run'];
   /** Takes nothing new, finishes what was accepted, and closes every database. */
   close(): Promise<void>;
 }
@@ -82,26 +81,22 @@ async function wire(
   const providers = loadProviders(settings.providers);
   const addresses = openAddresses(settings);
   const { originOf, domain } = addresses;
-  let verticals: ReadonlyMap<string, CoLocatedVertical> = new Map();
-  let sweep: Sweep | null = null;
-  let ownClient: OwnIssuer['client'] = settings.issuer;
-  const versionOf = (slug: string): string | undefined => verticals.get(slug)?.manifest.version;
-  const readiness = makeReadiness(() => storage.engine.unit(directoryUnit, DIRECTORY_KEY).logHead());
-
-  const core = await openCore({ settings, report, versionOf, isUp: readiness.isUp, cleanup });
-  const { world, feeds, storage, mail } = core;
+  const readiness = makeReadiness();
+  const core = await openCore({ settings, report, isUp: readiness.isUp, cleanup });
+  const { world, feeds, storage, mail, knownFleet } = core;
   // Before anything is done: a start that is refused must leave no row in a log, and no head with its witness.
   const archiveWarning = settings.archive && (await checkArchive(storage.engine));
-  const applications = await openApplications({
+  const isReady = () => readiness.isReady(() => storage.engine.unit(directoryUnit, DIRECTORY_KEY).logHead());
+  const requestLog = settings.logsRequests && onLine ? makeRequestLog(onLine, world.now) : null;
+
+  const workSignal = new WorkSignal();
+  const { verticals, gateway, idleScopes } = await openApplications({
     settings,
     core,
     addresses,
-    onWork: (slug, scopeId) => sweep?.wake(slug, scopeId),
+    onWork: workSignal.raise,
   });
-  const { gateway } = applications;
-  verticals = applications.verticals;
-
-  const requestLog = settings.logsRequests && onLine ? makeRequestLog(onLine, world.now) : null;
+  const issuer = await openIssuer(settings, storage.secrets, cleanup);
   const directory = openDirectory({
     settings,
     core,
@@ -109,51 +104,49 @@ async function wire(
     providers,
     gateway,
     verticals,
-    versionOf,
-    isReady: readiness.isReady,
-    issuerClient: () => ownClient,
+    isReady,
+    issuerClient: issuer.client,
     onRequest: requestLog?.onRequest,
   });
   const { hostAdmin } = directory;
   cleanup.add(() => hostAdmin.stopLongWork());
   await registerVerticals(hostAdmin, verticals);
-  const router = openRouter({
-    settings,
-    core,
-    addresses,
-    directory,
-    verticals,
-    isReady: readiness.isReady,
-    onServed: (served) => {
-      core.knownScopes.note(served.scope, served.tenant);
-      sweep?.served(served);
-      requestLog?.onServed(served);
-    },
-  });
   const operator = await openOperator({
     hostAdmin,
     dataDirectory: settings.dataDirectory,
     apiUrl: addresses.apiOrigin(),
     fetch: directory.ownControlPlane,
   });
-  const started = startSweep({
+
+  const jobs = startJobs({
     hostAdmin,
     storage,
     verticals,
-    fleet: makeFleet(operator.client, core.knownScopes.note),
-    idleScopes: applications.idleScopes,
-    tenantOf: core.knownScopes.tenantOf,
+    fleet: makeFleet(operator.client, knownFleet.noteScope),
+    idleScopes,
+    workSignal,
+    tenantOf: knownFleet.tenantOf,
     isLive: async (params) => (await operator.client.scopes.get({ params })).kind === 'live',
     backupPolicy: settings.backupPolicy,
     now: world.now,
     onIncident: feeds.onIncident,
     onFailure: feeds.onFailure,
   });
-  sweep = started;
-  cleanup.add(() => started.stop());
+  cleanup.add(() => jobs.stop());
+  const router = openRouter({
+    settings,
+    core,
+    addresses,
+    directory,
+    verticals,
+    isReady,
+    onServed: (served) => {
+      knownFleet.noteScope(served.scope, served.tenant);
+      jobs.served(served);
+      requestLog?.onServed(served);
+    },
+  });
   await openSocket({ settings, core, addresses }, router, cleanup);
-  const issuer = await openIssuer(settings, storage.secrets, cleanup);
-  ownClient = issuer.client;
 
   const tellIssuer = followRoutes({
     hostAdmin,
@@ -161,7 +154,7 @@ async function wire(
     issuer,
     onChanged: (change) => {
       router.invalidate();
-      if (readiness.isUp()) started.changed(change);
+      if (readiness.isUp()) jobs.changed(change);
     },
     onReplaced: () => registerVerticals(hostAdmin, verticals),
     onIncident: feeds.onIncident,
@@ -178,7 +171,7 @@ async function wire(
   await tellIssuer();
   readiness.up();
   cleanup.add(async () => readiness.down());
-  started.begin();
+  jobs.begin();
   hostAdmin
     .resumeLongWork()
     .catch((error: unknown) =>
@@ -200,7 +193,7 @@ async function wire(
     ],
     demo: demo && { ...demo, origin: originOf(demo.hostname) },
     gateway,
-    runJob: started.run,
+    runJob: jobs.run,
     close: cleanup.run,
   };
 }

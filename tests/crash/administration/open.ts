@@ -1,4 +1,5 @@
 /** The host administration of a real directory over real scopes, in a process that is there to be killed. */
+
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +8,7 @@ import { makeNodeBlobStore, openNodeEngine } from '@freehold/engine-node';
 import { makeFieldwork } from '@freehold/fieldwork';
 import { makeScopeHost, makeScopeUnit, makeUnitVault } from '@freehold/kernel';
 import { makeKeyring } from '@freehold/store';
-import { makeGateway } from '../../../apps/platform/src/applications/gateway.ts';
+import { makeGateway } from '../../../apps/platform/src/applications/verticals.ts';
 import { openAnchor } from '../../../apps/platform/src/storage/anchor.ts';
 import { makeFileBackups } from '../../../apps/platform/src/storage/backups.ts';
 import {

@@ -2,6 +2,7 @@
  * The demo tenant: on the first start it is made through the control plane's own API, as an operator would; on later
  * starts the same calls find it as it was.
  */
+
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -59,4 +60,12 @@ async function deliver(
   if (known === present) return;
   await configure?.();
   writePrivately(path, `${present}\n`);
+}
+
+const ADMIN = { email: 'ada@example.test', name: 'Ada Lovelace', role: 'admin' } as const;
+
+/** Puts them on an empty roster; one that somebody has touched is left as it is. Never for production. */
+export async function ensureDemoAdmin(client: ControlPlaneClient): Promise<void> {
+  const { items } = await client.staff.list({ query: { limit: 1 } });
+  if (items.length === 0) await client.staff.put({ body: ADMIN });
 }

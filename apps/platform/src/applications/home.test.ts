@@ -1,7 +1,7 @@
 import { makeOutbox } from '@freehold/mail';
 import { expect, test } from 'vitest';
 import { makeHome } from './home.ts';
-import { makeLocalOutbox } from './local-outbox.ts';
+import { makeLocalOutbox } from './mail.ts';
 
 function open({
   hasOutbox = true,

@@ -1,10 +1,11 @@
 /** What answers on `localhost` itself: health, readiness, the development outbox, and where to go from here. */
+
 import { PlatformError } from '@freehold/contracts';
 import { refusal } from '@freehold/contracts/http';
 import type { HostRoute } from '@freehold/directory';
 import { Hono } from 'hono';
 import type { Client } from '../network/router.ts';
-import type { LocalOutbox } from './local-outbox.ts';
+import type { LocalOutbox } from './mail.ts';
 
 export interface HomeOptions {
   /** Whether everything is up. */

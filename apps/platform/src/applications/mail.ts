@@ -1,7 +1,12 @@
 /** Which way mail leaves: through the operator's server, or, while developing, into an outbox to read. */
+
+import { PlatformError } from '@freehold/contracts';
+import { refusal } from '@freehold/contracts/http';
 import { makeNoMailer, makeOutbox, makeSmtpMailer, type Outbox } from '@freehold/mail';
+import { type FailureSink, reasonOf } from '../feeds/feeds.ts';
+import type { Client } from '../network/router.ts';
+import { isLoopbackAddress } from '../settings/address-list.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type LocalOutbox, makeLocalOutbox } from './local-outbox.ts';
 
 export interface Mail {
   readonly mailer: Pick<Outbox, 'send'>;
@@ -21,4 +26,53 @@ export function openMail(settings: Pick<Settings, 'mail' | 'production'>, now: (
   }
   const outbox = makeOutbox({ now });
   return { mailer: outbox, outbox: makeLocalOutbox(outbox), close: () => undefined };
+}
+
+/** The same mailer. Its errors go on to the caller; the row holds no recipient and no text. */
+export function tellingFailures(mailer: Mail['mailer'], onFailure: FailureSink): Mail['mailer'] {
+  return {
+    send: async (mail) => {
+      try {
+        await mailer.send(mail);
+      } catch (error) {
+        const detail = 'A message could not be sent; the incident log has more.';
+        onFailure({ operation: 'mail.send', reason: reasonOf(error), detail });
+        throw error;
+      }
+    },
+  };
+}
+
+export interface LocalOutbox {
+  /** Answers its pages; from anywhere else, or under a name that was made to lead here, a refusal. */
+  handle(request: Request, client: Client): Response | Promise<Response>;
+}
+
+/** Puts the lock into the door itself, so that no way of mounting it leaves it open. */
+export function makeLocalOutbox(outbox: Pick<Outbox, 'handle'>): LocalOutbox {
+  return {
+    handle: (request, { clientAddress }) =>
+      isFromThisMachine(request, clientAddress)
+        ? outbox.handle(request)
+        : refusal(
+            request.headers,
+            new PlatformError('forbidden', 'The outbox is read on the machine that the platform runs on.', {
+              reason: 'not_this_machine',
+            }),
+          ),
+  };
+}
+
+/** The names under which a browser on this machine asks for it; any other was made to lead here. */
+const OWN_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** What a proxy writes. A proxy on this machine has this machine's address, whoever stands behind it. */
+const RELAYED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'];
+
+function isFromThisMachine(request: Request, clientAddress: string | null): boolean {
+  return (
+    clientAddress !== null &&
+    isLoopbackAddress(clientAddress) &&
+    OWN_NAMES.has(new URL(request.url).hostname) &&
+    !RELAYED.some((name) => request.headers.has(name))
+  );
 }

@@ -3,6 +3,7 @@
 import { apiDocs } from '@freehold/api-docs/node';
 import type { VerticalManifest } from '@freehold/contracts';
 import { verticalSecret } from '@freehold/contracts/http';
+import { type DirectoryHostAdmin, declaredMigrations, type VerticalGateway } from '@freehold/directory';
 import { makeFieldwork, manifest } from '@freehold/fieldwork';
 import { readWebFiles } from '@freehold/fieldwork/web-files';
 import type { ScopeHost, Vault } from '@freehold/kernel';
@@ -60,4 +61,33 @@ export async function openVerticals({
   const { app, host, units } = fieldwork;
   const fetch: CoLocatedVertical['fetch'] = (request, env) => app.fetch(request, { ...bindings(), ...env });
   return new Map([[slug, { manifest: fieldwork.manifest, host, units, platformSecret, fetch }]]);
+}
+
+export function makeGateway(
+  verticals: ReadonlyMap<string, Pick<CoLocatedVertical, 'fetch' | 'host' | 'platformSecret'>>,
+): VerticalGateway {
+  return {
+    bound: (slug) => {
+      const vertical = verticals.get(slug);
+      return vertical
+        ? {
+            platformSecret: vertical.platformSecret,
+            fetch: async (request) => vertical.fetch(request, { node: null, clientAddress: null }),
+          }
+        : null;
+    },
+    // For what the contract has no route for: snapshots, and the erasure of a person.
+    local: (slug) => verticals.get(slug)?.host ?? null,
+  };
+}
+
+/** Writes down each build that is new. Its own migrations count, and the ones of the platform below them do not. */
+export async function registerVerticals(
+  hostAdmin: Pick<DirectoryHostAdmin, 'registerBuiltIn'>,
+  verticals: ReadonlyMap<string, Pick<CoLocatedVertical, 'manifest' | 'units'>>,
+): Promise<void> {
+  for (const { manifest, units } of verticals.values()) {
+    const own = units.scope.migrations.filter(({ guarded }) => guarded);
+    await hostAdmin.registerBuiltIn({ manifest, migrations: declaredMigrations(own) });
+  }
 }

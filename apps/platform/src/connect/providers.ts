@@ -2,15 +2,21 @@
  * The other systems that tenants can be connected to, from the file that `FREEHOLD_PROVIDERS_FILE` names. It is read once,
  * at the start; whatever is wrong with it ends the start with one sentence that names the field, and repeats no value.
  */
+
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { dirname, resolve } from 'node:path';
-import { type ConnectionProvider, type ConnectionProviders, isLoopbackHost } from '@freehold/directory';
-import type { z } from 'zod';
+import { providerKey } from '@freehold/contracts/http';
+import {
+  type ConnectionProvider,
+  type ConnectionProviders,
+  isLoopbackHost,
+  providerSchema,
+} from '@freehold/directory';
+import { z } from 'zod';
 import { isPublic } from '../network/guarded-fetch.ts';
 import { type AddressList, isRange, makeAddressList } from '../settings/address-list.ts';
 import { SettingsError } from '../settings/settings.ts';
-import { providersFile, type SecretReference, type WrittenProvider } from './provider-schema.ts';
 
 export interface ProvidersSource {
   /** Absolute. Null: there are no providers. */
@@ -131,3 +137,16 @@ function allowedBy(entries: readonly string[]): (host: string) => boolean {
 function unusable(fault: string): SettingsError {
   return new SettingsError(`FREEHOLD_PROVIDERS_FILE cannot be used: ${fault}.`);
 }
+
+/** Where a secret is: the name of an environment variable, or a file, from the folder of the file that names it. */
+const secretReference = z.union(
+  [z.strictObject({ env: z.string().min(1) }), z.strictObject({ file: z.string().min(1) })],
+  { error: 'must be { "env": "NAME" } or { "file": "PATH" }: no secret stands in this file itself' },
+);
+export type SecretReference = z.output<typeof secretReference>;
+
+const provider = providerSchema(secretReference);
+export type WrittenProvider = z.output<typeof provider>;
+
+/** The whole file. Unknown fields are refused: a misspelt one would be a rule that nobody keeps. */
+export const providersFile = z.strictObject({ providers: z.record(providerKey, provider) });

@@ -2,9 +2,9 @@ import { PlatformError } from '@freehold/contracts';
 import type { Incident, OpsFailureInput } from '@freehold/directory';
 import type { IncidentSink } from '@freehold/store';
 import { expect, test } from 'vitest';
+import { tellingFailures } from '../applications/mail.ts';
 import { makeFeeds } from './feeds.ts';
-import { tellingFailures } from './mail-failures.ts';
-import { whileServing } from './served-node.ts';
+import { whileServing } from './serving.ts';
 
 const SCOPE = 'scp_01j00000000000000000000001';
 const OTHER = 'scp_01j00000000000000000000002';

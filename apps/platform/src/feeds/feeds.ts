@@ -2,12 +2,12 @@
  * Where what went wrong is told: every incident to the operator's log and to the issues, every failure of the platform's
  * own work to the operations log. Whoever tells is never kept waiting and never fails for it.
  */
+
 import { PlatformError } from '@freehold/contracts';
 import type { DirectoryHostAdmin, OpsFailureInput } from '@freehold/directory';
 import type { IncidentSink } from '@freehold/store';
 import { incidentOf, type KnownFleet } from './incident-of.ts';
-import { makeRepeats } from './repeats.ts';
-import { servedNode } from './served-node.ts';
+import { servedNode } from './serving.ts';
 
 /** What is told. */
 export type FeedAdmin = Pick<DirectoryHostAdmin, 'ingestIncident' | 'recordOpsFailure'>;
@@ -90,4 +90,31 @@ export function reasonOf(error: unknown): string {
   const word =
     error instanceof PlatformError ? (error.reason ?? error.code) : (error as { code?: unknown })?.code;
   return typeof word === 'string' && /^[a-z][a-z0-9_.-]{0,63}$/.test(word) ? word : 'internal';
+}
+
+export interface Repeats {
+  /** Whether this was not said of this unit within that time. What is news is remembered as said. */
+  isNews(unit: string, word: string, forMs: number): boolean;
+}
+
+/**
+ * Units remembered: more than any sweep goes over, at some hundred bytes each. Beyond, the one that was spoken of longest
+ * ago is forgotten, and is news again.
+ */
+const UNITS_MAX = 100_000;
+
+/** @param now milliseconds since the epoch. Kept in memory: a new process says everything once again. */
+export function makeRepeats(now: () => number): Repeats {
+  const said = new Map<string, { readonly word: string; readonly atMs: number }>();
+  return {
+    isNews: (unit, word, forMs) => {
+      const last = said.get(unit);
+      if (last?.word === word && now() - last.atMs < forMs && now() >= last.atMs) return false;
+      said.delete(unit);
+      said.set(unit, { word, atMs: now() });
+      const [oldest] = said.keys();
+      if (said.size > UNITS_MAX && oldest !== undefined) said.delete(oldest);
+      return true;
+    },
+  };
 }

@@ -1,8 +1,9 @@
 /** What an incident is about, read from where it was seen: the vertical, its version, and whose scope it was. */
+
 import { ID_PREFIXES, idSchema } from '@freehold/contracts';
 import type { Incident } from '@freehold/directory';
 import type { IncidentSink } from '@freehold/store';
-import type { ServedNode } from './served-node.ts';
+import type { ServedNode } from './serving.ts';
 
 export interface KnownFleet {
   /** The version of a vertical that runs here, or undefined for what is no vertical. */
@@ -55,4 +56,16 @@ function methodName(method: string): string {
   if (path === undefined || more.length > 0 || !/^[A-Z]+$/.test(verb) || !path.startsWith('/')) return method;
   const words = path.slice(1).split('/', 5);
   return [verb, ...words.map((word) => (/^[a-z][a-z-]{0,23}$/.test(word) ? word : 'id'))].join('/');
+}
+
+/** What this process has seen of the fleet. A scope never changes hands, so that nothing here grows old. */
+export function makeKnownFleet() {
+  const tenants = new Map<string, string>();
+  const versions = new Map<string, string>();
+  return {
+    noteScope: (scope: string, tenant: string) => void tenants.set(scope, tenant),
+    noteVertical: (slug: string, version: string) => void versions.set(slug, version),
+    tenantOf: (scope: string) => tenants.get(scope),
+    versionOf: (slug: string) => versions.get(slug),
+  };
 }

@@ -1,8 +1,6 @@
 import type { ScopeId, TenantId } from '@freehold/contracts';
 import { expect, test } from 'vitest';
-import { makeRequestLog } from '../start/request-lines.ts';
-import { servedNode } from './served-node.ts';
-import { observed, type ServedRequest, type VerticalFetch } from './serving.ts';
+import { makeRequestLog, observed, type ServedRequest, servedNode, type VerticalFetch } from './serving.ts';
 
 const node = {
   tenant: 'tnt_a' as TenantId,

@@ -1,7 +1,7 @@
 import { defineFieldwork } from '@freehold/fieldwork';
 import { makeScopeUnit, type ScopeUnit } from '@freehold/kernel';
 import { expect, test } from 'vitest';
-import { buildOf } from './deliveries-build.ts';
+import { buildOf } from './deliveries.ts';
 
 const unit = makeScopeUnit(defineFieldwork({ removeFile: async () => undefined }));
 

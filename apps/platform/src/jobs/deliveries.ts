@@ -5,6 +5,8 @@
  * All scopes are listed once at the start, and whoever rests is not opened for it. From then on a change touches what it is
  * about, and nothing else.
  */
+
+import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import type { RoutesChange } from '@freehold/directory';
 import {
@@ -12,6 +14,7 @@ import {
   makeDeliveryRunner,
   type ScopeHost,
   type ScopeStub,
+  type ScopeUnit,
   type Vertical,
 } from '@freehold/kernel';
 import type { IncidentSink } from '@freehold/store';
@@ -44,6 +47,20 @@ export interface DeliveriesOptions {
   readonly isOwed?: (scopeId: string) => boolean;
   /** Runs a task after so many milliseconds; the answer cancels it. Default: timers that keep no process alive. */
   readonly after?: (ms: number, task: () => void) => () => void;
+}
+
+/**
+ * Where scopes say that something was put in line. What is said before deliveries listen is dropped: they look into every
+ * active scope when they begin.
+ */
+export class WorkSignal {
+  #listener: (slug: string, scopeId: string) => void = () => undefined;
+
+  readonly raise = (slug: string, scopeId: string): void => this.#listener(slug, scopeId);
+
+  listen(listener: (slug: string, scopeId: string) => void): void {
+    this.#listener = listener;
+  }
 }
 
 export interface Deliveries {
@@ -301,4 +318,33 @@ const pausedScope = new Proxy({} as ScopeStub, {
 function afterTimeout(ms: number, task: () => void): () => void {
   const timer = setTimeout(task, ms).unref();
   return () => clearTimeout(timer);
+}
+
+/**
+ * The version of what the kernel does in every scope by itself: which pieces of work there are and when they are due. No
+ * declaration shows that. To be raised with every change to it, or scopes at rest are not looked into for the new work.
+ */
+const KERNEL_WORK = '1';
+
+/**
+ * A digest of what a vertical declares, the platform's own part of its scopes with it.
+ * @param kernelWork default: of this kernel.
+ */
+export function buildOf(
+  { vertical, migrations }: Pick<ScopeUnit, 'vertical' | 'migrations'>,
+  kernelWork: string = KERNEL_WORK,
+): string {
+  const { manifest, schedules, subscriptions, executors, retention, chainMax } = vertical;
+  // What they run is code, which is left out here: it decides what a piece of work does, and not whether there is any.
+  const declared = {
+    kernelWork,
+    manifest,
+    schedules,
+    subscriptions,
+    executors,
+    retention,
+    chainMax,
+    migrations,
+  };
+  return createHash('sha256').update(JSON.stringify(declared)).digest('hex').slice(0, 32);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { archiveVerdict, attachmentsVerdict, freshnessUnits, LAG_MAX_MS } from './freshness.ts';
+import { archiveVerdict, attachmentsVerdict, freshnessUnits, LAG_MAX_MS } from './jobs.ts';
 
 test.each([
   ['current', 0, 'fresh', 'current'],

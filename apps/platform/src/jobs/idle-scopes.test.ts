@@ -1,4 +1,5 @@
 /** The mark over real scopes on the embedded engine: what is put in line is found after any end of a process. */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +10,7 @@ import { defineOperations, defineVertical, makeScopeHost, makeScopeUnit, operati
 import { defineUnit, type Engine, type EngineTools } from '@freehold/store';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { buildOf } from './deliveries-build.ts';
+import { buildOf } from './deliveries.ts';
 import { makeIdleScopes } from './idle-scopes.ts';
 import { AHEAD_MAX_MS, idleScopesUnit, REST_SQL } from './idle-scopes-unit.ts';
 

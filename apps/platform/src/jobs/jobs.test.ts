@@ -1,6 +1,6 @@
 import type { ConnectionSweep, OpsFailureInput, SweepUnit } from '@freehold/directory';
 import { expect, test } from 'vitest';
-import { makeRepeats } from '../feeds/repeats.ts';
+import { makeRepeats } from '../feeds/feeds.ts';
 import { type JobsOptions, makeJobs } from './jobs.ts';
 import { JobRunner, type JobTotals } from './runner.ts';
 import type { ScopeOutcome } from './scope-outcomes.ts';

@@ -2,16 +2,16 @@
  * The table of jobs: what the platform does by itself, one entry each, with its time (spec 6.4). How they run: `runner.ts`.
  * Deliveries inside scopes are woken by what happens there, and come back by themselves (`deliveries.ts`).
  */
+
 import {
   type BackupPolicy,
   connectionUnits,
   type DirectoryHostAdmin,
   type SweepUnit,
 } from '@freehold/directory';
-import type { NodeEngine } from '@freehold/engine-node';
+import type { ArchiveStatus, NodeEngine } from '@freehold/engine-node';
 import type { FailureSink } from '../feeds/feeds.ts';
-import type { BlobArchive } from '../storage/blob-archive.ts';
-import { freshnessUnits } from './freshness.ts';
+import type { BlobArchive, BlobArchiveStatus } from '../storage/blob-archive.ts';
 import type { TidyTotals } from './maintenance.ts';
 import { sumOf, type UseMeter } from './meters.ts';
 import type { Job } from './runner.ts';
@@ -179,4 +179,34 @@ async function* runsOf(
     if ('run' in outcome) yield outcome.run;
     else onFailure(outcome.failure);
   }
+}
+
+/** Everything is sent about a second after each change; so late, something is wrong. */
+export const LAG_MAX_MS = 10 * 60_000;
+
+type Verdict = Pick<SweepUnit & { kind: 'freshness' }, 'outcome' | 'reason'>;
+
+/** The databases. Null where there is no archive: nothing is promised, so nothing is late. */
+export function archiveVerdict({ state, lagMs }: Pick<ArchiveStatus, 'state' | 'lagMs'>): Verdict | null {
+  if (state === 'off') return null;
+  if (state === 'refused') return { outcome: 'stale', reason: 'archive_not_ours' };
+  if (lagMs > LAG_MAX_MS) return { outcome: 'stale', reason: state === 'failing' ? 'failing' : 'lagging' };
+  return { outcome: 'fresh', reason: state };
+}
+
+/** The bytes of attachments. */
+export function attachmentsVerdict({ waiting, lagMs }: BlobArchiveStatus): Verdict {
+  if (lagMs > LAG_MAX_MS) return { outcome: 'stale', reason: 'lagging' };
+  return { outcome: 'fresh', reason: waiting > 0 ? 'shipping' : 'current' };
+}
+
+/** Both as units of a sweep. */
+export function* freshnessUnits(
+  databases: Pick<ArchiveStatus, 'state' | 'lagMs'>,
+  attachments: BlobArchiveStatus | null,
+): Generator<SweepUnit, void, undefined> {
+  const verdict = archiveVerdict(databases);
+  if (verdict) yield { kind: 'freshness', unit: 'archive/databases', ...verdict };
+  if (attachments)
+    yield { kind: 'freshness', unit: 'archive/attachments', ...attachmentsVerdict(attachments) };
 }

@@ -1,7 +1,7 @@
 import { PlatformError } from '@freehold/contracts';
 import type { SweepUnit } from '@freehold/directory';
 import { expect, test } from 'vitest';
-import { makeRepeats } from '../feeds/repeats.ts';
+import { makeRepeats } from '../feeds/feeds.ts';
 import { deduplicateRuns, type Job, JobRunner } from './runner.ts';
 
 interface Turn {

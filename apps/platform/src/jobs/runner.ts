@@ -3,9 +3,9 @@
  * and none waits for another. Each run is a row of the sweep runs, with a row for each unit that it went over (spec 6.4).
  * The lock of the data directory is its lease: there is no second process.
  */
+
 import type { DirectoryHostAdmin, SweepUnit } from '@freehold/directory';
-import { reasonOf } from '../feeds/feeds.ts';
-import type { Repeats } from '../feeds/repeats.ts';
+import { type Repeats, reasonOf } from '../feeds/feeds.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,13 +1,12 @@
-/** What the platform does by itself while it runs, put together: deliveries in the scopes, and the scheduler's jobs. */
+/** The platform's own work, put together: deliveries in the scopes, and the jobs of the runner. */
+
 import type { BackupPolicy, DirectoryHostAdmin, RoutesChange } from '@freehold/directory';
 import type { IncidentSink } from '@freehold/store';
 import type { Fleet } from '../applications/fleet.ts';
 import type { CoLocatedVertical } from '../applications/verticals.ts';
-import type { FailureSink } from '../feeds/feeds.ts';
-import { makeRepeats } from '../feeds/repeats.ts';
+import { type FailureSink, makeRepeats } from '../feeds/feeds.ts';
 import type { Storage } from '../storage/storage.ts';
-import { type Deliveries, makeDeliveries } from './deliveries.ts';
-import { buildOf } from './deliveries-build.ts';
+import { buildOf, makeDeliveries, type WorkSignal } from './deliveries.ts';
 import type { IdleScopes } from './idle-scopes.ts';
 import { makeJobs } from './jobs.ts';
 import { tidyUp } from './maintenance.ts';
@@ -23,10 +22,10 @@ import { makeScopeOutcomes } from './scope-outcomes.ts';
 import { makeStorageMeter, type StorageMeter } from './storage-meter.ts';
 import { makeUsageSweep, type UsageScope } from './usage.ts';
 
-/** The people who wait for a start come first. What is new in a scope wakes it before that. */
+/** Requests that wait for a start come first. New work in a scope wakes it before that. */
 const RESUME_AFTER_MS = 2_000;
 
-export interface SweepOptions {
+export interface PlatformJobsOptions {
   readonly hostAdmin: DirectoryHostAdmin;
   readonly storage: Pick<Storage, 'engine' | 'vaultUnit' | 'keyring' | 'blobs' | 'blobArchive'>;
   /** By slug. */
@@ -34,6 +33,7 @@ export interface SweepOptions {
   readonly fleet: Fleet;
   /** Which scopes have nothing to do. */
   readonly idleScopes: IdleScopes;
+  readonly workSignal: WorkSignal;
   /** Whose a scope is, where that is known. */
   readonly tenantOf: (scope: string) => string | undefined;
   /** Whether a scope is billed. Asked once of each. */
@@ -46,10 +46,10 @@ export interface SweepOptions {
   readonly onFailure: FailureSink;
 }
 
-export interface Sweep extends Pick<Deliveries, 'wake'>, Pick<JobRunner, 'run'> {
-  /** Everything is up: a moment later the scopes that do not rest are looked into for what is left from before. */
+export interface PlatformJobs extends Pick<JobRunner, 'run'> {
+  /** Everything is up. A moment later the active scopes are looked into for work that is left from before. */
   begin(): void;
-  /** Somebody was suspended or let in, or everything was replaced. */
+  /** A tenant or a scope was suspended or let in, or the whole directory was replaced. */
   changed(change: RoutesChange): void;
   /** A request was answered by the application of a scope. */
   served(request: UsageScope & { readonly method: string }): void;
@@ -61,18 +61,8 @@ export interface Sweep extends Pick<Deliveries, 'wake'>, Pick<JobRunner, 'run'> 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** Puts it together. Nothing runs before `begin`, but deliveries in scopes that are woken. */
-export function startSweep(options: SweepOptions): Sweep {
-  const {
-    hostAdmin,
-    storage,
-    verticals,
-    fleet,
-    idleScopes: rest,
-    tenantOf,
-    now,
-    onIncident,
-    onFailure,
-  } = options;
+export function startJobs(options: PlatformJobsOptions): PlatformJobs {
+  const { hostAdmin, storage, verticals, fleet, idleScopes, tenantOf, now, onIncident, onFailure } = options;
   const incident = (method: string) => (error: unknown, ref: { readonly scope: string }) =>
     onIncident(error, { kind: 'platform', key: ref.scope, method });
 
@@ -98,7 +88,7 @@ export function startSweep(options: SweepOptions): Sweep {
       ]),
     ),
     fleet,
-    idleScopes: rest,
+    idleScopes,
     now,
     onIncident,
     // It may have called a model before this process began.
@@ -129,9 +119,9 @@ export function startSweep(options: SweepOptions): Sweep {
     onError: (error, job) => onIncident(error, { kind: 'platform', key: 'sweep', method: job }),
   });
 
+  options.workSignal.listen(deliveries.wake);
   let beginning: NodeJS.Timeout | undefined;
   return {
-    wake: deliveries.wake,
     run: (name) => runner.run(name),
     begin: () => {
       beginning = setTimeout(() => void deliveries.resume(), RESUME_AFTER_MS).unref();
@@ -151,7 +141,7 @@ export function startSweep(options: SweepOptions): Sweep {
 }
 
 /** What is counted and measured. What cannot be is told, and charged to nobody. */
-function openMeters(options: SweepOptions): {
+function openMeters(options: PlatformJobsOptions): {
   readonly requests: UseMeter;
   readonly invocations: Pick<UseMeter, 'flush'>;
   readonly storageMeter: StorageMeter;
@@ -217,7 +207,7 @@ function openMeters(options: SweepOptions): {
   };
 }
 
-function requireHost(verticals: SweepOptions['verticals'], slug: string): CoLocatedVertical['host'] {
+function requireHost(verticals: PlatformJobsOptions['verticals'], slug: string): CoLocatedVertical['host'] {
   const known = verticals.get(slug);
   if (known) return known.host;
   throw new TypeError(`there is no vertical ${slug} here`);

@@ -1,7 +1,8 @@
 /** The demo's admin is put where nobody was, and nowhere else. */
+
 import type { ControlPlaneClient } from '@freehold/control-plane/client';
 import { expect, test } from 'vitest';
-import { ensureDemoAdmin } from './staff-demo.ts';
+import { ensureDemoAdmin } from '../applications/demo.ts';
 
 function withRoster(items: readonly object[]) {
   const put: unknown[] = [];

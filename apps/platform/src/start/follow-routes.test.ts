@@ -1,10 +1,11 @@
 /** Spec C-19: after a restore of the directory, what this process wrote there at its start is there again. */
+
 import { expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../../../packages/directory/test/memory-backups.ts';
 import { openPlatform } from '../../../../packages/directory/test/platform.ts';
 import { manifestOf } from '../../../../packages/directory/test/registry.ts';
+import { registerVerticals } from '../applications/verticals.ts';
 import { followRoutes } from './follow-routes.ts';
-import { registerVerticals } from './register-verticals.ts';
 
 /** A build of this platform, with one version of its vertical. */
 const build = (version: string) =>

@@ -1,7 +1,8 @@
 /** What has to learn of it when host names, or what they lead to, have changed. */
+
 import type { DirectoryHostAdmin, RoutesChange } from '@freehold/directory';
 import type { IncidentSink } from '@freehold/store';
-import type { OwnAddresses } from './addresses.ts';
+import type { OwnAddresses } from '../network/addresses.ts';
 import type { OwnIssuer } from './open-issuer.ts';
 
 export interface RoutesOptions {

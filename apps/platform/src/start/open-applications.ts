@@ -1,12 +1,12 @@
 /** The applications of this process, bound to what the platform provides, and the way to their management. */
+
 import type { VerticalGateway } from '@freehold/directory';
-import { makeGateway } from '../applications/gateway.ts';
 import { bindingsOf } from '../applications/sign-in.ts';
-import { type CoLocatedVertical, openVerticals } from '../applications/verticals.ts';
+import { type CoLocatedVertical, makeGateway, openVerticals } from '../applications/verticals.ts';
 import { type IdleScopes, makeIdleScopes } from '../jobs/idle-scopes.ts';
+import type { OwnAddresses } from '../network/addresses.ts';
 import { makeGuardedFetch } from '../network/guarded-fetch.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { OwnAddresses } from './addresses.ts';
 import type { Core } from './open-core.ts';
 
 export interface Applications {
@@ -31,7 +31,7 @@ export async function openApplications({
   addresses,
   onWork,
 }: ApplicationsOptions): Promise<Applications> {
-  const { world, feeds, storage, mail, ownIssuer, platformSecrets } = core;
+  const { world, feeds, storage, mail, ownIssuer, platformSecrets, knownFleet } = core;
   const idleScopes = makeIdleScopes({ engine: storage.engine, now: world.now });
   const verticals = await openVerticals({
     engine: idleScopes.watch(storage.engine),
@@ -51,5 +51,6 @@ export async function openApplications({
     onIncident: feeds.onIncident,
     onWork,
   });
-  return { verticals, gateway: makeGateway(verticals), idleScopes: idleScopes };
+  for (const [slug, { manifest }] of verticals) knownFleet.noteVertical(slug, manifest.version);
+  return { verticals, gateway: makeGateway(verticals), idleScopes };
 }

@@ -1,15 +1,15 @@
 /** First step of a start: what is kept, the ways out (mail, the network), and where what goes wrong is told. */
+
 import { randomBytes } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import type { IncidentSink } from '@freehold/store';
-import { type Mail, openMail } from '../applications/mail.ts';
+import { type Mail, openMail, tellingFailures } from '../applications/mail.ts';
 import { type Feeds, makeFeeds } from '../feeds/feeds.ts';
-import { type KnownScopes, makeKnownScopes } from '../feeds/known-scopes.ts';
-import { tellingFailures } from '../feeds/mail-failures.ts';
+import { makeKnownFleet } from '../feeds/incident-of.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type PlatformSecrets, platformSecretsOf } from '../storage/secrets.ts';
 import { openStorage, type Storage } from '../storage/storage.ts';
-import type { Cleanup } from './cleanup.ts';
+import type { Cleanup } from './lifecycle.ts';
 
 /** What nothing below the wiring takes for itself. */
 export interface World {
@@ -22,7 +22,7 @@ export interface World {
 export interface Core {
   readonly world: World;
   readonly feeds: Feeds;
-  readonly knownScopes: KnownScopes;
+  readonly knownFleet: ReturnType<typeof makeKnownFleet>;
   readonly storage: Storage;
   readonly platformSecrets: PlatformSecrets;
   readonly mail: Mail;
@@ -34,17 +34,15 @@ export interface CoreOptions {
   readonly settings: Settings;
   /** The operator's own log. */
   readonly report: IncidentSink;
-  /** The version of a vertical that runs here. */
-  readonly versionOf: (slug: string) => string | undefined;
   readonly isUp: () => boolean;
   readonly cleanup: Cleanup;
 }
 
 /** @throws SettingsError or PlatformError, with one sentence. */
-export async function openCore({ settings, report, versionOf, isUp, cleanup }: CoreOptions): Promise<Core> {
+export async function openCore({ settings, report, isUp, cleanup }: CoreOptions): Promise<Core> {
   const world: World = { now: Date.now, random: (bytes) => randomBytes(bytes) };
-  const knownScopes = makeKnownScopes();
-  const feeds = makeFeeds({ report, now: world.now, versionOf, tenantOf: knownScopes.tenantOf });
+  const knownFleet = makeKnownFleet();
+  const feeds = makeFeeds({ report, now: world.now, ...knownFleet });
   // Before it is up, an archive that is another's is the one sentence that the start fails with.
   const onStorageIncident: IncidentSink = (error, where) => {
     const isTold = !isUp() && error instanceof PlatformError && error.reason === 'archive_not_ours';
@@ -57,7 +55,7 @@ export async function openCore({ settings, report, versionOf, isUp, cleanup }: C
   return {
     world,
     feeds,
-    knownScopes,
+    knownFleet,
     storage,
     platformSecrets: platformSecretsOf(settings, storage.secrets),
     mail: { ...mail, mailer: tellingFailures(mail.mailer, feeds.onFailure) },

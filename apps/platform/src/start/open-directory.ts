@@ -1,4 +1,5 @@
 /** Second step of a start: the host administration over the directory, and the control plane over that. */
+
 import { ID_PREFIXES, makeIdFactory } from '@freehold/contracts';
 import { controlPlaneApp, type RequestLine } from '@freehold/control-plane';
 import {
@@ -10,6 +11,7 @@ import {
 import { newScopeSettingsOf, type PlatformClient } from '../applications/sign-in.ts';
 import type { CoLocatedVertical } from '../applications/verticals.ts';
 import { makeProviderFetch } from '../connect/provider-fetch.ts';
+import type { OwnAddresses } from '../network/addresses.ts';
 import { makeGuardedFetch } from '../network/guarded-fetch.ts';
 import { makeNodeResolver } from '../network/resolver.ts';
 import type { Client } from '../network/router.ts';
@@ -18,7 +20,6 @@ import { staffOptions } from '../staff/staff.ts';
 import { openAnchor } from '../storage/anchor.ts';
 import { openBackups } from '../storage/backups.ts';
 import { makeTenantErasure } from '../storage/tenant-erasure.ts';
-import type { OwnAddresses } from './addresses.ts';
 import type { Core } from './open-core.ts';
 
 export interface Directory {
@@ -36,11 +37,9 @@ export interface DirectoryOptions {
   readonly gateway: VerticalGateway;
   /** What runs here, by slug. */
   readonly verticals: ReadonlyMap<string, Pick<CoLocatedVertical, 'units'>>;
-  /** The version of a vertical that runs here. */
-  readonly versionOf: (slug: string) => string | undefined;
   readonly isReady: () => Promise<boolean>;
-  /** The client that the issuer knows this platform by, once it is known; staff sign in there. */
-  readonly issuerClient: () => PlatformClient | null;
+  /** The client that the issuer knows this platform by; staff sign in there. */
+  readonly issuerClient: PlatformClient | null;
   /** Undefined: requests leave no line. */
   readonly onRequest: ((line: RequestLine) => void) | undefined;
 }
@@ -72,9 +71,9 @@ export function openDirectory(options: DirectoryOptions): Directory {
 }
 
 function openHostAdmin(options: DirectoryOptions): DirectoryHostAdmin {
-  const { settings, core, addresses, providers, gateway, verticals, versionOf } = options;
+  const { settings, core, addresses, providers, gateway, verticals } = options;
   const { apiHostnames, homeHostnames, domain, originOf } = addresses;
-  const { world, feeds, storage } = core;
+  const { world, feeds, storage, knownFleet } = core;
   const guarded = makeGuardedFetch({
     ownIssuer: null,
     allowed: settings.providers.allowed,
@@ -86,11 +85,11 @@ function openHostAdmin(options: DirectoryOptions): DirectoryHostAdmin {
     onIncident: feeds.onIncident,
     ...world,
     originOf,
-    versionOf: (slug) => versionOf(slug) ?? 'unknown',
+    versionOf: (slug) => knownFleet.versionOf(slug) ?? 'unknown',
     reservedHostnames: [...apiHostnames, ...homeHostnames],
     baseDomains: [domain],
     newScopeSettings: (vertical) =>
-      verticals.has(vertical) ? newScopeSettingsOf(settings.signIn, options.issuerClient()) : {},
+      verticals.has(vertical) ? newScopeSettingsOf(settings.signIn, options.issuerClient) : {},
     hostnames: {
       resolver: makeNodeResolver(settings.dnsServers ? { servers: settings.dnsServers } : {}),
       fetch: makeGuardedFetch({ ownIssuer: null, allowed: settings.allowedIssuers }),

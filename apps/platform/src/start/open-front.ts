@@ -1,14 +1,15 @@
 /** Third step of a start: what answers at each host name, and the socket that people reach it through. */
+
 import type { DirectoryHostAdmin } from '@freehold/directory';
 import { makeHome } from '../applications/home.ts';
 import type { CoLocatedVertical } from '../applications/verticals.ts';
 import { observed, type ServedRequest } from '../feeds/serving.ts';
+import type { OwnAddresses } from '../network/addresses.ts';
 import { listen } from '../network/listener.ts';
 import { makeProxyReader } from '../network/proxies.ts';
 import { makeRouter, type Router } from '../network/router.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { OwnAddresses } from './addresses.ts';
-import type { Cleanup } from './cleanup.ts';
+import type { Cleanup } from './lifecycle.ts';
 import type { Core } from './open-core.ts';
 import type { Directory } from './open-directory.ts';
 

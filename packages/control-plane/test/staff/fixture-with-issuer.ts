@@ -1,7 +1,8 @@
 /** A house whose staff sign in at a certified OpenID provider that runs beside the test. */
+
 import { onTestFinished } from 'vitest';
 import { type Issuer, startIssuer } from '../../../../apps/issuer/src/index.ts';
-import { makeStaffSignIn } from '../../../../apps/platform/src/staff/staff-sign-in.ts';
+import { makeStaffSignIn } from '../../../../apps/platform/src/staff/staff.ts';
 import type { Browser } from '../connect/browser.ts';
 import { openFixture } from './fixture.ts';
 
@@ -33,7 +34,7 @@ export async function openFixtureWithIssuer(origin: string, { isTold = false } =
     origin: () => origin,
     relyingParty: () =>
       makeStaffSignIn({
-        client: () => client,
+        client: client,
         origin: () => origin,
         platformSecrets: ['the platform secret of these tests, long enough'],
         allowedIssuers: [],
