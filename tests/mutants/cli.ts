@@ -87,4 +87,13 @@ export const CLI: readonly Mutant[] = [
     replace: 'code === ExitCode.InvalidArgument) return 2;',
     killer: inNode(`${src}/command-line.test.ts`, 'a command line that cannot be used'),
   },
+  {
+    id: 'cli-issuer-not-compared',
+    requirement: null,
+    claim: 'The sign-in of a program takes an answer of another server.',
+    file: `${src}/login/loopback.ts`,
+    find: "if (one('iss') !== issuer)",
+    replace: "if (one('iss') === '')",
+    killer: inNode(`${test}/login.test.ts`, 'another issuer'),
+  },
 ];

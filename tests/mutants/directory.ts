@@ -615,4 +615,16 @@ export const DIRECTORY: readonly Mutant[] = [
       'spec C-12: when there is no link to make',
     ),
   },
+  {
+    id: 'dir-local-answer-not-judged',
+    requirement: 'C-06',
+    claim: 'What a co-located host answers is not judged.',
+    file: `${src}/verticals/ask-scope.ts`,
+    find: 'if (parsed.success) return parsed.data;',
+    replace: 'if (parsed.success || parsed.error) return parsed.data as never;',
+    killer: inNode(
+      `${src}/scope-data/host-admin-scope-data.test.ts`,
+      'a co-located host that breaks its contract',
+    ),
+  },
 ];

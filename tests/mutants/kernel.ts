@@ -417,4 +417,16 @@ export const KERNEL: readonly Mutant[] = [
       'a scope that is not there and one of another tenant look alike',
     ),
   },
+  {
+    id: 'kernel-shred-leaves-events',
+    requirement: 'C-20',
+    claim: 'A shred destroys the key and leaves the sealed payloads of events.',
+    file: `${src}/sealing/redact.ts`,
+    find: 'db.run(REDACT_SQL, JSON.stringify(',
+    replace: 'db.run(`${REDACT_SQL} AND 1 = 0`, JSON.stringify(',
+    killer: inNode(
+      'packages/directory/test/real-scope.test.ts',
+      'destroys the key, and answers the same receipt',
+    ),
+  },
 ];

@@ -362,4 +362,16 @@ export const VERTICAL_HOST: readonly Mutant[] = [
     replace: 'tokens.inputTokens >= longPrompt.over',
     killer: inNode(`${src}/model/price.test.ts`, 'more than `over` tokens of prompt'),
   },
+  {
+    id: 'host-connect-refusal-always-400',
+    requirement: 'D-16',
+    claim: 'Every refusal of the platform arrives with status 400.',
+    file: `${src}/connect/ask-platform.ts`,
+    find: 'throw new Refused({ status, code, detail, reason });',
+    replace: 'throw new Refused({ status: 400, code, detail, reason });',
+    killer: inNode(
+      'packages/control-plane/test/connect/verticals.test.ts',
+      'opens no door, and nothing is written',
+    ),
+  },
 ];
