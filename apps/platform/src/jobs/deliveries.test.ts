@@ -4,7 +4,7 @@ import { defineFieldwork } from '@freehold/fieldwork';
 import type { ScopeHost } from '@freehold/kernel';
 import { describe, expect, test } from 'vitest';
 import type { FleetScope } from '../applications/fleet.ts';
-import { makeDeliveries } from './deliveries.ts';
+import { Deliveries } from './deliveries.ts';
 
 const vertical = defineFieldwork({ removeFile: async () => undefined });
 const EVERYTHING: RoutesChange = { tenant: null, scope: null, vertical: null };
@@ -52,7 +52,7 @@ function open(scopes: () => readonly FleetScope[], parts: Parts = {}) {
       yield each;
     }
   }
-  const deliveries = makeDeliveries({
+  const deliveries = new Deliveries({
     verticals: new Map([
       ['fieldwork', { vertical, build: 'b1', host: { scope, attachments: {} } as unknown as ScopeHost }],
     ]),
@@ -197,7 +197,7 @@ test('who is suspended while all are listed stays suspended, whatever the list s
   const listing = Promise.withResolvers<void>();
   const looks: string[] = [];
   const suspendedNow = each('a', false);
-  const deliveries = makeDeliveries({
+  const deliveries = new Deliveries({
     verticals: new Map([
       [
         'fieldwork',
@@ -363,7 +363,7 @@ test('a stop interrupts the look, and after it nothing begins', async () => {
     }
   };
   const { deliveries, looks } = open(() => [each('a')]);
-  const other = makeDeliveries({
+  const other = new Deliveries({
     verticals: new Map(),
     fleet: { scopes: endless, scopesOf: endless, scope: async () => null },
     idleScopes: {

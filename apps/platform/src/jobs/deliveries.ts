@@ -1,9 +1,9 @@
 /**
- * What the scopes of this process do by themselves: subscriptions, executors and schedules, kept going by one runner for
- * each vertical. A scope that is suspended does nothing until it is let in again.
+ * Deliveries: the subscriptions, executors and schedules of the scopes of this process, kept going by one runner for each
+ * vertical. A scope that is suspended does nothing until it is let in again.
  *
- * All scopes are listed once at the start, and whoever rests is not opened for it. From then on a change touches what it is
- * about, and nothing else.
+ * All scopes are listed once at the start, and idle ones are not opened for it. From then on a change touches the scopes that
+ * it is about, and no others.
  */
 
 import { createHash } from 'node:crypto';
@@ -34,16 +34,16 @@ export interface DeliveriesOptions {
   /** By slug. */
   readonly verticals: ReadonlyMap<string, WorkingVertical>;
   readonly fleet: Pick<Fleet, 'scopes' | 'scopesOf' | 'scope'>;
-  /** Where it is written down in which scopes nothing waits. */
+  /** Remembers in which scopes nothing waits. */
   readonly idleScopes: Pick<IdleScopes, 'resting' | 'takeDue' | 'settle'>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly onIncident: IncidentSink;
-  /** Told of a scope in which something was done: delivered, run, or given up. Default: nobody is told. */
+  /** Receives a scope in which something was done: delivered, run, or given up. */
   readonly onWorked?: (slug: string, scopeId: string) => void;
-  /** Told of each scope that was not at rest when this process began, suspended or not. Default: nobody is told. */
+  /** Receives each scope that was not idle when this process began, suspended or not. */
   readonly onUnsettled?: (scope: FleetScope) => void;
-  /** Whether something else is to be done yet before a scope may rest. Default: nothing is. */
+  /** Whether something else is to be done before a scope may be idle. Default: nothing is. */
   readonly isOwed?: (scopeId: string) => boolean;
   /** Runs a task after so many milliseconds; the answer cancels it. Default: timers that keep no process alive. */
   readonly after?: (ms: number, task: () => void) => () => void;
@@ -63,24 +63,6 @@ export class WorkSignal {
   }
 }
 
-export interface Deliveries {
-  /** Something was put in line in a scope. */
-  wake(slug: string, scopeId: string): void;
-  /**
-   * Lists every scope, learns which are suspended, and looks into those that serve and do not rest for what is left to do.
-   * To be called once at the start, and when everything was replaced. Never rejects; a look that failed is repeated.
-   */
-  resume(): Promise<void>;
-  /**
-   * Somebody was suspended, let in, or is new: exactly those are asked about. Resolves when that is known, which is before
-   * they have worked. Never rejects: a directory that could not be asked is asked again five seconds later, and whoever was
-   * let in and could not be looked up is looked up again then, until that is done.
-   */
-  changed(change: RoutesChange): Promise<void>;
-  /** Begins nothing new, and resolves when nothing is under way. */
-  stop(): Promise<void>;
-}
-
 /** After the directory could not be asked, or the marks could not be read. */
 const RETRY_MS = 5_000;
 /** How often scopes that have become quiet are put to rest. */
@@ -90,195 +72,228 @@ const QUIET_MS = 10 * 60_000;
 /** How many scopes are dealt with at a time. */
 const BATCH = 200;
 
-export function makeDeliveries(options: DeliveriesOptions): Deliveries {
-  const { verticals, fleet, idleScopes: rest, now, onIncident, after = afterTimeout } = options;
-  const { onWorked = () => undefined, onUnsettled = () => undefined, isOwed = () => false } = options;
-  const paused = new Set<string>();
+/**
+ * The work of the scopes of this process. State: which scopes are paused, what is in progress one after the other (a look over
+ * the fleet, changes), and the timers of what comes back.
+ */
+export class Deliveries {
+  readonly #options: DeliveriesOptions;
+  readonly #runners: ReadonlyMap<string, DeliveryRunner>;
+  readonly #paused = new Set<string>();
   /** Scopes that were asked about while all are listed: what the list says of them may be older. */
-  let fresher: Set<string> | null = null;
-  let looking: Promise<void> = Promise.resolve();
-  let changing: Promise<void> = Promise.resolve();
-  let tending: Promise<void> = Promise.resolve();
-  let isTended = false;
-  let stopped = false;
-  const timers = new Set<() => void>();
-  const buildOf = (slug: string): string | undefined => verticals.get(slug)?.build;
+  #fresher: Set<string> | null = null;
+  #looking: Promise<void> = Promise.resolve();
+  #changing: Promise<void> = Promise.resolve();
+  #tending: Promise<void> = Promise.resolve();
+  #isTended = false;
+  #stopped = false;
+  readonly #timers = new Set<() => void>();
 
-  const runners = new Map(
-    [...verticals].map(([slug, { vertical, host }]): [string, DeliveryRunner] => [
-      slug,
-      makeDeliveryRunner({
-        vertical,
-        scope: (scopeId) =>
-          paused.has(scopeId) ? pausedScope : watched(host.scope(scopeId), () => onWorked(slug, scopeId)),
-        attachments: host.attachments,
-        now,
-        onIncident,
-      }),
-    ]),
-  );
+  constructor(options: DeliveriesOptions) {
+    this.#options = options;
+    this.#runners = new Map([...options.verticals].map(([slug, each]) => [slug, this.#runnerOf(slug, each)]));
+  }
 
-  const incident = (method: string) => (error: unknown) =>
-    onIncident(error, { kind: 'platform', key: 'deliveries', method });
+  /** Something was put in line in a scope. */
+  wake(slug: string, scopeId: string): void {
+    this.#runners.get(slug)?.wake(scopeId);
+  }
 
-  const later = (ms: number, task: () => void): void => {
-    if (stopped) return;
-    const cancel = after(ms, () => {
-      timers.delete(cancel);
-      if (!stopped) task();
+  /**
+   * Lists every scope, learns which are suspended, and looks into those that serve and are not idle for what is left to do.
+   * To be called once at the start, and when everything was replaced. Never rejects; a look that failed is repeated.
+   */
+  resume(): Promise<void> {
+    // One after the other: what was learnt last counts.
+    this.#looking = this.#looking.then(() =>
+      this.#attempt(
+        'resume',
+        () => this.#look(),
+        () => void this.resume(),
+      ),
+    );
+    return this.#looking;
+  }
+
+  /**
+   * A tenant or a scope was suspended, let in, or is new: exactly those scopes are asked about. Resolves when that is known,
+   * which is before they have worked. Never rejects: what could not be asked is asked again five seconds later.
+   */
+  changed(change: RoutesChange): Promise<void> {
+    const { tenant, scope, vertical } = change;
+    if (tenant === null && scope === null && vertical === null) return this.resume();
+    this.#changing = this.#changing.then(() =>
+      this.#attempt(
+        'changed',
+        () => this.#apply(change),
+        () => void this.changed(change),
+      ),
+    );
+    return this.#changing;
+  }
+
+  /** Begins nothing new, and resolves when nothing is in progress. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const cancel of this.#timers) cancel();
+    this.#timers.clear();
+    await Promise.all([...this.#runners.values()].map((runner) => runner.stop()));
+    await Promise.all([this.#looking, this.#changing, this.#tending]);
+    // A scope that is idle now need not be looked into by the next process.
+    await this.#settle(0).catch((error: unknown) => this.#report('settle', error));
+  }
+
+  #runnerOf(slug: string, { vertical, host }: WorkingVertical): DeliveryRunner {
+    const { now, onIncident, onWorked = () => undefined } = this.#options;
+    return makeDeliveryRunner({
+      vertical,
+      scope: (scopeId) =>
+        this.#paused.has(scopeId) ? pausedScope : watched(host.scope(scopeId), () => onWorked(slug, scopeId)),
+      attachments: host.attachments,
+      now,
+      onIncident,
     });
-    timers.add(cancel);
-  };
+  }
 
-  /** Those that serve and may have something to do. */
-  const unsettledOf = async (
-    scopes: readonly FleetScope[],
-    tell: (scope: FleetScope) => void = () => undefined,
-  ): Promise<readonly FleetScope[]> => {
-    const known = scopes.filter(({ vertical }) => verticals.has(vertical));
-    if (known.length === 0) return [];
-    const resting = await rest.resting(known, buildOf);
-    for (const each of known) if (!resting.has(each.scope)) tell(each);
-    return known.filter(({ scope, serving }) => serving && resting.get(scope) !== true);
-  };
-
-  /** One after the other in each vertical, as the runner can take them; whoever was suspended meanwhile is left out. */
-  const workIn = async (scopes: readonly FleetScope[]): Promise<void> => {
-    for (const [slug, runner] of runners) {
-      if (stopped) return;
-      await runner.resume(
-        scopes
-          .filter(({ vertical, scope }) => vertical === slug && !paused.has(scope))
-          .map(({ scope }) => scope),
-      );
+  /** Does something, and again a while later where it failed. */
+  async #attempt(method: string, work: () => Promise<void>, again: () => void): Promise<void> {
+    if (this.#stopped) return;
+    try {
+      await work();
+    } catch (error) {
+      if (this.#stopped) return;
+      this.#report(method, error);
+      this.#later(RETRY_MS, again);
     }
-  };
+  }
 
-  const look = async (): Promise<void> => {
+  #report(method: string, error: unknown): void {
+    this.#options.onIncident(error, { kind: 'platform', key: 'deliveries', method });
+  }
+
+  #later(ms: number, task: () => void): void {
+    if (this.#stopped) return;
+    const { after = afterTimeout } = this.#options;
+    const cancel = after(ms, () => {
+      this.#timers.delete(cancel);
+      if (!this.#stopped) task();
+    });
+    this.#timers.add(cancel);
+  }
+
+  readonly #buildOf = (slug: string): string | undefined => this.#options.verticals.get(slug)?.build;
+
+  /** Those that serve and may have something to do. `onUnsettled` receives each that is not idle. */
+  async #unsettledOf(
+    scopes: readonly FleetScope[],
+    onUnsettled: (scope: FleetScope) => void = () => undefined,
+  ): Promise<readonly FleetScope[]> {
+    const known = scopes.filter(({ vertical }) => this.#options.verticals.has(vertical));
+    if (known.length === 0) return [];
+    const idle = await this.#options.idleScopes.resting(known, this.#buildOf);
+    for (const each of known) if (!idle.has(each.scope)) onUnsettled(each);
+    return known.filter(({ scope, serving }) => serving && idle.get(scope) !== true);
+  }
+
+  /** One after the other in each vertical, as the runner can take them; scopes that are suspended by then are left out. */
+  async #workIn(scopes: readonly FleetScope[]): Promise<void> {
+    for (const [slug, runner] of this.#runners) {
+      if (this.#stopped) return;
+      const its = scopes.filter(({ vertical, scope }) => vertical === slug && !this.#paused.has(scope));
+      await runner.resume(its.map(({ scope }) => scope));
+    }
+  }
+
+  async #look(): Promise<void> {
     const asked = new Set<string>();
-    fresher = asked;
+    this.#fresher = asked;
     const suspended = new Set<string>();
     const unsettled: FleetScope[] = [];
     try {
-      for await (const page of pagesOf(fleet.scopes())) {
-        if (stopped) return;
+      for await (const page of pagesOf(this.#options.fleet.scopes())) {
+        if (this.#stopped) return;
         const listed = page.filter(({ scope }) => !asked.has(scope));
         for (const { scope, serving } of listed) if (!serving) suspended.add(scope);
-        unsettled.push(...(await unsettledOf(listed, onUnsettled)));
+        unsettled.push(...(await this.#unsettledOf(listed, this.#options.onUnsettled)));
       }
     } finally {
-      fresher = null;
+      this.#fresher = null;
     }
-    for (const scope of paused) if (!suspended.has(scope) && !asked.has(scope)) paused.delete(scope);
-    for (const scope of suspended) if (!asked.has(scope)) paused.add(scope);
-    tend();
-    await workIn(unsettled);
-  };
+    for (const scope of this.#paused)
+      if (!suspended.has(scope) && !asked.has(scope)) this.#paused.delete(scope);
+    for (const scope of suspended) if (!asked.has(scope)) this.#paused.add(scope);
+    this.#tend();
+    await this.#workIn(unsettled);
+  }
 
-  /** What the directory says of them now; whoever serves is looked into, without keeping the next change waiting. */
-  const learn = (scopes: readonly FleetScope[]): void => {
-    for (const { scope, serving } of scopes) {
-      fresher?.add(scope);
-      if (serving) paused.delete(scope);
-      else paused.add(scope);
-    }
-    lookInto(scopes);
-  };
-
-  const lookInto = (scopes: readonly FleetScope[]): void => {
-    unsettledOf(scopes)
-      .then(workIn)
-      .catch((error: unknown) => {
-        if (stopped) return;
-        incident('changed')(error);
-        // The look alone: what was learnt of them may be old by then, and whoever was suspended since is left out.
-        later(RETRY_MS, () => lookInto(scopes));
-      });
-  };
-
-  const apply = async ({ tenant, scope }: RoutesChange): Promise<void> => {
+  async #apply({ tenant, scope }: RoutesChange): Promise<void> {
+    const { fleet } = this.#options;
     if (tenant === null) return;
-    if (scope === null) {
-      for await (const page of pagesOf(fleet.scopesOf(tenant))) {
-        if (stopped) return;
-        learn(page);
-      }
+    if (scope !== null) {
+      const found = await fleet.scope({ tenant, scope });
+      if (found) this.#learn([found]);
+      else this.#paused.delete(scope);
       return;
     }
-    const found = await fleet.scope({ tenant, scope });
-    if (found) learn([found]);
-    else paused.delete(scope);
-  };
+    for await (const page of pagesOf(fleet.scopesOf(tenant))) {
+      if (this.#stopped) return;
+      this.#learn(page);
+    }
+  }
 
-  const wakeAll = (scopes: readonly WorkedScope[]): void => {
-    for (const { vertical, scope } of scopes) runners.get(vertical)?.wake(scope);
-  };
+  /** Takes over what the directory says now, and looks into the scopes without keeping the next change waiting. */
+  #learn(scopes: readonly FleetScope[]): void {
+    for (const { scope, serving } of scopes) {
+      this.#fresher?.add(scope);
+      if (serving) this.#paused.delete(scope);
+      else this.#paused.add(scope);
+    }
+    this.#lookInto(scopes);
+  }
 
-  /** Puts to rest whoever is quiet, and works where it is time. Comes back by itself. */
-  const tend = (): void => {
-    if (isTended || stopped) return;
-    isTended = true;
-    const round = async (): Promise<void> => {
-      let next = SETTLE_MS;
-      try {
-        const { items, nextAtMs } = await rest.takeDue();
-        // At once: they are due no more, so that nobody comes back to them when something below fails.
-        wakeAll(items);
-        if (nextAtMs !== null) next = Math.min(next, Math.max(0, nextAtMs - now()));
-        wakeAll(await rest.settle({ quietMs: QUIET_MS, buildOf, isOwed }));
-      } catch (error) {
-        if (!stopped) incident('tend')(error);
-      }
-      again(next);
-    };
+  #lookInto(scopes: readonly FleetScope[]): void {
+    void this.#attempt(
+      'changed',
+      async () => this.#workIn(await this.#unsettledOf(scopes)),
+      // The look alone: what was learnt may be old by then, and a scope that was suspended since is left out.
+      () => this.#lookInto(scopes),
+    );
+  }
+
+  /** Marks idle scopes, and works where it is time. Comes back by itself. */
+  #tend(): void {
+    if (this.#isTended || this.#stopped) return;
+    this.#isTended = true;
     const again = (ms: number): void =>
-      later(ms, () => {
-        tending = round();
+      this.#later(ms, () => {
+        this.#tending = this.#tendOnce().then(again);
       });
     again(0);
-  };
+  }
 
-  const resume = (): Promise<void> => {
-    // One after the other: what was learnt last counts.
-    looking = looking.then(async () => {
-      if (stopped) return;
-      await look().catch((error: unknown) => {
-        if (stopped) return;
-        incident('resume')(error);
-        later(RETRY_MS, () => void resume());
-      });
-    });
-    return looking;
-  };
+  /** Returns when to come back, in milliseconds. Does not reject. */
+  async #tendOnce(): Promise<number> {
+    let nextMs = SETTLE_MS;
+    try {
+      const { items, nextAtMs } = await this.#options.idleScopes.takeDue();
+      // At once: they are no longer due, so that nothing would come back to them if something below fails.
+      this.#wakeAll(items);
+      if (nextAtMs !== null) nextMs = Math.min(nextMs, Math.max(0, nextAtMs - this.#options.now()));
+      this.#wakeAll(await this.#settle(QUIET_MS));
+    } catch (error) {
+      if (!this.#stopped) this.#report('tend', error);
+    }
+    return nextMs;
+  }
 
-  const changed = (change: RoutesChange): Promise<void> => {
-    const { tenant, scope, vertical } = change;
-    if (tenant === null && scope === null && vertical === null) return resume();
-    changing = changing.then(async () => {
-      if (stopped) return;
-      await apply(change).catch((error: unknown) => {
-        if (stopped) return;
-        incident('changed')(error);
-        later(RETRY_MS, () => void changed(change));
-      });
-    });
-    return changing;
-  };
+  #settle(quietMs: number): Promise<readonly WorkedScope[]> {
+    const { idleScopes, isOwed = () => false } = this.#options;
+    return idleScopes.settle({ quietMs, buildOf: this.#buildOf, isOwed });
+  }
 
-  return {
-    wake: (slug, scopeId) => runners.get(slug)?.wake(scopeId),
-    resume,
-    changed,
-    stop: async () => {
-      stopped = true;
-      for (const cancel of timers) cancel();
-      timers.clear();
-      await Promise.all([...runners.values()].map((runner) => runner.stop()));
-      await Promise.all([looking, changing, tending]);
-      // Whoever is at rest now need not be looked into by the next process.
-      await rest.settle({ quietMs: 0, buildOf, isOwed }).catch(incident('settle'));
-    },
-  };
+  #wakeAll(scopes: readonly WorkedScope[]): void {
+    for (const { vertical, scope } of scopes) this.wake(vertical, scope);
+  }
 }
 
 async function* pagesOf<T>(items: AsyncIterable<T>): AsyncGenerator<readonly T[], void, undefined> {

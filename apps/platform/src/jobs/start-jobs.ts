@@ -6,7 +6,7 @@ import type { Fleet } from '../applications/fleet.ts';
 import type { CoLocatedVertical } from '../applications/verticals.ts';
 import { type FailureSink, makeRepeats } from '../feeds/feeds.ts';
 import type { Storage } from '../storage/storage.ts';
-import { buildOf, makeDeliveries, type WorkSignal } from './deliveries.ts';
+import { buildOf, Deliveries, type WorkSignal } from './deliveries.ts';
 import type { IdleScopes } from './idle-scopes.ts';
 import { makeJobs } from './jobs.ts';
 import { tidyUp } from './maintenance.ts';
@@ -80,7 +80,7 @@ export function startJobs(options: PlatformJobsOptions): PlatformJobs {
     onError: incident('collectModelUsage'),
   });
   const { requests, invocations, storageMeter } = openMeters(options);
-  const deliveries = makeDeliveries({
+  const deliveries = new Deliveries({
     verticals: new Map(
       [...verticals].map(([slug, { host, units }]) => [
         slug,
@@ -119,7 +119,7 @@ export function startJobs(options: PlatformJobsOptions): PlatformJobs {
     onError: (error, job) => onIncident(error, { kind: 'platform', key: 'sweep', method: job }),
   });
 
-  options.workSignal.listen(deliveries.wake);
+  options.workSignal.listen((slug, scopeId) => deliveries.wake(slug, scopeId));
   let beginning: NodeJS.Timeout | undefined;
   return {
     run: (name) => runner.run(name),
