@@ -1,12 +1,12 @@
 /**
- * The backups that the platform makes by itself: long work like anybody's, in the log under the name of the platform, one
- * after the other; and the end of those that have had their time. What somebody ordered is not its to delete.
+ * The backups that the platform makes by itself: long work in the log under the name of the platform, one after the other; and
+ * the deletion of those that have expired. A backup that a person ordered is never deleted here.
  *
  * Invariants:
  * 1. Something is deleted only after a newer backup of the same was written, read back and found the same in this very
  *    sweep, or when what it is a backup of was reaped.
  * 2. Nothing new is made of a tenant that is being deleted, and nothing of one that was reaped is left.
- * 3. Whatever has waited longest comes first, so that nothing is passed by for good; what failed before comes last.
+ * 3. The unit that has waited longest comes first, so that none is passed over for good; what failed before comes last.
  */
 import { PlatformError } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
@@ -53,7 +53,7 @@ const OVERDUE_INTERVALS = 2;
 const OVERDUE_LINES_MAX = 10;
 const OVERDUE_AGAIN_MS = 60 * 60 * 1000;
 
-/** What is to be deleted, and of what. */
+/** Backups of one unit that are to be deleted. */
 interface Expiration {
   readonly unit: Unit;
   readonly ids: readonly string[];
@@ -61,7 +61,7 @@ interface Expiration {
   readonly reaped: boolean;
 }
 
-/** What one sweep has come to so far. */
+/** The state of one sweep. */
 interface Sweep {
   readonly policy: BackupPolicy;
   readonly signal: AbortSignal;
@@ -71,72 +71,72 @@ interface Sweep {
   readonly inARow: Map<string, number>;
   storeFailures: number;
   units: number;
-  /** Others could be gone at. */
+  /** Whether others are left for a next sweep. */
   more: boolean;
 }
 
-export function makeBackupMaintenance(deps: BackupMaintenanceDeps): BackupMaintenance {
-  const { directory, backups, now, incident, storeFaults } = deps;
-  const failures = new Map<
-    string,
-    { readonly count: number; readonly atMs: number; readonly waitMs: number }
-  >();
-  let pausedAtMs: number | null = null;
-  let overdueSaidMs: number | null = null;
+/** The last failure of a unit, and for how long it is not tried again. */
+interface LastFailure {
+  readonly count: number;
+  readonly atMs: number;
+  readonly waitMs: number;
+}
 
-  /** Whether a moment is no longer ago than that. One that lies ahead is of a clock that was, and counts for nothing. */
-  const isWithin = (atMs: number | null, ms: number): boolean =>
-    atMs !== null && atMs <= now() && now() < atMs + ms;
+export function makeBackupMaintenance(deps: BackupMaintenanceDeps): BackupMaintenance {
+  return new ScheduledBackups(deps);
+}
+
+/** What sweeps remember of one another: recent failures, and the pause after the place for backups failed. */
+class ScheduledBackups implements BackupMaintenance {
+  readonly #deps: BackupMaintenanceDeps;
+  readonly #failures = new Map<string, LastFailure>();
+  #pausedAtMs: number | null = null;
+  #overdueSaidMs: number | null = null;
+
+  constructor(deps: BackupMaintenanceDeps) {
+    this.#deps = deps;
+  }
+
+  async *sweep(policy: BackupPolicy, signal: AbortSignal): AsyncGenerator<BackupLine, boolean, undefined> {
+    const { backups, incident } = this.#deps;
+    if (backups === null || this.#isWithin(this.#pausedAtMs, PAUSE_MS)) return false;
+    this.#pausedAtMs = null;
+    const lists = { expirations: [], backedUp: new Set<string>(), inARow: new Map<string, number>() };
+    const sweep: Sweep = { policy, signal, ...lists, storeFailures: 0, units: 0, more: false };
+    await makeExpiryOfBackups(this.#deps, backups).settleLeft(signal).catch(incident);
+    const { due, gone } = await this.#findDue(sweep);
+    if (signal.aborted) return false;
+    yield* this.#backUpAll(due, sweep);
+    if (signal.aborted) return false;
+    if (this.#pausedAtMs === null) {
+      await this.#findExpirations(gone, sweep);
+      yield* this.#expireAll(backups, sweep);
+    }
+    yield* this.#overdueOf(due, sweep);
+    return sweep.more && this.#pausedAtMs === null && !signal.aborted;
+  }
+
+  /** Whether a moment is no longer ago than that. Ignores a moment in the future: the clock was wrong when it was noted. */
+  #isWithin(atMs: number | null, ms: number): boolean {
+    const nowMs = this.#deps.now();
+    return atMs !== null && atMs <= nowMs && nowMs < atMs + ms;
+  }
 
   /** Whether its last failure is so recent that it is not tried again yet. */
-  const rests = (key: string): boolean => {
-    const last = failures.get(key);
-    return last !== undefined && isWithin(last.atMs, last.waitMs);
-  };
+  #waits(key: string): boolean {
+    const last = this.#failures.get(key);
+    return last !== undefined && this.#isWithin(last.atMs, last.waitMs);
+  }
 
-  const note = (key: string, { outcome }: BackupResult, everyMs: number): void => {
-    if (outcome !== 'failed') return void failures.delete(key);
-    const count = (failures.get(key)?.count ?? 0) + 1;
-    failures.set(key, {
-      count,
-      atMs: now(),
-      waitMs: Math.min(everyMs, RETRY_MS * 2 ** Math.min(count - 1, 20)),
-    });
-  };
+  #note(key: string, { outcome }: BackupResult, everyMs: number): void {
+    if (outcome === 'failed')
+      this.#failures.set(key, failureAfter(this.#failures.get(key), this.#deps.now(), everyMs));
+    else this.#failures.delete(key);
+  }
 
-  const backUp = async (unit: Unit, { policy, signal, expirations }: Sweep): Promise<BackupResult | null> => {
-    const came = await backUpUnit(deps, unit, signal);
-    if (came?.outcome !== 'swept') return came;
-    const copies = await directory.scheduledBackups({ scope: unit?.scope ?? null });
-    expirations.push({ unit, ids: idsOf(expiredOf(copies, policy, now())), reaped: false });
-    return came;
-  };
-
-  /** Backs one up, and remembers how that went. Null when the platform stops meanwhile: the next process takes it up. */
-  const goAt = async (unit: Unit, sweep: Sweep): Promise<BackupLine | null> => {
-    const faults = storeFaults();
-    const came = await backUp(unit, sweep).catch((error: unknown): BackupResult => {
-      if (!(error instanceof PlatformError)) incident(error);
-      return { outcome: 'failed', reason: wordOf(error) };
-    });
-    if (!came) return null;
-    const line = lineOf(unit, came);
-    note(line.unit, came, sweep.policy.everyMs);
-    // What is passed over costs nothing, and is not in the way of what is behind it.
-    if (came.outcome === 'skipped') return line;
-    sweep.units += 1;
-    const failed = came.outcome === 'failed';
-    if (!failed) sweep.backedUp.add(line.unit);
-    const isOfStore = failed && storeFaults() > faults;
-    sweep.storeFailures = isOfStore ? sweep.storeFailures + 1 : 0;
-    if (sweep.storeFailures >= FAILURES_IN_A_ROW_MAX) pausedAtMs = now();
-    if (unit && !isOfStore)
-      sweep.inARow.set(unit.vertical, failed ? (sweep.inARow.get(unit.vertical) ?? 0) + 1 : 0);
-    return line;
-  };
-
-  /** Looks the whole fleet through: what is due, longest waiting first, and what has gone and left something behind. */
-  const survey = async ({ policy: { everyMs }, signal }: Sweep) => {
+  /** Looks through the whole fleet: what is due, longest waiting first, and reaped scopes that have backups left. */
+  async #findDue({ policy: { everyMs }, signal }: Sweep) {
+    const { directory, now } = this.#deps;
     const due: UnitOfBackups[] = [];
     const gone: UnitOfBackups[] = [];
     for (let after: string | null = null; !signal.aborted; ) {
@@ -149,29 +149,73 @@ export function makeBackupMaintenance(deps: BackupMaintenanceDeps): BackupMainte
       after = page.at(-1)?.scope ?? null;
       if (after === null) break;
     }
-    const waits = ({ scope, newestAtMs }: UnitOfBackups) =>
-      [failures.has(scope) ? 1 : 0, newestAtMs ?? Number.NEGATIVE_INFINITY] as const;
-    const order = (a: UnitOfBackups, b: UnitOfBackups): number => {
-      const [x, y] = [waits(a), waits(b)];
-      if (x[0] !== y[0]) return x[0] - y[0];
-      return x[1] < y[1] ? -1 : x[1] > y[1] ? 1 : 0;
-    };
-    return { due: due.sort(order), gone };
-  };
+    return { due: due.sort(byWait((scope) => this.#failures.has(scope))), gone };
+  }
+
+  async *#backUpAll(due: readonly UnitOfBackups[], sweep: Sweep): AsyncGenerator<BackupLine, void> {
+    const everyMs = sweep.policy.everyMs;
+    const ofDirectory = { newestAtMs: await this.#newestOfDirectory(), everyMs, nowMs: this.#deps.now() };
+    const first = !this.#waits(DIRECTORY) && isDue(DIRECTORY, ofDirectory) ? [null] : [];
+    for (const unit of [...first, ...due]) {
+      const failing = unit && (sweep.inARow.get(unit.vertical) ?? 0) >= FAILURES_IN_A_ROW_MAX;
+      if (unit && (failing || this.#waits(unit.scope))) continue;
+      if (sweep.units >= UNITS_MAX) {
+        sweep.more = true;
+        return;
+      }
+      const line = await this.#backUpOne(unit, sweep);
+      if (line) yield line;
+      if (sweep.signal.aborted || this.#pausedAtMs !== null) return;
+    }
+  }
+
+  /** Backs one up and remembers the result. Null when the platform stops meanwhile: the next process takes it up. */
+  async #backUpOne(unit: Unit, sweep: Sweep): Promise<BackupLine | null> {
+    const { incident, storeFaults } = this.#deps;
+    const faults = storeFaults();
+    const result = await this.#backUp(unit, sweep).catch((error: unknown): BackupResult => {
+      if (!(error instanceof PlatformError)) incident(error);
+      return { outcome: 'failed', reason: wordOf(error) };
+    });
+    if (!result) return null;
+    const line = lineOf(unit, result);
+    this.#note(line.unit, result, sweep.policy.everyMs);
+    // A skipped unit costs nothing, and is not in the way of the next one.
+    if (result.outcome === 'skipped') return line;
+    const isOfStore = result.outcome === 'failed' && storeFaults() > faults;
+    countIn(sweep, line, isOfStore);
+    if (sweep.storeFailures >= FAILURES_IN_A_ROW_MAX) this.#pausedAtMs = this.#deps.now();
+    return line;
+  }
+
+  async #backUp(unit: Unit, { policy, signal, expirations }: Sweep): Promise<BackupResult | null> {
+    const { directory, now } = this.#deps;
+    const result = await backUpUnit(this.#deps, unit, signal);
+    if (result?.outcome !== 'swept') return result;
+    const copies = await directory.scheduledBackups({ scope: unit?.scope ?? null });
+    expirations.push({ unit, ids: idsOf(expiredOf(copies, policy, now())), reaped: false });
+    return result;
+  }
 
   /** When the directory was backed up last, or null. */
-  const newestOfDirectory = async (): Promise<number | null> =>
-    (await directory.scheduledBackups({ scope: null })).find(({ atMs }) => atMs <= now())?.atMs ?? null;
+  async #newestOfDirectory(): Promise<number | null> {
+    const { directory, now } = this.#deps;
+    return (
+      (await directory.scheduledBackups({ scope: null })).find(({ atMs }) => atMs <= now())?.atMs ?? null
+    );
+  }
 
-  /** What was reaped and has something that has to go. */
-  const findEndings = async (gone: readonly UnitOfBackups[], sweep: Sweep): Promise<void> => {
+  /** Finds the backups of reaped scopes that have to go. */
+  async #findExpirations(gone: readonly UnitOfBackups[], sweep: Sweep): Promise<void> {
+    const { directory, now } = this.#deps;
     const { policy, expirations } = sweep;
     let seenMs: readonly number[] | null = null;
     let found = 0;
     for (const unit of gone) {
       const { scope, state, oldestAtMs } = unit;
       const isErased = state === 'erased';
-      if (rests(scope) || (!isErased && (oldestAtMs ?? 0) >= now() - keptAfterReapMs(policy))) continue;
+      const isKept = !isErased && (oldestAtMs ?? 0) >= now() - keptAfterReapMs(policy);
+      if (isKept || this.#waits(scope)) continue;
       const copies = await directory.scheduledBackups({ scope });
       seenMs ??= await directory.directoryTimes();
       const over = isErased ? copies : expiredOfReaped(copies, policy, { nowMs: now(), seenMs });
@@ -183,94 +227,81 @@ export function makeBackupMaintenance(deps: BackupMaintenanceDeps): BackupMainte
       found += 1;
       expirations.push({ unit, ids: idsOf(over), reaped: true });
     }
-  };
-
-  async function* backUpAll(due: readonly UnitOfBackups[], sweep: Sweep): AsyncGenerator<BackupLine, void> {
-    const everyMs = sweep.policy.everyMs;
-    const ofDirectory = { newestAtMs: await newestOfDirectory(), everyMs, nowMs: now() };
-    const first = !rests(DIRECTORY) && isDue(DIRECTORY, ofDirectory) ? [null] : [];
-    for (const unit of [...first, ...due]) {
-      if (unit && (rests(unit.scope) || (sweep.inARow.get(unit.vertical) ?? 0) >= FAILURES_IN_A_ROW_MAX))
-        continue;
-      if (sweep.units >= UNITS_MAX) {
-        sweep.more = true;
-        return;
-      }
-      const line = await goAt(unit, sweep);
-      if (line) yield line;
-      if (sweep.signal.aborted || pausedAtMs !== null) return;
-    }
   }
 
-  async function* endAll(
+  async *#expireAll(
     store: BackupStore,
     { expirations, policy, signal }: Sweep,
   ): AsyncGenerator<BackupLine, void> {
-    const left = await makeExpiryOfBackups(deps, store).expire(
-      expirations.flatMap(({ ids }) => ids),
-      signal,
-    );
+    const ids = expirations.flatMap((each) => each.ids);
+    const left = await makeExpiryOfBackups(this.#deps, store).expire(ids, signal);
     for (const { unit, ids, reaped } of expirations) {
       const failed = ids.some((id) => left.has(id));
       if (!failed && !reaped) continue;
-      const came: BackupResult = failed
+      const result: BackupResult = failed
         ? { outcome: 'failed', reason: 'expiry_failed' }
         : { outcome: 'swept', reason: 'expired' };
-      const line = lineOf(unit, came);
-      // Of what lives the next backup tries again, and is not put off by this.
-      if (reaped) note(line.unit, came, policy.everyMs);
+      const line = lineOf(unit, result);
+      // Of a living scope the next backup tries again, and is not put off by this.
+      if (reaped) this.#note(line.unit, result, policy.everyMs);
       yield line;
     }
   }
 
-  /** What nothing was made of for too long, whatever it is that keeps it: somebody has to hear of it. */
-  async function* overdueOf(
+  /** Reports units without a backup for too long, whatever the cause, so that an operator hears of it. */
+  async *#overdueOf(
     due: readonly UnitOfBackups[],
     { policy, backedUp }: Sweep,
   ): AsyncGenerator<BackupLine, void> {
-    if (isWithin(overdueSaidMs, OVERDUE_AGAIN_MS)) return;
-    const directorySince = await newestOfDirectory();
+    if (this.#isWithin(this.#overdueSaidMs, OVERDUE_AGAIN_MS)) return;
+    const directorySince = await this.#newestOfDirectory();
+    const nowMs = this.#deps.now();
     const late = [
       ...(directorySince === null ? [] : [{ unit: null, sinceMs: directorySince }]),
       ...due
         .filter(({ scope }) => !backedUp.has(scope))
         .map((unit) => ({ unit, sinceMs: unit.newestAtMs ?? unit.createdAtMs })),
     ]
-      .filter(({ sinceMs }) => now() - sinceMs > OVERDUE_INTERVALS * policy.everyMs)
+      .filter(({ sinceMs }) => nowMs - sinceMs > OVERDUE_INTERVALS * policy.everyMs)
       .sort((a, b) => a.sinceMs - b.sinceMs);
-    if (late.length > 0) overdueSaidMs = now();
+    if (late.length > 0) this.#overdueSaidMs = nowMs;
     for (const { unit } of late.slice(0, OVERDUE_LINES_MAX))
       yield lineOf(unit, { outcome: 'failed', reason: 'overdue' });
   }
+}
 
-  return {
-    sweep: async function* sweep(policy, signal) {
-      if (backups === null || isWithin(pausedAtMs, PAUSE_MS)) return false;
-      pausedAtMs = null;
-      const lists = { expirations: [], backedUp: new Set<string>(), inARow: new Map<string, number>() };
-      const state: Sweep = { policy, signal, ...lists, storeFailures: 0, units: 0, more: false };
-      await makeExpiryOfBackups(deps, backups).settleLeft(signal).catch(incident);
-      const { due, gone } = await survey(state);
-      if (signal.aborted) return false;
-      yield* backUpAll(due, state);
-      if (signal.aborted) return false;
-      if (pausedAtMs === null) {
-        await findEndings(gone, state);
-        yield* endAll(backups, state);
-      }
-      yield* overdueOf(due, state);
-      return state.more && pausedAtMs === null && !signal.aborted;
-    },
+function failureAfter(last: LastFailure | undefined, nowMs: number, everyMs: number): LastFailure {
+  const count = (last?.count ?? 0) + 1;
+  return { count, atMs: nowMs, waitMs: Math.min(everyMs, RETRY_MS * 2 ** Math.min(count - 1, 20)) };
+}
+
+/** Counts a backup that was made or failed. A failure of the place is none of the vertical. */
+function countIn(sweep: Sweep, { unit, vertical, outcome }: BackupLine, isOfStore: boolean): void {
+  const failed = outcome === 'failed';
+  sweep.units += 1;
+  if (!failed) sweep.backedUp.add(unit);
+  sweep.storeFailures = isOfStore ? sweep.storeFailures + 1 : 0;
+  if (vertical && !isOfStore) sweep.inARow.set(vertical, failed ? (sweep.inARow.get(vertical) ?? 0) + 1 : 0);
+}
+
+/** Units that failed the last time come last; among the others, the one that has waited longest comes first. */
+function byWait(hasFailed: (scope: string) => boolean) {
+  const rank = ({ scope, newestAtMs }: UnitOfBackups) =>
+    [hasFailed(scope) ? 1 : 0, newestAtMs ?? Number.NEGATIVE_INFINITY] as const;
+  return (a: UnitOfBackups, b: UnitOfBackups): number => {
+    const [x, y] = [rank(a), rank(b)];
+    if (x[0] !== y[0]) return x[0] - y[0];
+    return x[1] < y[1] ? -1 : x[1] > y[1] ? 1 : 0;
   };
 }
 
 /** How the directory is named among the units. No scope's id is like it. */
 const DIRECTORY = 'directory';
 
-function lineOf(unit: Unit, came: BackupResult): BackupLine {
-  if (unit === null) return { kind: 'backup', unit: DIRECTORY, ...came };
+function lineOf(unit: Unit, result: BackupResult): BackupLine {
+  if (unit === null) return { kind: 'backup', unit: DIRECTORY, ...result };
   const { tenant, scope, vertical } = unit;
-  return { kind: 'backup', unit: scope, tenant, scope, vertical, ...came };
+  return { kind: 'backup', unit: scope, tenant, scope, vertical, ...result };
 }
 
 function idsOf(copies: readonly ScheduledCopy[]): readonly string[] {
