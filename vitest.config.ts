@@ -32,7 +32,7 @@ export default defineConfig({
           name: 'node',
           include: [
             '{packages,apps,examples}/*/{src,test}/**/*.test.ts',
-            'tests/{http,property,tools,upgrade}/**/*.test.ts',
+            'tests/{http,property,surface,tools,upgrade}/**/*.test.ts',
             'tests/workerd/on-node.test.ts',
           ],
           exclude: ['packages/engine-workerd/**', '**/node_modules/**'],
