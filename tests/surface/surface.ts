@@ -69,7 +69,7 @@ async function documentOf(app: Served, path: string): Promise<Json> {
   return (await response.json()) as Json;
 }
 
-function documentSections(name: string, document: Json): Record<string, string[]> {
+function documentSections(name: string, document: object): Record<string, string[]> {
   const { paths, components } = document as { paths: Record<string, Json>; components: { schemas: Json } };
   const routes = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => {
@@ -119,7 +119,7 @@ function commandLines(): string[] {
 }
 
 /** Follows every reference. One that leads back to a schema it stands in says how many references up that is. */
-function dereferenced(part: unknown, document: Json): unknown {
+function dereferenced(part: unknown, document: object): unknown {
   const follow = (value: unknown, above: readonly string[], isNaming: boolean): unknown => {
     if (Array.isArray(value)) return value.map((each) => follow(each, above, false));
     if (typeof value !== 'object' || value === null) return value;
@@ -140,7 +140,7 @@ function dereferenced(part: unknown, document: Json): unknown {
   return withoutProse(follow(part, [], false));
 }
 
-function lookUp(reference: string, document: Json): unknown {
+function lookUp(reference: string, document: object): unknown {
   return reference
     .slice(2)
     .split('/')

@@ -11,6 +11,7 @@ const forbidden: readonly (readonly [pkg: string, source: string])[] = [
   ...[
     ['contracts', '@freehold/store'],
     ['store', '@freehold/kernel'],
+    ['operations', '@freehold/kernel'],
     ['kernel', '@freehold/auth'],
     ['oidc-rp', '@freehold/store'],
     ['auth', '@freehold/kernel'],
@@ -32,6 +33,7 @@ const forbidden: readonly (readonly [pkg: string, source: string])[] = [
   ...[
     'contracts',
     'store',
+    'operations',
     'kernel',
     'oidc-rp',
     'auth',
@@ -46,6 +48,7 @@ const forbidden: readonly (readonly [pkg: string, source: string])[] = [
 ];
 
 const allowed: readonly (readonly [pkg: string, source: string])[] = [
+  ['operations', `import type { SqlDatabase } from '@freehold/store';\nexport type Y = SqlDatabase;\n`],
   ['kernel', `import type { SqlDatabase } from '@freehold/store';\nexport type Y = SqlDatabase;\n`],
   ['kernel', `import { createHash } from 'node:crypto';\nexport const y = createHash;\n`],
   [

@@ -15,7 +15,6 @@ export {
 } from './http/rate-limit-anonymous.ts';
 export {
   CONTROL_PLANE_INFO,
-  type OpenApiDocument,
   type OpenApiInfo,
   openApiDocument,
 } from './openapi/document.ts';

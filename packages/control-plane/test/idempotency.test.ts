@@ -1,11 +1,12 @@
 /** A key makes every change one change: walked over the real host administration, operation by operation (C-01). */
-import { MCP_META } from '@freehold/contracts/http';
+
 import {
   type AdminLogEntry,
   type AdminOperation,
   adminOperations,
   type OperationRecord,
 } from '@freehold/directory/declarations';
+import { MCP_META } from '@freehold/operations/mcp';
 import { expect, test } from 'vitest';
 import { makeControlPlaneClient } from '../src/client/index.ts';
 import { takesIdempotencyKey } from '../src/declared/operations.ts';

@@ -3,6 +3,7 @@
  * stays is in one list, with reasons.
  */
 import { adminOperations } from '@freehold/directory/declarations';
+import type { OpenApiDocument } from '@freehold/operations/openapi';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import core from '@stoplight/spectral-core';
 import owasp from '@stoplight/spectral-owasp-ruleset';
@@ -11,7 +12,7 @@ import rulesets from '@stoplight/spectral-rulesets';
 import { expect, test } from 'vitest';
 import { addressesOf } from '../src/declared/operations.ts';
 import { openApiPath } from '../src/declared/path.ts';
-import { type OpenApiDocument, openApiDocument } from '../src/openapi/document.ts';
+import { openApiDocument } from '../src/openapi/document.ts';
 import { LINT_EXCEPTIONS, type LintException } from './support/lint-exceptions.ts';
 
 const TIMEOUT_MS = 180_000;

@@ -1,6 +1,7 @@
 /** What a vertical's worker exposes to the platform and to its own people. Start with the two `mount…` files. */
 
-export { MCP_META, type PlatformSecret } from '@freehold/contracts/http';
+export type { PlatformSecret } from '@freehold/contracts/http';
+export { MCP_META } from '@freehold/operations/mcp';
 export { PlatformRequestError, type PlatformRequestOptions } from './connect/ask-platform.ts';
 export * from './connect/request-connect-url.ts';
 export * from './connect/request-tenant.ts';

@@ -12,7 +12,7 @@ interface Operation {
 type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 
 const document = managementOpenApi();
-const operations = Object.entries(document.paths as Paths).flatMap(([path, methods]) =>
+const operations = Object.entries(document.paths as unknown as Paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
 

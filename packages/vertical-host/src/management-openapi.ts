@@ -8,55 +8,47 @@ import {
   type ManagementRoute,
   PLATFORM_SECRET_HEADER,
   type ProblemCode,
-  problemSchema,
 } from '@freehold/contracts';
 import {
-  fieldParameter,
+  assembleDocument,
+  fieldParameters,
   headerReferences,
-  type JsonSchema,
-  makeSchemaCollector,
-  mergeTwins,
+  type OpenApiDocument,
   type Part,
   problemComponents,
   problemReferences,
-  pruneComponents,
   RESPONSE_HEADERS,
-  type SchemaCollector,
   textHeader,
-} from '@freehold/contracts/http';
+} from '@freehold/operations/openapi';
+import { z } from 'zod';
 import type { OpenApiInfo } from './lib/openapi.ts';
 
 /** Bytes as they are (OpenAPI 3.1, section 4.8.14.4): no schema describes them. */
 const BYTES: Part = {};
 
 /** Builds the document. Default: titled `Management contract`, version `0.1.0`. */
-export function managementOpenApi(info: OpenApiInfo = {}): Part {
-  const schemas = makeSchemaCollector();
-  schemas.output(problemSchema, 'Problem');
+export function managementOpenApi(info: OpenApiInfo = {}): OpenApiDocument {
   const paths: Record<string, Record<string, Part>> = {};
   for (const [name, route] of Object.entries<ManagementRoute>(MANAGEMENT_ROUTES)) {
     const path = `/internal/${route.path.replaceAll(/:(\w+)/g, '{$1}')}`;
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describe(name, route, schemas) };
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describe(name, route) };
   }
-  return pruneComponents(
-    mergeTwins({
-      openapi: '3.1.0',
-      info: { title: info.title ?? 'Management contract', version: info.version ?? '0.1.0' },
-      security: [{ platform: [] }],
-      paths,
-      components: {
-        securitySchemes: { platform: { type: 'apiKey', in: 'header', name: PLATFORM_SECRET_HEADER } },
-        headers: {
-          ...RESPONSE_HEADERS,
-          [EXPORT_FORMAT_HEADER]: textHeader('The format of the copy.', '^(sqlite|ndjson)$'),
-          [EXPORT_BOOKMARK_HEADER]: textHeader('The commit that it shows, where the engine has bookmarks.'),
-          [ATTACHMENT_RECORD_HEADER]: textHeader('The record of the attachment: base64url of its JSON.'),
-        },
-        responses: problemComponents(),
-        schemas: schemas.components(),
+  return assembleDocument({
+    openapi: '3.1.0',
+    info: { title: info.title ?? 'Management contract', version: info.version ?? '0.1.0' },
+    security: [{ platform: [] }],
+    paths,
+    components: {
+      securitySchemes: { platform: { type: 'apiKey', in: 'header', name: PLATFORM_SECRET_HEADER } },
+      headers: {
+        ...RESPONSE_HEADERS,
+        [EXPORT_FORMAT_HEADER]: textHeader('The format of the copy.', '^(sqlite|ndjson)$'),
+        [EXPORT_BOOKMARK_HEADER]: textHeader('The commit that it shows, where the engine has bookmarks.'),
+        [ATTACHMENT_RECORD_HEADER]: textHeader('The record of the attachment: base64url of its JSON.'),
       },
-    }),
-  );
+      responses: problemComponents(),
+    },
+  });
 }
 
 const READ_PROBLEMS: readonly ProblemCode[] = [
@@ -76,48 +68,45 @@ const WRITE_PROBLEMS: readonly ProblemCode[] = [
   'unsupported_media_type',
 ];
 
-function describe(name: string, route: ManagementRoute, schemas: SchemaCollector): Part {
-  const body = requestBody(name, route, schemas);
+function describe(name: string, route: ManagementRoute): Part {
+  const body = requestBody(route);
   return {
     operationId: name,
     summary: route.summary,
-    parameters: parameters(name, route, schemas),
+    parameters: parameters(route),
     ...(body === undefined ? {} : { requestBody: { required: true, content: body } }),
     responses: {
       [route.status]: {
         description: route.summary,
         headers: headerReferences(['X-Request-Id', ...(headersOfBytes.get(route) ?? [])]),
-        content: answer(name, route, schemas),
+        content: answer(route),
       },
       ...problemReferences(route.method === 'GET' ? READ_PROBLEMS : WRITE_PROBLEMS),
     },
   };
 }
 
-function parameters(name: string, route: ManagementRoute, schemas: SchemaCollector): Part[] {
-  if (route.takes === 'json' || route.takes === 'form') return [];
-  const { properties = {}, required = [] } = schemas.input(route.request, `${name}.request`);
-  return Object.entries(properties as Record<string, JsonSchema>).map(([field, schema]) => {
-    const inPath = route.path.includes(`:${field}`);
-    const isRequired = inPath || (required as string[]).includes(field);
-    return fieldParameter(inPath ? 'path' : 'query', field, schema, isRequired);
-  });
+function parameters({ path, takes, request }: ManagementRoute): Part[] {
+  if (takes === 'json' || takes === 'form' || !(request instanceof z.ZodObject)) return [];
+  return fieldParameters('query', request).map((parameter) =>
+    path.includes(`:${parameter.name}`) ? { ...parameter, in: 'path', required: true } : parameter,
+  );
 }
 
-function requestBody(name: string, route: ManagementRoute, schemas: SchemaCollector): Part | undefined {
+function requestBody(route: ManagementRoute): Part | undefined {
   switch (route.takes) {
     case 'query':
       return undefined;
     case 'bytes':
       return Object.fromEntries(Object.values(EXPORT_MEDIA_TYPES).map((type) => [type, BYTES]));
     case 'json':
-      return { 'application/json': { schema: schemas.input(route.request, `${name}.request`) } };
+      return { 'application/json': { schema: route.request } };
     case 'form':
       return {
         'multipart/form-data': {
           schema: {
             type: 'object',
-            properties: { meta: schemas.input(route.request, `${name}.request`), file: BYTES },
+            properties: { meta: route.request, file: BYTES },
             required: ['meta', 'file'],
             additionalProperties: false,
           },
@@ -127,9 +116,8 @@ function requestBody(name: string, route: ManagementRoute, schemas: SchemaCollec
   }
 }
 
-function answer(name: string, route: ManagementRoute, schemas: SchemaCollector): Part {
-  if (route.answers === 'json')
-    return { 'application/json': { schema: schemas.output(route.response, `${name}.response`) } };
+function answer(route: ManagementRoute): Part {
+  if (route.answers === 'json') return { 'application/json': { schema: route.response } };
   const types = route === MANAGEMENT_ROUTES.export ? Object.values(EXPORT_MEDIA_TYPES) : [];
   return Object.fromEntries(
     (types.length > 0 ? types : ['application/octet-stream']).map((type) => [type, BYTES]),

@@ -2,13 +2,7 @@
 export * from './connect-url.ts';
 export * from './input-shape.ts';
 export * from './json-body.ts';
-export * from './mcp-message.ts';
-export * from './mcp-meta.ts';
 export * from './methods.ts';
-export * from './openapi/components.ts';
-export { dedupeSchemas as mergeTwins } from './openapi/dedupe-schemas.ts';
-export { pruneComponents } from './openapi/prune.ts';
-export { makeSchemaCollector, type PartOf, type SchemaCollector } from './openapi/schemas.ts';
 export * from './own-address.ts';
 export * from './platform-secret.ts';
 export * from './preconditions.ts';

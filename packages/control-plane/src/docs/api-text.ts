@@ -1,9 +1,9 @@
 /** The API reference as a page of the documentation: how every operation behaves, and the list of all of them. */
 import { PROBLEMS } from '@freehold/contracts';
-import type { OpenApiDocument } from '../openapi/document.ts';
+import type { OpenApiDocument } from '@freehold/operations/openapi';
 
 /** The text of `docs/api.md`. */
-export function apiText({ paths, tags }: OpenApiDocument): string {
+export function apiText({ paths, tags = [] }: OpenApiDocument): string {
   const entries = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       path,

@@ -1,8 +1,8 @@
 /** The staff tools: each admin operation that answers JSON, as a model sees it, and a tool call as the call it is. */
 import { PlatformError, parseInput } from '@freehold/contracts';
-import { type CallConditions, MCP_META, malformedMeta, readCallMeta } from '@freehold/contracts/http';
 import type { AdminCall } from '@freehold/directory';
 import type { AdminOperation } from '@freehold/directory/declarations';
+import { type CallConditions, MCP_META, malformedMeta, readCallMeta } from '@freehold/operations/mcp';
 import { z } from 'zod';
 import { strictInput } from '../declared/input.ts';
 import {

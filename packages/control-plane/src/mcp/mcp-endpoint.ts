@@ -3,14 +3,9 @@
  * and audit rows as the routes; only the transport is another. Revision 2026-07-28, and without sessions those before it.
  */
 import { PlatformError, publicError, toProblem } from '@freehold/contracts';
-import {
-  answerOtherMethod,
-  MCP_META,
-  readJsonObject,
-  readMcpMessage,
-  requireOwnAddress,
-} from '@freehold/contracts/http';
+import { answerOtherMethod, readJsonObject, requireOwnAddress } from '@freehold/contracts/http';
 import { type Actor, type HostAdmin, mayCall } from '@freehold/directory';
+import { MCP_META, readMcpMessage } from '@freehold/operations/mcp';
 import {
   type CallToolResult,
   createMcpHandler,

@@ -1,15 +1,13 @@
 /** The addresses of a consent round, as the document lists them: a vertical's door, and two that browsers pass. */
 import { PLATFORM_SECRET_HEADER, PROBLEMS, type ProblemCode } from '@freehold/contracts';
+import { CONNECT_URL_PATH, connectUrlRequest, connectUrlResponse } from '@freehold/contracts/http';
 import {
-  CONNECT_URL_PATH,
-  connectUrlRequest,
-  connectUrlResponse,
   headerReferences,
   type Part,
+  PROBLEM_CONTENT,
   problemReferences,
-  type SchemaCollector,
-} from '@freehold/contracts/http';
-import { PROBLEM_CONTENT, textParameter } from './service-parts.ts';
+} from '@freehold/operations/openapi';
+import { textParameter } from './service-parts.ts';
 
 /** `components.securitySchemes`: what a vertical shows. */
 export const PLATFORM_SECRET_SCHEME: Part = {
@@ -22,7 +20,7 @@ export const PLATFORM_SECRET_SCHEME: Part = {
 
 const tags = ['Consent rounds'];
 
-export function connectPaths(schemas: SchemaCollector): Record<string, Record<string, Part>> {
+export function connectPaths(): Record<string, Record<string, Part>> {
   return {
     [CONNECT_URL_PATH]: {
       post: {
@@ -34,13 +32,13 @@ export function connectPaths(schemas: SchemaCollector): Record<string, Record<st
         security: [{ platformSecret: [] }],
         requestBody: {
           required: true,
-          content: { 'application/json': { schema: schemas.input(connectUrlRequest, 'ConnectUrlRequest') } },
+          content: { 'application/json': { schema: connectUrlRequest } },
         },
         responses: {
           200: {
             description: 'Send the browser there. The URL works once, until it expires.',
             headers: headerReferences(['X-Request-Id']),
-            content: { 'application/json': { schema: schemas.output(connectUrlResponse, 'ConnectUrl') } },
+            content: { 'application/json': { schema: connectUrlResponse } },
           },
           ...problemReferences([
             'validation_failed',

@@ -2,24 +2,22 @@
  * The OpenAPI 3.1 document of the control plane, made from the declarations (spec 4.3 and 9.4): it publishes the exact
  * schemas, and every status that an operation can answer.
  */
-import { problemSchema } from '@freehold/contracts';
+
+import { staffAccessOf } from '@freehold/directory';
+import type { AdminOperation, FormBody, UploadedBytes } from '@freehold/directory/declarations';
 import {
-  fieldParameter,
+  assembleDocument,
+  fieldParameters,
   HEADER_PARAMETERS,
   headerReferences,
-  type JsonSchema,
-  makeSchemaCollector,
-  mergeTwins,
+  type OpenApiDocument,
+  type OpenApiSource,
   type Part,
   problemComponents,
   problemReferences,
-  pruneComponents,
   RESPONSE_HEADERS,
-  type SchemaCollector,
   textHeader,
-} from '@freehold/contracts/http';
-import { staffAccessOf } from '@freehold/directory';
-import type { AdminOperation, FormBody, UploadedBytes } from '@freehold/directory/declarations';
+} from '@freehold/operations/openapi';
 import { z } from 'zod';
 import { strictInput } from '../declared/input.ts';
 import {
@@ -58,23 +56,6 @@ export interface OpenApiInfo {
   readonly serverUrl?: string;
 }
 
-export interface OpenApiDocument {
-  readonly openapi: '3.1.0';
-  readonly info: Part;
-  readonly servers: readonly Part[];
-  readonly security: readonly Part[];
-  readonly tags: readonly { readonly name: string; readonly description: string }[];
-  /** Path → method in lower case → operation. */
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Part>>>>;
-  readonly components: {
-    readonly schemas: Record<string, JsonSchema>;
-    readonly responses: Part;
-    readonly parameters: Part;
-    readonly headers: Part;
-    readonly securitySchemes: Part;
-  };
-}
-
 export const CONTROL_PLANE_INFO: OpenApiInfo = {
   title: 'Freehold control plane',
   version: '0.1.0',
@@ -94,17 +75,15 @@ export function openApiDocument(
   operations: AdminOperationTable,
   info: OpenApiInfo = CONTROL_PLANE_INFO,
 ): OpenApiDocument {
-  const schemas = makeSchemaCollector();
-  schemas.output(problemSchema, 'Problem');
   const { serverUrl = '/', ...about } = info;
   const paths: Record<string, Record<string, Part>> = {};
   for (const address of addressesOf(operations)) {
     const methods: Record<string, Part> = {};
     for (const [method, operation] of address.operations)
-      methods[method.toLowerCase()] = operationObject(operation, operations, schemas);
+      methods[method.toLowerCase()] = operationObject(operation, operations);
     paths[openApiPath(address.path)] = methods;
   }
-  const document: OpenApiDocument = {
+  const document: OpenApiSource = {
     openapi: '3.1.0',
     info: { ...about, license: LICENSE },
     servers: [
@@ -118,13 +97,12 @@ export function openApiDocument(
     tags: tagsOf(operations),
     paths: {
       ...paths,
-      ...connectPaths(schemas),
+      ...connectPaths(),
       ...staffPaths(),
       ...oauthPaths(),
       ...servicePaths(),
     },
     components: {
-      schemas: schemas.components(),
       responses: counted(problemComponents()),
       parameters: HEADER_PARAMETERS,
       headers: {
@@ -146,14 +124,10 @@ export function openApiDocument(
       },
     },
   };
-  return withLimits(pruneComponents(mergeTwins(document)));
+  return withLimits(assembleDocument(document));
 }
 
-function operationObject(
-  operation: AdminOperation,
-  operations: AdminOperationTable,
-  schemas: SchemaCollector,
-): Part {
+function operationObject(operation: AdminOperation, operations: AdminOperationTable): Part {
   const input = strictInput(operation);
   const isShort = operations[operation.name]?.path !== operation.path;
   return {
@@ -164,14 +138,14 @@ function operationObject(
     tags: [operation.tag],
     ...(operation.vertical === undefined ? {} : { security: [{ bearer: [] }, { platformSecret: [] }] }),
     parameters: [
-      ...fieldParameters('path', operation.name, input.params, schemas),
-      ...fieldParameters('query', operation.name, input.query, schemas),
+      ...fieldParameters('path', input.params, PATH_PARAMETERS),
+      ...fieldParameters('query', input.query),
       ...headerParameters(operation),
     ],
     ...(operation.upload ? { requestBody: uploadBody(operation.upload) } : {}),
-    ...(operation.input.body ? { requestBody: requestBody(operation, input.body, schemas) } : {}),
+    ...(operation.input.body ? { requestBody: requestBody(operation, input.body) } : {}),
     responses: {
-      ...successResponses(operation, operations, schemas),
+      ...successResponses(operation, operations),
       ...problemReferences(problemCodes(operation)),
     },
   };
@@ -198,20 +172,6 @@ const STAFF_WORDS = {
   administer: 'For staff who are admins and service tokens whose owner is (or that nobody owns)',
 } as const;
 
-function fieldParameters(
-  place: 'path' | 'query',
-  operation: string,
-  schema: z.ZodObject,
-  schemas: SchemaCollector,
-): Part[] {
-  const { properties = {}, required: names = [] } = schemas.input(schema, `${operation}.${place}`);
-  return Object.entries(properties as Record<string, JsonSchema>).map(([name, property]) => {
-    const meaning = place === 'path' ? { description: PATH_PARAMETERS[name] } : {};
-    const required = place === 'path' || (names as string[]).includes(name);
-    return fieldParameter(place, name, { ...meaning, ...property }, required);
-  });
-}
-
 function headerParameters(operation: AdminOperation): Part[] {
   if (!isUnsafe(operation.method))
     return isValidated(operation) ? [{ $ref: '#/components/parameters/IfNoneMatch' }] : [];
@@ -221,27 +181,22 @@ function headerParameters(operation: AdminOperation): Part[] {
   ];
 }
 
-function requestBody(operation: AdminOperation, strict: z.ZodObject, schemas: SchemaCollector): Part {
+function requestBody(operation: AdminOperation, strict: z.ZodObject): Part {
   return {
     // An empty body stands for an empty object, so one is required exactly where an empty object is refused.
     required: !strict.safeParse({}).success,
     content: {
-      'application/json': { schema: schemas.input(strict, `${operation.name}.body`) },
-      ...(operation.form ? formContent(operation.name, strict, operation.form, schemas) : {}),
+      'application/json': { schema: strict },
+      ...(operation.form ? formContent(strict, operation.form) : {}),
     },
   };
 }
 
 /** The same body as a form (OpenAPI 3.1, "Special Considerations for multipart Content"). */
-function formContent(
-  name: string,
-  strict: z.ZodObject,
-  { files, bytesMax }: FormBody,
-  schemas: SchemaCollector,
-): Part {
+function formContent(strict: z.ZodObject, { files, bytesMax }: FormBody): Part {
   const { [files]: listed, ...others } = strict.shape;
   const { maxItems } = z.toJSONSchema(listed ?? z.array(z.unknown()), { io: 'input' });
-  const meta = schemas.input(z.strictObject(others), `${name}.form`);
+  const meta = z.strictObject(others);
   const file = { contentMediaType: 'application/octet-stream', description: 'Named by its file name' };
   return {
     'multipart/form-data': {
@@ -270,59 +225,47 @@ function uploadBody({ mediaTypes }: UploadedBytes): Part {
   return { required: true, content: Object.fromEntries(mediaTypes.map((type) => [type, {}])) };
 }
 
-function successResponses(
-  operation: AdminOperation,
-  operations: AdminOperationTable,
-  schemas: SchemaCollector,
-): Part {
+function successResponses(operation: AdminOperation, operations: AdminOperationTable): Part {
   const responses = successStatuses(operation).map((status) => [
     status,
     {
       description: isPlanStatus(operation, status) ? 'The plan: nothing was changed.' : SUCCESS[status],
       headers: responseHeaders(operation, status, operations),
-      ...(status === 204 || status === 304 ? {} : { content: contentOf(operation, status, schemas) }),
+      ...(status === 204 || status === 304 ? {} : { content: contentOf(operation, status) }),
     },
   ]);
   return Object.fromEntries(responses);
 }
 
-function contentOf(operation: AdminOperation, status: number, schemas: SchemaCollector): Part {
-  const { name, output, plan, bytes } = operation;
+function contentOf(operation: AdminOperation, status: number): Part {
+  const { output, plan, bytes } = operation;
   if (status === 200 && plan) {
-    const planned = schemas.output(plan, `${name}.plan`);
-    if (isPlanStatus(operation, status)) return { 'application/json': { schema: planned } };
-    return { 'application/json': { schema: { anyOf: [schemas.output(output, `${name}.output`), planned] } } };
+    const schema = isPlanStatus(operation, status) ? plan : { anyOf: [output, plan] };
+    return { 'application/json': { schema } };
   }
   if (!bytes)
     return {
-      'application/json': { schema: pageForm(operation, schemas.output(output, `${name}.output`)) },
+      'application/json': { schema: pageForm(operation) },
+      // A stream is one long text to OpenAPI 3.1, which cannot say what its events are: they are in an extension, by name.
       ...(answersEvents(operation) && status === eventsStatus(operation)
-        ? { [EVENT_STREAM]: eventStream(operation, schemas) }
+        ? { [EVENT_STREAM]: { schema: { type: 'string' }, 'x-events': eventForms(operation) } }
         : {}),
     };
   // Bytes have no JSON form (OpenAPI 3.1, "Working with Binary Data").
   return Object.fromEntries(Object.values(bytes.mediaType.types).map((type) => [type, {}]));
 }
 
-/**
- * A stream is one long text to OpenAPI 3.1, which has no word for what its events say: that is in an extension, by the
- * name of the event.
- */
-function eventStream(operation: AdminOperation, schemas: SchemaCollector): Part {
-  const forms = Object.entries(eventForms(operation)).map(([event, form]) => [
-    event,
-    schemas.output(form, `${operation.name}.${event}`),
-  ]);
-  return { schema: { type: 'string' }, 'x-events': Object.fromEntries(forms) };
-}
-
 /** A page has no more items than the call asks for, nor than it may ask for. */
-function pageForm(operation: AdminOperation, form: JsonSchema): JsonSchema {
-  const { items, ...others } = (form.properties ?? {}) as Record<string, JsonSchema>;
-  const limit = operation.input.query?.shape.limit;
-  if (!isPaged(operation) || !items || !limit) return form;
+function pageForm(operation: AdminOperation): z.ZodType {
+  const { output, input } = operation;
+  const limit = input.query?.shape.limit;
+  // A page with a name is described once, for every operation that answers it.
+  const isNamed = z.globalRegistry.get(output)?.id !== undefined;
+  if (isNamed || !isPaged(operation) || !(output instanceof z.ZodObject) || !limit) return output;
   const { maximum } = z.toJSONSchema(limit, { io: 'input' });
-  return { ...form, properties: { items: { ...items, maxItems: maximum }, ...others } };
+  const { items } = output.shape;
+  if (!(items instanceof z.ZodArray) || maximum === undefined) return output;
+  return z.object({ ...output.shape, items: items.max(maximum) });
 }
 
 const SUCCESS: Readonly<Record<number, string>> = {

@@ -1,11 +1,10 @@
 /** Where programs of the staff get their tokens, and the tools for them, as the document lists them. */
-import type { Part } from '@freehold/contracts/http';
+import { type Part, PROBLEM_CONTENT } from '@freehold/operations/openapi';
 import { COUNTED, countedPaths, tooMany } from './rate-limit-headers.ts';
 import {
   answerOf,
   formBody,
   json,
-  PROBLEM_CONTENT,
   page,
   problems,
   redirect,

@@ -1,5 +1,5 @@
 /** Where strangers are counted, the document says so; elsewhere it does not. */
-import type { Part } from '@freehold/contracts/http';
+import type { Part } from '@freehold/operations/openapi';
 import { expect, test } from 'vitest';
 import { sampleOperations } from '../../test/support/sample-operations.ts';
 import { openApiDocument } from './document.ts';

@@ -1,6 +1,5 @@
 /** What `http/rate-limit*.ts` adds to answers, as the document lists it. */
-import { headerReferences, type Part, textHeader } from '@freehold/contracts/http';
-import { PROBLEM_CONTENT } from './service-parts.ts';
+import { headerReferences, type Part, PROBLEM_CONTENT, textHeader } from '@freehold/operations/openapi';
 
 /** `components.headers`. */
 export const RATE_LIMIT_HEADERS = {

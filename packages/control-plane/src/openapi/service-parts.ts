@@ -1,10 +1,5 @@
 /** What the addresses beside the operations are made of in the document. */
-import { headerReferences, type Part } from '@freehold/contracts/http';
-
-/** A refusal as most are: RFC 9457. */
-export const PROBLEM_CONTENT: Part = {
-  'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
-};
+import { headerReferences, type Part } from '@freehold/operations/openapi';
 
 export interface ServicePath {
   readonly operationId: string;

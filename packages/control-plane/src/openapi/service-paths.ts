@@ -1,6 +1,6 @@
 /** The addresses beside the operations, as the document lists them: open to anybody, and never anything private. */
 import { PROBLEMS } from '@freehold/contracts';
-import type { Part } from '@freehold/contracts/http';
+import type { Part } from '@freehold/operations/openapi';
 import { countedPaths } from './rate-limit-headers.ts';
 import { answerOf, json, page, problems, servicePath } from './service-parts.ts';
 

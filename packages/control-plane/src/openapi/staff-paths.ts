@@ -1,11 +1,10 @@
 /** The addresses at which staff and builders sign in and out with a browser, as the document lists them (spec 4.1). */
-import type { Part } from '@freehold/contracts/http';
+import { type Part, PROBLEM_CONTENT } from '@freehold/operations/openapi';
 import { COUNTED, countedPaths } from './rate-limit-headers.ts';
 import {
   answerOf,
   formBody,
   json,
-  PROBLEM_CONTENT,
   page,
   problems,
   redirect,

@@ -1,5 +1,5 @@
 /** The checked-in spelling of the document: a line a member, so that a change of it can be read and reviewed. */
-import type { OpenApiDocument } from './document.ts';
+import type { OpenApiDocument } from '@freehold/operations/openapi';
 
 /** The width that the repository's formatter gives a line. */
 const LINE_WIDTH = 110;

@@ -1,6 +1,7 @@
 /** The staff tools, by the official client of both eras, over a real socket. */
-import { MCP_META } from '@freehold/contracts/http';
+
 import { adminOperations } from '@freehold/directory/declarations';
+import { MCP_META } from '@freehold/operations/mcp';
 import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../../vertical-host/test/mcp/listen.ts';

@@ -1,21 +1,18 @@
 /** The OpenAPI 3.1 document of an operation mount, made from the declarations and from nothing else. */
-import { isReadOnly, type ProblemCode, problemSchema } from '@freehold/contracts';
+import { isReadOnly, type ProblemCode } from '@freehold/contracts';
 import {
-  alternatives,
-  fieldParameter,
+  assembleDocument,
+  fieldParameters,
   HEADER_PARAMETERS,
   headerReferences,
-  type JsonSchema,
-  makeSchemaCollector,
-  mergeTwins,
+  type OpenApiDocument,
   type Part,
   problemComponents,
   problemReferences,
-  pruneComponents,
   RESPONSE_HEADERS,
-  type SchemaCollector,
   textHeader,
-} from '@freehold/contracts/http';
+} from '@freehold/operations/openapi';
+import { z } from 'zod';
 import type { OperationRoute } from './operation-routes.ts';
 
 export interface OpenApiInfo {
@@ -28,20 +25,17 @@ export interface OpenApiInfo {
  * `<Id>Input` where what may be left out differs from what is answered.
  * @throws Error naming the operation whose schemas cannot be described.
  */
-export function openApiDocument(routes: readonly OperationRoute[], info: OpenApiInfo): Part {
-  // What a transform answers has no schema of its own: it is described as anything.
-  const schemas = makeSchemaCollector({ unrepresentable: 'any' });
-  schemas.output(problemSchema, 'Problem');
+export function openApiDocument(routes: readonly OperationRoute[], info: OpenApiInfo): OpenApiDocument {
   const paths: Record<string, Record<string, Part>> = {};
   for (const route of routes) {
     const path = route.segments
       .map((each) => ('text' in each ? `/${each.text}` : `/{${each.field}}`))
       .join('');
     paths[path] ??= {};
-    paths[path][route.method.toLowerCase()] = describe(route, schemas);
+    paths[path][route.method.toLowerCase()] = operationObject(route);
   }
   const document = {
-    openapi: '3.1.0',
+    openapi: '3.1.0' as const,
     info: { title: info.title ?? 'Operations', version: info.version ?? '0.0.0' },
     security: [{ session: [] }, { bearer: [] }],
     paths,
@@ -52,10 +46,10 @@ export function openApiDocument(routes: readonly OperationRoute[], info: OpenApi
       },
       headers: { ...RESPONSE_HEADERS, 'X-Invocation-Id': textHeader('The recorded call.') },
       responses: problemComponents(),
-      schemas: schemas.components(),
     },
   };
-  return pruneComponents(mergeTwins(document));
+  // What a transform answers has no schema of its own: it is described as anything.
+  return assembleDocument(document, { unrepresentable: 'any' });
 }
 
 const READ_PROBLEMS: readonly ProblemCode[] = [
@@ -77,32 +71,23 @@ const WRITE_PROBLEMS: readonly ProblemCode[] = [
   'unsupported_media_type',
 ];
 
-function describe(route: OperationRoute, schemas: SchemaCollector): Part {
-  try {
-    return operationObject(route, schemas);
-  } catch (cause) {
-    throw new Error(`The operation ${route.name} cannot be described as JSON`, { cause });
-  }
-}
-
-function operationObject(route: OperationRoute, schemas: SchemaCollector): Part {
+function operationObject(route: OperationRoute): Part {
   const { name, operation, method } = route;
-  const operationId = operationIdOf(route);
   const headers = headerReferences(responseHeaders(route));
   return {
-    operationId,
+    operationId: name.replaceAll('/', '.'),
     summary: operation.summary,
     ...(operation.description === undefined ? {} : { description: operation.description }),
     tags: [name.split('/')[0]],
     'x-permission': operation.permission,
-    parameters: [...addressParameters(route, schemas), ...headerParameters(route)],
-    ...(method === 'GET' ? {} : { requestBody: requestBody(route, schemas) }),
+    parameters: [...addressParameters(route), ...headerParameters(route)],
+    ...(method === 'GET' ? {} : { requestBody: requestBody(route) }),
     responses: {
       200: {
         description: 'The output of the operation',
         headers,
         content: {
-          'application/json': { schema: schemas.output(operation.output, `${operationId}.output`) },
+          'application/json': { schema: operation.output },
         },
       },
       ...(method === 'GET' && operation.entity
@@ -113,15 +98,22 @@ function operationObject(route: OperationRoute, schemas: SchemaCollector): Part 
   };
 }
 
-function addressParameters(route: OperationRoute, schemas: SchemaCollector): Part[] {
-  const { method, input } = route;
+function addressParameters(route: OperationRoute): Part[] {
   const inPath = pathFieldsOf(route);
-  const inQuery = method === 'GET' ? [...input.fields.keys()].filter((name) => !inPath.has(name)) : [];
+  const fields = fieldsOf(objectsOf(route.operation.input));
+  const pick = (isWanted: (name: string) => boolean): z.ZodObject =>
+    z.object(Object.fromEntries([...fields].filter(([name]) => isWanted(name))));
   return [
-    ...[...inPath].map((name) => fieldParameter('path', name, fieldSchema(name, route, schemas), true)),
-    ...inQuery.map((name) =>
-      fieldParameter('query', name, fieldSchema(name, route, schemas), input.required.has(name)),
+    ...fieldParameters(
+      'path',
+      z.object(Object.fromEntries([...inPath].map((name) => [name, fields.get(name) ?? z.unknown()]))),
     ),
+    ...(route.method === 'GET'
+      ? fieldParameters(
+          'query',
+          pick((name) => !inPath.has(name)),
+        )
+      : []),
   ];
 }
 
@@ -141,39 +133,43 @@ function responseHeaders({ method, operation }: OperationRoute): string[] {
 }
 
 /** The input without what the path carries. A union of objects is described whole: its members share the path. */
-function requestBody(route: OperationRoute, schemas: SchemaCollector): Part {
+function requestBody(route: OperationRoute): Part {
   const { operation, input } = route;
   const inPath = pathFieldsOf(route);
-  const required = [...input.required].filter((name) => !inPath.has(name));
-  const body = (schema: JsonSchema): Part => ({
-    required: required.length > 0,
-    content: { 'application/json': { schema } },
-  });
-  if (alternatives(input.root, input.root).length !== 1)
-    return body(schemas.input(operation.input, inputNameOf(route)));
-  const names = [...input.fields.keys()].filter((name) => !inPath.has(name));
-  return body({
-    type: 'object',
-    properties: Object.fromEntries(names.map((name) => [name, fieldSchema(name, route, schemas)])),
-    ...(required.length > 0 ? { required } : {}),
-    additionalProperties: false,
-  });
-}
-
-function fieldSchema(name: string, route: OperationRoute, schemas: SchemaCollector): JsonSchema {
-  const { fields, root } = route.input;
-  return schemas.inputPart(fields.get(name) ?? {}, { root, name: inputNameOf(route) });
+  const [only, ...others] = objectsOf(operation.input);
+  const shape = Object.entries(only?.shape ?? {}).filter(([name]) => !inPath.has(name));
+  return {
+    required: [...input.required].some((name) => !inPath.has(name)),
+    content: {
+      'application/json': {
+        schema: others.length > 0 ? operation.input : z.strictObject(Object.fromEntries(shape)),
+      },
+    },
+  };
 }
 
 function pathFieldsOf({ segments }: OperationRoute): ReadonlySet<string> {
   return new Set(segments.flatMap((each) => ('field' in each ? [each.field] : [])));
 }
 
-function operationIdOf({ name }: OperationRoute): string {
-  return name.replaceAll('/', '.');
+/** The fields of all members of a union: one of several members takes what any of them takes, and is required in all. */
+function fieldsOf(members: readonly z.ZodObject[]): ReadonlyMap<string, z.ZodType> {
+  const names = new Set(members.flatMap(({ shape }) => Object.keys(shape)));
+  return new Map(
+    [...names].map((name) => {
+      const [first = z.unknown(), ...more] = members.flatMap(({ shape }) => (shape[name] as z.ZodType) ?? []);
+      const field = more.length === 0 ? first : z.union([first, ...more]);
+      return [name, more.length + 1 < members.length ? field.optional() : field];
+    }),
+  );
 }
 
-/** What the input is called where it has no id and refers to itself. */
-function inputNameOf(route: OperationRoute): string {
-  return `${operationIdOf(route)}.input`;
+/** The objects that an input may be: itself, the members of a union, or what a transform is given. */
+function objectsOf(input: z.ZodType): z.ZodObject[] {
+  if (input instanceof z.ZodObject) return [input];
+  if (input instanceof z.ZodUnion) return input.options.flatMap((each) => objectsOf(each as z.ZodType));
+  if (input instanceof z.ZodPipe)
+    return objectsOf((input.in instanceof z.ZodTransform ? input.out : input.in) as z.ZodType);
+  if ('unwrap' in input && typeof input.unwrap === 'function') return objectsOf(input.unwrap());
+  return [];
 }

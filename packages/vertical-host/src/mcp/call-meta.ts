@@ -1,6 +1,6 @@
 /** What the answer to a tool call says under `_meta` beside its content (spec 4.5.2). */
 import type { InvokeResult, Problem } from '@freehold/contracts';
-import { MCP_META } from '@freehold/contracts/http';
+import { MCP_META } from '@freehold/operations/mcp';
 
 /** What a call that was made says beside its answer. */
 export function resultMeta({ version, replayed, invocation }: InvokeResult): Record<string, unknown> {

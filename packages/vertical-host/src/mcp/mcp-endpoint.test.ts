@@ -1,5 +1,5 @@
 import { type InvokeResult, type OperationTable, PlatformError, problemSchema } from '@freehold/contracts';
-import { MCP_META } from '@freehold/contracts/http';
+import { MCP_META } from '@freehold/operations/mcp';
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { describe, expect, test } from 'vitest';

@@ -1,6 +1,7 @@
 /** The MCP endpoint of an operation mount: who may knock, what is read of a request, and who answers it (spec 4.5.3). */
 import { type OperationTable, PlatformError } from '@freehold/contracts';
-import { readMcpMessage, requireOwnAddress } from '@freehold/contracts/http';
+import { requireOwnAddress } from '@freehold/contracts/http';
+import { readMcpMessage } from '@freehold/operations/mcp';
 import { createMcpHandler, type Implementation } from '@modelcontextprotocol/server';
 import type { Context, Env } from 'hono';
 import { readBody } from '../lib/json-body.ts';

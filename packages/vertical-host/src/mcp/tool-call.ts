@@ -9,7 +9,7 @@ import {
   type Problem,
   problemSchema,
 } from '@freehold/contracts';
-import { readCallMeta } from '@freehold/contracts/http';
+import { readCallMeta } from '@freehold/operations/mcp';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Context } from 'hono';
 import { type ProblemOptions, problemResponse } from '../problem-response.ts';

@@ -7,7 +7,7 @@ import {
   PlatformError,
   problemSchema,
 } from '@freehold/contracts';
-import { MCP_META } from '@freehold/contracts/http';
+import { MCP_META } from '@freehold/operations/mcp';
 import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Hono } from 'hono';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';

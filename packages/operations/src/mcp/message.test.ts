@@ -1,8 +1,9 @@
 /** What both MCP endpoints read of a request: its message, and the conditions of a call. */
+
+import { PlatformError } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
-import { PlatformError } from '../problems.ts';
-import { readMcpMessage } from './mcp-message.ts';
-import { MCP_META, readCallMeta } from './mcp-meta.ts';
+import { readMcpMessage } from './message.ts';
+import { MCP_META, readCallMeta } from './meta.ts';
 
 const refusing = (reason: string) => async () => {
   throw new PlatformError('validation_failed', 'The body is not valid.', { reason });

@@ -1,5 +1,5 @@
 /** The message of a request to an MCP endpoint, and the refusal of what is none, in the words of JSON-RPC 2.0. */
-import { PlatformError } from '../problems.ts';
+import { PlatformError } from '@freehold/contracts';
 
 export type McpMessage = Readonly<Record<string, unknown>>;
 

@@ -1,9 +1,7 @@
 /** The parts of an OpenAPI document that every surface shares: problem responses, header parameters, response headers. */
-import { PROBLEMS, type ProblemCode } from '../../problems.ts';
-import type { JsonSchema } from '../input-shape.ts';
-
-/** A JSON object of a document whose members nobody here looks into again. */
-export type Part = Readonly<Record<string, unknown>>;
+import { PROBLEMS, type ProblemCode, problemSchema } from '@freehold/contracts';
+import { z } from 'zod';
+import type { Part } from './document.ts';
 
 /** `components.responses`: one a status that a problem can have, listing the codes that go with it. */
 export function problemComponents(): Part {
@@ -30,14 +28,23 @@ export function headerReferences(names: readonly string[]): Part {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** A field of an input as a parameter; a description that its schema has becomes the parameter's. */
-export function fieldParameter(
+/**
+ * The fields of a schema as parameters. A description that a field's schema has wins over the one given here.
+ * @param meanings what fields mean whose schema does not say it.
+ */
+export function fieldParameters(
   place: 'path' | 'query',
-  name: string,
-  { description, ...schema }: JsonSchema,
-  required: boolean,
-): Part {
-  return { name, in: place, required, ...(description === undefined ? {} : { description }), schema };
+  { shape }: z.ZodObject,
+  meanings: Readonly<Record<string, string>> = {},
+): Part[] {
+  const { required = [] } = z.toJSONSchema(z.object(shape), { io: 'input' });
+  return Object.entries(shape).map(([name, schema]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    ...(Object.hasOwn(meanings, name) ? { description: meanings[name] } : {}),
+    schema,
+  }));
 }
 
 /** `components.parameters`: the headers that a request may bring. */
@@ -86,12 +93,15 @@ export function textHeader(description: string, pattern?: string): Part {
   return { description, schema: { type: 'string', ...(pattern === undefined ? {} : { pattern }) } };
 }
 
+/** A refusal as most are: RFC 9457. */
+export const PROBLEM_CONTENT: Part = { 'application/problem+json': { schema: problemSchema } };
+
 function problemResponse(status: number, description: string): Part {
   const names = ['X-Request-Id', ...(HEADERS_OF_STATUS[status] ?? [])];
   return {
     description,
     headers: headerReferences(names),
-    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+    content: PROBLEM_CONTENT,
   };
 }
 

@@ -1,6 +1,6 @@
 /** What HTTP says in headers, a tool call says under `_meta`: the same conditions, keys and answers (spec 4.5.2). */
-import { PlatformError } from '../problems.ts';
-import { parseIdempotencyKey } from './preconditions.ts';
+import { PlatformError } from '@freehold/contracts';
+import { parseIdempotencyKey } from '@freehold/contracts/http';
 
 /** The members of `_meta` that are ours. */
 export const MCP_META = {

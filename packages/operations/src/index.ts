@@ -1,0 +1,2 @@
+/** One operation framework for verticals and the control plane. Start with `operation.ts`. */
+export {};
