@@ -95,8 +95,8 @@ test('nothing that deletes is forgotten, nor what is planned first because it ca
 });
 
 test('the tools say what is declared, and never that a destructive one only reads', () => {
-  for (const { operation, description } of adminToolsOf(adminOperations)) {
-    const { destructiveHint, readOnlyHint } = description.annotations;
+  for (const { operation, annotations } of adminToolsOf(adminOperations)) {
+    const { destructiveHint, readOnlyHint } = annotations;
     expect([operation.name, destructiveHint]).toEqual([operation.name, operation.destructive === true]);
     expect([operation.name, readOnlyHint]).toEqual([operation.name, operation.audit !== 'audit']);
   }

@@ -125,7 +125,7 @@ const pairs = (documented: Documented): fc.Arbitrary<[string, string][]> => {
   return fc.array(fc.tuple(name, values), { maxLength: 8 });
 };
 
-const TOOLS = adminToolsOf(adminOperations).map(({ description }) => description.name);
+const TOOLS = adminToolsOf(adminOperations).map(({ name }) => name);
 
 /** What a program of the tools would send, and what it would not. */
 const messages = fc

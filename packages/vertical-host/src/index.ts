@@ -1,16 +1,14 @@
 /** What a vertical's worker exposes to the platform and to its own people. Start with the two `mount…` files. */
 
 export type { PlatformSecret } from '@freehold/contracts/http';
-export { MCP_META } from '@freehold/operations/mcp';
+export { type ContentBlocks, contentBlocks, MCP_META, type McpToolHints } from '@freehold/operations/mcp';
 export { PlatformRequestError, type PlatformRequestOptions } from './connect/ask-platform.ts';
 export * from './connect/request-connect-url.ts';
 export * from './connect/request-tenant.ts';
 export type { OpenApiInfo } from './lib/openapi.ts';
 export * from './management-openapi.ts';
-export { type ContentBlocks, contentBlocks } from './mcp/content-blocks.ts';
-export type { McpOptions } from './mcp/mcp-endpoint.ts';
-export type { ListingStub } from './mcp/mcp-server.ts';
-export { type McpTool, type McpToolHints, mcpToolsOf } from './mcp/tools.ts';
+export type { ListingStub, McpOptions } from './mcp/mcp-endpoint.ts';
+export { type McpTool, mcpToolsOf } from './mcp/tools.ts';
 export * from './mount-operations.ts';
 export * from './mount-platform-surface.ts';
 export * from './mount-problem-docs.ts';

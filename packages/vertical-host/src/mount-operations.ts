@@ -16,8 +16,7 @@ import {
   parsePath,
   routerPath,
 } from './lib/operation-routes.ts';
-import { type McpOptions, makeMcpEndpoint } from './mcp/mcp-endpoint.ts';
-import type { ListingStub } from './mcp/mcp-server.ts';
+import { type ListingStub, type McpOptions, makeMcpEndpoint } from './mcp/mcp-endpoint.ts';
 import type { ProblemOptions } from './problem-response.ts';
 
 /**

@@ -78,8 +78,8 @@ describe('a plan', () => {
   );
 
   test('is asked for by an argument of the tool that says so', () => {
-    for (const { operation, description } of adminToolsOf(adminOperations).values()) {
-      const { properties = {} } = description.inputSchema as {
+    for (const { operation, inputSchema } of adminToolsOf(adminOperations)) {
+      const { properties = {} } = inputSchema as {
         properties?: Record<string, { description?: string }>;
       };
       expect([operation.name, 'dryRun' in properties]).toEqual([

@@ -2,7 +2,15 @@
 import { PlatformError, parseInput } from '@freehold/contracts';
 import type { AdminCall } from '@freehold/directory';
 import type { AdminOperation } from '@freehold/directory/declarations';
-import { type CallConditions, MCP_META, malformedMeta, readCallMeta } from '@freehold/operations/mcp';
+import {
+  type CallConditions,
+  MCP_META,
+  type McpTool,
+  malformedMeta,
+  readCallMeta,
+  toolHints,
+  toolInputSchema,
+} from '@freehold/operations/mcp';
 import { z } from 'zod';
 import { strictInput } from '../declared/input.ts';
 import {
@@ -12,31 +20,14 @@ import {
   takesIfMatch,
 } from '../declared/operations.ts';
 
-type JsonObjectSchema = { readonly [keyword: string]: unknown; readonly type: 'object' };
-
-/**
- * What a client lists. Without output schemas: they would be two thirds of a list that a model reads from end to end, and
- * the answers speak for themselves.
- */
-export interface ToolDescription {
-  /** `tenants_set-status` */
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly inputSchema: JsonObjectSchema;
-  readonly annotations: {
-    readonly readOnlyHint: boolean;
-    readonly destructiveHint: boolean;
-    readonly idempotentHint: boolean;
-    readonly openWorldHint: boolean;
-  };
-}
-
 export type ToolInput = Pick<AdminCall, 'params' | 'query' | 'body' | 'idempotencyKey' | 'ifMatch'>;
 
-export interface AdminTool {
+/**
+ * Listed without an output schema: they would be two thirds of a list that a model reads from end to end, and the answers
+ * speak for themselves.
+ */
+export interface AdminTool extends McpTool {
   readonly operation: AdminOperation;
-  readonly description: ToolDescription;
   /** @throws PlatformError `validation_failed`. */
   read(
     given: Readonly<Record<string, unknown>>,
@@ -66,7 +57,7 @@ function toolOf(operation: AdminOperation): AdminTool {
     }
   return {
     operation,
-    description: descriptionOf(operation, z.strictObject(shape)),
+    ...descriptionOf(operation, z.strictObject(shape)),
     read: (given, meta) => {
       const stray = Object.keys(given).find((name) => !Object.hasOwn(shape, name));
       if (stray !== undefined) throw invalid('The arguments are not valid: one of them is unknown.', stray);
@@ -84,21 +75,19 @@ function toolOf(operation: AdminOperation): AdminTool {
   };
 }
 
-function descriptionOf(operation: AdminOperation, input: z.ZodObject): ToolDescription {
+function descriptionOf(operation: AdminOperation, input: z.ZodObject): McpTool {
   const { name, summary, description, method, audit, destructive = false } = operation;
-  const isRead = audit !== 'audit' && (method === 'GET' || audit === 'access');
   return {
     // Names of operations hold no underscore, so that no two of them meet here.
     name: name.replaceAll('.', '_'),
     title: summary,
     description: description === undefined ? summary : `${summary}. ${description}`,
-    inputSchema: { ...z.toJSONSchema(input, { io: 'input' }), type: 'object' },
-    annotations: {
-      readOnlyHint: isRead,
-      destructiveHint: destructive,
-      idempotentHint: isRead || method === 'PUT' || method === 'DELETE',
-      openWorldHint: false,
-    },
+    inputSchema: toolInputSchema(input),
+    annotations: toolHints({
+      readOnly: audit !== 'audit' && (method === 'GET' || audit === 'access'),
+      destructive,
+      method,
+    }),
   };
 }
 

@@ -156,7 +156,7 @@ describe('a program of a builder', () => {
     expect(result.tools.map(({ name }) => name)).toEqual(
       adminToolsOf(adminOperations)
         .filter(({ operation }) => operation.builder === 'own-tenant')
-        .map(({ description }) => description.name),
+        .map(({ name }) => name),
     );
   });
 

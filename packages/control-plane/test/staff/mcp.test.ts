@@ -217,7 +217,7 @@ describe('who may knock', () => {
 
 test('hints say what changes nothing, and what cannot be taken back', () => {
   const hintsOf = (name: string) =>
-    adminToolsOf(adminOperations).find(({ operation }) => operation.name === name)?.description.annotations;
+    adminToolsOf(adminOperations).find(({ operation }) => operation.name === name)?.annotations;
   expect(hintsOf('query.run')).toMatchObject({ readOnlyHint: true, destructiveHint: false });
   expect(hintsOf('staff.remove')).toMatchObject({ readOnlyHint: false, destructiveHint: true });
   expect(hintsOf('tenants.create')).toMatchObject({ destructiveHint: false, idempotentHint: false });

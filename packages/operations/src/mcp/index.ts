@@ -1,3 +1,5 @@
-/** Operations as tools of the Model Context Protocol. */
-export * from './message.ts';
+/** Operations as tools of the Model Context Protocol. Start with `endpoint.ts`. */
+export * from './content-blocks.ts';
+export * from './endpoint.ts';
 export * from './meta.ts';
+export * from './tools.ts';

@@ -1,5 +1,5 @@
 import { type InvokeResult, type OperationTable, PlatformError, problemSchema } from '@freehold/contracts';
-import { MCP_META } from '@freehold/operations/mcp';
+import { contentBlocks, MCP_META } from '@freehold/operations/mcp';
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { describe, expect, test } from 'vitest';
@@ -7,8 +7,7 @@ import { z } from 'zod';
 import { declare, type FakeScope, fakeScope, type Handler, sampleOperations } from '../../test/fixtures.ts';
 import { ANY_JSON_RPC, modernCall, rpcOf } from '../../test/mcp/messages.ts';
 import { type MountOperationsOptions, mountOperations, type ResolveStub } from '../mount-operations.ts';
-import { contentBlocks } from './content-blocks.ts';
-import type { ListingStub } from './mcp-server.ts';
+import type { ListingStub } from './mcp-endpoint.ts';
 
 const operations: OperationTable = {
   ...sampleOperations,

@@ -1,14 +1,37 @@
 /** The MCP endpoint of an operation mount: who may knock, what is read of a request, and who answers it (spec 4.5.3). */
-import { type OperationTable, PlatformError } from '@freehold/contracts';
+import {
+  httpBinding,
+  type OperationStub,
+  type OperationTable,
+  PlatformError,
+  type Problem,
+  problemSchema,
+} from '@freehold/contracts';
 import { requireOwnAddress } from '@freehold/contracts/http';
-import { readMcpMessage } from '@freehold/operations/mcp';
-import { createMcpHandler, type Implementation } from '@modelcontextprotocol/server';
+import {
+  answerMcp,
+  contentBlocks,
+  malformed,
+  readCallMeta,
+  type ToolAnswer,
+  type ToolCall,
+  unlistable,
+} from '@freehold/operations/mcp';
+import type { Implementation } from '@modelcontextprotocol/server';
 import type { Context, Env } from 'hono';
 import { readBody } from '../lib/json-body.ts';
 import { privateHeaders } from '../lib/json-response.ts';
 import { type ProblemOptions, problemResponse } from '../problem-response.ts';
-import { type ListingStub, type McpSurface, makeMcpServer } from './mcp-server.ts';
-import { mcpToolsOf } from './tools.ts';
+import { type McpTool, mcpToolsOf } from './tools.ts';
+
+/** A scope as one caller sees it, which may also say what this caller needs to see of its tools. */
+export interface ListingStub extends OperationStub {
+  /**
+   * Which of these operations the caller may ever be let through to, for one record or for all. The others are not
+   * listed to him; calling one is refused by `invoke` all the same. Default: every operation is listed.
+   */
+  listable?(operations: readonly string[]): Promise<readonly string[]>;
+}
 
 /** How the operations are offered to models. */
 export interface McpOptions<E extends Env = Env> {
@@ -54,22 +77,71 @@ export function makeMcpEndpoint<E extends Env>(
     ...(deps.onIncident === undefined ? {} : { onIncident: deps.onIncident }),
     ...(deps.newRequestId === undefined ? {} : { newRequestId: deps.newRequestId }),
   };
-  const surface: McpSurface = { tools, operations, serverInfo, problems };
 
   return async (c) => {
     requireOwnAddress(c.req.raw, { origin: deps.ownOrigin?.(c), hostnames });
     const stub = await admitted(c, deps);
-    const message = await readMcpMessage(() => readBody(c, bodyLimitBytes));
-    if (message instanceof Response) return dressed(c, message);
-    const errors: Error[] = [];
-    const handler = createMcpHandler(() => makeMcpServer(c, stub, surface), {
-      onerror: (error) => void errors.push(error),
-    });
-    const response = await handler.fetch(c.req.raw, { parsedBody: message });
-    // The library answers its own failures. What is one is our bug, and recorded as such.
-    if (response.status >= 500) return problemResponse(c, errors.at(-1), problems);
-    return dressed(c, response);
+    try {
+      return await answerMcp(c.req.raw, () => readBody(c, bodyLimitBytes), {
+        serverInfo,
+        tools,
+        listed: () =>
+          listedTools(stub, tools).catch((thrown: unknown) => {
+            // Recorded like the failure of a route.
+            problemResponse(c, thrown, problems);
+            throw unlistable(thrown);
+          }),
+        call: (call) => invokeTool(stub, operations, call),
+        problemOf: (thrown) => problemOf(c, thrown, problems),
+        headers: { ...privateHeaders(c), 'x-content-type-options': 'nosniff' },
+      });
+    } catch (thrown) {
+      if (thrown instanceof PlatformError) throw thrown;
+      return problemResponse(c, thrown, problems);
+    }
   };
+}
+
+async function listedTools(stub: ListingStub, tools: readonly McpTool[]): Promise<readonly McpTool[]> {
+  if (!stub.listable) return tools;
+  const names = new Set(await stub.listable(tools.map(({ operation }) => operation)));
+  return tools.filter(({ operation }) => names.has(operation));
+}
+
+/** The operation invoked as a route would. */
+async function invokeTool(
+  stub: OperationStub,
+  operations: OperationTable,
+  { tool: { operation }, given, meta }: ToolCall<McpTool>,
+): Promise<ToolAnswer> {
+  const declaration = operations[operation];
+  if (!declaration) throw malformed('There is no such tool.');
+  const conditions = conditionsOf(meta);
+  const isRead = httpBinding(operation, declaration).method === 'GET';
+  const result = await stub.invoke({ operation, input: given, ...(isRead ? {} : conditions) });
+  return { ...result, value: result.output, isContent: declaration.output === contentBlocks };
+}
+
+function conditionsOf(meta: ToolCall<McpTool>['meta']): ReturnType<typeof readCallMeta> {
+  try {
+    return readCallMeta(meta);
+  } catch (error) {
+    throw error instanceof PlatformError ? malformed(error.message) : error;
+  }
+}
+
+/** The document of whatever was thrown, recorded like that of a route. */
+async function problemOf(c: Context, thrown: unknown, options: ProblemOptions): Promise<Problem> {
+  const document: unknown = await problemResponse(c, thrown, options)
+    .json()
+    .catch(() => undefined);
+  const parsed = problemSchema.safeParse(document);
+  if (parsed.success) return parsed.data;
+  // It brought a response of its own, a redirect perhaps, that no tool result can carry.
+  const cause = new PlatformError('internal', 'Something went wrong on our side. It has been recorded.', {
+    cause: thrown,
+  });
+  return problemSchema.parse(await problemResponse(c, cause, options).json());
 }
 
 /** The caller's stub. Nobody reads a stranger's message, or tells them of our tools. */
@@ -88,12 +160,4 @@ async function admitted<E extends Env>(c: Context<E>, deps: McpEndpointDeps<E>):
       cause,
     });
   }
-}
-
-/** What one caller may see is nobody else's, and every answer names its request. */
-function dressed(c: Context, response: Response): Response {
-  const headers = new Headers(response.headers);
-  for (const [name, value] of Object.entries(privateHeaders(c))) headers.set(name, value);
-  headers.set('x-content-type-options', 'nosniff');
-  return new Response(response.body, { status: response.status, headers });
 }

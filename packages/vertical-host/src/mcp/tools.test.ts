@@ -1,10 +1,10 @@
 import type { OperationTable } from '@freehold/contracts';
+import { contentBlocks } from '@freehold/operations/mcp';
 import { Hono } from 'hono';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { declare, fakeScope, sampleOperations } from '../../test/fixtures.ts';
 import { mountOperations } from '../mount-operations.ts';
-import { contentBlocks } from './content-blocks.ts';
 import { mcpToolsOf } from './tools.ts';
 
 const post = (path: string) => ({ method: 'POST', path }) as const;

@@ -1,34 +1,17 @@
 /** The tools of a vertical: one for each operation that declares an http binding (spec 4.5.3). */
 import { isReadOnly, type OperationDeclaration, type OperationTable } from '@freehold/contracts';
-import type { JsonSchema } from '@freehold/contracts/http';
-import { contentBlocks } from './content-blocks.ts';
-import { type ObjectSchema, toolInputSchema, toolOutputSchema } from './tool-schemas.ts';
+import {
+  contentBlocks,
+  type McpTool as Tool,
+  toolHints,
+  toolInputSchema,
+  toolOutputSchema,
+} from '@freehold/operations/mcp';
 
-/** What a client may think of a call before it is made. Hints: permissions are checked whatever they say. */
-export interface McpToolHints {
-  /** True for an operation that changes nothing, so for every GET. */
-  readonly readOnlyHint: boolean;
-  /** True where the declaration says so, and for DELETE. */
-  readonly destructiveHint: boolean;
-  /** True for reads, PUT and DELETE. Any other call is made repeatable by an idempotency key. */
-  readonly idempotentHint: boolean;
-  /** Always false: an operation works on its own scope, and on nothing outside. */
-  readonly openWorldHint: false;
-}
-
-/** One operation as a model sees it. */
-export interface McpTool {
-  /** The operation's name with `_` for each slash: `order/create` is `order_create`. */
-  readonly name: string;
+/** One operation as a model sees it. Its name is the operation's with `_` for each slash: `order_create`. */
+export interface McpTool extends Tool {
   /** The operation behind it: `order/create`. */
   readonly operation: string;
-  readonly title: string;
-  readonly description: string;
-  /** JSON Schema 2020-12. */
-  readonly inputSchema: ObjectSchema;
-  /** JSON Schema 2020-12. Absent for an operation that says nothing of its answer, or answers `contentBlocks`. */
-  readonly outputSchema?: JsonSchema;
-  readonly annotations: McpToolHints;
 }
 
 /** MCP 2026-07-28, "Tool Names". */
@@ -63,31 +46,24 @@ function toolName(operation: string): string {
 }
 
 function toolOf(name: string, operation: string, declaration: OperationDeclaration): McpTool {
-  const { summary, description = summary, input, output, mcp } = declaration;
+  const { summary, description = summary, input, output, mcp, http } = declaration;
+  const shown = mcp || undefined;
   try {
     const outputSchema = output === contentBlocks ? undefined : toolOutputSchema(output);
     return {
       name,
       operation,
-      title: (mcp || undefined)?.title ?? summary,
+      title: shown?.title ?? summary,
       description,
       inputSchema: toolInputSchema(input),
       ...(outputSchema === undefined ? {} : { outputSchema }),
-      annotations: hintsOf(declaration),
+      annotations: toolHints({
+        readOnly: isReadOnly(declaration),
+        destructive: shown?.destructive ?? http?.method === 'DELETE',
+        method: http?.method,
+      }),
     };
   } catch (cause) {
     throw new Error(`The operation ${operation} cannot be described as a tool`, { cause });
   }
-}
-
-function hintsOf(declaration: OperationDeclaration): McpToolHints {
-  const readOnly = isReadOnly(declaration);
-  const method = declaration.http?.method;
-  const destructive = (declaration.mcp || undefined)?.destructive ?? method === 'DELETE';
-  return {
-    readOnlyHint: readOnly,
-    destructiveHint: !readOnly && destructive,
-    idempotentHint: readOnly || method === 'PUT' || method === 'DELETE',
-    openWorldHint: false,
-  };
 }

@@ -8,9 +8,9 @@ import {
   type OperationTable,
   PlatformError,
 } from '@freehold/contracts';
+import { contentBlocks } from '@freehold/operations/mcp';
 import { Hono } from 'hono';
 import { z } from 'zod';
-import { contentBlocks } from '../../../src/mcp/content-blocks.ts';
 import { mountOperations } from '../../../src/mount-operations.ts';
 import { declare } from '../../fixtures.ts';
 

@@ -1,0 +1,155 @@
+/**
+ * One request to an MCP endpoint: revision 2026-07-28 and, without sessions, those before it. The tools, and how a call is
+ * made, are a policy; the messages, the list, the results and the refusals are here.
+ */
+import { PlatformError, type Problem } from '@freehold/contracts';
+import {
+  type CallToolResult,
+  createMcpHandler,
+  type Implementation,
+  McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
+  type Tool,
+} from '@modelcontextprotocol/server';
+import { contentBlocks } from './content-blocks.ts';
+import { type McpMessage, readMcpMessage } from './message.ts';
+import { MCP_META } from './meta.ts';
+import type { McpTool } from './tools.ts';
+
+/** What a call answered. */
+export interface ToolAnswer {
+  /** The value, or the content blocks of an operation that answers those. */
+  readonly value: unknown;
+  readonly isContent?: boolean;
+  readonly version?: string | null | undefined;
+  readonly replayed: boolean;
+  /** The recorded call, where calls are recorded. */
+  readonly invocation?: string | null;
+}
+
+export interface ToolCall<T extends McpTool> {
+  readonly tool: T;
+  readonly given: Readonly<Record<string, unknown>>;
+  readonly meta: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** What differs between endpoints. */
+export interface McpPolicy<T extends McpTool> {
+  readonly serverInfo: Implementation;
+  /** Every tool, also those that this caller is not shown. */
+  readonly tools: readonly T[];
+  /** The tools that are listed to this caller. Calling another is refused by `call`. */
+  listed(): Promise<readonly T[]> | readonly T[];
+  /** Makes a call. A {@link malformed} is an error of the protocol; whatever else it throws is a result that says so. */
+  call(call: ToolCall<T>): Promise<ToolAnswer>;
+  /** The document of whatever was thrown, which it records where nobody expected it. */
+  problemOf(thrown: unknown): Promise<Problem> | Problem;
+  /** Headers of every answer. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What the client, not the model, got wrong: an error of the protocol (JSON-RPC 2.0, "Invalid params"). */
+export function malformed(message: string): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+}
+
+/** The failure of a list: an error of the protocol, because a list that cannot be made is not one of everything. */
+export function unlistable(thrown: unknown): ProtocolError {
+  const said = thrown instanceof PlatformError && thrown.code !== 'internal' ? ` ${thrown.message}` : '';
+  return new ProtocolError(ProtocolErrorCode.InternalError, `The tools cannot be listed right now.${said}`);
+}
+
+/**
+ * Answers a request whose caller is settled. Until there is a message a refusal is thrown; from there on it is JSON-RPC.
+ * @param read reads the body as one JSON object.
+ * @throws what `read` throws but `validation_failed`, and the cause of an answer that the library could not make: our bug.
+ */
+export async function answerMcp<T extends McpTool>(
+  request: Request,
+  read: () => Promise<McpMessage>,
+  policy: McpPolicy<T>,
+): Promise<Response> {
+  const message = await readMcpMessage(read);
+  if (message instanceof Response) return dressed(message, policy);
+  const errors: Error[] = [];
+  const handler = createMcpHandler(() => makeServer(policy), { onerror: (error) => void errors.push(error) });
+  const response = await handler.fetch(request, { parsedBody: message });
+  if (response.status >= 500) throw errors.at(-1) ?? new Error('the tools could not be served');
+  return dressed(response, policy);
+}
+
+function dressed(response: Response, policy: Pick<McpPolicy<McpTool>, 'headers'>): Response {
+  const headers = new Headers(response.headers);
+  for (const [name, value] of Object.entries(policy.headers)) headers.set(name, value);
+  return new Response(response.body, { status: response.status, headers });
+}
+
+/** The server of one request: the revision of 2026-07-28 knows no sessions, and the older ones get none. */
+function makeServer<T extends McpTool>(policy: McpPolicy<T>): McpServer {
+  // The list changes when a version is deployed or a role is given, and no client is told: so it is not announced.
+  const mcp = new McpServer(policy.serverInfo, { capabilities: { tools: { listChanged: false } } });
+  mcp.server.setRequestHandler('tools/list', async ({ params }) => {
+    if (params?.cursor !== undefined) throw malformed('This list has one page: there is no such cursor.');
+    return { tools: (await policy.listed()).map(listed) };
+  });
+  mcp.server.setRequestHandler('tools/call', async ({ params }) => {
+    const tool = policy.tools.find(({ name }) => name === params.name);
+    if (!tool) throw malformed('There is no such tool.');
+    const result = await resultOf(policy, { tool, given: params.arguments ?? {}, meta: params._meta });
+    return mcp.server.projectCallToolResult(result, tool.outputSchema);
+  });
+  return mcp;
+}
+
+function listed({ name, title, description, inputSchema, outputSchema, annotations }: McpTool): Tool {
+  const output = outputSchema === undefined ? {} : { outputSchema };
+  return { name, title, description, inputSchema, ...output, annotations } as Tool;
+}
+
+/** A refusal, and a failure of ours, is a result that says so: the model that called can read it and do better. */
+async function resultOf<T extends McpTool>(policy: McpPolicy<T>, call: ToolCall<T>): Promise<CallToolResult> {
+  try {
+    return answerResult(call.tool, await policy.call(call));
+  } catch (thrown) {
+    if (thrown instanceof ProtocolError) throw thrown;
+    return problemResult(call.tool, await policy.problemOf(thrown));
+  }
+}
+
+function answerResult({ outputSchema }: McpTool, answer: ToolAnswer): CallToolResult {
+  const { value, version, replayed, invocation } = answer;
+  const _meta = {
+    ...(version == null ? {} : { [MCP_META.version]: version }),
+    ...(replayed ? { [MCP_META.replayed]: true } : {}),
+    ...(invocation == null ? {} : { [MCP_META.invocation]: invocation }),
+  };
+  if (answer.isContent) {
+    const parsed = contentBlocks.safeParse(value);
+    if (!parsed.success)
+      throw new TypeError('the operation answered no content blocks', { cause: parsed.error });
+    return { content: parsed.data as CallToolResult['content'], _meta };
+  }
+  // A client that reads only text reads the same JSON (MCP 2026-07-28, "Structured Content"), so it is written first.
+  const text = JSON.stringify(value ?? null);
+  // Nothing is only content where that is promised: clients of 2025-11-25 take objects.
+  const isSilent = text === 'null' && outputSchema === undefined;
+  return {
+    content: [{ type: 'text', text }],
+    ...(isSilent ? {} : { structuredContent: JSON.parse(text) }),
+    _meta,
+  };
+}
+
+/**
+ * A refusal. The document is the text, and `_meta` for software. It is structured content only for a tool that
+ * promises none: clients hold structured content to the output schema, some of them on errors too.
+ */
+function problemResult({ outputSchema }: McpTool, problem: Problem): CallToolResult {
+  return {
+    isError: true,
+    content: [{ type: 'text', text: JSON.stringify(problem) }],
+    ...(outputSchema === undefined ? { structuredContent: { ...problem } } : {}),
+    _meta: { [MCP_META.problem]: problem },
+  };
+}
