@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { OperationDeclaration } from '@freehold/contracts';
+import type { OperationDeclaration } from '@freehold/operations';
 import { makePublicActor, mountOperations, mountPublicSurface } from '@freehold/vertical-host';
 import { getRequestListener } from '@hono/node-server';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';

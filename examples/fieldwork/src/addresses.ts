@@ -2,7 +2,7 @@
  * Where each operation is reached over HTTP. The declarations on the server and the client in the browser both
  * read this table, so that an address is written once.
  */
-import type { HttpBinding } from '@freehold/contracts';
+import type { HttpBinding } from '@freehold/operations';
 
 export const ADDRESSES = {
   'customer/create': { method: 'POST', path: '/api/customers' },

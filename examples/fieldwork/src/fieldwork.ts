@@ -1,8 +1,9 @@
 /** Puts fieldwork together: one web application over the engine that it is given. */
 import { type IdentityDirectory, type IdentityDirectoryUnit, makeIdentityDirectory } from '@freehold/auth';
 import { mountInviteRoutes } from '@freehold/auth/invite-routes';
-import type { OperationTable, TenantId } from '@freehold/contracts';
+import type { TenantId } from '@freehold/contracts';
 import { makeScopeHost, makeScopeUnit, type ScopeHost, type ScopeUnit } from '@freehold/kernel';
+import type { OperationTable } from '@freehold/operations';
 import {
   type ListingStub,
   mountOperations,

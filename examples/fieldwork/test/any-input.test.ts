@@ -1,5 +1,6 @@
 /** Whatever is sent to whichever operation: an answer that the contract knows, never a 5xx, and nothing written by a refusal. */
-import { httpBinding, isReadOnly, problemSchema } from '@freehold/contracts';
+import { problemSchema } from '@freehold/contracts';
+import { httpBinding, isReadOnly } from '@freehold/operations';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';

@@ -15,7 +15,7 @@ import type { Actor, ConsentRounds, HostAdmin } from '@freehold/directory';
 import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
 import { type Context, Hono } from 'hono';
 import { mountConnectRoutes } from './connect/connect-routes.ts';
-import { type AdminOperationTable, addressesOf } from './declared/operations.ts';
+import { type AdminOperationTable, routesOf } from './declared/operations.ts';
 import { mountDocs } from './docs/docs-routes.ts';
 import { answer, type ItemAddress, itemAddressOf, locationOf } from './http/answer.ts';
 import { authenticate } from './http/authenticate.ts';
@@ -210,11 +210,12 @@ export function controlPlaneApp(given: ControlPlaneOptions): Hono<ControlPlaneEn
     mountOAuth(app, { origin, now, staff });
     mountMcp(app, { hostAdmin, operations, origin, hostnames, onIncident, admit });
   }
-  for (const address of addressesOf(operations)) {
+  for (const address of routesOf(operations)) {
     const routes = new Map(
-      [...address.operations].map(([method, operation]) => [method, routeOf(operation, operations)]),
+      [...address].map(([method, operation]) => [method, routeOf(operation, operations)]),
     );
-    app.all(address.path, (c) => {
+    const [path = ''] = [...address.values()].map((operation) => operation.path);
+    app.all(path, (c) => {
       const route = routes.get((c.req.raw.method === 'HEAD' ? 'GET' : c.req.raw.method) as HttpMethod);
       return route
         ? serve(c, route, { ...options, admit })

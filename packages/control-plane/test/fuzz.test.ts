@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { runs } from '../../testkit/src/index.ts';
 import { controlPlaneApp } from '../src/app.ts';
-import { addressesOf, answersEvents, eventsStatus, isUnsafe } from '../src/declared/operations.ts';
+import { answersEvents, eventsStatus, isUnsafe, routesOf } from '../src/declared/operations.ts';
 import { expectDocumented } from './support/conformance.ts';
 import { valuesOf } from './support/from-schema.ts';
 import { hostAdminDouble, TOKEN } from './support/host-admin-double.ts';
@@ -163,7 +163,8 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
 });
 
 test('every address names its methods to OPTIONS, and refuses every other one with the same list', async () => {
-  for (const { path, operations: byMethod } of addressesOf(table)) {
+  for (const byMethod of routesOf(table)) {
+    const [{ path } = { path: '' }] = byMethod.values();
     const url = `https://control.example${path.replaceAll(/:\w+/g, 'x')}`;
     const allowed = [...byMethod.keys(), ...(byMethod.has('GET') ? ['HEAD'] : []), 'OPTIONS'].sort();
     const { response: options } = await send(new Request(url, { method: 'OPTIONS' }));

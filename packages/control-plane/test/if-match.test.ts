@@ -6,9 +6,9 @@ import {
   type OperationRecord,
   type TenantRecord,
 } from '@freehold/directory/declarations';
+import { openApiPath } from '@freehold/operations';
 import { expect, test } from 'vitest';
-import { addressesOf, carriesEtag, takesIfMatch } from '../src/declared/operations.ts';
-import { openApiPath } from '../src/declared/path.ts';
+import { carriesEtag, routesOf, takesIfMatch } from '../src/declared/operations.ts';
 import { openApiDocument } from '../src/openapi/document.ts';
 import { expectDocumented } from './support/conformance.ts';
 import { openFixture } from './support/fixture.ts';
@@ -61,8 +61,9 @@ test('what a condition is compared with can be read: a single thing shows its ve
 
 test('412 and the tag are documented exactly where the condition is', () => {
   const { paths } = openApiDocument(adminOperations);
-  for (const { path, operations } of addressesOf(adminOperations))
-    for (const [method, operation] of operations) {
+  for (const address of routesOf(adminOperations))
+    for (const [method, operation] of address) {
+      const { path } = operation;
       const documented = paths[openApiPath(path)]?.[method.toLowerCase()] as {
         readonly parameters: readonly { readonly $ref?: string }[];
         readonly responses: Readonly<Record<string, { readonly headers?: object }>>;

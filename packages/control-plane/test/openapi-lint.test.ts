@@ -3,6 +3,7 @@
  * stays is in one list, with reasons.
  */
 import { adminOperations } from '@freehold/directory/declarations';
+import { openApiPath } from '@freehold/operations';
 import type { OpenApiDocument } from '@freehold/operations/openapi';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import core from '@stoplight/spectral-core';
@@ -10,8 +11,7 @@ import owasp from '@stoplight/spectral-owasp-ruleset';
 import parsers from '@stoplight/spectral-parsers';
 import rulesets from '@stoplight/spectral-rulesets';
 import { expect, test } from 'vitest';
-import { addressesOf } from '../src/declared/operations.ts';
-import { openApiPath } from '../src/declared/path.ts';
+import { routesOf } from '../src/declared/operations.ts';
 import { openApiDocument } from '../src/openapi/document.ts';
 import { LINT_EXCEPTIONS, type LintException } from './support/lint-exceptions.ts';
 
@@ -77,7 +77,11 @@ function requestSchemas({ paths, components }: OpenApiDocument): ReadonlySet<str
 
 function sidesOf(target: OpenApiDocument) {
   const sent = requestSchemas(target);
-  const operations = new Set(addressesOf(adminOperations).map(({ path }) => openApiPath(path)));
+  const operations = new Set(
+    routesOf(adminOperations).flatMap((address) =>
+      [...address.values()].map(({ path }) => openApiPath(path)),
+    ),
+  );
   return (at: string): readonly LintException['within'][] => {
     const [top, kind = '', ...rest] = at.split(' > ');
     if (top === 'components') {

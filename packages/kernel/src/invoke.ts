@@ -12,11 +12,10 @@ import {
   type InvocationId,
   type InvokeRequest,
   type InvokeResult,
-  isReadOnly,
-  type OperationDeclaration,
   PlatformError,
   validationError,
 } from '@freehold/contracts';
+import { isReadOnly, type OperationDeclaration } from '@freehold/operations';
 import { isThenable, RollbackThen, TransactionLost } from '@freehold/store';
 import { type ContextParts, type Frame, type Invocation, makeContextFactory } from './context.ts';
 import type { DenialStore } from './denials/store.ts';

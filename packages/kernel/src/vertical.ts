@@ -4,16 +4,18 @@ import {
   type EntityRef,
   type EventId,
   IN_WORDS,
-  isReadOnly,
   type JsonValue,
   manifestSchema,
-  OPERATION_NAME,
-  type OperationDeclaration,
-  type OperationTable,
   type PlatformRequest,
   type ScopeId,
   type VerticalManifest,
 } from '@freehold/contracts';
+import {
+  isReadOnly,
+  OPERATION_NAME,
+  type OperationDeclaration,
+  type OperationTable,
+} from '@freehold/operations';
 import type { Migration, SqlDatabase } from '@freehold/store';
 import type { z } from 'zod';
 import type { Executor, Schedule, Subscription } from './deliveries/declarations.ts';

@@ -1,2 +1,3 @@
 /** One operation framework for verticals and the control plane. Start with `operation.ts`. */
-export {};
+export * from './operation.ts';
+export * from './paths.ts';

@@ -1,4 +1,5 @@
-import { OPERATION_NAME, PlatformError, problemSchema } from '@freehold/contracts';
+import { PlatformError, problemSchema } from '@freehold/contracts';
+import { OPERATION_NAME } from '@freehold/operations';
 import fc from 'fast-check';
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';

@@ -1,5 +1,6 @@
 import { apiDocs } from '@freehold/api-docs/node';
-import { type OperationTable, PlatformError, problemSchema } from '@freehold/contracts';
+import { PlatformError, problemSchema } from '@freehold/contracts';
+import type { OperationTable } from '@freehold/operations';
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { describe, expect, test } from 'vitest';

@@ -1,21 +1,19 @@
 /** One HTTP route and one tool for each declared operation of a vertical (spec 4.5), and the OpenAPI document of them. */
 import type { ApiDocs } from '@freehold/api-docs';
-import type { OperationTable } from '@freehold/contracts';
 import { answerOtherMethod, requireSameOrigin } from '@freehold/contracts/http';
+import {
+  type Addressed,
+  addressesOf,
+  methodsAt,
+  type OperationTable,
+  routerPath,
+} from '@freehold/operations';
 import type { Context, Env, Hono } from 'hono';
 import { guarded } from './lib/failures.ts';
 import { jsonResponse } from './lib/json-response.ts';
 import { type OpenApiInfo, openApiDocument } from './lib/openapi.ts';
 import { answerCall, readCall } from './lib/operation-call.ts';
-import {
-  type Addressed,
-  assertDistinct,
-  methodsAt,
-  type OperationRoute,
-  operationRoutes,
-  parsePath,
-  routerPath,
-} from './lib/operation-routes.ts';
+import { type OperationRoute, operationRoutes } from './lib/operation-routes.ts';
 import { type ListingStub, type McpOptions, makeMcpEndpoint } from './mcp/mcp-endpoint.ts';
 import type { ProblemOptions } from './problem-response.ts';
 
@@ -84,19 +82,14 @@ export function mountOperations<E extends Env>(
     ...docsRoutes(resolveStub, options),
     ...(options.mcp === false ? [] : [mcpRoute(operations, resolveStub, options)]),
   ];
-  assertDistinct(all);
-  for (const { method, segments, answer } of all) {
-    app.on(method, routerPath(segments), guarded(app, options, answer));
-  }
+  const routesByAddress = addressesOf(all).map((address) => [...address.values()]);
+  for (const { method, path, answer } of routesByAddress.flat())
+    app.on(method, routerPath(path), guarded(app, options, answer));
   // After all of the above: the router takes the first that fits, and these fit every method.
-  const shapes = new Map(all.map(({ segments }) => [routerPath(segments), segments.length]));
-  for (const [path, length] of shapes) {
-    const rivals = all.filter(({ segments }) => segments.length === length);
-    app.all(
-      path,
-      guarded(app, options, async (c) => answerOtherMethod(c.req.method, methodsAt(c.req.path, rivals))),
-    );
-  }
+  const otherMethod = guarded(app, options, async (c: Context<E>) =>
+    answerOtherMethod(c.req.method, methodsAt(c.req.path, all)),
+  );
+  for (const [first] of routesByAddress) if (first) app.all(routerPath(first.path), otherMethod);
 }
 
 interface Mounted<E extends Env> extends Addressed {
@@ -110,12 +103,12 @@ function openApiRoute<E extends Env>(
 ): Mounted<E> {
   const document = openApiDocument(routes, options.openapi || {});
   const name = 'the OpenAPI document';
-  const segments = parsePath(`${options.basePath ?? '/api'}/openapi.json`);
+  const path = `${options.basePath ?? '/api'}/openapi.json`;
   const answer = async (c: Context<E>): Promise<Response> => {
     await resolveStub(c);
     return jsonResponse(c, document, 200);
   };
-  return { name, method: 'GET', segments, answer };
+  return { name, method: 'GET', path, answer };
 }
 
 function docsRoutes<E extends Env>(
@@ -133,7 +126,7 @@ function docsRoutes<E extends Env>(
   const gated = (name: string, path: string, answer: (request: Request) => Response | Promise<Response>) => ({
     name,
     method: 'GET',
-    segments: parsePath(path),
+    path: path,
     answer: async (c: Context<E>): Promise<Response> => {
       await resolveStub(c);
       return answer(c.req.raw);
@@ -159,7 +152,7 @@ function mcpRoute<E extends Env>(
     resolveStub,
     serverInfo: serverInfo ?? { name: title, version },
   });
-  return { name: 'the MCP endpoint', method: 'POST', segments: parsePath(path), answer };
+  return { name: 'the MCP endpoint', method: 'POST', path: path, answer };
 }
 
 function ownOrigin<E extends Env>(c: Context<E>, options: MountOperationsOptions<E>): string {

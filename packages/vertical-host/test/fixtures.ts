@@ -2,12 +2,11 @@
 import {
   type InvokeRequest,
   type InvokeResult,
-  type OperationDeclaration,
   type OperationStub,
-  type OperationTable,
   PlatformError,
   parseInput,
 } from '@freehold/contracts';
+import type { OperationDeclaration, OperationTable } from '@freehold/operations';
 import { z } from 'zod';
 
 /** Keeps the types of one declaration, with `run` left to the fake scope. */

@@ -1,5 +1,6 @@
 /** The text of a front end's client: a table of addresses, and everything else by type. */
-import { httpBinding, OPERATION_NAME, type OperationTable, PlatformError } from '@freehold/contracts';
+import { PlatformError } from '@freehold/contracts';
+import { httpBinding, OPERATION_NAME, type OperationTable } from '@freehold/operations';
 
 export interface ClientModuleNames {
   /** What the module of the declarations calls the table. */

@@ -1,29 +1,28 @@
 /** One call over HTTP: the request that a declaration asks for, sent until it is answered, and its answer judged. */
-import { type Problem, problemSchema } from '@freehold/contracts';
 import type { AdminOperation } from '@freehold/directory/declarations';
+import { fillPath, queryOf } from '@freehold/operations';
+import {
+  type Answer,
+  ConnectionBroken,
+  EVENT_STREAM,
+  parseJson,
+  problemOf,
+  type RetryOptions,
+  readToEnd,
+  untilAnswered,
+  versionIn,
+} from '@freehold/operations/client';
 import { answerForm, takesIdempotencyKey } from '../declared/operations.ts';
-import { fillPath } from '../declared/path.ts';
 import { ControlPlaneError } from './error.ts';
-import { ConnectionBroken, EVENT_STREAM, readToEnd } from './events.ts';
 import { type FormFile, formOf } from './form.ts';
-import { parseJson } from './json.ts';
-import { backoffMs, retryDelayMs } from './retry.ts';
 
-export interface ClientOptions {
+export interface ClientOptions extends RetryOptions {
   /** The control plane's base address, with or without a path. */
   readonly baseUrl: string | URL;
   /** The bearer token, or where to get it before every attempt. */
   readonly token: string | (() => string | Promise<string>);
   /** Default: the global one. */
   readonly fetch?: (request: Request) => Promise<Response>;
-  /** How many attempts after the first, at most. Default 2. */
-  readonly retriesMax?: number;
-  /** Waits that many milliseconds; rejects when the signal aborts. Default: a timer. */
-  readonly sleep?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
-  /** A number from 0 up to 1, for the jitter. Default: the platform's cryptographic source. */
-  readonly random?: () => number;
-  /** Milliseconds since the epoch, for a `Retry-After` that is a date. Default: the system's clock. */
-  readonly now?: () => number;
   /** A fresh idempotency key. Default: a random UUID. */
   readonly newIdempotencyKey?: () => string;
 }
@@ -84,21 +83,11 @@ export type Caller = (
   options?: FollowOptions,
 ) => Promise<ClientResponse<unknown>>;
 
-const RETRIES_DEFAULT = 2;
-
-/**
- * A call that broke off may still be going on, and then its key is taken: 150 seconds of patience, more than the control
- * plane has with a call that it has lost.
- */
-const RUNNING_WAIT_MS = 2_000;
-const RUNNING_WAITS_MAX = 75;
-
 /**
  * Builds a {@link Caller}. It rejects with a {@link ControlPlaneError}, with `fetch`'s TypeError when nothing could be
  * reached, with the signal's reason, and with a TypeError for an input that has no address.
  */
 export function makeCaller(options: ClientOptions): Caller {
-  const { retriesMax = RETRIES_DEFAULT, now = Date.now, random = secureRandom, sleep = sleepFor } = options;
   const send = options.fetch ?? ((request: Request) => fetch(request));
   const newKey = options.newIdempotencyKey ?? (() => crypto.randomUUID());
 
@@ -108,33 +97,16 @@ export function makeCaller(options: ClientOptions): Caller {
     const key = takesIdempotencyKey(operation) ? (callOptions.idempotencyKey ?? newKey()) : undefined;
     const { signal } = callOptions;
     const follows = listenerOf(operation, callOptions);
-    let waits = 0;
-    for (let attempt = 1; ; attempt++) {
+    const attempt = async (): Promise<Answer | TypeError> => {
       const headers = headersOf(await tokenOf(options.token), key, callOptions.ifMatch);
       if (follows) headers.set('accept', `${EVENT_STREAM}, application/json;q=0.9`);
       const request = requestOf(operation, url, headers, input, signal);
-      const answer = await attemptOnce(
-        send,
-        request,
-        { streams: operation.bytes !== undefined, follows },
-        signal,
-      );
-      if (attempt > 1 && waits < RUNNING_WAITS_MAX && isStillRunning(answer)) {
-        waits += 1;
-        attempt -= 1;
-        await sleep(RUNNING_WAIT_MS, signal);
-        continue;
-      }
-      const waitMs =
-        answer instanceof TypeError
-          ? backoffMs(attempt, { random })
-          : retryDelayMs(answer, attempt, { random, now });
-      if (waitMs === null || attempt > retriesMax || input.upload?.content instanceof ReadableStream) {
-        if (answer instanceof TypeError) throw answer;
-        return processAnswer(operation, answer);
-      }
-      await sleep(waitMs, signal);
-    }
+      return attemptOnce(send, request, { streams: operation.bytes !== undefined, follows }, signal);
+    };
+    // A stream goes out once.
+    const isOnce = input.upload?.content instanceof ReadableStream;
+    const answer = await untilAnswered(attempt, isOnce ? { ...options, retriesMax: 0 } : options, signal);
+    return processAnswer(operation, answer);
   };
 }
 
@@ -148,14 +120,6 @@ function listenerOf(
     const parsed = events.progress.safeParse(step);
     if (parsed.success) onProgress(parsed.data);
   };
-}
-
-/** A response that arrived whole, or whose bytes are still to come. */
-interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  readonly body: ReadableStream<Uint8Array> | null;
 }
 
 /** An answer, or the TypeError of a network that failed. An abort, and any other error, goes on to the caller. */
@@ -188,19 +152,14 @@ async function attemptOnce(
   }
 }
 
-/** Whether an earlier attempt of this very call has not ended yet. */
-function isStillRunning(answer: Answer | TypeError): boolean {
-  if (answer instanceof TypeError || answer.status !== 409) return false;
-  return problemOf(answer.headers, answer.text)?.reason === 'idempotency_in_progress';
-}
-
-function addressOf(baseUrl: string | URL, operation: AdminOperation, input: RawInput): string {
+function addressOf(
+  baseUrl: string | URL,
+  { path }: AdminOperation,
+  { params = {}, query }: RawInput,
+): string {
   const url = new URL(baseUrl);
-  url.pathname = `${url.pathname.replace(/\/$/, '')}${fillPath(operation.path, input.params ?? {})}`;
-  url.search = '';
-  for (const [name, value] of Object.entries(input.query ?? {})) {
-    for (const each of [value].flat()) if (each !== undefined) url.searchParams.append(name, String(each));
-  }
+  url.pathname = `${url.pathname.replace(/\/$/, '')}${fillPath(path, params).address}`;
+  url.search = queryOf(query);
   return url.href;
 }
 
@@ -263,7 +222,7 @@ function processAnswer(operation: AdminOperation, answer: Answer): ClientRespons
     value: body ? { ...(parsed.data as object), body } : parsed.data,
     status,
     requestId,
-    etag: /^(?:W\/)?"(.*)"$/.exec(headers.get('etag') ?? '')?.[1] ?? null,
+    etag: versionIn(headers),
     replayed: headers.get('idempotency-replayed') === 'true',
     head: headOf(headers.get('x-admin-log-head')),
   };
@@ -275,31 +234,7 @@ function saidBy({ bytes }: AdminOperation, { status, headers, text }: Answer): u
   return Object.fromEntries(Object.entries(bytes.headers).map(([name, field]) => [field, headers.get(name)]));
 }
 
-function problemOf(headers: Headers, text: string): Problem | null {
-  if (!headers.get('content-type')?.startsWith('application/problem+json')) return null;
-  return problemSchema.safeParse(parseJson(text)).data ?? null;
-}
-
 function headOf(header: string | null): ClientResponse<unknown>['head'] {
   const parts = /^(\d+):(.+)$/.exec(header ?? '');
   return parts ? { sequence: Number(parts[1]), hash: parts[2] as string } : null;
-}
-
-function secureRandom(): number {
-  return (crypto.getRandomValues(new Uint32Array(1))[0] as number) / 2 ** 32;
-}
-
-function sleepFor(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason);
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', onAbort, { once: true });
-  });
 }

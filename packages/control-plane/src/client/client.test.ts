@@ -444,6 +444,12 @@ test('the client brings nothing along but the contracts and the declarations', (
     }
   };
   visit(new URL('./index.ts', import.meta.url));
-  expect([...outside].sort()).toEqual(['@freehold/contracts', '@freehold/directory/declarations', 'zod']);
+  expect([...outside].sort()).toEqual([
+    '@freehold/contracts',
+    '@freehold/directory/declarations',
+    '@freehold/operations',
+    '@freehold/operations/client',
+    'zod',
+  ]);
   expect([...seen].some((file) => file.endsWith('app.ts'))).toBe(false);
 });

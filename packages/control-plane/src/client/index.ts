@@ -9,6 +9,7 @@ import { makeClient } from './client.ts';
 import { makeTenantClientOf } from './tenant-client.ts';
 import type { BuilderTable, ClientOf } from './types.ts';
 
+export { ConnectionBroken } from '@freehold/operations/client';
 export {
   type Caller,
   type CallOptions,
@@ -21,7 +22,6 @@ export {
 } from './call.ts';
 export { makeClient } from './client.ts';
 export { ControlPlaneError } from './error.ts';
-export { ConnectionBroken } from './events.ts';
 export { waitForOperation } from './follow.ts';
 export type { FormFile } from './form.ts';
 export type { CallInput, ClientOf } from './types.ts';

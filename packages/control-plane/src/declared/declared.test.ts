@@ -1,29 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { sampleOperations } from '../../test/support/sample-operations.ts';
-import { addressesOf } from './operations.ts';
-import { bySpecificity, fillPath, openApiPath, pathParams, pathShape } from './path.ts';
+import { routesOf } from './operations.ts';
 import { problemCodes, successStatuses } from './statuses.ts';
-
-describe('a path template', () => {
-  test('names its parameters, its shape and its OpenAPI form', () => {
-    const path = '/tenants/:tenant/scopes/:scope/cause/:event';
-    expect(pathParams(path)).toEqual(['tenant', 'scope', 'event']);
-    expect(pathShape(path)).toBe('/tenants/:/scopes/:/cause/:');
-    expect(openApiPath(path)).toBe('/tenants/{tenant}/scopes/{scope}/cause/{event}');
-  });
-
-  test('is tried after every template that is literal where it is not', () => {
-    const paths = ['/a/:x', '/:y', '/a/b', '/a/:x/c', '/a/b/:z', '/a'];
-    expect(paths.sort(bySpecificity)).toEqual(['/a', '/a/b', '/a/b/:z', '/a/:x', '/a/:x/c', '/:y']);
-  });
-
-  test('is filled in so that a value stays within its segment', () => {
-    expect(fillPath('/a/:x/b', { x: '1/2?#%' })).toBe('/a/1%2F2%3F%23%25/b');
-    for (const x of ['', '.', '..', undefined, null, {}])
-      expect(() => fillPath('/a/:x/b', { x })).toThrow(TypeError);
-  });
-});
 
 describe('a table that cannot be served is refused, with the names at fault', () => {
   const list = sampleOperations['things.list'];
@@ -76,7 +55,7 @@ describe('a table that cannot be served is refused, with the names at fault', ()
       /d.get: its output has no field format/,
     ],
   ] as const)('%s', (_, _names, added, message) => {
-    expect(() => addressesOf({ ...sampleOperations, ...added })).toThrow(message);
+    expect(() => routesOf({ ...sampleOperations, ...added })).toThrow(message);
   });
 });
 

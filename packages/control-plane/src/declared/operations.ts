@@ -1,8 +1,8 @@
 /** The table of declarations as the transport sees it, and the rules that a table must keep to be served at all. */
 import { type HttpMethod, problemSchema } from '@freehold/contracts';
 import type { AdminOperation } from '@freehold/directory/declarations';
+import { type Address, addressesOf, pathParams } from '@freehold/operations';
 import { z } from 'zod';
-import { bySpecificity, pathParams, pathShape } from './path.ts';
 
 /** Declarations by name: `tenants.create`. */
 export type AdminOperationTable = Readonly<Record<string, AdminOperation>>;
@@ -81,38 +81,26 @@ export function atShortPath(operation: AdminOperation): AdminOperation | null {
   return { ...rest, path: shortPath, input: { ...input, ...(params ? { params } : {}) } };
 }
 
-/** The operations at one address, in the order in which addresses must be tried. */
-export interface Address {
-  readonly path: string;
-  readonly operations: ReadonlyMap<HttpMethod, AdminOperation>;
-}
-
 /**
- * Groups a table by address.
+ * The routes of a table by address, in the order in which addresses must be tried.
  * @throws TypeError naming the declarations at fault: a name that is not its key or not `family.verb`, two that
- * would dispatch alike, path parameters that differ from the schema's, a body on a GET, bytes from anything else or
+ * would dispatch identically, path parameters that differ from the schema's, a body on a GET, bytes from anything else or
  * described by fields that its output does not have.
  */
-export function addressesOf(table: AdminOperationTable): Address[] {
-  const addresses = new Map<string, { path: string; operations: Map<HttpMethod, AdminOperation> }>();
+export function routesOf(table: AdminOperationTable): Address<AdminOperation>[] {
   const all = Object.entries(table).flatMap(([key, operation]) => {
-    const short = atShortPath(operation);
-    return short ? [[key, operation] as const, [key, short] as const] : [[key, operation] as const];
-  });
-  for (const [key, operation] of all) {
     assertDeclared(key, operation);
-    const shape = pathShape(operation.path);
-    const address = addresses.get(shape) ?? { path: operation.path, operations: new Map() };
-    addresses.set(shape, address);
-    const rival = address.operations.get(operation.method);
-    if (rival) throw new TypeError(`${rival.name} and ${operation.name} would dispatch alike`);
-    if (address.path !== operation.path)
-      throw new TypeError(
-        `${operation.name} and ${[...address.operations.values()][0]?.name} name the parameters of one path differently`,
-      );
-    address.operations.set(operation.method, operation);
+    const short = atShortPath(operation);
+    return short ? [operation, short] : [operation];
+  });
+  const addresses = addressesOf(all);
+  for (const address of addresses) {
+    const [first, ...others] = address.values();
+    const other = others.find(({ path }) => path !== first?.path);
+    if (other)
+      throw new TypeError(`${other.name} and ${first?.name} name the parameters of one path differently`);
   }
-  return [...addresses.values()].sort((left, right) => bySpecificity(left.path, right.path));
+  return addresses;
 }
 
 function assertDeclared(key: string, operation: AdminOperation): void {

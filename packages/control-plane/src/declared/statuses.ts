@@ -4,8 +4,8 @@
  */
 import { PROBLEMS, type ProblemCode } from '@freehold/contracts';
 import type { AdminOperation } from '@freehold/directory/declarations';
+import { pathParams } from '@freehold/operations';
 import { isUnsafe, isValidated, takesIdempotencyKey, takesIfMatch } from './operations.ts';
-import { pathParams } from './path.ts';
 
 /**
  * The statuses without a problem: success, an idempotent create that found the thing there, a plan, an unchanged read.

@@ -11,9 +11,9 @@ import {
 } from '@freehold/contracts/http';
 import type { AdminCall } from '@freehold/directory';
 import type { AdminOperation } from '@freehold/directory/declarations';
+import { pathParams } from '@freehold/operations';
 import { type Fields, strictInput } from '../declared/input.ts';
 import { answersEvents, isUnsafe, takesIdempotencyKey, takesIfMatch } from '../declared/operations.ts';
-import { pathParams } from '../declared/path.ts';
 import { acceptsEvents } from './events.ts';
 import { readFormOrJson } from './form.ts';
 import { readUpload } from './upload.ts';

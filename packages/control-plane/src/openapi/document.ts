@@ -5,6 +5,7 @@
 
 import { staffAccessOf } from '@freehold/directory';
 import type { AdminOperation, FormBody, UploadedBytes } from '@freehold/directory/declarations';
+import { openApiPath } from '@freehold/operations';
 import {
   assembleDocument,
   fieldParameters,
@@ -22,7 +23,6 @@ import { z } from 'zod';
 import { strictInput } from '../declared/input.ts';
 import {
   type AdminOperationTable,
-  addressesOf,
   answersEvents,
   carriesEtag,
   eventForms,
@@ -31,10 +31,10 @@ import {
   isPlanStatus,
   isUnsafe,
   isValidated,
+  routesOf,
   takesIdempotencyKey,
   takesIfMatch,
 } from '../declared/operations.ts';
-import { openApiPath } from '../declared/path.ts';
 import { problemCodes, successStatuses } from '../declared/statuses.ts';
 import { itemAddressOf } from '../http/answer.ts';
 import { EVENT_STREAM } from '../http/events.ts';
@@ -77,11 +77,12 @@ export function openApiDocument(
 ): OpenApiDocument {
   const { serverUrl = '/', ...about } = info;
   const paths: Record<string, Record<string, Part>> = {};
-  for (const address of addressesOf(operations)) {
-    const methods: Record<string, Part> = {};
-    for (const [method, operation] of address.operations)
-      methods[method.toLowerCase()] = operationObject(operation, operations);
-    paths[openApiPath(address.path)] = methods;
+  for (const operation of routesOf(operations).flatMap((address) => [...address.values()])) {
+    const path = openApiPath(operation.path);
+    paths[path] = {
+      ...paths[path],
+      [operation.method.toLowerCase()]: operationObject(operation, operations),
+    };
   }
   const document: OpenApiSource = {
     openapi: '3.1.0',

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { PROBLEMS } from '@freehold/contracts';
 import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
+import { openApiPath, pathParams } from '@freehold/operations';
 import type { OpenApiDocument, Part } from '@freehold/operations/openapi';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { sampleOperations } from '../../test/support/sample-operations.ts';
 import type { AdminOperationTable } from '../declared/operations.ts';
-import { openApiPath, pathParams } from '../declared/path.ts';
 import { openApiDocument } from './document.ts';
 import { PATH_PARAMETERS } from './parameters.ts';
 import { SERVICE_TAGS } from './service-paths.ts';

@@ -1,7 +1,7 @@
 /** The headers of an answer, held against the OpenAPI document: what it promises is there, and nothing else of ours is. */
 import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
+import { openApiPath } from '@freehold/operations';
 import { expect } from 'vitest';
-import { openApiPath } from '../../src/declared/path.ts';
 import { openApiDocument } from '../../src/openapi/document.ts';
 
 /** What is known of a request beside its answer. */

@@ -1,7 +1,7 @@
 /** Requests that break the published schema of an operation in exactly one place. */
 import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
+import { openApiPath } from '@freehold/operations';
 import fc from 'fast-check';
-import { openApiPath } from '../../src/declared/path.ts';
 import { openApiDocument } from '../../src/openapi/document.ts';
 import { partsOf, type RequestParts, type ValidInput, validInputs } from './requests.ts';
 

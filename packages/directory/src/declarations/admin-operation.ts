@@ -2,7 +2,7 @@
  * An admin operation, declared once: its route, validation, OpenAPI entry, client method, CLI command and staff
  * tool are derived from this (design: control-plane-routes). Data only, so that a client can import it.
  */
-import type { HttpMethod, ProblemCode } from '@freehold/contracts';
+import type { HttpBinding, OperationContract } from '@freehold/operations';
 import type { z } from 'zod';
 import type { PlatformGrant } from './platform-grants.ts';
 
@@ -67,20 +67,13 @@ export interface StepEvents {
   readonly progress: z.ZodObject<{ readonly step: z.ZodType<string> }>;
 }
 
-export interface AdminOperation<I extends AdminInput = AdminInput, O extends z.ZodType = z.ZodType> {
+export interface AdminOperation<I extends AdminInput = AdminInput, O extends z.ZodType = z.ZodType>
+  extends OperationContract<I, O>,
+    HttpBinding {
   /** `family.verb`: the client's method and the CLI's command. */
   readonly name: string;
-  /** One line for people. */
-  readonly summary: string;
-  /** More, where one line is not enough. */
-  readonly description?: string;
   /** The group in the documentation: `Tenants`. */
   readonly tag: string;
-  readonly method: HttpMethod;
-  /** `/tenants/:tenant/scopes/:scope`. */
-  readonly path: string;
-  readonly input: I;
-  readonly output: O;
   /** Present: the answer is a stream of bytes, and `output` travels in its headers. */
   readonly bytes?: BytesAnswer;
   /**
@@ -125,8 +118,6 @@ export interface AdminOperation<I extends AdminInput = AdminInput, O extends z.Z
   readonly etag?: boolean;
   /** Present: a read shows what changes without its record too, so that its ETag proves nothing for a 304. */
   readonly volatile?: true;
-  /** What can go wrong beyond the codes that every operation shares. */
-  readonly problems?: readonly ProblemCode[];
 }
 
 /** Gives a declaration its exact type. */

@@ -1,10 +1,6 @@
 /** The lanes of a vertical: who listens to which type of event. Checked once, when the vertical is declared. */
-import {
-  OPERATION_NAME,
-  type OperationTable,
-  permissionKey,
-  type VerticalManifest,
-} from '@freehold/contracts';
+import { permissionKey, type VerticalManifest } from '@freehold/contracts';
+import { OPERATION_NAME, type OperationTable } from '@freehold/operations';
 import { Cron } from 'croner';
 import {
   ATTEMPTS_DEFAULT,

@@ -1,5 +1,6 @@
 /** The OpenAPI 3.1 document of an operation mount, made from the declarations and from nothing else. */
-import { isReadOnly, type ProblemCode } from '@freehold/contracts';
+import type { ProblemCode } from '@freehold/contracts';
+import { isReadOnly, openApiPath } from '@freehold/operations';
 import {
   assembleDocument,
   fieldParameters,
@@ -28,9 +29,7 @@ export interface OpenApiInfo {
 export function openApiDocument(routes: readonly OperationRoute[], info: OpenApiInfo): OpenApiDocument {
   const paths: Record<string, Record<string, Part>> = {};
   for (const route of routes) {
-    const path = route.segments
-      .map((each) => ('text' in each ? `/${each.text}` : `/{${each.field}}`))
-      .join('');
+    const path = openApiPath(route.path);
     paths[path] ??= {};
     paths[path][route.method.toLowerCase()] = operationObject(route);
   }
@@ -99,7 +98,7 @@ function operationObject(route: OperationRoute): Part {
 }
 
 function addressParameters(route: OperationRoute): Part[] {
-  const inPath = pathFieldsOf(route);
+  const inPath = new Set(route.inPath);
   const fields = fieldsOf(objectsOf(route.operation.input));
   const pick = (isWanted: (name: string) => boolean): z.ZodObject =>
     z.object(Object.fromEntries([...fields].filter(([name]) => isWanted(name))));
@@ -135,7 +134,7 @@ function responseHeaders({ method, operation }: OperationRoute): string[] {
 /** The input without what the path carries. A union of objects is described whole: its members share the path. */
 function requestBody(route: OperationRoute): Part {
   const { operation, input } = route;
-  const inPath = pathFieldsOf(route);
+  const inPath = new Set(route.inPath);
   const [only, ...others] = objectsOf(operation.input);
   const shape = Object.entries(only?.shape ?? {}).filter(([name]) => !inPath.has(name));
   return {
@@ -146,10 +145,6 @@ function requestBody(route: OperationRoute): Part {
       },
     },
   };
-}
-
-function pathFieldsOf({ segments }: OperationRoute): ReadonlySet<string> {
-  return new Set(segments.flatMap((each) => ('field' in each ? [each.field] : [])));
 }
 
 /** The fields of all members of a union: one of several members takes what any of them takes, and is required in all. */

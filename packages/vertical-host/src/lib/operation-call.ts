@@ -96,15 +96,15 @@ function resultHeaders(c: Context, result: InvokeResult): Record<string, string>
  * The path parameters of a URL, decoded. They are counted from the end of the path, so that an app that is mounted
  * under a prefix of another reads them alike.
  */
-function pathFields(c: Context, route: OperationRoute): TextField[] {
-  if (!route.segments.some((segment) => 'field' in segment)) return [];
-  const given = new URL(c.req.url).pathname.split('/').slice(-route.segments.length);
-  return route.segments.flatMap((segment, index): TextField[] => {
-    if (!('field' in segment)) return [];
+function pathFields(c: Context, { path, inPath }: OperationRoute): TextField[] {
+  if (inPath.length === 0) return [];
+  const segments = path.slice(1).split('/');
+  const given = new URL(c.req.url).pathname.split('/').slice(-segments.length);
+  return inPath.map((field): TextField => {
     try {
-      return [[segment.field, [decodeURIComponent(given[index] ?? '')]]];
+      return [field, [decodeURIComponent(given[segments.indexOf(`:${field}`)] ?? '')]];
     } catch {
-      throw refusal([{ path: segment.field, message: 'is not percent-encoded UTF-8' }]);
+      throw refusal([{ path: field, message: 'is not percent-encoded UTF-8' }]);
     }
   });
 }

@@ -1,4 +1,5 @@
-import { type OperationTable, PlatformError, problemSchema } from '@freehold/contracts';
+import { PlatformError, problemSchema } from '@freehold/contracts';
+import type { OperationTable } from '@freehold/operations';
 import fc from 'fast-check';
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-import { type InvokeResult, type OperationTable, PlatformError, problemSchema } from '@freehold/contracts';
+import { type InvokeResult, PlatformError, problemSchema } from '@freehold/contracts';
+import type { OperationTable } from '@freehold/operations';
 import { contentBlocks, MCP_META } from '@freehold/operations/mcp';
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';

@@ -1,13 +1,7 @@
 /** The MCP endpoint of an operation mount: who may knock, what is read of a request, and who answers it (spec 4.5.3). */
-import {
-  httpBinding,
-  type OperationStub,
-  type OperationTable,
-  PlatformError,
-  type Problem,
-  problemSchema,
-} from '@freehold/contracts';
+import { type OperationStub, PlatformError, type Problem, problemSchema } from '@freehold/contracts';
 import { requireOwnAddress } from '@freehold/contracts/http';
+import { httpBinding, type OperationTable } from '@freehold/operations';
 import {
   answerMcp,
   contentBlocks,

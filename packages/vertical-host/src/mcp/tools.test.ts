@@ -1,4 +1,4 @@
-import type { OperationTable } from '@freehold/contracts';
+import type { OperationTable } from '@freehold/operations';
 import { contentBlocks } from '@freehold/operations/mcp';
 import { Hono } from 'hono';
 import { describe, expect, test } from 'vitest';

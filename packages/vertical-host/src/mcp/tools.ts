@@ -1,5 +1,5 @@
 /** The tools of a vertical: one for each operation that declares an http binding (spec 4.5.3). */
-import { isReadOnly, type OperationDeclaration, type OperationTable } from '@freehold/contracts';
+import { isReadOnly, type OperationDeclaration, type OperationTable } from '@freehold/operations';
 import {
   contentBlocks,
   type McpTool as Tool,

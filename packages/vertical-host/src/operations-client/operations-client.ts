@@ -1,5 +1,5 @@
 /** Calls of declared operations over HTTP, as `mountOperations` takes them (spec 4.5). */
-import type { HttpBinding, OperationTable } from '@freehold/contracts';
+import { fillPath, type HttpBinding, type OperationTable, queryOf } from '@freehold/operations';
 import type { z } from 'zod';
 import { apiErrorOf, unreachable } from './api-error.ts';
 
@@ -111,31 +111,4 @@ export function makeOperationsClient<T extends OperationTable>(
         : request(method, address, rest, callOptions);
     },
   };
-}
-
-/** Puts the fields that a path names into it. */
-function fillPath(
-  path: string,
-  input: Readonly<Record<string, unknown>>,
-): { address: string; rest: Record<string, unknown> } {
-  const rest = { ...input };
-  const address = path.replaceAll(/:(\w+)/g, (_all, field: string) => {
-    const text = String(rest[field] ?? '');
-    delete rest[field];
-    // A URL has no way to say these: they are steps of the path, encoded or not (WHATWG URL, "double-dot").
-    if (text === '' || text === '.' || text === '..')
-      throw new TypeError(`The field ${field} cannot be part of an address: "${text}".`);
-    return encodeURIComponent(text);
-  });
-  return { address, rest };
-}
-
-/** A list is a repeated key; what is undefined is left out. */
-function queryOf(fields: Readonly<Record<string, unknown>>): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(fields)) {
-    for (const each of [value].flat()) if (each !== undefined) query.append(name, String(each));
-  }
-  const text = query.toString();
-  return text === '' ? '' : `?${text}`;
 }

@@ -1,13 +1,7 @@
 /** The table of a public surface: where each handler is reached, judged once, when it is mounted. */
 import type { HttpMethod } from '@freehold/contracts';
+import { addressesOf, methodsAt, pathParams } from '@freehold/operations';
 import type { Env } from 'hono';
-import {
-  assertDistinct,
-  methodsAt,
-  mostLiteralFirst,
-  parsePath,
-  type Segment,
-} from '../lib/operation-routes.ts';
 import type { PublicHandler, PublicRouteRegistry, PublicSurfaceOptions } from './public-surface.ts';
 
 export interface PublicRoute<E extends Env> {
@@ -16,7 +10,6 @@ export interface PublicRoute<E extends Env> {
   readonly method: HttpMethod;
   /** Under the base path, with its parameters named. */
   readonly path: string;
-  readonly segments: readonly Segment[];
   readonly handler: PublicHandler<E>;
 }
 
@@ -41,7 +34,8 @@ export function publicRoutes<E extends Env>({
     const whole = path === '/' ? basePath : `${basePath}${path}`;
     const name = `${method} ${whole}`;
     if (!path.startsWith('/')) throw new Error(`${name} cannot be mounted: ${path} must begin with a slash`);
-    routes.push({ name, method, path: whole, segments: readPath(name, whole), handler });
+    assertPath(name, whole);
+    routes.push({ name, method, path: whole, handler });
   };
   const registry: PublicRouteRegistry<E> = {
     get: add('GET'),
@@ -51,27 +45,23 @@ export function publicRoutes<E extends Env>({
     delete: add('DELETE'),
   };
   register(registry);
-  assertDistinct(routes);
-  routes.sort(mostLiteralFirst);
   return {
     everything: `${basePath}/*`,
-    routes,
+    routes: addressesOf(routes).flatMap((address) => [...address.values()]),
     methodsAt: (path) => methodsAt(path, routes),
   };
 }
 
 function assertBasePath(basePath: string): void {
-  const [first] = readPath(`the public surface ${basePath}`, basePath);
-  if (first && 'text' in first && first.text === 'internal')
+  assertPath(`the public surface ${basePath}`, basePath);
+  if (basePath === '/internal' || basePath.startsWith('/internal/'))
     throw new Error('The public surface cannot be under /internal, which belongs to the platform');
 }
 
-function readPath(name: string, path: string): Segment[] {
+function assertPath(name: string, path: string): void {
   try {
-    const segments = parsePath(path);
-    const fields = segments.flatMap((each) => ('field' in each ? [each.field] : []));
+    const fields = pathParams(path);
     if (new Set(fields).size < fields.length) throw new Error('its path names a parameter twice');
-    return segments;
   } catch (cause) {
     throw new Error(`${name} cannot be mounted: ${cause instanceof Error ? cause.message : cause}`, {
       cause,

@@ -1,12 +1,7 @@
 /** The official client, of both eras, over a real socket: what people's software sees of a vertical. */
 import { request as httpRequest } from 'node:http';
-import {
-  type InvokeResult,
-  type OperationStub,
-  type OperationTable,
-  PlatformError,
-  problemSchema,
-} from '@freehold/contracts';
+import { type InvokeResult, type OperationStub, PlatformError, problemSchema } from '@freehold/contracts';
+import type { OperationTable } from '@freehold/operations';
 import { MCP_META } from '@freehold/operations/mcp';
 import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Hono } from 'hono';

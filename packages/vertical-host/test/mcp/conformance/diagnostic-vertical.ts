@@ -2,12 +2,8 @@
  * A vertical for the official conformance suite: the suite calls its tools by name, and each of them is an operation
  * here. What the suite wants of a tool and no operation can do is in the baselines beside this file, each with its reason.
  */
-import {
-  type InvokeResult,
-  type OperationStub,
-  type OperationTable,
-  PlatformError,
-} from '@freehold/contracts';
+import { type InvokeResult, type OperationStub, PlatformError } from '@freehold/contracts';
+import type { OperationTable } from '@freehold/operations';
 import { contentBlocks } from '@freehold/operations/mcp';
 import { Hono } from 'hono';
 import { z } from 'zod';

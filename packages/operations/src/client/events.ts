@@ -1,5 +1,5 @@
 /** The events of a call, read to their end: each step on its way to the caller, and the last one as the answer that it is. */
-import { parseJson } from './json.ts';
+import { parseJson } from './problem.ts';
 
 export const EVENT_STREAM = 'text/event-stream';
 

@@ -1,0 +1,67 @@
+/**
+ * A declared operation. Its route, validation, OpenAPI entry, MCP tool, client method and command are all derived from the
+ * one declaration (design: architecture, "One declaration per operation"). What is here is what every operation says of
+ * itself; who may call it, what is written down about it and how it is performed is each platform part's own.
+ */
+import type { EntityRef, HttpMethod, ProblemCode } from '@freehold/contracts';
+import type { z } from 'zod';
+
+/** What every operation says of itself. `I` is one schema, or one for each part of a request. */
+export interface OperationContract<I = unknown, O extends z.ZodType = z.ZodType> {
+  /** One line for people: the title in the documentation and the MCP tool list. */
+  readonly summary: string;
+  /** More, where one line is not enough. */
+  readonly description?: string;
+  readonly input: I;
+  readonly output: O;
+  /** What can go wrong beyond the codes that every operation shares. */
+  readonly problems?: readonly ProblemCode[];
+}
+
+/** Where an operation is reached over HTTP. Path parameters (`/orders/:id`) and, for GET, the query are input fields. */
+export interface HttpBinding {
+  readonly method: HttpMethod;
+  readonly path: string;
+}
+
+/**
+ * One operation of a vertical, without its context: `Ctx` is what the kernel hands to `run`.
+ * `run` is synchronous; a promise is refused.
+ */
+export interface OperationDeclaration<
+  Ctx = unknown,
+  I extends z.ZodType = z.ZodType,
+  O extends z.ZodType = z.ZodType,
+> extends OperationContract<I, O> {
+  /** The permission that the caller needs, checked before `run`; narrowed to `entity` when there is one. */
+  readonly permission: string;
+  /**
+   * The record this operation is about. It narrows the permission check, and its version (the id of the last
+   * event on it) is the operation's ETag.
+   */
+  readonly entity?: (input: z.output<I>) => EntityRef;
+  /** Default: `POST /api/op/<name>`. */
+  readonly http?: HttpBinding;
+  /** True when `run` changes nothing: no invocation is recorded. Default: true exactly for `http.method` GET. */
+  readonly readOnly?: boolean;
+  /** False keeps the operation out of the MCP tool list. */
+  readonly mcp?: false | { readonly title?: string; readonly destructive?: boolean };
+  readonly run: (ctx: Ctx, input: z.output<I>) => z.input<O>;
+}
+
+/** The declarations of one vertical, by name: `order/create`. */
+// biome-ignore lint/suspicious/noExplicitAny: a table of declarations mixes contexts and schemas; each was checked where it was declared.
+export type OperationTable = Readonly<Record<string, OperationDeclaration<any, any, any>>>;
+
+/** Operation names are `noun/verb`, lower case. */
+export const OPERATION_NAME = /^[a-z][a-z0-9-]*(\/[a-z][a-z0-9-]*)+$/;
+
+/** Whether an operation changes nothing (see {@link OperationDeclaration.readOnly}). */
+export function isReadOnly(operation: Pick<OperationDeclaration, 'readOnly' | 'http'>): boolean {
+  return operation.readOnly ?? operation.http?.method === 'GET';
+}
+
+/** Where an operation is reached when its declaration does not say (design: vertical-host). */
+export function httpBinding(name: string, operation: Pick<OperationDeclaration, 'http'>): HttpBinding {
+  return operation.http ?? { method: 'POST', path: `/api/op/${name}` };
+}
