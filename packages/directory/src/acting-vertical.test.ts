@@ -7,6 +7,7 @@ import { defineUnit, type UnitContext } from '@freehold/store';
 import { expect, onTestFinished, test } from 'vitest';
 import { openNodeEngine } from '../../engine-node/src/index.ts';
 import type { AdminCall } from './actors.ts';
+import { adminOperations } from './declarations/index.ts';
 import { beginEffect } from './lib/changes.ts';
 import type { DelegatedHandler, WiringFacts } from './lib/handlers.ts';
 import type { LongHandler } from './long-work/handlers.ts';
@@ -18,8 +19,9 @@ import { directoryUnit } from './unit.ts';
 const reached = (): never => {
   throw new TypeError('reached the handler');
 };
-const delegated = { begin: reached } as unknown as DelegatedHandler;
-const long = { begin: reached, plan: reached } as unknown as LongHandler;
+const operation = adminOperations['tenants.create'];
+const delegated = { operation, begin: reached } as unknown as DelegatedHandler;
+const long = { operation, begin: reached, plan: reached } as unknown as LongHandler;
 
 const outcomeOf = (work: () => unknown): string => {
   try {
@@ -32,7 +34,7 @@ const outcomeOf = (work: () => unknown): string => {
 };
 
 /** The declared grant of this operation is what counts; its handlers here are of every kind. */
-const OPERATION = 'tenants.create';
+const OPERATION = operation.name;
 
 const methods = (context: UnitContext) => {
   const work = longWorkMethods(context, { [OPERATION]: long });

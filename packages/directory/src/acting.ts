@@ -6,8 +6,7 @@
 import { PlatformError } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import type { Actor, MemberActor } from './actors.ts';
-import { findAdminOperation } from './declarations/index.ts';
-import { PLATFORM_GRANTS } from './declarations/platform-grants.ts';
+import { PLATFORM_GRANTS, type PlatformGrant } from './declarations/platform-grants.ts';
 import { STAFF_PREFIX } from './declarations/staff.ts';
 import { loadGrant } from './platform-grants/store.ts';
 import { hasSession, loadMember } from './staff/store.ts';
@@ -20,9 +19,9 @@ import { loadToken } from './tokens/store.ts';
  * @param operation what is called. Without it no vertical acts: what it may do hangs on a grant for an operation.
  * @throws PlatformError `forbidden`, reason `tenant_not_active`, `access_ended`, or `not_granted` for a vertical.
  */
-export function requireActing(db: SqlDatabase, actor: Actor, operation?: string): void {
+export function requireActing(db: SqlDatabase, actor: Actor, operation: Callable = {}): void {
   if (actor.kind === 'vertical') {
-    requireGrant(db, actor.id, operation);
+    requireGrant(db, actor.id, operation.vertical);
     return;
   }
   // It is no caller: no way in from outside makes one.
@@ -33,6 +32,9 @@ export function requireActing(db: SqlDatabase, actor: Actor, operation?: string)
     reason: 'access_ended',
   });
 }
+
+/** As much of an operation as says whether a vertical may call it. */
+type Callable = { readonly vertical?: PlatformGrant };
 
 type Caller = Exclude<Actor, { readonly kind: 'vertical' | 'system' }>;
 
@@ -62,8 +64,7 @@ function isTokenGood(db: SqlDatabase, actor: Exclude<Caller, { readonly kind: 's
 }
 
 /** Looked up each time, in the transaction that acts on it: taking the grant away takes effect on the very next call. */
-function requireGrant(db: SqlDatabase, vertical: string, operation = ''): void {
-  const name = findAdminOperation(operation)?.vertical;
+function requireGrant(db: SqlDatabase, vertical: string, name: PlatformGrant | undefined): void {
   if (name !== undefined && loadGrant(db, { vertical, name })) return;
   const what = name === undefined ? 'do this' : PLATFORM_GRANTS[name];
   throw new PlatformError('forbidden', `This vertical may not ${what}.`, { reason: 'not_granted' });

@@ -16,7 +16,7 @@ import { makeImportMaintenance } from './backups/incoming.ts';
 import { makeBackupMaintenance } from './backups/maintenance.ts';
 import { watchStore } from './backups/maintenance-store.ts';
 import { makeConnections } from './connections/make-connections.ts';
-import type { AdminOperation } from './declarations/index.ts';
+import { type AdminOperation, adminOperations } from './declarations/index.ts';
 import { makeEffects, makeLongEffects } from './effects.ts';
 import { makeExpiryMaintenance } from './expiries/clear.ts';
 import { readFleetMigrations } from './fleet/host-admin-fleet.ts';
@@ -142,6 +142,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
   const change = (call: AdminCall) =>
     follow(call, directory.change({ call, facts: factsOf(call) }).then(finalize));
   const performers = makePerformers(
+    adminOperations,
     [
       performersOf(effects, (effect) => (call) => follow(call, runEffect(effect, call))),
       performersOf(

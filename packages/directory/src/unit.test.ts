@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { adminOperations } from './declarations/index.ts';
 import { mergeHandlers } from './lib/feature.ts';
-import { directoryUnit, rooms } from './unit.ts';
+import { directoryUnit, features } from './unit.ts';
 
 /** What a vertical, a provider or the wiring knows: the unit is asked for a part of it at most, by a method. */
 const WIRING = [
@@ -17,7 +17,7 @@ const WIRING = [
 
 test('every operation is answered by one room of the unit, or by the wiring alone', () => {
   // That no two rooms answer the same one was seen to when they were merged.
-  const { plans, ...answering } = mergeHandlers(rooms);
+  const { plans, ...answering } = mergeHandlers(features);
   const answered = Object.values(answering).flatMap((handlers) => Object.keys(handlers));
   expect([...answered, ...WIRING].sort()).toEqual(Object.keys(adminOperations).sort());
   expect(Object.keys(plans).filter((name) => !answered.includes(name))).toEqual([]);

@@ -1,7 +1,7 @@
 /**
  * The directory: the unit that holds what the platform knows, with the logs of who changed and who read what
  * (design: architecture, "The one idea"). There is one, under the key {@link DIRECTORY_KEY}. What it holds is brought by
- * the features of its rooms; what is here is how a call gets to them.
+ * its features; what is here is how a call gets to them.
  */
 import { PlatformError, type ProblemCode } from '@freehold/contracts';
 import { defineUnit, type MigrationSet, type UnitContext } from '@freehold/store';
@@ -64,7 +64,7 @@ export const DIRECTORY_KEY = 'main';
  * What the rooms bring. In this order an empty database gets their tables, so that a room may build on those before it;
  * one that is new comes last.
  */
-export const rooms = [
+export const features = [
   tenantsFeature,
   hostnamesFeature,
   rolesFeature,
@@ -94,7 +94,7 @@ export const rooms = [
   projectionsFeature,
 ] as const;
 
-const { reads, changes, delegated, long, plans } = mergeHandlers(rooms);
+const { reads, changes, delegated, long, plans } = mergeHandlers(features);
 
 /** The first tables of several rooms, which are numbered together. */
 const firstTables: MigrationSet = {
@@ -127,14 +127,16 @@ const makeMethods = (context: UnitContext) => {
   return {
     /** A read of the directory's own data. */
     read: ({ call }: { readonly call: AdminCall }): AdminResult => {
-      requireActing(context.db, call.actor, call.operation);
-      return { status: 200, replayed: false, ...findHandler(reads, call.operation)(context, call) };
+      const answer = findHandler(reads, call.operation);
+      requireActing(context.db, call.actor, answer.operation);
+      return { status: 200, replayed: false, ...answer(context, call) };
     },
 
     /** A read that is itself logged: what was shown, then the row that says so. */
     readLogged: ({ call }: { readonly call: AdminCall }): AdminResult => {
-      requireActing(context.db, call.actor, call.operation);
-      const answer = findHandler(reads, call.operation)(context, call);
+      const show = findHandler(reads, call.operation);
+      requireActing(context.db, call.actor, show.operation);
+      const answer = show(context, call);
       const { items } = answer.value as { readonly items: readonly unknown[] };
       const target = { tenant: null, scope: null, vertical: null, other: null };
       appendAccessLog(context, auditedCall(call), { target, items: items.length });
@@ -150,8 +152,8 @@ const makeMethods = (context: UnitContext) => {
 
     /** What a change would touch, as far as the directory knows. A query. */
     planChange: ({ call }: { readonly call: AdminCall }): unknown => {
-      requireActing(context.db, call.actor, call.operation);
       const plan = Object.hasOwn(plans, call.operation) ? plans[call.operation] : undefined;
+      requireActing(context.db, call.actor, plan?.operation);
       if (plan) return plan(context, call);
       throw new PlatformError('unsupported', `There is no plan of ${call.operation}.`, { reason: 'no_plan' });
     },
@@ -195,8 +197,8 @@ const calls = defineFeature({
   queries: ['read', 'planChange', 'planWork', 'unfinishedWork'],
 });
 
-const features = [calls, ...rooms] as const;
+const parts = [calls, ...features] as const;
 
-export type DirectoryMethods = MethodsOf<typeof features>;
+export type DirectoryMethods = MethodsOf<typeof parts>;
 
-export const directoryUnit = defineUnit<DirectoryMethods>({ kind: 'directory', ...mergeFeatures(features) });
+export const directoryUnit = defineUnit<DirectoryMethods>({ kind: 'directory', ...mergeFeatures(parts) });

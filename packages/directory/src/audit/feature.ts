@@ -5,10 +5,7 @@ import { readAccessLog, readAdminLog } from './operations.ts';
 import { reconcileMethods, reconcileMigrations } from './reconcile.ts';
 
 export const auditFeature = defineFeature({
-  reads: {
-    'admin-log.list': readAdminLog,
-    'access-log.list': readAccessLog,
-  },
+  operations: [readAdminLog, readAccessLog],
   migrations: [reconcileMigrations],
   methods: (context) => ({
     ...reconcileMethods(context),

@@ -19,24 +19,18 @@ import { restoreDirectory, restoreMethods } from './restore-directory.ts';
 import { backupMigrations } from './schema.ts';
 
 export const backupsFeature = defineFeature({
-  reads: {
-    'scope-backups.list': readScopeBackups,
-    'directory-backups.list': readDirectoryBackups,
-  },
-  changes: { 'imports.create': importCopy },
-  delegated: {
-    'scope-backups.delete': deleteBackup,
-    'directory-backups.delete': deleteDirectoryBackup,
-  },
-  long: {
-    'scope-backups.create': backUpScope,
-    'directory-backups.create': backUpDirectory,
-    'directory.restore': afterRestore(restoreDirectory),
-  },
-  plans: {
-    'scope-backups.delete': planBackupDelete,
-    'directory-backups.delete': planDirectoryBackupDelete,
-  },
+  operations: [
+    readScopeBackups,
+    readDirectoryBackups,
+    importCopy,
+    deleteBackup,
+    deleteDirectoryBackup,
+    backUpScope,
+    backUpDirectory,
+    afterRestore(restoreDirectory),
+    planBackupDelete,
+    planDirectoryBackupDelete,
+  ],
   migrations: [backupMigrations, incomingMigrations],
   methods: (context) => ({
     ...backupMethods(context),

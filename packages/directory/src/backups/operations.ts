@@ -13,8 +13,7 @@ import {
   scopeBackupsList,
 } from '../declarations/backups.ts';
 import type { LogTarget, ScopeRecord } from '../declarations/records.ts';
-import { type AuditEntry, change, delegated, read } from '../lib/handlers.ts';
-import { planned } from '../lib/plans.ts';
+import { type AuditEntry, change, delegated, planned, read } from '../lib/handlers.ts';
 import { longWork } from '../long-work/handlers.ts';
 import { targetOf } from '../scopes/operations.ts';
 import { requireScope, type ScopeRow, scopeOfRow } from '../scopes/store.ts';

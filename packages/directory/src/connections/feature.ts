@@ -13,19 +13,17 @@ import { connectionMigrations } from './schema.ts';
 import { connectionMethods } from './unit-methods.ts';
 
 export const connectionsFeature = defineFeature({
-  reads: {
-    'connections.list': readConnections,
-    'connections.get': readConnection,
-    'connections.credential': readCredential,
-    'connections.activity': readActivity,
-    'connection-grants.list': readGrants,
-  },
-  changes: { 'connection-grants.delete': shutOut },
-  delegated: {
-    'connections.disconnect': disconnect,
-    'connection-grants.put': putGrant,
-  },
-  plans: { 'connections.disconnect': planDisconnect },
+  operations: [
+    readConnections,
+    readConnection,
+    readCredential,
+    readActivity,
+    readGrants,
+    shutOut,
+    disconnect,
+    putGrant,
+    planDisconnect,
+  ],
   migrations: [connectionMigrations],
   methods: connectionMethods,
   queries: [

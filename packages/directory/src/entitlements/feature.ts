@@ -4,10 +4,6 @@ import { putEntitlement, readEntitlements, removeEntitlement } from './operation
 import { entitlementMigrations } from './schema.ts';
 
 export const entitlementsFeature = defineFeature({
-  reads: { 'entitlements.list': readEntitlements },
-  changes: {
-    'entitlements.put': putEntitlement,
-    'entitlements.delete': removeEntitlement,
-  },
+  operations: [readEntitlements, putEntitlement, removeEntitlement],
   migrations: [entitlementMigrations],
 });

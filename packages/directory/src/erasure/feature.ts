@@ -5,7 +5,6 @@ import { planErasure } from './plan.ts';
 import { erasureMigrations } from './schema.ts';
 
 export const erasureFeature = defineFeature({
-  delegated: { 'subjects.shred': shredSubject },
-  plans: { 'subjects.shred': planErasure },
+  operations: [shredSubject, planErasure],
   migrations: [erasureMigrations],
 });

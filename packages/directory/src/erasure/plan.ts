@@ -8,7 +8,7 @@ import { countBackups } from '../backups/store.ts';
 import { subjectsShred } from '../declarations/erasure.ts';
 import type { EffectDeps, EffectPlan } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
-import { planned } from '../lib/plans.ts';
+import { planned } from '../lib/handlers.ts';
 import { countSnapshots } from '../scopes/snapshot-store.ts';
 import { requireScope } from '../scopes/store.ts';
 import { logTargetOf } from '../scopes/target.ts';

@@ -4,7 +4,7 @@ import { fleetMethods, migrateFleet } from './operations.ts';
 import { fleetMigrationSet } from './schema.ts';
 
 export const fleetFeature = defineFeature({
-  long: { 'fleet-migrations.run': migrateFleet },
+  operations: [migrateFleet],
   migrations: [fleetMigrationSet],
   methods: fleetMethods,
   queries: ['fleetVerticals', 'fleetCounts', 'migrationWave'],

@@ -7,14 +7,7 @@ import { loadChallengeBody } from './store.ts';
 import { verifyHostname } from './verify.ts';
 
 export const hostnamesFeature = defineFeature({
-  reads: { 'hostnames.list': readHostnames },
-  changes: {
-    'hostnames.bind': bindHostname,
-    'hostnames.set-status': setHostnameStatus,
-    'hostnames.delete': unbindHostname,
-  },
-  delegated: { 'hostnames.verify': verifyHostname },
-  plans: { 'hostnames.delete': planUnbind },
+  operations: [readHostnames, bindHostname, setHostnameStatus, unbindHostname, verifyHostname, planUnbind],
   migrations: [hostnameMigrations],
   methods: (context) => ({
     ...hostnameMethods(context),

@@ -7,8 +7,7 @@ import {
   hostnamesSetStatus,
 } from '../declarations/hostnames.ts';
 import type { HostnameRecord } from '../declarations/records.ts';
-import { type AuditEntry, type Change, change, read } from '../lib/handlers.ts';
-import { planned } from '../lib/plans.ts';
+import { type AuditEntry, type Change, change, planned, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { loadScope, requireScope } from '../scopes/store.ts';
 import { requireActiveTenant } from '../tenants/store.ts';

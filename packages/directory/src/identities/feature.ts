@@ -4,10 +4,6 @@ import { addIdentity, readIdentities, removeIdentity } from './operations.ts';
 import { identityMigrations } from './schema.ts';
 
 export const identitiesFeature = defineFeature({
-  reads: { 'identities.list': readIdentities },
-  changes: {
-    'identities.add': addIdentity,
-    'identities.remove': removeIdentity,
-  },
+  operations: [readIdentities, addIdentity, removeIdentity],
   migrations: [identityMigrations],
 });

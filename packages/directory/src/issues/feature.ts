@@ -4,8 +4,7 @@ import { issueMethods, readIssues, setIssueStatus } from './operations.ts';
 import { issueMigrations } from './schema.ts';
 
 export const issuesFeature = defineFeature({
-  reads: { 'issues.list': readIssues },
-  changes: { 'issues.set-status': setIssueStatus },
+  operations: [readIssues, setIssueStatus],
   migrations: [issueMigrations],
   methods: issueMethods,
 });

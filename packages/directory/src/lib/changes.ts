@@ -61,7 +61,7 @@ export function makeChange(
   handler: ChangeHandler,
   { call, facts }: ChangeInput,
 ): ChangeOutcome {
-  requireActing(context.db, call.actor, call.operation);
+  requireActing(context.db, call.actor, handler.operation);
   const recalled = recallAnswer(context, call);
   if (recalled.kept) return replay(context, recalled.kept);
   return finalize(context, call, handler(changeContext(context, facts, recalled.resumes), call));
@@ -73,7 +73,7 @@ export function beginEffect(
   handler: DelegatedHandler,
   { call, facts }: ChangeInput,
 ): EffectBeginning {
-  requireActing(context.db, call.actor, call.operation);
+  requireActing(context.db, call.actor, handler.operation);
   const recalled = recallAnswer(context, call);
   if (recalled.kept) return { outcome: replay(context, recalled.kept) };
   const beginning = handler.begin(changeContext(context, facts, recalled.resumes), call);

@@ -1,49 +1,47 @@
-/** The features of rooms come together only where they fit, and a name is where its declaration says it belongs. */
+/** Features come together only where they fit, and an operation is answered in the way that its declaration says. */
 import type { UnitContext } from '@freehold/store';
 import { expect, expectTypeOf, test } from 'vitest';
-import { defineFeature, type Feature, type MethodsOf, mergeFeatures, mergeHandlers } from './feature.ts';
-import type { ChangeHandler, DelegatedHandler, ReadHandler } from './handlers.ts';
-import type { PlanHandler } from './plans.ts';
+import { adminOperations } from '../declarations/index.ts';
+import { longWork } from '../long-work/handlers.ts';
+import { defineFeature, type MethodsOf, mergeFeatures, mergeHandlers } from './feature.ts';
+import { change, delegated, planned, read } from './handlers.ts';
 
-const read: ReadHandler = () => ({ value: null });
-const change = (() => null) as unknown as ChangeHandler;
-const delegated = {} as DelegatedHandler;
-const plan: PlanHandler = () => null;
+const answer = (): never => {
+  throw new Error('no handler is called here');
+};
+const list = read(adminOperations['tenants.list'], answer);
+const rename = change(adminOperations['tenants.update'], answer);
+const setStatus = change(adminOperations['tenants.set-status'], answer);
+const plan = planned(adminOperations['tenants.set-status'], answer);
 
 const lists = defineFeature({
-  reads: { 'tenants.list': read },
+  operations: [list],
   methods: () => ({ count: (): number => 1, add: (_: number): null => null }),
   queries: ['count'],
 });
-const renames = defineFeature({
-  changes: { 'tenants.update': change },
-  migrations: [{ name: 'renames', migrations: [] }],
-});
+const renames = defineFeature({ operations: [rename], migrations: [{ name: 'renames', migrations: [] }] });
 
-test('what rooms have comes together under its names', () => {
+test('what features have comes together under its names', () => {
   const { reads, changes } = mergeHandlers([lists, renames]);
-  expect([reads, changes]).toEqual([{ 'tenants.list': read }, { 'tenants.update': change }]);
+  expect([reads, changes]).toEqual([{ 'tenants.list': list }, { 'tenants.update': rename }]);
   const { migrations, queries, open } = mergeFeatures([lists, renames]);
   expect([migrations, queries]).toEqual([renames.migrations, ['count']]);
   expect(Object.keys(open({} as UnitContext))).toEqual(['count', 'add']);
 });
 
-test('an operation that two rooms answer is refused, and one that is answered in two ways', () => {
-  expect(() => mergeHandlers([lists, defineFeature({ reads: { 'tenants.list': read } })])).toThrow(
-    'tenants.list is there twice',
+test('an operation that two features answer is refused, and one that is answered in two ways', () => {
+  const again = defineFeature({ operations: [read(adminOperations['tenants.list'], answer)] });
+  expect(() => mergeHandlers([lists, again])).toThrow('tenants.list is there twice');
+  const elsewhere = delegated(adminOperations['tenants.update'], { begin: answer, settle: answer });
+  expect(() => mergeHandlers([renames, defineFeature({ operations: [elsewhere] })])).toThrow(
+    'tenants.update is there twice',
   );
-  expect(() =>
-    mergeHandlers([renames, defineFeature({ delegated: { 'tenants.update': delegated } })]),
-  ).toThrow('tenants.update is there twice');
 });
 
 test('a change may have a plan, and not two', () => {
-  const suspends = defineFeature({
-    changes: { 'tenants.set-status': change },
-    plans: { 'tenants.set-status': plan },
-  });
+  const suspends = defineFeature({ operations: [setStatus, plan] });
   expect(mergeHandlers([suspends]).plans).toEqual({ 'tenants.set-status': plan });
-  const plans = defineFeature({ plans: { 'tenants.set-status': plan } });
+  const plans = defineFeature({ operations: [plan] });
   expect(() => mergeHandlers([suspends, plans])).toThrow('tenants.set-status is there twice');
 });
 
@@ -52,16 +50,20 @@ test('a unit with two methods of one name is not opened', () => {
   expect(() => mergeFeatures([lists, counts]).open({} as UnitContext)).toThrow('count is there twice');
 });
 
-test('the types let through an operation of its own kind alone, and a query that is a method of its room', () => {
-  type Names<Kind extends 'reads' | 'changes' | 'delegated' | 'long' | 'plans'> =
-    keyof Required<Feature>[Kind];
-  expectTypeOf<'tenants.list' | 'access-log.list'>().toExtend<Names<'reads'>>();
-  expectTypeOf<'tenants.lists'>().not.toExtend<Names<'reads'>>();
-  expectTypeOf<'tenants.create'>().not.toExtend<Names<'reads'>>();
-  expectTypeOf<'tenants.list'>().not.toExtend<Names<'changes'>>();
-  expectTypeOf<'tenants.reap'>().toExtend<Names<'long'>>();
-  expectTypeOf<'tenants.reap'>().not.toExtend<Names<'changes' | 'delegated'>>();
-  expectTypeOf<'tenants.create'>().not.toExtend<Names<'long' | 'plans'>>();
+test('the types let through an operation of its own kind alone, and a query that is a method of its feature', () => {
+  const operations = adminOperations;
+  // @ts-expect-error: what changes something is no read.
+  read(operations['tenants.create'], answer);
+  // @ts-expect-error: a read is no change.
+  change(operations['tenants.list'], answer);
+  // @ts-expect-error: what is done at once is no long work.
+  longWork(operations['tenants.create'], { begin: answer, settle: answer });
+  // @ts-expect-error: long work is no change.
+  change(operations['tenants.reap'], answer);
+  // @ts-expect-error: long work is not delegated either.
+  delegated(operations['tenants.reap'], { begin: answer, settle: answer });
+  // @ts-expect-error: there is no plan of this.
+  planned(operations['tenants.create'], answer);
 
   type Defined = typeof defineFeature<{ readonly count: () => number }, 'count'>;
   expectTypeOf<Parameters<Defined>[0]['queries']>().toEqualTypeOf<readonly 'count'[] | undefined>();

@@ -1,40 +1,19 @@
 /**
- * The front door of a room: whatever it has inside the directory's unit, as one value. The unit is these together
- * (`unit.ts`), so that an operation is added in its room, and nowhere else.
+ * A feature: what one part of the directory's unit has, as one value. The unit is all of them together (`unit.ts`), so
+ * that an operation is added in its feature, and nowhere else.
  */
 import { PlatformError } from '@freehold/contracts';
 import type { MigrationSet, UnitContext, UnitMethods } from '@freehold/store';
-import type { z } from 'zod';
-import type { AdminOperationName, adminOperations } from '../declarations/index.ts';
 import type { LongHandler } from '../long-work/handlers.ts';
-import type { ChangeHandler, DelegatedHandler, ReadHandler } from './handlers.ts';
+import type { ChangeHandler, DelegatedHandler, PlanHandler, ReadHandler } from './handlers.ts';
 import { mergeDisjoint } from './merge-disjoint.ts';
-import type { PlanHandler } from './plans.ts';
 
-/** The operations whose declarations are like this. */
-type Declared<Shape> = {
-  [Name in AdminOperationName]: (typeof adminOperations)[Name] extends Shape ? Name : never;
-}[AdminOperationName];
-type Audited = Declared<{ readonly audit: 'audit' }>;
-type Long = Declared<{ readonly audit: 'audit'; readonly success: 202 }>;
-type ByName<Name extends string, Handler> = Readonly<Partial<Record<Name, Handler>>>;
+/** What answers an operation. Most long work keeps its plan with itself. */
+type Handler = ReadHandler | ChangeHandler | DelegatedHandler | LongHandler | PlanHandler;
 
-/** What answers operations, by their names. One whose declaration says that it is of another kind is a type error. */
-interface Handlers {
-  /** Reads of the directory's own data. */
-  readonly reads?: ByName<Exclude<AdminOperationName, Audited>, ReadHandler>;
-  /** Changes that are done with the directory's own transaction. */
-  readonly changes?: ByName<Exclude<Audited, Long>, ChangeHandler>;
-  /** Changes whose effect lies elsewhere; the effects themselves are the host administration's. */
-  readonly delegated?: ByName<Exclude<Audited, Long>, DelegatedHandler>;
-  /** Long work: it goes on in the background when its call has been answered. Its effects are there too. */
-  readonly long?: ByName<Long, LongHandler>;
-  /** What changes would touch, as far as the directory knows. Most long work keeps its plan with itself. */
-  readonly plans?: ByName<Declared<{ readonly plan: z.ZodObject }>, PlanHandler>;
-}
-
-export interface Feature<M extends UnitMethods = UnitMethods, Query extends string = string>
-  extends Handlers {
+export interface Feature<M extends UnitMethods = UnitMethods, Query extends string = string> {
+  /** What answers operations: each of these carries the declaration that it answers. */
+  readonly operations?: readonly Handler[];
   /** Applied in order, behind those of the features before this one. The name of an applied set never changes. */
   readonly migrations?: readonly MigrationSet[];
   /** What is asked of the unit beside the operations, by the host administration alone. */
@@ -59,19 +38,25 @@ export function defineFeature<M extends UnitMethods, Query extends keyof NoInfer
 }
 
 /**
- * What answers the operations of all features.
- * @throws TypeError when an operation is answered twice.
+ * What answers the operations of all features, by their names.
+ * @throws TypeError when an operation is answered twice, whether in one way or in two.
  */
-export function mergeHandlers(features: readonly Feature[]) {
+export function mergeHandlers(features: readonly Pick<Feature, 'operations'>[]) {
+  const all = features.flatMap(({ operations = [] }) => operations);
+  const byName = <Kind extends Handler['kind']>(kind: Kind) =>
+    mergeDisjoint(
+      all
+        .filter((each): each is Extract<Handler, { readonly kind: Kind }> => each.kind === kind)
+        .map((each) => ({ [each.operation.name]: each })),
+    );
   const answering = {
-    reads: mergeDisjoint<ReadHandler>(features.map(({ reads }) => reads)),
-    changes: mergeDisjoint<ChangeHandler>(features.map(({ changes }) => changes)),
-    delegated: mergeDisjoint<DelegatedHandler>(features.map(({ delegated }) => delegated)),
-    long: mergeDisjoint<LongHandler>(features.map(({ long }) => long)),
+    reads: byName('read'),
+    changes: byName('change'),
+    delegated: byName('delegated'),
+    long: byName('long'),
   };
-  // An operation is answered in one way only, too.
   mergeDisjoint<unknown>(Object.values(answering));
-  return { ...answering, plans: mergeDisjoint<PlanHandler>(features.map(({ plans }) => plans)) };
+  return { ...answering, plans: byName('plan') };
 }
 
 /** @throws PlatformError `unsupported`, reason `unknown_operation`. */

@@ -88,43 +88,84 @@ export interface DelegatedHandlers<Op extends AdminOperation, Prepared, Facts> {
   supersedes?(call: CallOf<Op>, earlier: AuditEntry['after']): boolean;
 }
 
-/** The handlers with their types erased, as the unit keeps them by name. */
-export type ReadHandler = (context: UnitContext, call: AdminCall) => Answer<unknown>;
-export type ChangeHandler = (context: ChangeContext, call: AdminCall) => Change;
-export interface DelegatedHandler {
+/** Who answers an operation: it carries the declaration that it answers. Types are erased, as the unit keeps it. */
+interface Answers<Kind extends string> {
+  readonly kind: Kind;
+  readonly operation: AdminOperation;
+}
+
+export interface ReadHandler extends Answers<'read'> {
+  (context: UnitContext, call: AdminCall): Answer<unknown>;
+}
+
+export interface ChangeHandler extends Answers<'change'> {
+  (context: ChangeContext, call: AdminCall): Change;
+}
+
+export interface DelegatedHandler extends Answers<'delegated'> {
   begin(context: ChangeContext, call: AdminCall): Beginning<unknown, unknown>;
   settle(context: EndContext, call: AdminCall, facts: unknown): Change;
   undo(context: EndContext, call: AdminCall, prepared: unknown): void;
   supersedes(call: AdminCall, earlier: AuditEntry['after']): boolean;
 }
 
-/** Ties a read to its declaration. */
-export function read<Op extends AdminOperation>(
-  _operation: Op,
+/** What a change would touch, as far as the directory knows. */
+export interface PlanHandler extends Answers<'plan'> {
+  (context: UnitContext, call: AdminCall): unknown;
+}
+
+/** A change that is over when its call has been answered. */
+type Audited = AdminOperation & { readonly audit: 'audit'; readonly success: 200 | 201 | 204 };
+
+/**
+ * Answers a read of the directory's own data.
+ * The transport parsed the call with this very declaration, so its fields are what the types say; so everywhere here.
+ */
+/* @__NO_SIDE_EFFECTS__ */
+export function read<Op extends AdminOperation & { readonly audit: 'access' | 'none' }>(
+  operation: Op,
   handler: (context: UnitContext, call: CallOf<Op>) => Answer<z.input<Op['output']>>,
 ): ReadHandler {
-  // The transport parsed the call with this very declaration, so its fields are what the types say.
-  return (context, call) => handler(context, call as unknown as CallOf<Op>);
+  const answer = (context: UnitContext, call: AdminCall) => handler(context, call as unknown as CallOf<Op>);
+  return Object.assign(answer, { kind: 'read' as const, operation });
 }
 
-/** Ties a change to its declaration. */
-export function change<Op extends AdminOperation>(
-  _operation: Op,
+/** Answers a change that is done with the directory's own transaction. */
+/* @__NO_SIDE_EFFECTS__ */
+export function change<Op extends Audited>(
+  operation: Op,
   handler: (context: ChangeContext, call: CallOf<Op>) => Change<z.input<Op['output']>>,
 ): ChangeHandler {
-  return (context, call) => handler(context, call as unknown as CallOf<Op>);
+  const answer = (context: ChangeContext, call: AdminCall) => handler(context, call as unknown as CallOf<Op>);
+  return Object.assign(answer, { kind: 'change' as const, operation });
 }
 
-/** Ties a change with an effect elsewhere to its declaration. */
-export function delegated<Op extends AdminOperation, Prepared, Facts>(
-  _operation: Op,
+/** Answers a change whose effect lies elsewhere; the effect itself is the host administration's. */
+/* @__NO_SIDE_EFFECTS__ */
+export function delegated<Op extends Audited, Prepared, Facts>(
+  operation: Op,
   handlers: DelegatedHandlers<Op, Prepared, Facts>,
 ): DelegatedHandler {
   return {
+    kind: 'delegated',
+    operation,
     begin: (context, call) => handlers.begin(context, call as unknown as CallOf<Op>),
     settle: (context, call, facts) => handlers.settle(context, call as unknown as CallOf<Op>, facts as Facts),
     undo: (context, call, prepared) =>
       handlers.undo?.(context, call as unknown as CallOf<Op>, prepared as Prepared),
     supersedes: (call, earlier) => handlers.supersedes?.(call as unknown as CallOf<Op>, earlier) ?? true,
   };
+}
+
+/**
+ * Answers the plan of a change: what it would touch, and how much, without touching it (design: control-plane, "Long
+ * work"). A plan refuses what the change would refuse, and runs where the engine lets no one write.
+ */
+/* @__NO_SIDE_EFFECTS__ */
+export function planned<Op extends AdminOperation & { readonly plan: z.ZodObject }>(
+  operation: Op,
+  handler: (context: UnitContext, call: CallOf<Op>) => z.input<Op['plan']>,
+): PlanHandler {
+  const plan = (context: UnitContext, call: AdminCall) => handler(context, call as unknown as CallOf<Op>);
+  return Object.assign(plan, { kind: 'plan' as const, operation });
 }

@@ -37,13 +37,13 @@ async function performedBy(
   operation: AdminOperation,
   { parts = [], query = {} }: { parts?: readonly Performers[]; query?: AdminCall['query'] } = {},
 ): Promise<unknown> {
-  const performed = makePerformers(parts, declared).get(operation.name);
+  const performed = makePerformers(adminOperations, parts, declared).get(operation.name);
   const call = { operation: operation.name, params: {}, query, body: {} } as unknown as AdminCall;
   return (await performed?.perform(call, operation))?.value;
 }
 
 test('the table has every declared operation once, and nothing else', () => {
-  const table = makePerformers([], declared);
+  const table = makePerformers(adminOperations, [], declared);
   expect([...table.keys()].sort()).toEqual(Object.keys(adminOperations).sort());
   for (const [name, { operation }] of table) expect(operation.name).toBe(name);
 });
@@ -74,7 +74,7 @@ test('a part performs what it claims, and its plan is a plan all the same', asyn
 
 describe('there is no table', () => {
   const make = (parts: readonly Performers[], longWork = declared.longWork) =>
-    makePerformers(parts, { ...declared, longWork });
+    makePerformers(adminOperations, parts, { ...declared, longWork });
 
   test.each(['roles.put', 'tenants.reap'])('where two parts claim %s', (name) => {
     const claim = { [name]: named('one') };

@@ -5,7 +5,7 @@
  * Invariant: every declared operation has exactly one performer, or there is no table.
  */
 import type { AdminCall, AdminResult } from '../actors.ts';
-import { type AdminOperation, type AuditRule, adminOperations } from '../declarations/index.ts';
+import type { AdminOperation, AuditRule } from '../declarations/admin-operation.ts';
 import { mergeDisjoint } from './merge-disjoint.ts';
 
 /** Performs a call that was admitted. Rejects with a `PlatformError`. */
@@ -35,16 +35,17 @@ export interface Performed {
  * declaration do not agree.
  */
 export function makePerformers(
+  declared: Readonly<Record<string, AdminOperation>>,
   parts: readonly Performers[],
   { longWork, plan, own }: DeclaredPerformers,
 ): ReadonlyMap<string, Performed> {
-  const operations: readonly AdminOperation[] = Object.values(adminOperations);
+  const operations = Object.values(declared);
   const longNames = operations.map(({ name }) => name).filter((name) => longWork.performs(name));
   const claimed = mergeDisjoint([
     ...parts,
     Object.fromEntries(longNames.map((name) => [name, longWork.perform])),
   ]);
-  const unknown = Object.keys(claimed).find((name) => !Object.hasOwn(adminOperations, name));
+  const unknown = Object.keys(claimed).find((name) => !Object.hasOwn(declared, name));
   if (unknown !== undefined) throw new TypeError(`there is no operation ${unknown}`);
 
   const performerOf = (operation: AdminOperation): Performer => {

@@ -4,10 +4,6 @@ import { cancelOperation, readOperation, readOperations } from './operations.ts'
 import { longWorkMigrations } from './schema.ts';
 
 export const longWorkFeature = defineFeature({
-  reads: {
-    'operations.list': readOperations,
-    'operations.get': readOperation,
-  },
-  changes: { 'operations.cancel': cancelOperation },
+  operations: [readOperations, readOperation, cancelOperation],
   migrations: [longWorkMigrations],
 });

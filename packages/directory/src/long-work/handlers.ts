@@ -53,19 +53,25 @@ export interface LongHandlers<Op extends AdminOperation, Work, Facts> {
 
 /** The handlers with their types erased, as the unit keeps them by name. */
 export interface LongHandler {
+  readonly kind: 'long';
+  readonly operation: AdminOperation;
   begin(context: ChangeContext, call: AdminCall): LongBeginning<unknown>;
   plan: ((context: UnitContext, call: AdminCall) => unknown) | null;
   settle(context: LongEndContext, work: unknown, facts: unknown): LongEnding;
   undo(context: LongEndContext, work: unknown): void;
 }
 
-/** Ties long work to its declaration. */
-export function longWork<Op extends AdminOperation, Work, Facts>(
-  _operation: Op,
-  handlers: LongHandlers<Op, Work, Facts>,
-): LongHandler {
+/** Answers long work: it goes on in the background when its call has been answered. */
+/* @__NO_SIDE_EFFECTS__ */
+export function longWork<
+  Op extends AdminOperation & { readonly audit: 'audit'; readonly success: 202 },
+  Work,
+  Facts,
+>(operation: Op, handlers: LongHandlers<Op, Work, Facts>): LongHandler {
   const { plan } = handlers;
   return {
+    kind: 'long',
+    operation,
     begin: (context, call) => handlers.begin(context, call as unknown as CallOf<Op>),
     plan: plan ? (context, call) => plan(context, call as unknown as CallOf<Op>) : null,
     settle: (context, work, facts) => handlers.settle(context, work as Work, facts as Facts),

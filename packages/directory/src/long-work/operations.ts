@@ -136,10 +136,11 @@ export function longWorkMethods(context: UnitContext, handlers: Readonly<Record<
   return {
     /** Writes the intent and the record of the work, or answers the work that this very call began before. */
     beginWork: ({ call, facts }: ChangeInput): AdminResult => {
-      requireActing(db, call.actor, call.operation);
+      const handler = find(call.operation);
+      requireActing(db, call.actor, handler.operation);
       const recalled = recallAnswer(context, call);
       if (recalled.kept) return again(context, recalled.kept.value as OperationRecord);
-      const beginning = find(call.operation).begin(changeContext(context, facts, recalled.resumes), call);
+      const beginning = handler.begin(changeContext(context, facts, recalled.resumes), call);
       requireIdle(context, beginning.subject);
       clearFinished(db, context.now() - KEPT_MS, CLEARED_PER_BEGINNING);
       const head = appendAdminLog(context, auditedCall(call), { ...beginning.intent, outcome: 'intent' });
@@ -152,8 +153,8 @@ export function longWorkMethods(context: UnitContext, handlers: Readonly<Record<
 
     /** What work would do. A query. */
     planWork: ({ call }: { readonly call: AdminCall }): AdminResult => {
-      requireActing(db, call.actor, call.operation);
-      const { plan } = find(call.operation);
+      const { plan, operation } = find(call.operation);
+      requireActing(db, call.actor, operation);
       if (!plan)
         throw new PlatformError('unsupported', `There is no plan of ${call.operation}.`, {
           reason: 'no_plan',

@@ -4,10 +4,7 @@ import { operationsLogMethods, readOpsFailures, readSweepRuns } from './operatio
 import { operationsLogMigrations } from './schema.ts';
 
 export const operationsLogFeature = defineFeature({
-  reads: {
-    'ops-failures.list': readOpsFailures,
-    'sweep-runs.list': readSweepRuns,
-  },
+  operations: [readOpsFailures, readSweepRuns],
   migrations: [operationsLogMigrations],
   methods: operationsLogMethods,
 });

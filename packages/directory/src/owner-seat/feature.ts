@@ -3,8 +3,5 @@ import { defineFeature } from '../lib/feature.ts';
 import { mintOwnerClaim, mintOwnerRecovery } from './operations.ts';
 
 export const ownerSeatFeature = defineFeature({
-  delegated: {
-    'owner-claim.mint': mintOwnerClaim,
-    'owner-recovery.mint': mintOwnerRecovery,
-  },
+  operations: [mintOwnerClaim, mintOwnerRecovery],
 });

@@ -12,16 +12,14 @@ import {
 import { loadGrant, platformGrantMigrations } from './store.ts';
 
 export const platformGrantsFeature = defineFeature({
-  reads: {
-    'email-sender.get': readEmailSender,
-    'tenant-provisioner.get': readTenantProvisioner,
-  },
-  changes: {
-    'email-sender.put': putEmailSender,
-    'email-sender.delete': deleteEmailSender,
-    'tenant-provisioner.put': putTenantProvisioner,
-    'tenant-provisioner.delete': deleteTenantProvisioner,
-  },
+  operations: [
+    readEmailSender,
+    readTenantProvisioner,
+    putEmailSender,
+    deleteEmailSender,
+    putTenantProvisioner,
+    deleteTenantProvisioner,
+  ],
   migrations: [platformGrantMigrations],
   methods: ({ db }) => ({
     platformGrant: ({

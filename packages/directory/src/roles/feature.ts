@@ -4,10 +4,6 @@ import { putRole, readRoles, removeRole } from './operations.ts';
 import { roleMigrations } from './schema.ts';
 
 export const rolesFeature = defineFeature({
-  reads: { 'roles.list': readRoles },
-  changes: {
-    'roles.put': putRole,
-    'roles.delete': removeRole,
-  },
+  operations: [readRoles, putRole, removeRole],
   migrations: [roleMigrations],
 });

@@ -3,5 +3,5 @@ import { defineFeature } from '../lib/feature.ts';
 import { retryDeadLetter } from './retry.ts';
 
 export const scopeDataFeature = defineFeature({
-  delegated: { 'dead-letters.retry': retryDeadLetter },
+  operations: [retryDeadLetter],
 });

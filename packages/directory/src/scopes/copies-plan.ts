@@ -11,7 +11,7 @@ import type { ScopeRecord } from '../declarations/records.ts';
 import { scopesRestore, scopesRewind, snapshotsDelete } from '../declarations/scopes.ts';
 import type { EffectDeps, EffectPlan } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
-import { planned } from '../lib/plans.ts';
+import { planned } from '../lib/handlers.ts';
 import type { LongDeps } from '../long-work/handlers.ts';
 import { requireIdle } from '../long-work/operations.ts';
 import { askScope } from '../verticals/ask-scope.ts';

@@ -13,30 +13,24 @@ import { planScopeStatus } from './status-plan.ts';
 import { loadScopeTarget, tenantOfScope } from './target.ts';
 
 export const scopesFeature = defineFeature({
-  reads: {
-    'scopes.fleet': readFleet,
-    'scopes.list': readScopes,
-    'scopes.get': readScope,
-    'snapshots.list': readSnapshots,
-  },
-  changes: { 'scopes.set-status': setScopeStatus },
-  delegated: {
-    'scopes.provision': admittedByRegistry(provisionScope),
-    'scopes.configure': configureScope,
-    'scopes.rewind': rewindScope,
-    'snapshots.take': takeSnapshot,
-    'snapshots.delete': deleteSnapshot,
-  },
-  long: {
-    'scopes.reap': reapScope,
-    'scopes.restore': restoreScope,
-  },
-  plans: {
-    'scopes.set-status': planScopeStatus,
-    'scopes.restore': planCopy,
-    'scopes.rewind': planRewindChecks,
-    'snapshots.delete': planSnapshotDelete,
-  },
+  operations: [
+    readFleet,
+    readScopes,
+    readScope,
+    readSnapshots,
+    setScopeStatus,
+    admittedByRegistry(provisionScope),
+    configureScope,
+    rewindScope,
+    takeSnapshot,
+    deleteSnapshot,
+    reapScope,
+    restoreScope,
+    planScopeStatus,
+    planCopy,
+    planRewindChecks,
+    planSnapshotDelete,
+  ],
   migrations: [snapshotMigrations],
   methods: (context) => ({
     ...reapScopeMethods(context),

@@ -1,6 +1,6 @@
 /** What a scope's next state would stop or start again. */
 import { scopesSetStatus } from '../declarations/scopes.ts';
-import { planned } from '../lib/plans.ts';
+import { planned } from '../lib/handlers.ts';
 import { requireTenant } from '../tenants/store.ts';
 import { requireStep } from './status.ts';
 

@@ -3,5 +3,5 @@ import { defineFeature } from '../lib/feature.ts';
 import { readServiceRefs } from './operations.ts';
 
 export const serviceRefsFeature = defineFeature({
-  reads: { 'service-refs.list': readServiceRefs },
+  operations: [readServiceRefs],
 });

@@ -3,6 +3,5 @@ import { defineFeature } from '../lib/feature.ts';
 import { planRotation, rotateSessionSecret } from './operations.ts';
 
 export const sessionSecretFeature = defineFeature({
-  delegated: { 'session-secret.rotate': rotateSessionSecret },
-  plans: { 'session-secret.rotate': planRotation },
+  operations: [rotateSessionSecret, planRotation],
 });

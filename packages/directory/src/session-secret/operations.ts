@@ -3,8 +3,7 @@ import { PlatformError, type SessionSecretRotation } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import type { ScopeRecord } from '../declarations/records.ts';
 import { sessionSecretRotate } from '../declarations/session-secret.ts';
-import { delegated } from '../lib/handlers.ts';
-import { planned } from '../lib/plans.ts';
+import { delegated, planned } from '../lib/handlers.ts';
 import { loadScopeTarget, logTargetOf, type ScopeTarget } from '../scopes/target.ts';
 
 /** Of a suspended scope too: whoever suspects a leak may well have suspended it first. */

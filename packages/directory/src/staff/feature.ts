@@ -14,17 +14,15 @@ import { staffMigrations } from './schema.ts';
 import { staffMethods } from './unit-methods.ts';
 
 export const staffFeature = defineFeature({
-  reads: {
-    'staff.list': readStaff,
-    'staff.get': readMember,
-    'staff-tokens.list': readStaffTokens,
-  },
-  changes: {
-    'staff.put': putMember,
-    'staff.remove': removeMember,
-    'staff-tokens.revoke': revokeStaffToken,
-  },
-  plans: { 'staff.remove': planRemoval },
+  operations: [
+    readStaff,
+    readMember,
+    readStaffTokens,
+    putMember,
+    removeMember,
+    revokeStaffToken,
+    planRemoval,
+  ],
   migrations: [staffMigrations, deviceMigrations],
   methods: staffMethods,
   queries: ['staffSession', 'staffToken'],

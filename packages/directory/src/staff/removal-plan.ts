@@ -1,6 +1,6 @@
 /** What stops working when somebody is removed from the roster. */
 import { staffRemove } from '../declarations/staff.ts';
-import { planned } from '../lib/plans.ts';
+import { planned } from '../lib/handlers.ts';
 import { countWorkingTokensOf } from '../tokens/store.ts';
 import { requireRemovable } from './operations.ts';
 import { staffOfRow } from './store.ts';

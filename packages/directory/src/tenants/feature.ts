@@ -5,17 +5,15 @@ import { reapMethods, reapTenant } from './reap.ts';
 import { planTenantStatus } from './status-plan.ts';
 
 export const tenantsFeature = defineFeature({
-  reads: {
-    'tenants.list': readTenants,
-    'tenants.get': readTenant,
-  },
-  changes: {
-    'tenants.create': createTenant,
-    'tenants.update': updateTenant,
-    'tenants.set-status': setTenantStatus,
-  },
-  long: { 'tenants.reap': reapTenant },
-  plans: { 'tenants.set-status': planTenantStatus },
+  operations: [
+    readTenants,
+    readTenant,
+    createTenant,
+    updateTenant,
+    setTenantStatus,
+    reapTenant,
+    planTenantStatus,
+  ],
   methods: reapMethods,
   queries: ['scopesToErase', 'connectionsToErase', 'backupsToErase'],
 });

@@ -1,7 +1,7 @@
 /** What a tenant's next state would stop or start again. */
 import type { SqlValue } from '@freehold/store';
 import { tenantsSetStatus } from '../declarations/tenants.ts';
-import { planned } from '../lib/plans.ts';
+import { planned } from '../lib/handlers.ts';
 import { requireStep } from './operations.ts';
 
 /** What works while its tenant is active. The first `?` is the tenant. */

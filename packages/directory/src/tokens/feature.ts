@@ -18,18 +18,16 @@ import { orderServiceToken, revokeServiceToken, type ServiceTokenOrder } from '.
 import { touchTokenRow } from './store.ts';
 
 export const tokensFeature = defineFeature({
-  reads: {
-    'push-tokens.list': readPushTokens,
-    'service-tokens.list': readServiceTokens,
-  },
-  changes: {
-    'push-tokens.create': createPushToken,
-    'push-tokens.rotate': rotatePushToken,
-    'push-tokens.revoke': revokePushToken,
-    'service-tokens.create': createServiceToken,
-    'service-tokens.rotate': rotateServiceToken,
-    'service-tokens.revoke': dropServiceToken,
-  },
+  operations: [
+    readPushTokens,
+    readServiceTokens,
+    createPushToken,
+    rotatePushToken,
+    revokePushToken,
+    createServiceToken,
+    rotateServiceToken,
+    dropServiceToken,
+  ],
   migrations: [tokenMigrations],
   methods: (context) => ({
     tokenActor: (hash: string) => findTokenActor(context.db, { hash, nowMs: context.now() }),

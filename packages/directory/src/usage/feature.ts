@@ -4,7 +4,7 @@ import { readMeters, usageMethods } from './operations.ts';
 import { usageMigrations } from './schema.ts';
 
 export const usageFeature = defineFeature({
-  reads: { 'meters.list': readMeters },
+  operations: [readMeters],
   migrations: [usageMigrations],
   methods: usageMethods,
   queries: ['usageVertical', 'modelUsage'],
