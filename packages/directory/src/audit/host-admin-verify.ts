@@ -1,10 +1,30 @@
 /** Verifies the admin log: walks the chain in slices, then compares it with what is kept outside. */
+
 import { PlatformError } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { tag } from '../declarations/logs.ts';
 import type { AdminLogVerification, BadRow, LogHead } from '../declarations/records.ts';
+import { adminLogVerification } from '../declarations/records.ts';
 import type { DirectoryMethods } from '../unit.ts';
 import { makeChainVerifier } from './chain-verifier.ts';
 import type { LogAnchor } from './host-admin-anchor.ts';
+
+export const adminLogVerify = adminOperation({
+  name: 'admin-log.verify',
+  summary: 'Recompute the chain of the admin log',
+  description:
+    'Names the first row that does not fit. Without a head that is kept outside, the best answer is unanchored.',
+  tag,
+  method: 'GET',
+  path: '/admin-log/verify',
+  input: {},
+  output: adminLogVerification,
+  success: 200,
+  builder: 'none',
+  audit: 'none',
+  problems: ['unavailable'],
+});
 
 /** How many rows are held at a time: some hundred kilobytes. */
 const SLICE_ROWS = 500;

@@ -40,97 +40,103 @@ export interface DirectoryBackupWork extends BackupOrder {
 
 type ScheduledOrigin = Extract<BackupRecord['origin'], 'scheduled'>;
 
-export const readScopeBackups = read(scopeBackupsList, ({ db }, { params, query }) => {
+export const readScopeBackups = /* @__PURE__ */ read(scopeBackupsList, ({ db }, { params, query }) => {
   const { id } = requireScope(db, params);
   return { value: listBackups(db, { ...query, scope: id }) };
 });
 
-export const readDirectoryBackups = read(directoryBackupsList, ({ db }, { query }) => ({
+export const readDirectoryBackups = /* @__PURE__ */ read(directoryBackupsList, ({ db }, { query }) => ({
   value: listBackups(db, { ...query, kind: 'directory' }),
 }));
 
-export const backUpScope = longWork<typeof scopeBackupsCreate, ScopeBackupWork, WrittenBackup>(
-  scopeBackupsCreate,
-  {
-    begin: (context, { params, body, actor }) => {
-      const row = requireCopied(context.db, params);
-      if (actor.kind === 'system') requireKept(context.db, row);
-      const work = { ...scopeBackupWork(context, row, body.format), ...originFor(actor) };
-      return {
-        intent: {
-          target: targetOf(row),
-          before: null,
-          after: { backup: work.order.id, format: body.format },
-        },
-        work,
-        subject: scopeSubject(row.id),
-        unit: 'bytes',
-      };
-    },
-    settle: (context, { scope, origin }, written) => {
-      const backup = scopeBackup(context, scope, written, origin ?? 'taken');
-      saveBackup(context.db, backup);
-      return {
-        result: backup,
-        audit: { target: targetOf(scope), before: null, after: backupFields(backup) },
-      };
-    },
-  },
-);
-
-export const backUpDirectory = longWork<typeof directoryBackupsCreate, DirectoryBackupWork, WrittenBackup>(
-  directoryBackupsCreate,
-  {
-    begin: (context, { actor }) => {
-      const id = context.newId(ID_PREFIXES.backup);
-      const work = { id, address: `directory/${id}.ndjson`, ...originFor(actor) };
-      const intent = { target: NO_PRINCIPAL, before: null, after: { backup: id } };
-      return { intent, work, subject: 'directory', unit: 'bytes' };
-    },
-    settle: (context, { origin }, written) => {
-      const about = { tenant: null, scope: null, vertical: null };
-      const backup = backupOf(context, written, { kind: 'directory', origin: origin ?? 'taken', ...about });
-      saveBackup(context.db, backup);
-      return { result: backup, audit: { target: NO_PRINCIPAL, before: null, after: backupFields(backup) } };
-    },
-  },
-);
-
-export const deleteBackup = delegated<typeof scopeBackupsDelete, BackupRecord, null>(scopeBackupsDelete, {
-  begin: ({ db }, { params }) => {
-    const row = requireScope(db, params);
-    const backup = requireBackup(db, params.backup, { scope: row.id });
+export const backUpScope = /* @__PURE__ */ longWork<
+  typeof scopeBackupsCreate,
+  ScopeBackupWork,
+  WrittenBackup
+>(scopeBackupsCreate, {
+  begin: (context, { params, body, actor }) => {
+    const row = requireCopied(context.db, params);
+    if (actor.kind === 'system') requireKept(context.db, row);
+    const work = { ...scopeBackupWork(context, row, body.format), ...originFor(actor) };
     return {
-      intent: { target: targetOf(row), before: backupFields(backup), after: { backup: backup.id } },
-      prepared: backup,
+      intent: {
+        target: targetOf(row),
+        before: null,
+        after: { backup: work.order.id, format: body.format },
+      },
+      work,
+      subject: scopeSubject(row.id),
+      unit: 'bytes',
     };
   },
-  settle: ({ db }, { params }) => {
-    forgetBackup(db, params.backup);
-    const target = targetOf(requireScope(db, params));
-    return { status: 204, value: null, audit: { target, before: null, after: { backup: params.backup } } };
+  settle: (context, { scope, origin }, written) => {
+    const backup = scopeBackup(context, scope, written, origin ?? 'taken');
+    saveBackup(context.db, backup);
+    return {
+      result: backup,
+      audit: { target: targetOf(scope), before: null, after: backupFields(backup) },
+    };
   },
-  supersedes: isAboutSame,
 });
 
-export const deleteDirectoryBackup = delegated<typeof directoryBackupsDelete, BackupRecord, null>(
-  directoryBackupsDelete,
+export const backUpDirectory = /* @__PURE__ */ longWork<
+  typeof directoryBackupsCreate,
+  DirectoryBackupWork,
+  WrittenBackup
+>(directoryBackupsCreate, {
+  begin: (context, { actor }) => {
+    const id = context.newId(ID_PREFIXES.backup);
+    const work = { id, address: `directory/${id}.ndjson`, ...originFor(actor) };
+    const intent = { target: NO_PRINCIPAL, before: null, after: { backup: id } };
+    return { intent, work, subject: 'directory', unit: 'bytes' };
+  },
+  settle: (context, { origin }, written) => {
+    const about = { tenant: null, scope: null, vertical: null };
+    const backup = backupOf(context, written, { kind: 'directory', origin: origin ?? 'taken', ...about });
+    saveBackup(context.db, backup);
+    return { result: backup, audit: { target: NO_PRINCIPAL, before: null, after: backupFields(backup) } };
+  },
+});
+
+export const deleteBackup = /* @__PURE__ */ delegated<typeof scopeBackupsDelete, BackupRecord, null>(
+  scopeBackupsDelete,
   {
     begin: ({ db }, { params }) => {
-      const backup = requireBackup(db, params.backup, { scope: null });
-      const after = { backup: backup.id };
-      return { intent: { target: NO_PRINCIPAL, before: backupFields(backup), after }, prepared: backup };
+      const row = requireScope(db, params);
+      const backup = requireBackup(db, params.backup, { scope: row.id });
+      return {
+        intent: { target: targetOf(row), before: backupFields(backup), after: { backup: backup.id } },
+        prepared: backup,
+      };
     },
     settle: ({ db }, { params }) => {
       forgetBackup(db, params.backup);
-      const audit = { target: NO_PRINCIPAL, before: null, after: { backup: params.backup } };
-      return { status: 204, value: null, audit };
+      const target = targetOf(requireScope(db, params));
+      return { status: 204, value: null, audit: { target, before: null, after: { backup: params.backup } } };
     },
     supersedes: isAboutSame,
   },
 );
 
-export const planBackupDelete = planned<typeof scopeBackupsDelete>(
+export const deleteDirectoryBackup = /* @__PURE__ */ delegated<
+  typeof directoryBackupsDelete,
+  BackupRecord,
+  null
+>(directoryBackupsDelete, {
+  begin: ({ db }, { params }) => {
+    const backup = requireBackup(db, params.backup, { scope: null });
+    const after = { backup: backup.id };
+    return { intent: { target: NO_PRINCIPAL, before: backupFields(backup), after }, prepared: backup };
+  },
+  settle: ({ db }, { params }) => {
+    forgetBackup(db, params.backup);
+    const audit = { target: NO_PRINCIPAL, before: null, after: { backup: params.backup } };
+    return { status: 204, value: null, audit };
+  },
+  supersedes: isAboutSame,
+});
+
+export const planBackupDelete = /* @__PURE__ */ planned<typeof scopeBackupsDelete>(
   scopeBackupsDelete,
   ({ db }, { params }) => {
     const { id } = requireScope(db, params);
@@ -138,7 +144,7 @@ export const planBackupDelete = planned<typeof scopeBackupsDelete>(
   },
 );
 
-export const planDirectoryBackupDelete = planned<typeof directoryBackupsDelete>(
+export const planDirectoryBackupDelete = /* @__PURE__ */ planned<typeof directoryBackupsDelete>(
   directoryBackupsDelete,
   ({ db }, { params }) => deletion(db, requireBackup(db, params.backup, { scope: null })),
 );
@@ -158,7 +164,7 @@ function isAboutSame(
 }
 
 /** The bytes are in the store already; this is what makes them known. */
-export const importCopy = change(importsCreate, (context, call) => {
+export const importCopy = /* @__PURE__ */ change(importsCreate, (context, call) => {
   const row = requireCopied(context.db, call.params);
   // Put there by the host administration, which received the bytes.
   const written = { ...call.body, ...call.stored } as unknown as WrittenBackup;

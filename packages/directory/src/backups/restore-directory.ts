@@ -60,7 +60,7 @@ export interface RestoreDirectoryWork {
 /** What it came to, before what was taken away since is taken away again. */
 type Replaced = Omit<DirectoryRestored, 'keptAway'>;
 
-export const restoreDirectory = longWork<typeof directoryRestore, RestoreDirectoryWork, null>(
+export const restoreDirectory = /* @__PURE__ */ longWork<typeof directoryRestore, RestoreDirectoryWork, null>(
   directoryRestore,
   {
     plan: (context, { body }) => {

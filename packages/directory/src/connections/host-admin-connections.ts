@@ -4,14 +4,19 @@
  */
 import { PlatformError } from '@freehold/contracts';
 import type { AdminCall } from '../actors.ts';
-import type { connectionsCreate, connectionsRotate, connectionsVerify } from '../declarations/connections.ts';
 import type { ChangeOutcome } from '../lib/changes.ts';
 import type { CallOf, WiringFacts } from '../lib/handlers.ts';
 import { type Account, probeKey, probeToken } from './account-probe.ts';
 import { accountConnected } from './connection-record.ts';
 import type { ConnectionDeps } from './deps.ts';
 import type { Loaded } from './maintenance.ts';
-import type { Learned, Verdict } from './operations.ts';
+import type {
+  connectionsCreate,
+  connectionsRotate,
+  connectionsVerify,
+  Learned,
+  Verdict,
+} from './operations.ts';
 import { providerGone, providerProblem, requireKeyProvider } from './problems.ts';
 import { ProviderFailure } from './provider-exchange.ts';
 import type { ApiKeyProvider, OAuthProvider } from './providers.ts';

@@ -2,13 +2,18 @@
 import { type ConnectorGrant, connectorGrantResponse, type ScopeRef } from '@freehold/contracts';
 import type { z } from 'zod';
 import type { AdminCall } from '../actors.ts';
-import type { connectionGrantsPut, connectionsDisconnect } from '../declarations/connections.ts';
 import type { VerticalGateway } from '../gateway.ts';
 import type { Effect } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import { askVertical } from '../verticals/client.ts';
 import { isKnownVertical, noVertical } from '../verticals/reach.ts';
-import type { Admission, Disconnecting, Revocation } from './delegated-operations.ts';
+import type {
+  Admission,
+  connectionGrantsPut,
+  connectionsDisconnect,
+  Disconnecting,
+  Revocation,
+} from './delegated-operations.ts';
 import type { ConnectionDeps } from './deps.ts';
 import type { OAuthProvider } from './providers.ts';
 import type { TokenKeeper } from './token-keeper.ts';

@@ -1,4 +1,136 @@
 /** Every admin operation there is, by name. Data only: a client imports this without the directory behind it. */
+
+import { adminLogVerify } from '../audit/host-admin-verify.ts';
+import { accessLogList, adminLogList } from '../audit/operations.ts';
+import { connectionGrantsPut, connectionsDisconnect } from '../connections/delegated-operations.ts';
+import {
+  connectionGrantsDelete,
+  connectionGrantsList,
+  connectionsActivity,
+  connectionsCreate,
+  connectionsCredential,
+  connectionsGet,
+  connectionsList,
+  connectionsRotate,
+  connectionsVerify,
+} from '../connections/operations.ts';
+import { subjectsShred } from '../erasure/operations.ts';
+import { fleetMigrations } from '../fleet/host-admin-fleet.ts';
+import { fleetMigrate } from '../fleet/operations.ts';
+import {
+  hostnamesBind,
+  hostnamesDelete,
+  hostnamesList,
+  hostnamesSetStatus,
+} from '../hostnames/operations.ts';
+import { hostnamesVerify } from '../hostnames/verify.ts';
+import { identitiesAdd, identitiesList, identitiesRemove } from '../identities/operations.ts';
+import { issuesList, issuesSetStatus } from '../issues/operations.ts';
+import { operationsCancel, operationsGet, operationsList } from '../long-work/operations.ts';
+import {
+  observabilityLogs,
+  observabilityMetrics,
+  observabilityMetricsSeries,
+  observabilityTenantLogs,
+  observabilityTenantMetrics,
+  observabilityTenantMetricsSeries,
+} from '../observability/host-admin-observability.ts';
+import { opsFailuresList, sweepRunsList } from '../operations-log/operations.ts';
+import { ownerSeatGet } from '../owner-seat/host-admin-owner-seat.ts';
+import { ownerClaimMint, ownerRecoveryMint } from '../owner-seat/operations.ts';
+import {
+  emailSenderDelete,
+  emailSenderGet,
+  emailSenderPut,
+  tenantProvisionerDelete,
+  tenantProvisionerGet,
+  tenantProvisionerPut,
+} from '../platform-grants/operations.ts';
+import { scopesExport } from '../scope-data/host-admin-export.ts';
+import { healthGet } from '../scope-data/host-admin-health.ts';
+import {
+  bookmarksList,
+  causeGet,
+  deadLettersList,
+  denialsList,
+  denialsSummary,
+  effectsGet,
+  facetsGet,
+  historyGet,
+  invocationGet,
+  migrationsGet,
+  queryRun,
+  tablesList,
+  tablesRead,
+} from '../scope-data/operations.ts';
+import { deadLettersRetry } from '../scope-data/retry.ts';
+import {
+  scopesRestore,
+  scopesRewind,
+  snapshotsDelete,
+  snapshotsList,
+  snapshotsTake,
+} from '../scopes/copies.ts';
+import {
+  scopesConfigure,
+  scopesFleet,
+  scopesGet,
+  scopesList,
+  scopesProvision,
+} from '../scopes/operations.ts';
+import { scopesReap, scopesSetStatus } from '../scopes/status.ts';
+import { serviceRefsList } from '../service-refs/operations.ts';
+import { sessionSecretRotate } from '../session-secret/operations.ts';
+import {
+  staffGet,
+  staffList,
+  staffPut,
+  staffRemove,
+  staffTokensList,
+  staffTokensRevoke,
+} from '../staff/operations.ts';
+import {
+  tenantsCreate,
+  tenantsGet,
+  tenantsList,
+  tenantsSetStatus,
+  tenantsUpdate,
+} from '../tenants/operations.ts';
+import { tenantsReap } from '../tenants/reap.ts';
+import {
+  pushTokensCreate,
+  pushTokensList,
+  pushTokensRevoke,
+  pushTokensRotate,
+} from '../tokens/operations.ts';
+import {
+  serviceTokensCreate,
+  serviceTokensList,
+  serviceTokensRevoke,
+  serviceTokensRotate,
+} from '../tokens/service-operations.ts';
+import { modelUsageList } from '../usage/make-usage.ts';
+import { metersList } from '../usage/operations.ts';
+import { channelsList, channelsPromote } from '../vertical-registry/channels.ts';
+import { verticalsDeploy } from '../vertical-registry/deploy.ts';
+import { verticalsEgress } from '../vertical-registry/host-admin-egress.ts';
+import { installBlockDelete, installBlockGet, installBlockPut } from '../vertical-registry/install-blocks.ts';
+import { verticalsInstances } from '../vertical-registry/instances.ts';
+import { listingsGet, listingsPut, publishRequest } from '../vertical-registry/listing.ts';
+import {
+  verticalsCreate,
+  verticalsGet,
+  verticalsList,
+  verticalsUpdate,
+} from '../vertical-registry/operations.ts';
+import { scopeVersionGet, scopeVersionSet } from '../vertical-registry/scope-version.ts';
+import {
+  versionsAdmit,
+  versionsGet,
+  versionsList,
+  versionsRegister,
+  versionsReject,
+} from '../vertical-registry/versions.ts';
 import type { AdminOperation } from './admin-operation.ts';
 import {
   directoryBackupsCreate,
@@ -10,129 +142,12 @@ import {
   scopeBackupsDelete,
   scopeBackupsList,
 } from './backups.ts';
-import {
-  connectionGrantsDelete,
-  connectionGrantsList,
-  connectionGrantsPut,
-  connectionsActivity,
-  connectionsCreate,
-  connectionsCredential,
-  connectionsDisconnect,
-  connectionsGet,
-  connectionsList,
-  connectionsRotate,
-  connectionsVerify,
-} from './connections.ts';
 import { entitlementsDelete, entitlementsList, entitlementsPut } from './entitlements.ts';
-import { subjectsShred } from './erasure.ts';
-import { fleetMigrate, fleetMigrations } from './fleet.ts';
-import {
-  hostnamesBind,
-  hostnamesDelete,
-  hostnamesList,
-  hostnamesSetStatus,
-  hostnamesVerify,
-} from './hostnames.ts';
-import { identitiesAdd, identitiesList, identitiesRemove } from './identities.ts';
-import { issuesList, issuesSetStatus } from './issues.ts';
-import { accessLogList, adminLogList, adminLogVerify } from './logs.ts';
-import { operationsCancel, operationsGet, operationsList } from './long-work.ts';
-import {
-  observabilityLogs,
-  observabilityMetrics,
-  observabilityMetricsSeries,
-  observabilityTenantLogs,
-  observabilityTenantMetrics,
-  observabilityTenantMetricsSeries,
-  serviceRefsList,
-} from './observability.ts';
-import { opsFailuresList, sweepRunsList } from './operations-log.ts';
-import { ownerClaimMint, ownerRecoveryMint, ownerSeatGet } from './owner-seat.ts';
-import {
-  emailSenderDelete,
-  emailSenderGet,
-  emailSenderPut,
-  tenantProvisionerDelete,
-  tenantProvisionerGet,
-  tenantProvisionerPut,
-} from './platform-grants.ts';
-import { pushTokensCreate, pushTokensList, pushTokensRevoke, pushTokensRotate } from './push-tokens.ts';
 import { rolesDelete, rolesList, rolesPut } from './roles.ts';
-import {
-  causeGet,
-  deadLettersList,
-  deadLettersRetry,
-  denialsList,
-  denialsSummary,
-  effectsGet,
-  facetsGet,
-  healthGet,
-  historyGet,
-  invocationGet,
-  queryRun,
-  scopesExport,
-  tablesList,
-  tablesRead,
-} from './scope-data.ts';
-import { scopeVersionGet, scopeVersionSet } from './scope-version.ts';
-import {
-  bookmarksList,
-  migrationsGet,
-  scopesConfigure,
-  scopesFleet,
-  scopesGet,
-  scopesList,
-  scopesProvision,
-  scopesReap,
-  scopesRestore,
-  scopesRewind,
-  scopesSetStatus,
-  snapshotsDelete,
-  snapshotsList,
-  snapshotsTake,
-} from './scopes.ts';
-import {
-  serviceTokensCreate,
-  serviceTokensList,
-  serviceTokensRevoke,
-  serviceTokensRotate,
-} from './service-tokens.ts';
-import { sessionSecretRotate } from './session-secret.ts';
-import { staffGet, staffList, staffPut, staffRemove, staffTokensList, staffTokensRevoke } from './staff.ts';
-import {
-  tenantsCreate,
-  tenantsGet,
-  tenantsList,
-  tenantsReap,
-  tenantsSetStatus,
-  tenantsUpdate,
-} from './tenants.ts';
-import { metersList, modelUsageList } from './usage.ts';
-import {
-  installBlockDelete,
-  installBlockGet,
-  installBlockPut,
-  listingsGet,
-  listingsPut,
-  publishRequest,
-} from './vertical-listings.ts';
-import {
-  channelsList,
-  channelsPromote,
-  versionsAdmit,
-  versionsGet,
-  versionsList,
-  versionsRegister,
-  versionsReject,
-  verticalsCreate,
-  verticalsDeploy,
-  verticalsEgress,
-  verticalsGet,
-  verticalsInstances,
-  verticalsList,
-  verticalsUpdate,
-} from './verticals.ts';
 
+export type { ServiceRef } from '../service-refs/operations.ts';
+export type { ModelUsageRecord } from '../usage/make-usage.ts';
+export { MODULES_MAX } from '../vertical-registry/deploy.ts';
 export * from './admin-operation.ts';
 export type { BackupRecord, DirectoryRestored } from './backups.ts';
 export * from './connection-records.ts';
@@ -146,13 +161,11 @@ export type {
   MetricsPoint,
   ScriptLogLine,
   ScriptMetrics,
-  ServiceRef,
   TenantLogLine,
   TenantMetrics,
 } from './observability.ts';
 export type { OpsFailureRecord, SweepRunRecord } from './operations-log.ts';
 export type { PlatformGrant, PlatformGrantRecord } from './platform-grants.ts';
-export { PUSH_TOKEN_DAYS_DEFAULT, TOKEN_DAYS_MAX } from './push-tokens.ts';
 export * from './records.ts';
 export * from './scope-records.ts';
 export type { ScopeVersionRecord } from './scope-version.ts';
@@ -167,7 +180,8 @@ export {
   staffRole,
 } from './staff.ts';
 export type { TenantErasure, TenantReaped, TenantReapPlan } from './tenants.ts';
-export type { MeterRecord, ModelUsageRecord } from './usage.ts';
+export { PUSH_TOKEN_DAYS_DEFAULT, TOKEN_DAYS_MAX } from './token-days.ts';
+export type { MeterRecord } from './usage.ts';
 export type {
   ChannelRecord,
   DeclaredMigration,
@@ -183,7 +197,7 @@ export type {
   VersionVerdict,
   VerticalRecord,
 } from './vertical-records.ts';
-export { type DeployStep, MODULES_MAX } from './verticals.ts';
+export type { DeployStep } from './verticals.ts';
 
 /** The whole table, keyed by operation name, in the order in which the documentation shows it. */
 export const adminOperations = {

@@ -1,9 +1,6 @@
 /** Issues: errors that nobody expected, grouped by what they have in common (spec 3.3, 4.3.11). */
 import { scopeId, slug, tenantId, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
-import { adminOperation } from './admin-operation.ts';
-
-const tag = 'Issues';
 
 /** As many issues as are kept at all: one list can show every one, and so has no cursor. */
 export const ISSUES_MAX = 1000;
@@ -12,15 +9,7 @@ export const issueStatus = z
   .enum(['open', 'resolved', 'ignored', 'regressed'])
   .describe('regressed: it was resolved, and was seen again');
 
-/** What staff may say. `regressed` is an observation, and only ingest makes it. */
-const verdict = z.enum(['resolved', 'ignored', 'open'], {
-  error: (issue) =>
-    issue.input === 'regressed'
-      ? 'regressed is set by the platform when a resolved issue is seen again, never by a caller'
-      : 'must be resolved, ignored or open',
-});
-
-const fingerprint = z.string().regex(/^[0-9a-f]{32}$/, 'must be 32 hexadecimal digits');
+export const fingerprint = z.string().regex(/^[0-9a-f]{32}$/, 'must be 32 hexadecimal digits');
 
 export const issueRecord = z
   .object({
@@ -53,41 +42,5 @@ export const issueRecord = z
     etag: z.string().describe('Changes with every verdict and every regression; send it back in If-Match'),
   })
   .meta({ id: 'Issue' });
+
 export type IssueRecord = z.infer<typeof issueRecord>;
-
-export const issuesList = adminOperation({
-  name: 'issues.list',
-  summary: 'List the issues, most recently seen first',
-  description: `One line for each kind of error. There is no cursor: at most ${ISSUES_MAX} are kept.`,
-  tag,
-  method: 'GET',
-  path: '/issues',
-  input: {
-    query: z.strictObject({
-      status: issueStatus.optional().describe('Only issues in this state'),
-      vertical: slug.optional().describe('Only issues of this vertical'),
-      limit: z.int().min(1).max(ISSUES_MAX).default(100).describe('How many items at most'),
-    }),
-  },
-  output: z.object({ items: z.array(issueRecord) }),
-  success: 200,
-  builder: 'none',
-  audit: 'none',
-});
-
-export const issuesSetStatus = adminOperation({
-  name: 'issues.set-status',
-  summary: 'Resolve, ignore or reopen an issue',
-  description:
-    'Every verdict is possible in every state; the present one again changes nothing. regressed is refused: only the platform sets it.',
-  tag,
-  method: 'PUT',
-  path: '/issues/status',
-  input: { body: z.strictObject({ fingerprint, status: verdict }) },
-  output: issueRecord,
-  success: 200,
-  builder: 'none',
-  audit: 'audit',
-  etag: true,
-  problems: ['not_found'],
-});

@@ -1,22 +1,12 @@
 /** Work that takes longer than a request, as its callers follow it (design: control-plane, "Long work"). */
-import {
-  idSchema,
-  pageOf,
-  pageQuery,
-  problemSchema,
-  scopeId,
-  tenantId,
-  timestamp,
-} from '@freehold/contracts';
+import { idSchema, problemSchema, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
-import { adminOperation } from './admin-operation.ts';
 import { loggedActor } from './records.ts';
 
-const tag = 'Long work';
 /** What the id of such work begins with. */
 export const OPERATION_PREFIX = 'opn';
+
 export const operationId = idSchema(OPERATION_PREFIX);
-const params = z.strictObject({ operation: operationId });
 
 export const operationState = z
   .enum(['queued', 'running', 'done', 'failed', 'cancelled'])
@@ -47,70 +37,8 @@ export const operationRecord = z
     finishedAt: timestamp.nullable(),
   })
   .meta({ id: 'Operation' });
-export type OperationRecord = z.infer<typeof operationRecord>;
 
-export const operationsList = adminOperation({
-  name: 'operations.list',
-  summary: 'List long-running work, newest first',
-  tag,
-  method: 'GET',
-  path: '/operations',
-  input: {
-    query: z.strictObject({
-      tenant: tenantId.optional().describe('Only work on this tenant'),
-      scope: scopeId.optional().describe('Only work on this scope'),
-      state: operationState.optional().describe('Only work in this state'),
-      ...pageQuery,
-    }),
-  },
-  output: pageOf(operationRecord),
-  success: 200,
-  builder: 'own-tenant',
-  audit: 'none',
-});
+export type OperationRecord = z.infer<typeof operationRecord>;
 
 /** The longest that one request may wait, in seconds: shorter than what proxies in between commonly allow. */
 export const OPERATION_WAIT_MAX_S = 60;
-
-export const operationsGet = adminOperation({
-  name: 'operations.get',
-  summary: 'Follow long-running work',
-  description:
-    'With wait, answers as soon as the work has ended, and at the latest after that many seconds. With Accept: text/event-stream, answers events named progress, each with the whole record, and a last one named done, failed or cancelled.',
-  tag,
-  method: 'GET',
-  path: '/operations/:operation',
-  input: {
-    params,
-    query: z.strictObject({
-      wait: z
-        .string()
-        .regex(/^(?:[1-9]|[1-5][0-9]|60)s$/, 'must be a number of seconds from 1s to 60s')
-        .optional()
-        .describe('How long to wait for the end: 30s'),
-    }),
-  },
-  output: operationRecord,
-  success: 200,
-  builder: 'own-tenant',
-  audit: 'none',
-  events: true,
-  problems: ['not_found'],
-});
-
-export const operationsCancel = adminOperation({
-  name: 'operations.cancel',
-  summary: 'Call long-running work off',
-  description:
-    'The work stops before its next step; what it has begun to leave behind is cleared away. Work that has passed the point where stopping would do harm is not cancelled (reason not_cancellable), nor is work that has ended. A builder calls off only what a builder of its tenant began (reason staff_only).',
-  tag,
-  method: 'POST',
-  path: '/operations/:operation/cancel',
-  input: { params },
-  output: operationRecord,
-  success: 200,
-  builder: 'own-tenant',
-  audit: 'audit',
-  destructive: true,
-  problems: ['forbidden', 'not_found', 'invalid_transition'],
-});

@@ -16,13 +16,13 @@ import {
   saveEntitlement,
 } from './store.ts';
 
-export const readEntitlements = read(entitlementsList, ({ db, now }, { params, query }) => {
+export const readEntitlements = /* @__PURE__ */ read(entitlementsList, ({ db, now }, { params, query }) => {
   const { id: tenant } = requireTenant(db, params.tenant);
   const page = listEntitlements(db, { ...query, tenant }, now());
   return { value: { ...page, delivery: { pendingScopes: countPending(db, entitlementProjection, tenant) } } };
 });
 
-export const putEntitlement = change(entitlementsPut, (context, { params, body, ifMatch }) => {
+export const putEntitlement = /* @__PURE__ */ change(entitlementsPut, (context, { params, body, ifMatch }) => {
   const { db } = context;
   const { id: tenant } = requireOpenTenant(db, params.tenant);
   const before = loadEntitlement(db, params);
@@ -56,7 +56,7 @@ export const putEntitlement = change(entitlementsPut, (context, { params, body, 
   return { status: 200, value, etag: value.etag, audit };
 });
 
-export const removeEntitlement = change(entitlementsDelete, (context, { params, ifMatch }) => {
+export const removeEntitlement = /* @__PURE__ */ change(entitlementsDelete, (context, { params, ifMatch }) => {
   const { db, revision } = context;
   const { id: tenant } = requireTenant(db, params.tenant);
   const before = loadEntitlement(db, params);

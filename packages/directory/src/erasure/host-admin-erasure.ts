@@ -3,13 +3,13 @@
  * is bound; a vertical that runs elsewhere has its own.
  */
 import { PlatformError, type ScopeErasure, shredReceipt, type VerticalScopeHost } from '@freehold/contracts';
-import type { subjectsShred } from '../declarations/erasure.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { Effect, EffectDeps } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import { scopeRefOf } from '../scopes/target.ts';
 import { askVertical, unusable } from '../verticals/client.ts';
 import { requireBound, requireKnownVertical } from '../verticals/reach.ts';
+import type { subjectsShred } from './operations.ts';
 import { planShred } from './plan.ts';
 
 /** Everything that is said about one person is rewritten; the lease of the intent is longer. */

@@ -5,7 +5,6 @@
 import { queryResponse } from '@freehold/contracts';
 import type { AdminCall } from '../actors.ts';
 import { countBackups } from '../backups/store.ts';
-import { subjectsShred } from '../declarations/erasure.ts';
 import type { EffectDeps, EffectPlan } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import { planned } from '../lib/handlers.ts';
@@ -14,28 +13,31 @@ import { requireScope } from '../scopes/store.ts';
 import { logTargetOf } from '../scopes/target.ts';
 import { askScope } from '../verticals/ask-scope.ts';
 import { isRefusal } from '../verticals/outcome.ts';
-import { requireHoldsData } from './operations.ts';
+import { requireHoldsData, subjectsShred } from './operations.ts';
 import { loadErasure, subjectHash } from './store.ts';
 
 /** Of the kernel's own tables: the same that an erasure rewrites. */
 const MENTIONS = 'SELECT count(*) FROM _spine_events WHERE subject = ? AND payload IS NOT NULL';
 
 /** What the directory knows; the rest is asked by {@link planShred}. */
-export const planErasure = planned<typeof subjectsShred>(subjectsShred, ({ db }, { params }) => {
-  const { id, status } = requireScope(db, params);
-  const receipt = loadErasure(db, params) ?? null;
-  if (!receipt) requireHoldsData(status);
-  return {
-    dryRun: true,
-    scope: id,
-    status,
-    receipt,
-    key: receipt ? 'destroyed' : 'unknown',
-    events: receipt ? 0 : null,
-    backups: countBackups(db, id),
-    snapshots: countSnapshots(db, id),
-  };
-});
+export const planErasure = /* @__PURE__ */ planned<typeof subjectsShred>(
+  subjectsShred,
+  ({ db }, { params }) => {
+    const { id, status } = requireScope(db, params);
+    const receipt = loadErasure(db, params) ?? null;
+    if (!receipt) requireHoldsData(status);
+    return {
+      dryRun: true,
+      scope: id,
+      status,
+      receipt,
+      key: receipt ? 'destroyed' : 'unknown',
+      events: receipt ? 0 : null,
+      backups: countBackups(db, id),
+      snapshots: countSnapshots(db, id),
+    };
+  },
+);
 
 /** Asks the vertical how many events are about the person. One that cannot be asked so leaves that open. */
 export async function planShred(deps: EffectDeps, call: AdminCall, known: unknown): Promise<EffectPlan> {

@@ -1,13 +1,70 @@
 /** Migrates the fleet in waves: a scope runs its migrations when it is opened, so each wave opens some and waits. */
-import { migrationsResponse, PlatformError, publicError } from '@freehold/contracts';
+
+import {
+  migrationsResponse,
+  PlatformError,
+  publicError,
+  scopeId,
+  slug,
+  tenantId,
+  timestamp,
+} from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
+import { z } from 'zod';
 import type { AdminCall } from '../actors.ts';
-import type { fleetMigrate, fleetMigrations } from '../declarations/fleet.ts';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { counts, tag } from '../declarations/fleet.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongDeps, LongEffect, LongRun } from '../long-work/handlers.ts';
 import type { DirectoryMethods } from '../unit.ts';
 import { askScope } from '../verticals/ask-scope.ts';
-import type { MigrateFacts, MigrateWork, Serving, WaveOutcome, WaveScope } from './operations.ts';
+import type {
+  fleetMigrate,
+  MigrateFacts,
+  MigrateWork,
+  Serving,
+  WaveOutcome,
+  WaveScope,
+} from './operations.ts';
+
+export const fleetMigrations = adminOperation({
+  name: 'fleet-migrations.get',
+  summary: 'Count applied, pending and failed migrations for each version of each vertical',
+  description:
+    'From what waves have written down; no scope is asked. A scope also migrates by itself when it is first used, and stays pending here until a wave has seen it. Archived scopes are not counted. A builder sees the scopes of its own tenant.',
+  tag,
+  method: 'GET',
+  path: '/fleet/migrations',
+  input: {
+    query: z.strictObject({
+      tenant: tenantId.optional().describe('Only scopes of this tenant'),
+      vertical: slug.optional().describe('Only scopes of this vertical'),
+    }),
+  },
+  output: z
+    .object({
+      items: z.array(
+        z.object({
+          ...counts,
+          failures: z
+            .array(
+              z.object({
+                tenant: tenantId,
+                scope: scopeId,
+                code: z.string(),
+                detail: z.string(),
+                at: timestamp,
+              }),
+            )
+            .describe('The first ten, by scope'),
+        }),
+      ),
+    })
+    .meta({ id: 'FleetMigrations' }),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+});
 
 /** How long a scope may take over all its migrations. */
 const MIGRATE_TIMEOUT_MS = 10 * 60 * 1000;

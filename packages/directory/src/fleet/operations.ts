@@ -1,13 +1,32 @@
 /** Migrations of the fleet inside the directory: who is at which version, and what waves have found. */
-import { type ScopeId, type TenantId, toTimestamp } from '@freehold/contracts';
+
+import { type ScopeId, slug, type TenantId, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext } from '@freehold/store';
-import type { z } from 'zod';
+import type {} from 'zod';
+import { z } from 'zod';
 import { requireActing } from '../acting.ts';
 import type { Actor } from '../actors.ts';
-import { fleetMigrate, type fleetMigrations } from '../declarations/fleet.ts';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { counts, tag } from '../declarations/fleet.ts';
+import { operationRecord } from '../declarations/long-work.ts';
 import type { LogTarget, ScopeRecord } from '../declarations/records.ts';
 import { longWork } from '../long-work/handlers.ts';
 import { loadScope, scopeOfRow } from '../scopes/store.ts';
+import type { fleetMigrations } from './host-admin-fleet.ts';
+
+/** How many scopes are opened side by side, at most: each runs its migrations. */
+const WAVE_MAX = 100;
+
+const WAVE_DEFAULT = 10;
+
+export const fleetPlan = z
+  .object({
+    dryRun: z.literal(true),
+    items: z.array(z.object(counts)),
+    scopes: z.int().describe('How many scopes would be opened'),
+    waves: z.int(),
+  })
+  .meta({ id: 'FleetMigrationPlan' });
 
 /** Vertical → the version that serves. Only the host administration knows it for all of them. */
 export type Serving = Readonly<Record<string, string>>;
@@ -75,18 +94,53 @@ interface FleetRow {
   readonly at: number | null;
 }
 
-export const migrateFleet = longWork<typeof fleetMigrate, MigrateWork, MigrateFacts>(fleetMigrate, {
-  begin: (_context, { body }) => ({
-    intent: { target: targetOf(body.vertical), before: null, after: { ...body } },
-    work: body,
-    subject: 'fleet',
-    unit: 'scopes',
-  }),
-  settle: (_context, { vertical }, facts) => ({
-    result: facts,
-    audit: { target: targetOf(vertical), before: null, after: { ...facts } },
-  }),
+export const fleetMigrate = adminOperation({
+  name: 'fleet-migrations.run',
+  summary: 'Migrate scopes in waves',
+  description:
+    'A scope runs its migrations when it is opened, so each wave opens some scopes side by side and waits for them. It stops after the wave in which more than failuresMax have failed (reason wave_failed); the same call goes on with what is left, the failed ones with it. With dryRun, answers how much there is to do. Its result counts applied and failed.',
+  tag,
+  method: 'POST',
+  path: '/fleet/migrations',
+  input: {
+    query: z.strictObject({
+      dryRun: z.boolean().optional().describe('True answers the plan, and changes nothing'),
+    }),
+    body: z.strictObject({
+      vertical: slug.optional().describe('Only scopes of this vertical'),
+      waveSize: z
+        .int()
+        .min(1)
+        .max(WAVE_MAX)
+        .default(WAVE_DEFAULT)
+        .describe('How many scopes are opened side by side'),
+      failuresMax: z.int().min(0).max(1_000_000).default(0).describe('How many may fail before it stops'),
+    }),
+  },
+  output: operationRecord,
+  plan: fleetPlan,
+  success: 202,
+  builder: 'none',
+  audit: 'audit',
+  destructive: true,
+  problems: ['conflict', 'runtime_fault'],
 });
+
+export const migrateFleet = /* @__PURE__ */ longWork<typeof fleetMigrate, MigrateWork, MigrateFacts>(
+  fleetMigrate,
+  {
+    begin: (_context, { body }) => ({
+      intent: { target: targetOf(body.vertical), before: null, after: { ...body } },
+      work: body,
+      subject: 'fleet',
+      unit: 'scopes',
+    }),
+    settle: (_context, { vertical }, facts) => ({
+      result: facts,
+      audit: { target: targetOf(vertical), before: null, after: { ...facts } },
+    }),
+  },
+);
 
 /** The methods of the unit. */
 export function fleetMethods(context: UnitContext) {

@@ -1,12 +1,12 @@
 /** What can be done with host names, but for their verification. */
-import { PlatformError } from '@freehold/contracts';
-import {
-  hostnamesBind,
-  hostnamesDelete,
-  hostnamesList,
-  hostnamesSetStatus,
-} from '../declarations/hostnames.ts';
+
+import { PlatformError, pageOf, pageQuery, scopeId, tenantId } from '@freehold/contracts';
+import { z } from 'zod';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { dryRun, planCount } from '../declarations/dry-run.ts';
+import { hostnameText, tag, whose } from '../declarations/hostnames.ts';
 import type { HostnameRecord } from '../declarations/records.ts';
+import { hostnameRecord, hostnameStatus, surface } from '../declarations/records.ts';
 import { type AuditEntry, type Change, change, planned, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { loadScope, requireScope } from '../scopes/store.ts';
@@ -26,6 +26,15 @@ import {
 } from './store.ts';
 import { isContestable } from './verdict.ts';
 
+export const hostnameDeletePlan = z
+  .object({
+    dryRun: z.literal(true),
+    hostname: hostnameRecord,
+    serves: z.boolean().describe('Whether requests for it are answered now: these stop'),
+    others: planCount.describe('How many other active names lead to the same surface of the scope'),
+  })
+  .meta({ id: 'HostnameDeletePlan' });
+
 const TRANSITIONS: Readonly<Record<HostnameRecord['status'], readonly HostnameRecord['status'][]>> = {
   pending: ['active'],
   verifying: ['active'],
@@ -34,11 +43,55 @@ const TRANSITIONS: Readonly<Record<HostnameRecord['status'], readonly HostnameRe
   disabled: ['active'],
 };
 
-export const readHostnames = read(hostnamesList, ({ db }, { query }) => ({
+export const hostnamesList = adminOperation({
+  name: 'hostnames.list',
+  summary: 'List the host names',
+  tag,
+  method: 'GET',
+  path: '/hostnames',
+  input: {
+    query: z.strictObject({
+      tenant: tenantId.optional().describe('Only names of this tenant'),
+      scope: scopeId.optional().describe('Only names of this scope'),
+      status: hostnameStatus.optional().describe('Only names in this state'),
+      ...pageQuery,
+    }),
+  },
+  output: pageOf(hostnameRecord),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+});
+
+export const readHostnames = /* @__PURE__ */ read(hostnamesList, ({ db }, { query }) => ({
   value: listHostnames(db, query),
 }));
 
-export const bindHostname = change(hostnamesBind, (context, { body, ifMatch }) => {
+export const hostnamesBind = adminOperation({
+  name: 'hostnames.bind',
+  summary: 'Bind a host name to a scope',
+  description:
+    'A name under localhost or under a base domain of this platform is active at once, every other one is pending until it is verified: verification.challenge says which record proves it. The same binding again answers the one that is there (200); a name that somebody else has proven, or that the platform uses itself, is a conflict. A claim that nobody has proven keeps nobody else out. A bare public suffix (co.uk, github.io) is not valid.',
+  tag,
+  method: 'POST',
+  path: '/hostnames',
+  input: {
+    body: z.strictObject({
+      hostname: hostnameText,
+      tenant: tenantId.optional().describe('Whose scope; a builder may leave it out'),
+      scope: scopeId,
+      surface: surface.default('app'),
+    }),
+  },
+  output: hostnameRecord,
+  success: 201,
+  builder: 'own-tenant',
+  audit: 'audit',
+  etag: true,
+  problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
+});
+
+export const bindHostname = /* @__PURE__ */ change(hostnamesBind, (context, { body, ifMatch }) => {
   const { db, facts } = context;
   const hostname = parseHostname(body.hostname);
   refuseBareSuffix(hostname);
@@ -86,56 +139,108 @@ export const bindHostname = change(hostnamesBind, (context, { body, ifMatch }) =
   return answer(201, row, { target: targetOf(row, scope.vertical), before: null, after: auditFields(row) });
 });
 
-export const setHostnameStatus = change(hostnamesSetStatus, (context, { body, actor, ifMatch }) => {
-  const { db } = context;
-  const before = requireClaim(db, { hostname: parseHostname(body.hostname), tenant: body.tenant });
-  requireMatch(ifMatch, String(before.revision));
-  if (!TRANSITIONS[before.status].includes(body.status))
-    throw new PlatformError(
-      'invalid_transition',
-      `A host name that is ${before.status} cannot become ${body.status}.`,
-    );
-  const isVouched = before.status !== 'active' && before.status !== 'disabled';
-  // Activating a pending name is vouching for it. A builder who could do that could serve under anybody's name.
-  if (isVouched && actor.kind === 'builder')
-    throw new PlatformError('forbidden', 'This host name has to be verified before it can be active.', {
-      reason: 'verification_required',
-    });
-  if (isVouched && loadHostname(db, before.hostname)) throw hostnameTaken();
-  const nowMs = context.now();
-  const after: HostnameRow = {
-    ...before,
-    status: body.status,
-    ...(isVouched ? { method: 'staff', verifiedAtMs: nowMs, reason: null } : {}),
-    revision: context.revision,
-    updatedAtMs: nowMs,
-  };
-  saveHostname(db, after);
-  return answer(200, after, {
-    target: targetOf(after, verticalOf(db, after)),
-    before: auditFields(before),
-    after: auditFields(after),
-  });
+export const hostnamesSetStatus = adminOperation({
+  name: 'hostnames.set-status',
+  summary: 'Switch a host name on or off',
+  description:
+    'pending, verifying or failed → active (staff vouch for the name), active ⇄ disabled. Every other step is an invalid_transition.',
+  tag,
+  method: 'PUT',
+  path: '/hostnames/status',
+  input: {
+    body: z.strictObject({
+      hostname: hostnameText,
+      tenant: whose,
+      status: z.enum(['active', 'disabled']),
+    }),
+  },
+  output: hostnameRecord,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
 });
 
-export const unbindHostname = change(hostnamesDelete, (context, { params, query, ifMatch }) => {
-  const { db } = context;
-  const before = requireClaim(db, { hostname: parseHostname(params.hostname), tenant: query.tenant });
-  requireMatch(ifMatch, String(before.revision));
-  deleteHostname(db, before.claim);
-  return {
-    status: 204,
-    value: null,
-    audit: {
-      target: targetOf(before, verticalOf(db, before)),
+export const setHostnameStatus = /* @__PURE__ */ change(
+  hostnamesSetStatus,
+  (context, { body, actor, ifMatch }) => {
+    const { db } = context;
+    const before = requireClaim(db, { hostname: parseHostname(body.hostname), tenant: body.tenant });
+    requireMatch(ifMatch, String(before.revision));
+    if (!TRANSITIONS[before.status].includes(body.status))
+      throw new PlatformError(
+        'invalid_transition',
+        `A host name that is ${before.status} cannot become ${body.status}.`,
+      );
+    const isVouched = before.status !== 'active' && before.status !== 'disabled';
+    // Activating a pending name is vouching for it. A builder who could do that could serve under anybody's name.
+    if (isVouched && actor.kind === 'builder')
+      throw new PlatformError('forbidden', 'This host name has to be verified before it can be active.', {
+        reason: 'verification_required',
+      });
+    if (isVouched && loadHostname(db, before.hostname)) throw hostnameTaken();
+    const nowMs = context.now();
+    const after: HostnameRow = {
+      ...before,
+      status: body.status,
+      ...(isVouched ? { method: 'staff', verifiedAtMs: nowMs, reason: null } : {}),
+      revision: context.revision,
+      updatedAtMs: nowMs,
+    };
+    saveHostname(db, after);
+    return answer(200, after, {
+      target: targetOf(after, verticalOf(db, after)),
       before: auditFields(before),
-      after: null,
-    },
-    rerouted: before.status === 'active',
-  };
+      after: auditFields(after),
+    });
+  },
+);
+
+export const hostnamesDelete = adminOperation({
+  name: 'hostnames.delete',
+  summary: 'Unbind a host name',
+  description:
+    'It stops being served at once. Bound again, it has to be proven again, with another record. With dryRun, answers whether it is served and which other names stay.',
+  tag,
+  method: 'DELETE',
+  path: '/hostnames/:hostname',
+  input: {
+    params: z.strictObject({ hostname: hostnameText }),
+    query: z.strictObject({ tenant: whose, dryRun }),
+  },
+  output: z.null(),
+  plan: hostnameDeletePlan,
+  success: 204,
+  builder: 'own-tenant',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['not_found', 'conflict', 'precondition_failed'],
 });
 
-export const planUnbind = planned<typeof hostnamesDelete>(
+export const unbindHostname = /* @__PURE__ */ change(
+  hostnamesDelete,
+  (context, { params, query, ifMatch }) => {
+    const { db } = context;
+    const before = requireClaim(db, { hostname: parseHostname(params.hostname), tenant: query.tenant });
+    requireMatch(ifMatch, String(before.revision));
+    deleteHostname(db, before.claim);
+    return {
+      status: 204,
+      value: null,
+      audit: {
+        target: targetOf(before, verticalOf(db, before)),
+        before: auditFields(before),
+        after: null,
+      },
+      rerouted: before.status === 'active',
+    };
+  },
+);
+
+export const planUnbind = /* @__PURE__ */ planned<typeof hostnamesDelete>(
   hostnamesDelete,
   ({ db }, { params, query, ifMatch }) => {
     const row = requireClaim(db, { hostname: parseHostname(params.hostname), tenant: query.tenant });

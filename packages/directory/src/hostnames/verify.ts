@@ -2,8 +2,13 @@
  * Verifying a host name, as far as the directory is concerned: the claim is `verifying` while its challenge is looked
  * for, and active or failed afterwards. The look-ups: `host-admin-verify.ts`.
  */
+
+import { z } from 'zod';
+import { adminOperation } from '../declarations/admin-operation.ts';
 import type { HostnameReason } from '../declarations/hostname-records.ts';
-import { hostnamesVerify } from '../declarations/hostnames.ts';
+import { hostnameChecks, hostnameReason } from '../declarations/hostname-records.ts';
+import { hostnameText, tag, whose } from '../declarations/hostnames.ts';
+import { hostnameRecord } from '../declarations/records.ts';
 import { type AuditEntry, type Change, delegated, type EndContext } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { countAttempt } from './attempts.ts';
@@ -37,7 +42,39 @@ export interface VerifyFacts {
   readonly holderToken: string | null;
 }
 
-export const verifyHostname = delegated<typeof hostnamesVerify, VerifyPrepared, VerifyFacts>(
+export const hostnamesVerify = adminOperation({
+  name: 'hostnames.verify',
+  summary: 'Look for the record that proves a host name',
+  description:
+    'Looks for the TXT record, and for the document at the name; either proves it. What was looked up, expected and observed is in the answer, also when nothing is proven: then the name is failed, and can be verified again. A name that is active stays so and is looked at again. A DNS record takes the name over from a tenant that proved it by the document only, or whose own record is gone. The document proves a name that no other tenant claims or ever held; every other one takes a DNS record (dns_required). At most 10 times in 10 minutes for one name, and 60 times for all names of a tenant.',
+  tag,
+  method: 'POST',
+  path: '/hostnames/verify',
+  input: {
+    body: z.strictObject({
+      hostname: hostnameText,
+      tenant: whose,
+      method: z.enum(['dns', 'http']).optional().describe('Default: both'),
+    }),
+  },
+  output: z
+    .object({
+      hostname: hostnameRecord,
+      verified: z.boolean().describe('Whether this look proved the name'),
+      reason: hostnameReason.nullable(),
+      advice: z.string().nullable().describe('Why DNS is required and which record to set; null otherwise'),
+      ...hostnameChecks.shape,
+    })
+    .meta({ id: 'HostnameVerified' }),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['not_found', 'conflict', 'precondition_failed', 'rate_limited', 'unsupported', 'runtime_fault'],
+});
+
+export const verifyHostname = /* @__PURE__ */ delegated<typeof hostnamesVerify, VerifyPrepared, VerifyFacts>(
   hostnamesVerify,
   {
     begin: (context, { body, ifMatch }) => {

@@ -1,17 +1,73 @@
 /** What staff do with issues, and the unit's method that takes incidents in. */
-import { PlatformError } from '@freehold/contracts';
+
+import { PlatformError, slug } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
-import { type IssueRecord, issuesList, issuesSetStatus } from '../declarations/issues.ts';
+import { z } from 'zod';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import {
+  fingerprint,
+  ISSUES_MAX,
+  type IssueRecord,
+  issueRecord,
+  issueStatus,
+} from '../declarations/issues.ts';
 import { type Change, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { type CountedIncident, ingest } from './ingest.ts';
 import { type IssueRow, issueOfRow, listIssues, loadIssue, saveIssue } from './store.ts';
 
-export const readIssues = read(issuesList, ({ db }, { query }) => ({
+const tag = 'Issues';
+
+/** What staff may say. `regressed` is an observation, and only ingest makes it. */
+const verdict = z.enum(['resolved', 'ignored', 'open'], {
+  error: (issue) =>
+    issue.input === 'regressed'
+      ? 'regressed is set by the platform when a resolved issue is seen again, never by a caller'
+      : 'must be resolved, ignored or open',
+});
+
+export const issuesList = adminOperation({
+  name: 'issues.list',
+  summary: 'List the issues, most recently seen first',
+  description: `One line for each kind of error. There is no cursor: at most ${ISSUES_MAX} are kept.`,
+  tag,
+  method: 'GET',
+  path: '/issues',
+  input: {
+    query: z.strictObject({
+      status: issueStatus.optional().describe('Only issues in this state'),
+      vertical: slug.optional().describe('Only issues of this vertical'),
+      limit: z.int().min(1).max(ISSUES_MAX).default(100).describe('How many items at most'),
+    }),
+  },
+  output: z.object({ items: z.array(issueRecord) }),
+  success: 200,
+  builder: 'none',
+  audit: 'none',
+});
+
+export const readIssues = /* @__PURE__ */ read(issuesList, ({ db }, { query }) => ({
   value: { items: listIssues(db, query) },
 }));
 
-export const setIssueStatus = change(issuesSetStatus, (context, { body, ifMatch }) => {
+export const issuesSetStatus = adminOperation({
+  name: 'issues.set-status',
+  summary: 'Resolve, ignore or reopen an issue',
+  description:
+    'Every verdict is possible in every state; the present one again changes nothing. regressed is refused: only the platform sets it.',
+  tag,
+  method: 'PUT',
+  path: '/issues/status',
+  input: { body: z.strictObject({ fingerprint, status: verdict }) },
+  output: issueRecord,
+  success: 200,
+  builder: 'none',
+  audit: 'audit',
+  etag: true,
+  problems: ['not_found'],
+});
+
+export const setIssueStatus = /* @__PURE__ */ change(issuesSetStatus, (context, { body, ifMatch }) => {
   const { db, revision } = context;
   const before = loadIssue(db, body.fingerprint);
   if (!before) throw new PlatformError('not_found', 'There is no such issue.', { reason: 'unknown_issue' });

@@ -121,7 +121,6 @@ type Audited = AdminOperation & { readonly audit: 'audit'; readonly success: 200
  * Answers a read of the directory's own data.
  * The transport parsed the call with this very declaration, so its fields are what the types say; so everywhere here.
  */
-/* @__NO_SIDE_EFFECTS__ */
 export function read<Op extends AdminOperation & { readonly audit: 'access' | 'none' }>(
   operation: Op,
   handler: (context: UnitContext, call: CallOf<Op>) => Answer<z.input<Op['output']>>,
@@ -131,7 +130,6 @@ export function read<Op extends AdminOperation & { readonly audit: 'access' | 'n
 }
 
 /** Answers a change that is done with the directory's own transaction. */
-/* @__NO_SIDE_EFFECTS__ */
 export function change<Op extends Audited>(
   operation: Op,
   handler: (context: ChangeContext, call: CallOf<Op>) => Change<z.input<Op['output']>>,
@@ -141,7 +139,6 @@ export function change<Op extends Audited>(
 }
 
 /** Answers a change whose effect lies elsewhere; the effect itself is the host administration's. */
-/* @__NO_SIDE_EFFECTS__ */
 export function delegated<Op extends Audited, Prepared, Facts>(
   operation: Op,
   handlers: DelegatedHandlers<Op, Prepared, Facts>,
@@ -161,7 +158,6 @@ export function delegated<Op extends Audited, Prepared, Facts>(
  * Answers the plan of a change: what it would touch, and how much, without touching it (design: control-plane, "Long
  * work"). A plan refuses what the change would refuse, and runs where the engine lets no one write.
  */
-/* @__NO_SIDE_EFFECTS__ */
 export function planned<Op extends AdminOperation & { readonly plan: z.ZodObject }>(
   operation: Op,
   handler: (context: UnitContext, call: CallOf<Op>) => z.input<Op['plan']>,

@@ -3,8 +3,9 @@
  * happens; what runs in another one is looked at every second.
  */
 import type { AdminCall, AdminResult, OperationEvent } from '../actors.ts';
-import type { OperationRecord, operationsGet } from '../declarations/long-work.ts';
+import type { OperationRecord } from '../declarations/long-work.ts';
 import type { CallOf } from '../lib/handlers.ts';
+import type { operationsGet } from './operations.ts';
 
 /** Waits that many milliseconds, or until the signal aborts: then it resolves at once. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;

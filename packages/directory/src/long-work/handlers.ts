@@ -62,7 +62,6 @@ export interface LongHandler {
 }
 
 /** Answers long work: it goes on in the background when its call has been answered. */
-/* @__NO_SIDE_EFFECTS__ */
 export function longWork<
   Op extends AdminOperation & { readonly audit: 'audit'; readonly success: 202 },
   Work,

@@ -1,15 +1,27 @@
 /** Long work inside the directory: how it begins, how far it is, and how it ends, each in one transaction. */
-import { type Failure, fromFailure, PlatformError, toProblem } from '@freehold/contracts';
+
+import {
+  type Failure,
+  fromFailure,
+  PlatformError,
+  pageOf,
+  pageQuery,
+  scopeId,
+  tenantId,
+  toProblem,
+} from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
+import { z } from 'zod';
 import { requireActing } from '../acting.ts';
 import type { Actor, AdminCall, AdminResult } from '../actors.ts';
 import { appendAdminLog, auditedCall, logHead } from '../audit/admin-log.ts';
+import { adminOperation } from '../declarations/admin-operation.ts';
 import {
   OPERATION_PREFIX,
   type OperationRecord,
-  operationsCancel,
-  operationsGet,
-  operationsList,
+  operationId,
+  operationRecord,
+  operationState,
 } from '../declarations/long-work.ts';
 import type { LogHead } from '../declarations/records.ts';
 import type { RoutesChange } from '../host-admin.ts';
@@ -34,6 +46,10 @@ import {
   saveStep,
 } from './store.ts';
 
+const tag = 'Long work';
+
+const params = z.strictObject({ operation: operationId });
+
 /** For how long a process that runs work may be silent before another one takes it up. */
 export const WORK_LEASE_MS = 60_000;
 /** How long the record of ended work is kept, and how many old ones each beginning clears away. */
@@ -55,15 +71,78 @@ export interface StartedWork {
 /** What follows the end of work. Null: it had ended before. */
 export type WorkEnd = { readonly head: LogHead; readonly rerouted: RoutesChange | null } | null;
 
-export const readOperations = read(operationsList, ({ db }, { query }) => ({
+export const operationsList = adminOperation({
+  name: 'operations.list',
+  summary: 'List long-running work, newest first',
+  tag,
+  method: 'GET',
+  path: '/operations',
+  input: {
+    query: z.strictObject({
+      tenant: tenantId.optional().describe('Only work on this tenant'),
+      scope: scopeId.optional().describe('Only work on this scope'),
+      state: operationState.optional().describe('Only work in this state'),
+      ...pageQuery,
+    }),
+  },
+  output: pageOf(operationRecord),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+});
+
+export const readOperations = /* @__PURE__ */ read(operationsList, ({ db }, { query }) => ({
   value: listOperations(db, query),
 }));
 
-export const readOperation = read(operationsGet, ({ db }, { params, actor }) => ({
+export const operationsGet = adminOperation({
+  name: 'operations.get',
+  summary: 'Follow long-running work',
+  description:
+    'With wait, answers as soon as the work has ended, and at the latest after that many seconds. With Accept: text/event-stream, answers events named progress, each with the whole record, and a last one named done, failed or cancelled.',
+  tag,
+  method: 'GET',
+  path: '/operations/:operation',
+  input: {
+    params,
+    query: z.strictObject({
+      wait: z
+        .string()
+        .regex(/^(?:[1-9]|[1-5][0-9]|60)s$/, 'must be a number of seconds from 1s to 60s')
+        .optional()
+        .describe('How long to wait for the end: 30s'),
+    }),
+  },
+  output: operationRecord,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+  events: true,
+  problems: ['not_found'],
+});
+
+export const readOperation = /* @__PURE__ */ read(operationsGet, ({ db }, { params, actor }) => ({
   value: operationOfRow(requireOwn(requireOperation(db, params.operation), actor)),
 }));
 
-export const cancelOperation = change(operationsCancel, ({ db, now }, { params, actor }) => {
+export const operationsCancel = adminOperation({
+  name: 'operations.cancel',
+  summary: 'Call long-running work off',
+  description:
+    'The work stops before its next step; what it has begun to leave behind is cleared away. Work that has passed the point where stopping would do harm is not cancelled (reason not_cancellable), nor is work that has ended. A builder calls off only what a builder of its tenant began (reason staff_only).',
+  tag,
+  method: 'POST',
+  path: '/operations/:operation/cancel',
+  input: { params },
+  output: operationRecord,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'audit',
+  destructive: true,
+  problems: ['forbidden', 'not_found', 'invalid_transition'],
+});
+
+export const cancelOperation = /* @__PURE__ */ change(operationsCancel, ({ db, now }, { params, actor }) => {
   const row = requireOwn(requireOperation(db, params.operation), actor);
   // A copy that staff take of a tenant, or a restore, is not that tenant's to stop.
   if (actor.kind === 'builder' && row.actorKind !== 'builder')

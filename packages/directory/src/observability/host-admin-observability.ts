@@ -2,14 +2,143 @@
  * The six reads of what was measured (spec 4.3.9). Who may ask and whether the question makes sense is settled first;
  * only then it shows whether there is anything to answer it.
  */
-import { fromTimestamp, PlatformError, type TenantId, toTimestamp } from '@freehold/contracts';
+
+import {
+  fromTimestamp,
+  PlatformError,
+  pageOf,
+  pageQuery,
+  scopeId,
+  slug,
+  type TenantId,
+  tenantId,
+  timestamp,
+  toTimestamp,
+} from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
+import { z } from 'zod';
 import type { AdminCall, AdminResult } from '../actors.ts';
-import { POINTS_MAX, WINDOW_DAYS_MAX } from '../declarations/observability.ts';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import {
+  metricsPoint,
+  script,
+  scriptLogLine,
+  scriptMetrics,
+  tag,
+  tenantLogLine,
+  tenantMetrics,
+} from '../declarations/observability.ts';
 import { found, type Performers, performersOf } from '../lib/host-admin-performers.ts';
 import { mergeDisjoint } from '../lib/merge-disjoint.ts';
 import type { DirectoryMethods } from '../unit.ts';
 import type { Telemetry } from './telemetry.ts';
+
+/** How long a window may be, in days: as long as one can look at it in one picture. */
+export const WINDOW_DAYS_MAX = 31;
+
+/** How many points a series may have. */
+export const POINTS_MAX = 1500;
+
+const period = {
+  since: timestamp.optional().describe('Where the window begins. Default: an hour before its end'),
+  until: timestamp.optional().describe(`Where it ends, at most ${WINDOW_DAYS_MAX} days later. Default: now`),
+};
+
+const scriptFilter = {
+  script: script.optional().describe('Only this script'),
+  vertical: slug.optional().describe('Only this vertical'),
+};
+
+const tenantFilter = {
+  tenant: tenantId.optional().describe("Staff must name one; a builder's is its own"),
+  scope: scopeId.optional().describe('Only this scope'),
+  vertical: slug.optional().describe('Only this vertical'),
+};
+
+const lineFilter = {
+  minStatus: z.int().min(100).max(599).optional().describe('Only requests with this status or a higher one'),
+};
+
+const step = {
+  stepSeconds: z
+    .int()
+    .min(60)
+    .max(86_400)
+    .default(300)
+    .describe(`How far apart the points are; at most ${POINTS_MAX} points`),
+};
+
+const covered = { since: timestamp, until: timestamp };
+
+const seriesAnswer = z.object({ ...covered, stepSeconds: z.int(), points: z.array(metricsPoint) });
+
+const fleet = { tag, method: 'GET', success: 200, builder: 'none', audit: 'none' } as const;
+
+const ofTenant = { ...fleet, builder: 'own-tenant' } as const;
+
+const problems = ['unsupported', 'runtime_fault'] as const;
+
+const tenantProblems = ['not_found', 'forbidden', ...problems] as const;
+
+export const observabilityLogs = adminOperation({
+  ...fleet,
+  name: 'observability.logs',
+  summary: 'List the requests of scripts, newest first',
+  path: '/observability/logs',
+  input: { query: z.strictObject({ ...scriptFilter, ...lineFilter, ...period, ...pageQuery }) },
+  output: z.object({ ...covered, ...pageOf(scriptLogLine).shape }),
+  problems,
+});
+
+export const observabilityMetrics = adminOperation({
+  ...fleet,
+  name: 'observability.metrics',
+  summary: 'Add up what scripts did',
+  path: '/observability/metrics',
+  input: { query: z.strictObject({ ...scriptFilter, ...period, ...pageQuery }) },
+  output: z.object({ ...covered, ...pageOf(scriptMetrics).shape }),
+  problems,
+});
+
+export const observabilityMetricsSeries = adminOperation({
+  ...fleet,
+  name: 'observability.metrics-series',
+  summary: 'Show what scripts did over time',
+  path: '/observability/metrics-series',
+  input: { query: z.strictObject({ ...scriptFilter, ...step, ...period }) },
+  output: seriesAnswer,
+  problems,
+});
+
+export const observabilityTenantLogs = adminOperation({
+  ...ofTenant,
+  name: 'observability.tenant-logs',
+  summary: "List the requests of a tenant's scopes, newest first",
+  path: '/observability/tenant-logs',
+  input: { query: z.strictObject({ ...tenantFilter, ...lineFilter, ...period, ...pageQuery }) },
+  output: z.object({ ...covered, ...pageOf(tenantLogLine).shape }),
+  problems: tenantProblems,
+});
+
+export const observabilityTenantMetrics = adminOperation({
+  ...ofTenant,
+  name: 'observability.tenant-metrics',
+  summary: "Add up what a tenant's scopes did",
+  path: '/observability/tenant-metrics',
+  input: { query: z.strictObject({ ...tenantFilter, ...period, ...pageQuery }) },
+  output: z.object({ ...covered, ...pageOf(tenantMetrics).shape }),
+  problems: tenantProblems,
+});
+
+export const observabilityTenantMetricsSeries = adminOperation({
+  ...ofTenant,
+  name: 'observability.tenant-metrics-series',
+  summary: "Show what a tenant's scopes did over time",
+  path: '/observability/tenant-metrics-series',
+  input: { query: z.strictObject({ ...tenantFilter, ...step, ...period }) },
+  output: seriesAnswer,
+  problems: tenantProblems,
+});
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -31,12 +160,12 @@ type Question = Parameters<Telemetry[keyof Telemetry]>[0] & {
 
 type Ask = (telemetry: Telemetry, question: Question) => Promise<object>;
 
-const pageOf = <P extends object>(page: P): P => page;
+const asPage = <P extends object>(page: P): P => page;
 const seriesOf = (points: readonly unknown[], { stepSeconds }: Question) => ({ stepSeconds, points });
 
 const FLEET: Readonly<Record<string, Ask>> = {
-  'observability.logs': async (telemetry, question) => pageOf(await telemetry.scriptLogs(question)),
-  'observability.metrics': async (telemetry, question) => pageOf(await telemetry.scriptMetrics(question)),
+  'observability.logs': async (telemetry, question) => asPage(await telemetry.scriptLogs(question)),
+  'observability.metrics': async (telemetry, question) => asPage(await telemetry.scriptMetrics(question)),
   'observability.metrics-series': async (telemetry, question) =>
     seriesOf(await telemetry.scriptSeries(question), question),
 };

@@ -1,15 +1,73 @@
 /** The reads of the operations log, and the unit's methods that write it. */
+
+import { pageOf, pageQuery, scopeId, tenantId } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
-import { opsFailuresList, sweepRunsList } from '../declarations/operations-log.ts';
+import { z } from 'zod';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { opsFailureRecord, sweepKind, sweepOutcome, sweepRunRecord } from '../declarations/operations-log.ts';
 import { read } from '../lib/handlers.ts';
 import { appendOpsFailures, isTold, listOpsFailures, type OpsFailure } from './failures-store.ts';
 import { appendSweepRuns, listSweepRuns, type SweptUnit } from './sweep-runs-store.ts';
 
-export const readOpsFailures = read(opsFailuresList, ({ db }, { query }) => ({
+const tag = 'Operations';
+
+const word = z.string().min(1).max(128);
+
+const filters = {
+  tenant: tenantId.optional().describe('Only rows about this tenant; a builder may leave it out'),
+  scope: scopeId.optional().describe('Only rows about this scope'),
+};
+
+export const opsFailuresList = adminOperation({
+  name: 'ops-failures.list',
+  summary: 'List what the platform could not do, newest first',
+  description:
+    'Work that nobody was waiting for: sweeps, schedules, collections; and calls of which nobody learned how they ended. What goes on failing for the same reason is one row an hour. Of each tenant, and of the platform itself, the newest 1000 rows of the last 90 days are kept.',
+  tag,
+  method: 'GET',
+  path: '/ops-failures',
+  input: {
+    query: z.strictObject({
+      ...filters,
+      operation: word.optional().describe('Only failures of this work'),
+      ...pageQuery,
+    }),
+  },
+  output: pageOf(opsFailureRecord),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+});
+
+export const readOpsFailures = /* @__PURE__ */ read(opsFailuresList, ({ db }, { query }) => ({
   value: listOpsFailures(db, query),
 }));
 
-export const readSweepRuns = read(sweepRunsList, ({ db }, { query }) => ({
+export const sweepRunsList = adminOperation({
+  name: 'sweep-runs.list',
+  summary: 'List the units swept, newest first',
+  description:
+    'One row for each unit of each sweep, and one for each run of a job of the platform. Only what is skipped is not repeated: for the same reason, a unit is one row a day, and a job without anything to do one row an hour. Kept are the last 30 days, and of each kind the newest 2000 rows of a tenant, and 20000 of the platform itself.',
+  tag,
+  method: 'GET',
+  path: '/sweep-runs',
+  input: {
+    query: z.strictObject({
+      ...filters,
+      kind: sweepKind.optional().describe('Only units of this kind'),
+      unit: word.optional().describe('Only this unit: platform/maintenance'),
+      outcome: sweepOutcome.optional().describe('Only units with this outcome'),
+      run: word.optional().describe('Only units of this sweep'),
+      ...pageQuery,
+    }),
+  },
+  output: pageOf(sweepRunRecord),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+});
+
+export const readSweepRuns = /* @__PURE__ */ read(sweepRunsList, ({ db }, { query }) => ({
   value: listSweepRuns(db, query),
 }));
 

@@ -1,4 +1,5 @@
 /** The owner seat, asked of the scope's vertical at its bound application host name (spec 4.3.4). */
+
 import {
   type OwnerSeat,
   ownerClaimResponse,
@@ -6,13 +7,28 @@ import {
   ownerSeatResponse,
 } from '@freehold/contracts';
 import type { AdminCall } from '../actors.ts';
-import type { ownerRecoveryMint } from '../declarations/owner-seat.ts';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { params, tag } from '../declarations/owner-seat.ts';
 import type { Effect, EffectDeps } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import { scopeRefOf } from '../scopes/target.ts';
 import { askVertical } from '../verticals/client.ts';
 import { requireBound } from '../verticals/reach.ts';
-import type { ClaimTarget } from './operations.ts';
+import type { ClaimTarget, ownerRecoveryMint } from './operations.ts';
+
+export const ownerSeatGet = adminOperation({
+  name: 'owner-seat.get',
+  summary: 'Say whether the owner seat is claimed',
+  tag,
+  method: 'GET',
+  path: '/tenants/:tenant/scopes/:scope/owner-seat',
+  input: { params },
+  output: ownerSeatResponse,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+  problems: ['not_found', 'unsupported', 'runtime_fault'],
+});
 
 const NO_SEAT = 'keeps no owner seat';
 

@@ -16,11 +16,11 @@ import {
   saveRole,
 } from './store.ts';
 
-export const readRoles = read(rolesList, ({ db }, { query }) => ({
+export const readRoles = /* @__PURE__ */ read(rolesList, ({ db }, { query }) => ({
   value: { ...listRoles(db, query), delivery: { pendingScopes: countPending(db, roleProjection) } },
 }));
 
-export const putRole = change(rolesPut, (context, { params, body, ifMatch }) => {
+export const putRole = /* @__PURE__ */ change(rolesPut, (context, { params, body, ifMatch }) => {
   const { db } = context;
   const before = loadRole(db, params.key);
   requireMatch(ifMatch, before ? String(before.revision) : null);
@@ -53,7 +53,7 @@ export const putRole = change(rolesPut, (context, { params, body, ifMatch }) => 
   return { status: 200, value, etag: value.etag, audit };
 });
 
-export const removeRole = change(rolesDelete, (context, { params, ifMatch }) => {
+export const removeRole = /* @__PURE__ */ change(rolesDelete, (context, { params, ifMatch }) => {
   const before = loadRole(context.db, params.key);
   if (!before) throw new PlatformError('not_found', 'There is no such role.', { reason: 'unknown_role' });
   requireMatch(ifMatch, String(before.revision));

@@ -3,6 +3,7 @@
  * has anyway, so that the co-located host and a worker are asked the same. A vertical that does not answer is a
  * finding, not an error.
  */
+
 import {
   deadLettersResponse,
   LIMIT_MAX,
@@ -10,11 +11,30 @@ import {
   PlatformError,
   platformRequestsResponse,
 } from '@freehold/contracts';
+import { adminOperation } from '../declarations/admin-operation.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
+import { params, tag } from '../declarations/scope-data.ts';
 import type { HealthCheck, ScopeHealth } from '../declarations/scope-records.ts';
+import { scopeHealth } from '../declarations/scope-records.ts';
 import type { EffectDeps } from '../lib/effects.ts';
 import { askScope } from '../verticals/ask-scope.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
+
+export const healthGet = adminOperation({
+  name: 'health.get',
+  summary: 'Tell how a scope is doing',
+  description:
+    'What its application answers to three questions: which migrations it has applied, which deliveries gave up, and what it waits for. An application that cannot be reached, or refuses, makes the scope failing; that is an answer and no error.',
+  tag,
+  method: 'GET',
+  path: '/tenants/:tenant/scopes/:scope/health',
+  input: { params },
+  output: scopeHealth,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'access',
+  problems: ['not_found', 'unsupported'],
+});
 
 const page = { limit: LIMIT_MAX };
 

@@ -1,12 +1,15 @@
 /** A second chance for a delivery that gave up (design: control-plane-routes, "Scope data window"). */
+
 import {
   PlatformError,
+  retryDeadLetterRequest,
   retryDeadLetterResponse,
   type ScopeRetries,
   type VerticalScopeHost,
 } from '@freehold/contracts';
+import { adminOperation } from '../declarations/admin-operation.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
-import { deadLettersRetry } from '../declarations/scope-data.ts';
+import { eventParams, tag } from '../declarations/scope-data.ts';
 import type { Effect } from '../lib/effects.ts';
 import { type CallOf, delegated } from '../lib/handlers.ts';
 import { requireActiveScope, requireScope, scopeOfRow } from '../scopes/store.ts';
@@ -21,33 +24,52 @@ export interface RetryTarget {
   readonly resumes: boolean;
 }
 
-export const retryDeadLetter = delegated<typeof deadLettersRetry, RetryTarget, null>(deadLettersRetry, {
-  begin: ({ db, resumes }, { params, body }) => {
-    const scope = scopeOfRow(requireActiveScope(db, params));
-    const { event } = params;
-    return {
-      intent: {
-        target: logTargetOf(scope, event),
-        before: null,
-        after: { event, subscriber: body.subscriber },
-      },
-      prepared: { scope, resumes: resumes !== null },
-    };
-  },
-  settle: ({ db }, { params, body }) => {
-    // Suspended meanwhile or not: it is done, and has to be said.
-    const scope = scopeOfRow(requireScope(db, params));
-    const letter = { event: params.event, subscriber: body.subscriber };
-    return {
-      status: 200,
-      value: letter,
-      audit: { target: logTargetOf(scope, letter.event), before: null, after: letter },
-    };
-  },
-  // Another dead letter of the scope is another matter.
-  supersedes: ({ params, body }, earlier) =>
-    earlier?.event === params.event && earlier.subscriber === body.subscriber,
+export const deadLettersRetry = adminOperation({
+  name: 'dead-letters.retry',
+  summary: 'Put a delivery that gave up back in line',
+  description:
+    'The event is delivered to the subscriber as if for the first time, in its order. Not found when it is no dead letter (any more); a conflict (reason unknown_subscriber) when nobody listens under this name.',
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/scopes/:scope/dead-letters/:event/retry',
+  input: { params: eventParams, body: retryDeadLetterRequest.pick({ subscriber: true }) },
+  output: retryDeadLetterResponse.meta({ id: 'DeadLetterRetried' }),
+  success: 200,
+  builder: 'none',
+  audit: 'audit',
+  problems: ['not_found', 'conflict', 'invalid_transition', 'unsupported', 'runtime_fault', 'unavailable'],
 });
+
+export const retryDeadLetter = /* @__PURE__ */ delegated<typeof deadLettersRetry, RetryTarget, null>(
+  deadLettersRetry,
+  {
+    begin: ({ db, resumes }, { params, body }) => {
+      const scope = scopeOfRow(requireActiveScope(db, params));
+      const { event } = params;
+      return {
+        intent: {
+          target: logTargetOf(scope, event),
+          before: null,
+          after: { event, subscriber: body.subscriber },
+        },
+        prepared: { scope, resumes: resumes !== null },
+      };
+    },
+    settle: ({ db }, { params, body }) => {
+      // Suspended meanwhile or not: it is done, and has to be said.
+      const scope = scopeOfRow(requireScope(db, params));
+      const letter = { event: params.event, subscriber: body.subscriber };
+      return {
+        status: 200,
+        value: letter,
+        audit: { target: logTargetOf(scope, letter.event), before: null, after: letter },
+      };
+    },
+    // Another dead letter of the scope is another matter.
+    supersedes: ({ params, body }, earlier) =>
+      earlier?.event === params.event && earlier.subscriber === body.subscriber,
+  },
+);
 
 export const retryDeadLetterEffect: Effect<RetryTarget> = {
   check: async ({ gateway, target }, call) =>

@@ -2,6 +2,7 @@
  * The reads of the ladder, one entry each: where a worker answers it, what a co-located host is asked instead, and what
  * the access log is to say about it (spec 4.3.1 to 4.3.3).
  */
+
 import { createHash } from 'node:crypto';
 import {
   bookmarksResponse,
@@ -22,7 +23,10 @@ import {
 import type { z } from 'zod';
 import type { AdminCall } from '../actors.ts';
 import type { AdminOperation } from '../declarations/admin-operation.ts';
+import type { CallOf } from '../lib/handlers.ts';
+
 import type {
+  bookmarksList,
   causeGet,
   deadLettersList,
   denialsList,
@@ -31,12 +35,11 @@ import type {
   facetsGet,
   historyGet,
   invocationGet,
+  migrationsGet,
   queryRun,
   tablesList,
   tablesRead,
-} from '../declarations/scope-data.ts';
-import type { bookmarksList, migrationsGet } from '../declarations/scopes.ts';
-import type { CallOf } from '../lib/handlers.ts';
+} from './operations.ts';
 
 type Query = Readonly<Record<string, string | number | undefined>>;
 type Body = Readonly<Record<string, unknown>>;

@@ -8,14 +8,13 @@ import type { AdminCall } from '../actors.ts';
 import { scopeSubject } from '../backups/operations.ts';
 import { countBackups } from '../backups/store.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
-import { scopesRestore, scopesRewind, snapshotsDelete } from '../declarations/scopes.ts';
 import type { EffectDeps, EffectPlan } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import { planned } from '../lib/handlers.ts';
 import type { LongDeps } from '../long-work/handlers.ts';
 import { requireIdle } from '../long-work/operations.ts';
 import { askScope } from '../verticals/ask-scope.ts';
-import { requireCopy, requireReachable } from './copies.ts';
+import { requireCopy, requireReachable, scopesRestore, scopesRewind, snapshotsDelete } from './copies.ts';
 import { countSnapshots, requireSnapshot } from './snapshot-store.ts';
 
 type RestorePlan = z.input<typeof scopesRestore.plan>;
@@ -26,32 +25,38 @@ const PAGE = 200;
 /** How many pages are looked through: what is more than that is said to be more. */
 const PAGES_MAX = 10;
 
-export const planSnapshotDelete = planned<typeof snapshotsDelete>(snapshotsDelete, ({ db }, { params }) => {
-  const { id } = requireReachable(db, params);
-  const snapshot = requireSnapshot(db, id, params.snapshot);
-  return { dryRun: true, snapshot, others: countSnapshots(db, id) - 1, backups: countBackups(db, id) };
-});
+export const planSnapshotDelete = /* @__PURE__ */ planned<typeof snapshotsDelete>(
+  snapshotsDelete,
+  ({ db }, { params }) => {
+    const { id } = requireReachable(db, params);
+    const snapshot = requireSnapshot(db, id, params.snapshot);
+    return { dryRun: true, snapshot, others: countSnapshots(db, id) - 1, backups: countBackups(db, id) };
+  },
+);
 
 /** What the directory knows of a restore; the rest is asked by {@link planRestore}. */
-export const planCopy = planned<typeof scopesRestore>(scopesRestore, (context, { params, body }) => {
-  const { db } = context;
-  const { from } = body;
-  const { id } = requireReachable(db, params);
-  const copy = requireCopy(db, id, from);
-  // As the restore itself: one at a time.
-  requireIdle(context, scopeSubject(id));
-  const common = { dryRun: true, scope: id, commits: null, undo: false } as const;
-  if ('backup' in copy.from) {
-    const { id: backup, at, bytes, format, sha256, bookmark, origin } = copy.from.backup;
-    const kind = from.export === undefined ? 'backup' : 'export';
-    // What came from outside was taken somewhere else, at a time that nobody here knows.
-    const since = origin === 'upload' ? null : at;
-    return { ...common, from: { kind, id: backup, at, bytes, format, sha256, bookmark }, since };
-  }
-  const { id: snapshot, at, bytes, digest: sha256, bookmark } = requireSnapshot(db, id, copy.from.snapshot);
-  const about = { kind: 'snapshot', id: snapshot, at, bytes, format: null, sha256, bookmark } as const;
-  return { ...common, from: about, since: at };
-});
+export const planCopy = /* @__PURE__ */ planned<typeof scopesRestore>(
+  scopesRestore,
+  (context, { params, body }) => {
+    const { db } = context;
+    const { from } = body;
+    const { id } = requireReachable(db, params);
+    const copy = requireCopy(db, id, from);
+    // As the restore itself: one at a time.
+    requireIdle(context, scopeSubject(id));
+    const common = { dryRun: true, scope: id, commits: null, undo: false } as const;
+    if ('backup' in copy.from) {
+      const { id: backup, at, bytes, format, sha256, bookmark, origin } = copy.from.backup;
+      const kind = from.export === undefined ? 'backup' : 'export';
+      // What came from outside was taken somewhere else, at a time that nobody here knows.
+      const since = origin === 'upload' ? null : at;
+      return { ...common, from: { kind, id: backup, at, bytes, format, sha256, bookmark }, since };
+    }
+    const { id: snapshot, at, bytes, digest: sha256, bookmark } = requireSnapshot(db, id, copy.from.snapshot);
+    const about = { kind: 'snapshot', id: snapshot, at, bytes, format: null, sha256, bookmark } as const;
+    return { ...common, from: about, since: at };
+  },
+);
 
 export async function planRestore(deps: LongDeps, call: AdminCall): Promise<RestorePlan> {
   const plan = (await deps.directory.planChange({ call })) as RestorePlan;
@@ -66,12 +71,15 @@ export async function planRestore(deps: LongDeps, call: AdminCall): Promise<Rest
 }
 
 /** The checks of a rewind that the directory makes; where it leads is asked by {@link planRewind}. */
-export const planRewindChecks = planned<typeof scopesRewind>(scopesRewind, ({ db }, { params }) => {
-  const { id } = requireReachable(db, params);
-  const to = { bookmark: '', at: null };
-  const nothing = { current: null, seconds: null, commits: { count: 0, more: false }, earliest: null };
-  return { dryRun: true, scope: id, to, ...nothing, undo: true };
-});
+export const planRewindChecks = /* @__PURE__ */ planned<typeof scopesRewind>(
+  scopesRewind,
+  ({ db }, { params }) => {
+    const { id } = requireReachable(db, params);
+    const to = { bookmark: '', at: null };
+    const nothing = { current: null, seconds: null, commits: { count: 0, more: false }, earliest: null };
+    return { dryRun: true, scope: id, to, ...nothing, undo: true };
+  },
+);
 
 export async function planRewind(deps: EffectDeps, call: AdminCall, known: unknown): Promise<EffectPlan> {
   const { body } = call as unknown as CallOf<typeof scopesRewind>;

@@ -2,71 +2,201 @@
  * A scope's copies and its way back in time, as far as the directory is concerned: an intent before, an outcome after,
  * and which snapshots there are. Their effects: `host-admin-copies.ts`.
  */
-import { PlatformError, type Restored, type Rewound, type SnapshotRecord } from '@freehold/contracts';
+
+import {
+  exportFormat,
+  PlatformError,
+  pageOf,
+  pageQuery,
+  type Restored,
+  type Rewound,
+  rewindRequest,
+  rewindResponse,
+  type SnapshotRecord,
+  scopeId,
+  snapshotId,
+  snapshotRecord,
+  snapshotRequest,
+  timestamp,
+} from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
+import { z } from 'zod';
 import { scopeSubject } from '../backups/operations.ts';
 import { requireBackup } from '../backups/store.ts';
+import { adminOperation } from '../declarations/admin-operation.ts';
 import type { BackupRecord } from '../declarations/backups.ts';
+import { backupId } from '../declarations/backups.ts';
+import { dryRunQuery, planCount } from '../declarations/dry-run.ts';
+import { operationRecord } from '../declarations/long-work.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
-import {
-  scopesRestore,
-  scopesRewind,
-  snapshotsDelete,
-  snapshotsList,
-  snapshotsTake,
-} from '../declarations/scopes.ts';
+import { effectProblems, params, tag } from '../declarations/scopes.ts';
 import { type CallOf, delegated, read } from '../lib/handlers.ts';
 import { longWork } from '../long-work/handlers.ts';
 import { targetOf } from './operations.ts';
 import { forgetSnapshot, listSnapshots, requireSnapshot, saveSnapshot } from './snapshot-store.ts';
 import { requireScope, type ScopeRow, scopeOfRow } from './store.ts';
 
-export const readSnapshots = read(snapshotsList, ({ db }, { params, query }) => {
+/** What an effect on a scope that is there can fail with. */
+const repeat = 'When nobody knows whether it was done (reason outcome_unknown), make the same call again.';
+
+const moment = z.object({ bookmark: z.string(), at: timestamp.nullable() });
+
+/** What was written since, as far as it was counted. */
+const commits = z.object({
+  count: planCount,
+  more: z.boolean().describe('True where there are more: they are counted up to 2000'),
+});
+
+export const rewindPlan = z
+  .object({
+    dryRun: z.literal(true),
+    scope: scopeId,
+    to: moment.describe('Where it would be taken; at is null where it lies further back than was looked'),
+    current: moment.nullable().describe('Where it is now'),
+    seconds: planCount.nullable().describe('How far back that is'),
+    commits: commits.describe('What was written since and is taken back'),
+    earliest: timestamp.nullable().describe('Where the window begins'),
+    undo: z.literal(true).describe('The answer of the rewind names the bookmark that leads back'),
+  })
+  .meta({ id: 'ScopeRewindPlan' });
+
+export const restorePlan = z
+  .object({
+    dryRun: z.literal(true),
+    scope: scopeId,
+    from: z
+      .object({
+        kind: z.enum(['snapshot', 'backup', 'export']),
+        id: z.string(),
+        at: timestamp.describe('When it was taken; of an export: when it was brought in'),
+        bytes: planCount,
+        format: exportFormat.nullable().describe('null for a snapshot, which the vertical keeps in its own'),
+        sha256: z
+          .string()
+          .describe('Of its bytes. Those of a backup are read through before anything is replaced'),
+        bookmark: z.string().nullable().describe('The moment that it shows, where the engine has bookmarks'),
+      })
+      .describe('What would take the place of everything in the scope'),
+    since: timestamp
+      .nullable()
+      .describe(
+        'What was written after this moment is lost; null for an export, which does not say what it shows',
+      ),
+    commits: commits.nullable().describe('How much that is; null where nobody knows'),
+    undo: z.boolean().describe('Whether the engine can lead back to what is there now'),
+  })
+  .meta({ id: 'ScopeRestorePlan' });
+
+const snapshotParams = z.strictObject({ ...params.shape, snapshot: snapshotId });
+
+export const snapshotDeletePlan = z
+  .object({
+    dryRun: z.literal(true),
+    snapshot: snapshotRecord,
+    others: planCount.describe('How many other snapshots of the scope stay'),
+    backups: planCount.describe('How many backups of it there are'),
+  })
+  .meta({ id: 'SnapshotDeletePlan' });
+
+export const snapshotsList = adminOperation({
+  name: 'snapshots.list',
+  summary: 'List the snapshots of a scope, newest first',
+  tag,
+  method: 'GET',
+  path: '/tenants/:tenant/scopes/:scope/snapshots',
+  shortPath: '/scopes/:scope/snapshots',
+  input: { params, query: z.strictObject(pageQuery) },
+  output: pageOf(snapshotRecord),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+});
+
+export const readSnapshots = /* @__PURE__ */ read(snapshotsList, ({ db }, { params, query }) => {
   const { id } = requireScope(db, params);
   return { value: listSnapshots(db, { ...query, scope: id }) };
 });
 
-export const takeSnapshot = delegated<typeof snapshotsTake, ScopeRecord, SnapshotRecord>(snapshotsTake, {
-  begin: ({ db }, { params, body }) => {
-    const row = requireReachable(db, params);
-    return {
-      intent: { target: targetOf(row), before: null, after: { name: body.name ?? null } },
-      prepared: scopeOfRow(row),
-    };
-  },
-  settle: ({ db }, { params }, snapshot) => {
-    const row = requireScope(db, params);
-    saveSnapshot(db, row.id, snapshot);
-    const target = { ...targetOf(row), other: snapshot.id };
-    return {
-      status: 201,
-      value: snapshot,
-      audit: {
-        target,
-        before: null,
-        after: { name: snapshot.name, bytes: snapshot.bytes, digest: snapshot.digest },
-      },
-    };
-  },
+export const snapshotsTake = adminOperation({
+  name: 'snapshots.take',
+  summary: 'Keep a copy of a scope with its vertical',
+  description: `A copy inside the platform; scopes.export takes one out. ${repeat} What the first call may have left is then not listed.`,
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/scopes/:scope/snapshots',
+  shortPath: '/scopes/:scope/snapshots',
+  input: { params, body: snapshotRequest.omit({ tenantId: true, scopeId: true }) },
+  output: snapshotRecord,
+  success: 201,
+  builder: 'own-tenant',
+  audit: 'audit',
+  problems: effectProblems,
 });
 
-export const deleteSnapshot = delegated<typeof snapshotsDelete, ScopeRecord, null>(snapshotsDelete, {
-  begin: ({ db }, { params }) => {
-    const row = requireReachable(db, params);
-    const { name, digest } = requireSnapshot(db, row.id, params.snapshot);
-    const target = { ...targetOf(row), other: params.snapshot };
-    const after = { snapshot: params.snapshot };
-    return { intent: { target, before: { name, digest }, after }, prepared: scopeOfRow(row) };
+export const takeSnapshot = /* @__PURE__ */ delegated<typeof snapshotsTake, ScopeRecord, SnapshotRecord>(
+  snapshotsTake,
+  {
+    begin: ({ db }, { params, body }) => {
+      const row = requireReachable(db, params);
+      return {
+        intent: { target: targetOf(row), before: null, after: { name: body.name ?? null } },
+        prepared: scopeOfRow(row),
+      };
+    },
+    settle: ({ db }, { params }, snapshot) => {
+      const row = requireScope(db, params);
+      saveSnapshot(db, row.id, snapshot);
+      const target = { ...targetOf(row), other: snapshot.id };
+      return {
+        status: 201,
+        value: snapshot,
+        audit: {
+          target,
+          before: null,
+          after: { name: snapshot.name, bytes: snapshot.bytes, digest: snapshot.digest },
+        },
+      };
+    },
   },
-  settle: ({ db }, { params }) => {
-    const row = requireScope(db, params);
-    forgetSnapshot(db, row.id, params.snapshot);
-    const target = { ...targetOf(row), other: params.snapshot };
-    return { status: 204, value: null, audit: { target, before: null, after: null } };
-  },
-  // That one snapshot was deleted says nothing of another one of the same scope.
-  supersedes: ({ params }, earlier) => earlier?.snapshot === params.snapshot,
+);
+
+export const snapshotsDelete = adminOperation({
+  name: 'snapshots.delete',
+  summary: 'Delete a snapshot',
+  tag,
+  method: 'DELETE',
+  path: '/tenants/:tenant/scopes/:scope/snapshots/:snapshot',
+  shortPath: '/scopes/:scope/snapshots/:snapshot',
+  input: { params: snapshotParams, query: dryRunQuery },
+  output: z.null(),
+  plan: snapshotDeletePlan,
+  success: 204,
+  builder: 'own-tenant',
+  audit: 'audit',
+  destructive: true,
+  problems: effectProblems,
 });
+
+export const deleteSnapshot = /* @__PURE__ */ delegated<typeof snapshotsDelete, ScopeRecord, null>(
+  snapshotsDelete,
+  {
+    begin: ({ db }, { params }) => {
+      const row = requireReachable(db, params);
+      const { name, digest } = requireSnapshot(db, row.id, params.snapshot);
+      const target = { ...targetOf(row), other: params.snapshot };
+      const after = { snapshot: params.snapshot };
+      return { intent: { target, before: { name, digest }, after }, prepared: scopeOfRow(row) };
+    },
+    settle: ({ db }, { params }) => {
+      const row = requireScope(db, params);
+      forgetSnapshot(db, row.id, params.snapshot);
+      const target = { ...targetOf(row), other: params.snapshot };
+      return { status: 204, value: null, audit: { target, before: null, after: null } };
+    },
+    // That one snapshot was deleted says nothing of another one of the same scope.
+    supersedes: ({ params }, earlier) => earlier?.snapshot === params.snapshot,
+  },
+);
 
 /** What a restore needs to know. */
 export interface RestoreWork {
@@ -76,42 +206,106 @@ export interface RestoreWork {
   readonly logged: { readonly from: Readonly<Record<string, string>>; readonly digest: string };
 }
 
-export const restoreScope = longWork<typeof scopesRestore, RestoreWork, Restored>(scopesRestore, {
-  begin: ({ db }, { params, body }) => {
-    const row = requireReachable(db, params);
-    const { from, digest } = requireCopy(db, row.id, body.from);
-    const logged = { from: body.from as Record<string, string>, digest };
-    return {
-      intent: { target: targetOf(row), before: null, after: logged },
-      work: { scope: scopeOfRow(row), from, logged },
-      subject: scopeSubject(row.id),
-      unit: 'bytes',
-    };
+export const scopesRestore = adminOperation({
+  name: 'scopes.restore',
+  summary: 'Replace what a scope holds by a copy',
+  description:
+    'From a snapshot, a backup of this scope, or an export that was brought in with imports.create: exactly one of them. Whole or not at all: a restore that fails leaves the scope as it was. Whoever was erased since the copy was taken stays erased. Its result is a Restored, whose undo leads back where the engine can rewind. When nobody knows whether it was done (reason outcome_unknown), restore again. With dryRun, answers what the copy is, and what was written since and would be lost.',
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/scopes/:scope/restore',
+  input: {
+    params,
+    query: dryRunQuery,
+    body: z.strictObject({
+      from: z
+        .strictObject({
+          snapshot: snapshotId.optional().describe('A snapshot of this scope'),
+          backup: backupId.optional().describe('A backup of this scope'),
+          export: backupId.optional().describe('What imports.create answered for this scope'),
+        })
+        .refine((from) => Object.values(from).filter(Boolean).length === 1, 'names exactly one copy')
+        .meta({ minProperties: 1, maxProperties: 1 }),
+    }),
   },
-  settle: (_context, { scope, logged: { from } }, restored) => ({
-    result: restored,
-    audit: {
-      target: targetOf(scope),
-      before: null,
-      after: { from, tables: restored.tables, rows: restored.rows, undo: restored.undo },
-    },
-  }),
+  output: operationRecord,
+  plan: restorePlan,
+  success: 202,
+  builder: 'none',
+  audit: 'audit',
+  destructive: true,
+  problems: effectProblems,
 });
 
-export const rewindScope = delegated<typeof scopesRewind, ScopeRecord, Rewound>(scopesRewind, {
-  begin: ({ db }, { params, body }) => {
-    const row = requireReachable(db, params);
-    return {
-      intent: { target: targetOf(row), before: null, after: { to: body } },
-      prepared: scopeOfRow(row),
-    };
+export const restoreScope = /* @__PURE__ */ longWork<typeof scopesRestore, RestoreWork, Restored>(
+  scopesRestore,
+  {
+    begin: ({ db }, { params, body }) => {
+      const row = requireReachable(db, params);
+      const { from, digest } = requireCopy(db, row.id, body.from);
+      const logged = { from: body.from as Record<string, string>, digest };
+      return {
+        intent: { target: targetOf(row), before: null, after: logged },
+        work: { scope: scopeOfRow(row), from, logged },
+        subject: scopeSubject(row.id),
+        unit: 'bytes',
+      };
+    },
+    settle: (_context, { scope, logged: { from } }, restored) => ({
+      result: restored,
+      audit: {
+        target: targetOf(scope),
+        before: null,
+        after: { from, tables: restored.tables, rows: restored.rows, undo: restored.undo },
+      },
+    }),
   },
-  settle: ({ db }, { params }, rewound) => ({
-    status: 200,
-    value: rewound,
-    audit: { target: targetOf(requireScope(db, params)), before: null, after: { ...rewound } },
-  }),
+);
+
+export const scopesRewind = adminOperation({
+  name: 'scopes.rewind',
+  summary: 'Take a scope back to an earlier moment',
+  description: `To a bookmark, or to the last commit at or before a moment: exactly one of the two. The answer names the bookmark that undoes it. Whoever was erased stays erased. An engine that keeps no history answers unsupported. With dryRun, answers where it leads and what would be taken back. ${repeat}`,
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/scopes/:scope/rewind',
+  input: {
+    params,
+    query: dryRunQuery,
+    body: z
+      .strictObject({ bookmark: rewindRequest.shape.bookmark, at: rewindRequest.shape.at })
+      .refine(
+        ({ bookmark, at }) => (bookmark === undefined) !== (at === undefined),
+        'names a bookmark or a moment',
+      )
+      .meta({ minProperties: 1, maxProperties: 1 }),
+  },
+  output: rewindResponse,
+  plan: rewindPlan,
+  success: 200,
+  builder: 'none',
+  audit: 'audit',
+  destructive: true,
+  problems: effectProblems,
 });
+
+export const rewindScope = /* @__PURE__ */ delegated<typeof scopesRewind, ScopeRecord, Rewound>(
+  scopesRewind,
+  {
+    begin: ({ db }, { params, body }) => {
+      const row = requireReachable(db, params);
+      return {
+        intent: { target: targetOf(row), before: null, after: { to: body } },
+        prepared: scopeOfRow(row),
+      };
+    },
+    settle: ({ db }, { params }, rewound) => ({
+      status: 200,
+      value: rewound,
+      audit: { target: targetOf(requireScope(db, params)), before: null, after: { ...rewound } },
+    }),
+  },
+);
 
 /** The copy that a restore names. @throws PlatformError `not_found`. */
 export function requireCopy(

@@ -12,14 +12,13 @@ import {
 } from '@freehold/contracts';
 import { openBackup, requireStore, verifyBackup } from '../backups/write-backup.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
-import type { scopesRestore, scopesRewind, snapshotsDelete, snapshotsTake } from '../declarations/scopes.ts';
 import type { VerticalGateway } from '../gateway.ts';
 import type { Effect } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongDeps, LongEffect } from '../long-work/handlers.ts';
 import { askScope } from '../verticals/ask-scope.ts';
 import { noVertical, requireKnownVertical } from '../verticals/reach.ts';
-import type { RestoreWork } from './copies.ts';
+import type { RestoreWork, scopesRestore, scopesRewind, snapshotsDelete, snapshotsTake } from './copies.ts';
 import { planRestore, planRewind } from './copies-plan.ts';
 import { scopeRefOf } from './target.ts';
 

@@ -9,13 +9,12 @@ import { requireStore } from '../backups/write-backup.ts';
 import { disconnectCall } from '../connections/disconnect-call.ts';
 import type { BackupRecord } from '../declarations/backups.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
-import type { scopesReap } from '../declarations/scopes.ts';
 import type { Effect, EffectDeps } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongDeps, LongEffect, LongRun } from '../long-work/handlers.ts';
 import { askScope } from '../verticals/ask-scope.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
-import type { ReapScopeFacts, ReapScopeWork } from './status.ts';
+import type { ReapScopeFacts, ReapScopeWork, scopesReap } from './status.ts';
 
 /** How long a vertical may take to delete one scope with its history and its attachments. */
 const DELETE_TIMEOUT_MS = 110_000;

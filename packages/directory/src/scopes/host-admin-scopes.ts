@@ -1,12 +1,11 @@
 /** What provisioning and configuring do in the vertical. */
 import { configureResponse, type ProvisionRequest, provisionResponse } from '@freehold/contracts';
 import type { ScopeRecord } from '../declarations/records.ts';
-import type { scopesConfigure, scopesProvision } from '../declarations/scopes.ts';
 import type { Effect, EffectDeps } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import { askVertical } from '../verticals/client.ts';
 import { noVertical, requireBound } from '../verticals/reach.ts';
-import type { NewScope } from './operations.ts';
+import type { NewScope, scopesConfigure, scopesProvision } from './operations.ts';
 import { scopeRefOf } from './target.ts';
 
 export const provisionEffect: Effect<NewScope> = {

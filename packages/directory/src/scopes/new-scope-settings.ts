@@ -1,6 +1,7 @@
 /** What a new instance is delivered: what its provisioning names, and beside it what the platform gives every one. */
-import type { scopesProvision } from '../declarations/scopes.ts';
+
 import type { CallOf } from '../lib/handlers.ts';
+import type { scopesProvision } from './operations.ts';
 
 /** Settings as they are delivered: null removes one. */
 export type SettingsPatch = NonNullable<CallOf<typeof scopesProvision>['body']['config']>;

@@ -1,13 +1,23 @@
 /** What can be done with scopes, as far as the directory is concerned. Their effects: `host-admin-scopes.ts`. */
-import { type DeliveryWarning, ID_PREFIXES, PlatformError, type ScopeId } from '@freehold/contracts';
-import type { ScopeRecord } from '../declarations/records.ts';
 import {
-  scopesConfigure,
-  scopesFleet,
-  scopesGet,
-  scopesList,
-  scopesProvision,
-} from '../declarations/scopes.ts';
+  CONFIG_KEYS_MAX,
+  configPatch,
+  type DeliveryWarning,
+  deliveryWarning,
+  ID_PREFIXES,
+  PlatformError,
+  pageOf,
+  pageQuery,
+  type ScopeId,
+  slug,
+  tenantId,
+} from '@freehold/contracts';
+import { z } from 'zod';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import type { ScopeRecord } from '../declarations/records.ts';
+import { scopeKind, scopeRecord, scopeStatus } from '../declarations/records.ts';
+import { params, tag } from '../declarations/scopes.ts';
+import { versionNumber } from '../declarations/vertical-records.ts';
 import {
   type AuditEntry,
   type CallOf,
@@ -31,14 +41,110 @@ import {
   updateScopeStatus,
 } from './store.ts';
 
-export const readFleet = read(scopesFleet, ({ db }, { query }) => ({ value: listScopes(db, query) }));
+/** Bounded, because the names of all settings go into a row of the admin log, which is never swept. */
+const config = configPatch.meta({ maxProperties: CONFIG_KEYS_MAX });
 
-export const readScopes = read(scopesList, ({ db }, { params, query }) => {
+const filters = {
+  vertical: slug.optional().describe('Only scopes of this vertical'),
+  status: scopeStatus.optional().describe('Only scopes in this state'),
+  version: versionNumber.optional().describe('Only scopes that run this version of their vertical'),
+};
+
+export const scopesConfigure = adminOperation({
+  name: 'scopes.configure',
+  summary: "Deliver settings to a scope's vertical",
+  description:
+    'Keys that are not named stay as they are; null removes one. The log keeps the names of the keys and never a value. When nobody knows whether the vertical took them (reason outcome_unknown), make the same call again.',
+  tag,
+  method: 'PUT',
+  path: '/tenants/:tenant/scopes/:scope/configure',
+  input: { params, body: z.strictObject({ config }) },
+  output: z
+    .object({
+      keys: z.array(z.string()).describe('Every key that is now delivered'),
+      warnings: z.array(deliveryWarning).describe('What the vertical did and wants somebody to look at'),
+    })
+    .meta({ id: 'DeliveredConfig' }),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: [
+    'not_found',
+    'conflict',
+    'invalid_transition',
+    'precondition_failed',
+    'unsupported',
+    'runtime_fault',
+    'unavailable',
+  ],
+});
+
+export const scopesFleet = adminOperation({
+  name: 'scopes.fleet',
+  summary: 'List the scopes of every tenant',
+  tag,
+  method: 'GET',
+  path: '/scopes',
+  input: {
+    query: z.strictObject({
+      tenant: tenantId.optional().describe('Only scopes of this tenant'),
+      ...filters,
+      ...pageQuery,
+    }),
+  },
+  output: pageOf(scopeRecord),
+  success: 200,
+  builder: 'none',
+  audit: 'none',
+});
+
+export const readFleet = /* @__PURE__ */ read(scopesFleet, ({ db }, { query }) => ({
+  value: listScopes(db, query),
+}));
+
+export const scopesList = adminOperation({
+  name: 'scopes.list',
+  summary: "List a tenant's scopes",
+  tag,
+  method: 'GET',
+  path: '/tenants/:tenant/scopes',
+  input: {
+    params: z.strictObject({ tenant: tenantId }),
+    query: z.strictObject({ ...filters, ...pageQuery }),
+  },
+  output: pageOf(scopeRecord),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+  problems: ['not_found'],
+});
+
+export const readScopes = /* @__PURE__ */ read(scopesList, ({ db }, { params, query }) => {
   requireTenant(db, params.tenant);
   return { value: listScopes(db, { ...query, tenant: params.tenant }) };
 });
 
-export const readScope = read(scopesGet, ({ db }, { params }) => {
+export const scopesGet = adminOperation({
+  name: 'scopes.get',
+  summary: 'Get one scope',
+  description:
+    'Its version changes with its vertical too: the ETag is for If-Match, and no answer is ever 304.',
+  tag,
+  method: 'GET',
+  path: '/tenants/:tenant/scopes/:scope',
+  input: { params },
+  output: scopeRecord,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+  etag: true,
+  volatile: true,
+  problems: ['not_found'],
+});
+
+export const readScope = /* @__PURE__ */ read(scopesGet, ({ db }, { params }) => {
   const scope = scopeOfRow(requireScope(db, params));
   return { value: scope, etag: scope.etag };
 });
@@ -49,12 +155,52 @@ export interface NewScope {
   readonly config: SettingsPatch | undefined;
 }
 
+export const scopesProvision = adminOperation({
+  name: 'scopes.provision',
+  summary: 'Provision a scope',
+  description:
+    'Idempotent by slug within the tenant: the same name, vertical and kind answer the scope that is there (200), anything else is a conflict. owner and config count only until the scope is active: the directory does not keep them, a scope that is there is answered as it is, and settings are changed with scopes.configure. A provisioning that the vertical refused leaves nothing, and its slug is free. One that was interrupted, or whose outcome is unknown (reason outcome_unknown), is taken up again by the same call. The vertical must be known to this platform (reason unknown_vertical).',
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/scopes',
+  input: {
+    params: z.strictObject({ tenant: tenantId }),
+    body: z.strictObject({
+      slug,
+      name: z.string().min(1).max(200),
+      vertical: slug,
+      owner: z
+        .strictObject({ email: z.email().max(254).optional(), name: z.string().max(200).optional() })
+        .optional()
+        .describe('Whom the owner seat is meant for. It counts only while the scope is being made'),
+      config: config
+        .optional()
+        .describe('Settings to deliver to the vertical. They count only while the scope is being made'),
+      kind: scopeKind.default('live'),
+    }),
+  },
+  output: scopeRecord,
+  success: 201,
+  builder: 'own-tenant',
+  audit: 'audit',
+  etag: true,
+  problems: [
+    'not_found',
+    'conflict',
+    'invalid_transition',
+    'precondition_failed',
+    'unsupported',
+    'runtime_fault',
+    'unavailable',
+  ],
+});
+
 /**
  * Provisioning is journaled: the scope is written down as `provisioning` before its vertical hears of it, and
  * becomes `active` when the vertical has answered. Whatever happens in between, the same call takes it up again
  * with the same scope id, and to a vertical provisioning twice is provisioning once.
  */
-export const provisionScope = delegated<typeof scopesProvision, NewScope, { scope: string }>(
+export const provisionScope = /* @__PURE__ */ delegated<typeof scopesProvision, NewScope, { scope: string }>(
   scopesProvision,
   {
     begin: (context, call) => {
@@ -115,7 +261,7 @@ export const provisionScope = delegated<typeof scopesProvision, NewScope, { scop
  * The scope gets a new version when the delivery begins, so that a second call with the same tag is refused, and
  * another one when it is done, because whoever read the scope in between has not seen the outcome.
  */
-export const configureScope = delegated<
+export const configureScope = /* @__PURE__ */ delegated<
   typeof scopesConfigure,
   ScopeRecord,
   { keys: string[]; warnings: DeliveryWarning[] }

@@ -1,13 +1,19 @@
 /** The states of a scope, and what it takes to reap one. What reaping does elsewhere: `host-admin-reap.ts`. */
-import { PlatformError } from '@freehold/contracts';
+
+import { PlatformError, scopeId } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext } from '@freehold/store';
+import { z } from 'zod';
 import { backupFields, type ScopeBackupWork, scopeBackupWork, scopeSubject } from '../backups/operations.ts';
 import { countBackups } from '../backups/store.ts';
 import type { Disconnecting } from '../connections/delegated-operations.ts';
 import { actsElsewhere, connectionsOfScope } from '../connections/store.ts';
+import { adminOperation } from '../declarations/admin-operation.ts';
 import type { BackupRecord } from '../declarations/backups.ts';
+import { dryRunQuery, planCount, servingEffect } from '../declarations/dry-run.ts';
+import { operationRecord } from '../declarations/long-work.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
-import { scopesReap, scopesSetStatus } from '../declarations/scopes.ts';
+import { scopeRecord, scopeStatus } from '../declarations/records.ts';
+import { effectProblems, params, tag } from '../declarations/scopes.ts';
 import { type CallOf, change } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { longWork } from '../long-work/handlers.ts';
@@ -16,6 +22,34 @@ import { forgetScope } from './forget-scope.ts';
 import { targetOf } from './operations.ts';
 import { countSnapshots } from './snapshot-store.ts';
 import { requireScope, type ScopeRow, scopeOfRow, updateScopeStatus } from './store.ts';
+
+export const scopeStatusPlan = z
+  .object({
+    dryRun: z.literal(true),
+    scope: scopeId,
+    from: scopeStatus,
+    to: scopeStatus,
+    effect: servingEffect.describe(
+      'What happens to its requests, timers, deliveries and sessions. none also where its tenant is not active',
+    ),
+    hostnames: z.array(z.string()).describe('Its active names'),
+    connections: planCount.describe('How many active ones may act in it'),
+  })
+  .meta({ id: 'ScopeStatusPlan' });
+
+export const reapPlan = z
+  .object({
+    dryRun: z.literal(true),
+    scope: scopeRecord,
+    hostnames: z.array(z.string()).describe('They are unbound'),
+    snapshots: z.int().describe('How many are deleted with the scope'),
+    backups: z.int().describe('How many there are; they stay'),
+    connections: z
+      .array(z.string())
+      .describe('They are disconnected; those that act in another scope too stay, and are of that one then'),
+    backup: z.boolean().describe('Whether a full backup is taken first'),
+  })
+  .meta({ id: 'ScopeReapPlan' });
 
 type Status = ScopeRecord['status'];
 
@@ -28,7 +62,30 @@ const TRANSITIONS: Readonly<Record<Status, readonly Status[]>> = {
   reaped: [],
 };
 
-export const setScopeStatus = change(scopesSetStatus, (context, call) => {
+export const scopesSetStatus = adminOperation({
+  name: 'scopes.set-status',
+  summary: 'Suspend, resume, archive or unarchive a scope',
+  description:
+    'active ⇄ suspended; active or suspended → archived → active. Every other step is an invalid_transition. A scope that is not active serves nobody; an archived one takes no settings and is not copied back, and can be reaped. With dryRun, answers what would stop or go on.',
+  tag,
+  method: 'PUT',
+  path: '/tenants/:tenant/scopes/:scope/status',
+  input: {
+    params,
+    query: dryRunQuery,
+    body: z.strictObject({ status: z.enum(['active', 'suspended', 'archived']) }),
+  },
+  output: scopeRecord,
+  plan: scopeStatusPlan,
+  success: 200,
+  builder: 'none',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
+});
+
+export const setScopeStatus = /* @__PURE__ */ change(scopesSetStatus, (context, call) => {
   const { body } = call;
   const { db } = context;
   const before = requireStep(context, call);
@@ -79,60 +136,91 @@ export interface ReapScopeFacts {
   readonly disconnected: readonly string[];
 }
 
-export const reapScope = longWork<typeof scopesReap, ReapScopeWork, ReapScopeFacts>(scopesReap, {
-  plan: ({ db }, { params, body, ifMatch }) => {
-    const row = requireArchived(db, params);
-    requireMatch(ifMatch, String(row.revision));
-    return {
-      dryRun: true,
-      scope: scopeOfRow(row),
-      hostnames: hostnamesOf(db, row.id),
-      snapshots: countSnapshots(db, row.id),
-      backups: countBackups(db, row.id),
-      connections: leavingConnections(db, row.id).map(({ connection }) => connection),
-      backup: body.backup,
-    };
+export const scopesReap = adminOperation({
+  name: 'scopes.reap',
+  summary: 'Delete a scope for good',
+  description:
+    'Only from archived. Takes a full backup first, unless backup is false, and names its address in the log; a backup that fails leaves the scope as it is (runtime_fault, reason backup_failed). Then the vertical deletes everything, the host names are unbound, connections that act nowhere else are disconnected, and the record stays as a tombstone, whose slug is not used again. With dryRun, answers what would be touched.',
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/scopes/:scope/reap',
+  input: {
+    params,
+    query: z.strictObject({
+      dryRun: z.boolean().optional().describe('True answers the plan, and changes nothing'),
+    }),
+    body: z.strictObject({
+      backup: z.boolean().default(true).describe('False deletes without a backup'),
+    }),
   },
-  begin: (context, { params, body, ifMatch }) => {
-    const row = requireArchived(context.db, params);
-    requireMatch(ifMatch, String(row.revision));
-    const backup = body.backup ? scopeBackupWork(context, row, 'ndjson') : null;
-    return {
-      intent: {
-        target: targetOf(row),
-        before: { status: row.status },
-        after: { status: 'reaped', backup: backup?.order.id ?? null },
-      },
-      work: { scope: scopeOfRow(row), backup },
-      subject: scopeSubject(row.id),
-      unit: 'bytes',
-    };
-  },
-  settle: (context, { scope }, { backup, disconnected }) => {
-    const { db, revision } = context;
-    const before = requireScope(db, { tenant: scope.tenant, scope: scope.id });
-    const hostnames = hostnamesOf(db, scope.id);
-    const nowMs = context.now();
-    const { erased, moved } = forgetScope(db, { scope: scope.id, revision, nowMs });
-    const connections = { disconnected: [...new Set([...disconnected, ...erased])], moved };
-    const after: ScopeRow = {
-      ...requireScope(db, { tenant: scope.tenant, scope: scope.id }),
-      status: 'reaped',
-      revision,
-      updatedAtMs: nowMs,
-    };
-    updateScopeStatus(db, after);
-    return {
-      result: { scope: scopeOfRow(after), backup, hostnames, connections },
-      audit: {
-        target: targetOf(after),
-        before: { status: before.status },
-        after: { status: after.status, hostnames, connections, backup: backup && backupFields(backup) },
-      },
-      rerouted: true,
-    };
-  },
+  output: operationRecord,
+  plan: reapPlan,
+  success: 202,
+  builder: 'none',
+  staff: 'administer',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: effectProblems,
 });
+
+export const reapScope = /* @__PURE__ */ longWork<typeof scopesReap, ReapScopeWork, ReapScopeFacts>(
+  scopesReap,
+  {
+    plan: ({ db }, { params, body, ifMatch }) => {
+      const row = requireArchived(db, params);
+      requireMatch(ifMatch, String(row.revision));
+      return {
+        dryRun: true,
+        scope: scopeOfRow(row),
+        hostnames: hostnamesOf(db, row.id),
+        snapshots: countSnapshots(db, row.id),
+        backups: countBackups(db, row.id),
+        connections: leavingConnections(db, row.id).map(({ connection }) => connection),
+        backup: body.backup,
+      };
+    },
+    begin: (context, { params, body, ifMatch }) => {
+      const row = requireArchived(context.db, params);
+      requireMatch(ifMatch, String(row.revision));
+      const backup = body.backup ? scopeBackupWork(context, row, 'ndjson') : null;
+      return {
+        intent: {
+          target: targetOf(row),
+          before: { status: row.status },
+          after: { status: 'reaped', backup: backup?.order.id ?? null },
+        },
+        work: { scope: scopeOfRow(row), backup },
+        subject: scopeSubject(row.id),
+        unit: 'bytes',
+      };
+    },
+    settle: (context, { scope }, { backup, disconnected }) => {
+      const { db, revision } = context;
+      const before = requireScope(db, { tenant: scope.tenant, scope: scope.id });
+      const hostnames = hostnamesOf(db, scope.id);
+      const nowMs = context.now();
+      const { erased, moved } = forgetScope(db, { scope: scope.id, revision, nowMs });
+      const connections = { disconnected: [...new Set([...disconnected, ...erased])], moved };
+      const after: ScopeRow = {
+        ...requireScope(db, { tenant: scope.tenant, scope: scope.id }),
+        status: 'reaped',
+        revision,
+        updatedAtMs: nowMs,
+      };
+      updateScopeStatus(db, after);
+      return {
+        result: { scope: scopeOfRow(after), backup, hostnames, connections },
+        audit: {
+          target: targetOf(after),
+          before: { status: before.status },
+          after: { status: after.status, hostnames, connections, backup: backup && backupFields(backup) },
+        },
+        rerouted: true,
+      };
+    },
+  },
+);
 
 /** The methods of the unit. */
 export function reapScopeMethods({ db }: UnitContext) {

@@ -1,9 +1,24 @@
 /** Which script is which version of which vertical: a read of the directory, whether or not anything is measured (spec 4.3.12). */
-import { cutPage } from '@freehold/contracts';
-import { type ServiceRef, serviceRefsList } from '../declarations/observability.ts';
+
+import { cutPage, pageOf, pageQuery, slug, tenantId } from '@freehold/contracts';
+import { z } from 'zod';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { script, tag } from '../declarations/observability.ts';
 import { read } from '../lib/handlers.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 import { archiveScript, servingScript } from './script-names.ts';
+
+export const serviceRef = z
+  .object({
+    script,
+    kind: z.enum(['serving', 'archive']),
+    vertical: slug,
+    version: z.string(),
+    label: z.string().describe('For people: the name and the version'),
+  })
+  .meta({ id: 'ServiceRef' });
+
+export type ServiceRef = z.infer<typeof serviceRef>;
 
 interface RefRow {
   readonly script: string;
@@ -13,7 +28,27 @@ interface RefRow {
   readonly version: string;
 }
 
-export const readServiceRefs = read(serviceRefsList, ({ db }, { query }) => {
+export const serviceRefsList = adminOperation({
+  name: 'service-refs.list',
+  summary: 'List which script is which version of which vertical',
+  description:
+    "By script: for each vertical its serving script, once a version serves, and one archive script for each version. A read of the directory: it needs no telemetry. A builder sees its own tenant's.",
+  tag,
+  method: 'GET',
+  path: '/service-refs',
+  input: {
+    query: z.strictObject({
+      tenant: tenantId.optional().describe('Only verticals that this tenant owns'),
+      ...pageQuery,
+    }),
+  },
+  output: pageOf(serviceRef),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+});
+
+export const readServiceRefs = /* @__PURE__ */ read(serviceRefsList, ({ db }, { query }) => {
   const { sql, params } = serviceRefsPage(query);
   const rows = db.all<RefRow>(sql, ...params);
   return { value: cutPage(rows, query.limit, (row) => row.script, refOfRow) };

@@ -1,11 +1,11 @@
 /** Replacing a tenant's session secret, asked of the vertical that keeps it. */
 import { sessionSecretRotation } from '@freehold/contracts';
-import type { sessionSecretRotate } from '../declarations/session-secret.ts';
 import type { Effect } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import { type ScopeTarget, scopeRefOf } from '../scopes/target.ts';
 import { askVertical } from '../verticals/client.ts';
 import { requireBound } from '../verticals/reach.ts';
+import type { sessionSecretRotate } from './operations.ts';
 
 const NO_SECRET = 'keeps no session secret that the platform could replace';
 

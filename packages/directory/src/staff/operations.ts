@@ -1,15 +1,28 @@
 /** What can be done with the roster and with the tokens of its members' programs. */
-import { PlatformError, type TenantId } from '@freehold/contracts';
+
+import type { TokenId } from '@freehold/contracts';
+import {
+  ID_PREFIXES,
+  idSchema,
+  PlatformError,
+  pageOf,
+  pageQuery,
+  type TenantId,
+  tenantId,
+} from '@freehold/contracts';
+import { z } from 'zod';
 import { memberBehind } from '../access.ts';
 import type { Actor } from '../actors.ts';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { dryRunQuery, planCount } from '../declarations/dry-run.ts';
 import {
+  email,
+  member,
+  memberId,
+  rosterRole,
   STAFF_PREFIX,
-  staffGet,
-  staffList,
-  staffPut,
-  staffRemove,
-  staffTokensList,
-  staffTokensRevoke,
+  staffRecord,
+  staffTokenRecord,
 } from '../declarations/staff.ts';
 import { type AuditEntry, type CallOf, type ChangeContext, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
@@ -27,14 +40,87 @@ import {
 } from './store.ts';
 import { deleteStaffToken, listStaffTokens, loadStaffToken, type StaffTokenRow } from './token-store.ts';
 
-export const readStaff = read(staffList, ({ db }, { query }) => ({ value: listStaff(db, query) }));
+const tag = 'Staff';
 
-export const readMember = read(staffGet, ({ db }, { params }) => {
+export const staffRemovePlan = z
+  .object({
+    dryRun: z.literal(true),
+    member: staffRecord,
+    serviceTokens: planCount.describe('Service tokens that they own and that work now: these stop'),
+    programs: planCount.describe('Programs that act for them and work now'),
+    sessions: planCount.describe('Browsers in which they are signed in'),
+  })
+  .meta({ id: 'StaffRemovePlan' });
+
+export const staffList = adminOperation({
+  name: 'staff.list',
+  summary: 'List the staff and the builders',
+  tag,
+  method: 'GET',
+  path: '/staff',
+  input: {
+    query: z.strictObject({
+      tenant: tenantId.optional().describe('Only builders of this tenant'),
+      ...pageQuery,
+    }),
+  },
+  output: pageOf(staffRecord),
+  success: 200,
+  builder: 'none',
+  audit: 'none',
+});
+
+export const readStaff = /* @__PURE__ */ read(staffList, ({ db }, { query }) => ({
+  value: listStaff(db, query),
+}));
+
+export const staffGet = adminOperation({
+  name: 'staff.get',
+  summary: 'Read one member of the roster',
+  tag,
+  method: 'GET',
+  path: '/staff/:member',
+  input: { params: member },
+  output: staffRecord,
+  success: 200,
+  builder: 'none',
+  audit: 'none',
+  etag: true,
+  problems: ['not_found'],
+});
+
+export const readMember = /* @__PURE__ */ read(staffGet, ({ db }, { params }) => {
   const value = staffOfRow(loadMember(db, params.member) ?? unknownMember());
   return { value, etag: value.etag };
 });
 
-export const putMember = change(staffPut, (context, { body, actor, ifMatch }) => {
+export const staffPut = adminOperation({
+  name: 'staff.put',
+  summary: 'Put somebody on the roster, or change their name or role',
+  description:
+    'Somebody new is told by nobody but you: they sign in with that address, which their issuer must say is verified. A builder belongs to one tenant, and may in it what its push tokens may. An address is on the roster once. Whoever becomes a builder, ceases to be one, or becomes that of another tenant begins anew under another id: their sessions and tokens end, and service tokens that they own are suspended. Nobody can take the role of admin from themselves while they are the only one.',
+  tag,
+  method: 'PUT',
+  path: '/staff',
+  input: {
+    body: z.strictObject({
+      email,
+      name: z.string().trim().regex(/\S/, 'must not be empty').max(100),
+      role: rosterRole,
+      tenant: tenantId.optional().describe('Whose builder this is: with the role builder, and with no other'),
+    }),
+  },
+  output: staffRecord,
+  success: 200,
+  builder: 'none',
+  staff: 'administer',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
+});
+
+export const putMember = /* @__PURE__ */ change(staffPut, (context, { body, actor, ifMatch }) => {
   const { db } = context;
   const tenant = tenantOfRole(body);
   const before = loadMemberByEmail(db, body.email);
@@ -74,7 +160,27 @@ export const putMember = change(staffPut, (context, { body, actor, ifMatch }) =>
   return { status: 200, value, etag: value.etag, audit };
 });
 
-export const removeMember = change(staffRemove, (context, call) => {
+export const staffRemove = adminOperation({
+  name: 'staff.remove',
+  summary: 'Remove somebody from the roster',
+  description:
+    'Their sessions and tokens stop working with their next request, and so do the service tokens that they own (service-tokens.list shows these): another admin takes one over by replacing it, before or afterwards. Putting them back begins anew: they sign in again, and every program asks again. The only admin cannot remove themselves. With dryRun, answers how much stops.',
+  tag,
+  method: 'DELETE',
+  path: '/staff/:member',
+  input: { params: member, query: dryRunQuery },
+  output: z.null(),
+  plan: staffRemovePlan,
+  success: 204,
+  builder: 'none',
+  staff: 'administer',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['not_found', 'conflict', 'precondition_failed'],
+});
+
+export const removeMember = /* @__PURE__ */ change(staffRemove, (context, call) => {
   const before = requireRemovable(context, call);
   // What stops working with them is written down: whoever removes somebody did not think of every nightly job.
   const serviceTokens = countWorkingTokensOf(context.db, { owner: before.id, nowMs: context.now() });
@@ -98,19 +204,62 @@ export function requireRemovable(
   return member;
 }
 
-export const readStaffTokens = read(staffTokensList, ({ db }, { query, actor }) => ({
+export const staffTokensList = adminOperation({
+  name: 'staff-tokens.list',
+  summary: 'List the tokens of programs that act for staff and builders',
+  description:
+    'Admins see all of them, everybody else their own. A service token sees what its owner does, one that nobody owns all.',
+  tag,
+  method: 'GET',
+  path: '/staff-tokens',
+  input: {
+    query: z.strictObject({
+      member: memberId.optional().describe('Only tokens of this member'),
+      ...pageQuery,
+    }),
+  },
+  output: pageOf(staffTokenRecord),
+  success: 200,
+  builder: 'none',
+  audit: 'none',
+});
+
+export const readStaffTokens = /* @__PURE__ */ read(staffTokensList, ({ db }, { query, actor }) => ({
   value: listStaffTokens(db, { ...query, member: membersSeen(actor, query.member) }),
 }));
 
-export const revokeStaffToken = change(staffTokensRevoke, ({ db }, { params, actor, ifMatch }) => {
-  const before = loadStaffToken(db, params.token);
-  if (!before || !(seesAll(actor) || before.member === memberBehind(actor)))
-    throw new PlatformError('not_found', 'There is no such token.', { reason: 'unknown_token' });
-  requireMatch(ifMatch, String(before.revision));
-  deleteStaffToken(db, before.id);
-  const tenant = loadMember(db, before.member)?.tenant ?? null;
-  return { status: 204, value: null, audit: revocationEntry(before, tenant) };
+export const staffTokensRevoke = adminOperation({
+  name: 'staff-tokens.revoke',
+  summary: 'Revoke the token of a program that acts for somebody on the roster',
+  description:
+    'It stops working at once. Admins may revoke any, everybody else their own. A service token may what its owner may, one that nobody owns any.',
+  tag,
+  method: 'DELETE',
+  path: '/staff-tokens/:token',
+  input: { params: z.strictObject({ token: idSchema<TokenId>(ID_PREFIXES.token) }) },
+  output: z.null(),
+  success: 204,
+  builder: 'none',
+  // Taking a right away from oneself is not a change of the platform.
+  staff: 'read',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['not_found', 'precondition_failed'],
 });
+
+export const revokeStaffToken = /* @__PURE__ */ change(
+  staffTokensRevoke,
+  ({ db }, { params, actor, ifMatch }) => {
+    const before = loadStaffToken(db, params.token);
+    if (!before || !(seesAll(actor) || before.member === memberBehind(actor)))
+      throw new PlatformError('not_found', 'There is no such token.', { reason: 'unknown_token' });
+    requireMatch(ifMatch, String(before.revision));
+    deleteStaffToken(db, before.id);
+    const tenant = loadMember(db, before.member)?.tenant ?? null;
+    return { status: 204, value: null, audit: revocationEntry(before, tenant) };
+  },
+);
 
 /** @param tenant whose builder the token acted for; null for staff. */
 export function revocationEntry(before: StaffTokenRow, tenant: TenantId | null): AuditEntry {

@@ -1,14 +1,14 @@
 /** What stops working when somebody is removed from the roster. */
-import { staffRemove } from '../declarations/staff.ts';
+
 import { planned } from '../lib/handlers.ts';
 import { countWorkingTokensOf } from '../tokens/store.ts';
-import { requireRemovable } from './operations.ts';
+import { requireRemovable, staffRemove } from './operations.ts';
 import { staffOfRow } from './store.ts';
 
 export const SESSIONS_OF = 'SELECT count(*) AS n FROM staff_sessions WHERE member = ? AND expires_at > ?';
 export const PROGRAMS_OF = 'SELECT count(*) AS n FROM staff_tokens WHERE member = ? AND expires_at > ?';
 
-export const planRemoval = planned<typeof staffRemove>(staffRemove, (context, call) => {
+export const planRemoval = /* @__PURE__ */ planned<typeof staffRemove>(staffRemove, (context, call) => {
   const { db } = context;
   const member = requireRemovable(context, call);
   const nowMs = context.now();

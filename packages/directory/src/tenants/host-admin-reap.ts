@@ -7,14 +7,14 @@ import { deleteScopeResponse, ID_PREFIXES, PlatformError } from '@freehold/contr
 import { requireStore, writeBackup } from '../backups/write-backup.ts';
 import { disconnectCall } from '../connections/disconnect-call.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
-import type { TenantReaped, tenantsReap } from '../declarations/tenants.ts';
+import type { TenantReaped } from '../declarations/tenants.ts';
 import type { Effect } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongDeps, LongEffect, LongRun } from '../long-work/handlers.ts';
 import { askScope } from '../verticals/ask-scope.ts';
 import { openScopeCopy } from '../verticals/open-copy.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
-import type { ReapFacts, ReapWork } from './reap.ts';
+import type { ReapFacts, ReapWork, tenantsReap } from './reap.ts';
 
 /** How long a vertical may take to erase one scope. */
 const ERASE_TIMEOUT_MS = 110_000;

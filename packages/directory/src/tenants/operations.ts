@@ -1,14 +1,21 @@
 /** What can be done with tenants. */
-import { ID_PREFIXES, PlatformError, type TenantId } from '@freehold/contracts';
-import type { UnitContext } from '@freehold/store';
-import type { TenantRecord } from '../declarations/records.ts';
+
 import {
-  tenantsCreate,
-  tenantsGet,
-  tenantsList,
-  tenantsSetStatus,
-  tenantsUpdate,
-} from '../declarations/tenants.ts';
+  ID_PREFIXES,
+  PlatformError,
+  pageOf,
+  pageQuery,
+  slug,
+  type TenantId,
+  tenantId,
+} from '@freehold/contracts';
+import type { UnitContext } from '@freehold/store';
+import { z } from 'zod';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { planCount as count, dryRunQuery, servingEffect } from '../declarations/dry-run.ts';
+import type { TenantRecord } from '../declarations/records.ts';
+import { tenantRecord, tenantStatus } from '../declarations/records.ts';
+import { params, tag } from '../declarations/tenants.ts';
 import { type AuditEntry, type CallOf, type Change, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { loadUnfinished } from '../long-work/store.ts';
@@ -24,6 +31,25 @@ import {
   updateTenantStatus,
 } from './store.ts';
 
+export const tenantStatusPlan = z
+  .object({
+    dryRun: z.literal(true),
+    tenant: tenantId,
+    slug,
+    from: tenantStatus,
+    to: tenantStatus,
+    effect: servingEffect.describe(
+      'What happens to what is counted. none where it does not work now and would not afterwards',
+    ),
+    counts: z.object({
+      scopes: count.describe('Active ones, with their requests, timers, deliveries and sessions'),
+      hostnames: count.describe('Active names of these'),
+      pushTokens: count.describe('Those that are neither revoked nor expired'),
+      builders: count.describe('People on the roster who are its builders'),
+    }),
+  })
+  .meta({ id: 'TenantStatusPlan' });
+
 /** Which state may follow which. `reaped` has no way out and is entered by reaping only. */
 const TRANSITIONS: Readonly<Record<TenantRecord['status'], readonly TenantRecord['status'][]>> = {
   active: ['suspended', 'deleting'],
@@ -32,16 +58,69 @@ const TRANSITIONS: Readonly<Record<TenantRecord['status'], readonly TenantRecord
   reaped: [],
 };
 
-export const readTenants = read(tenantsList, ({ db }, { query, actor }) => ({
+export const tenantsList = adminOperation({
+  name: 'tenants.list',
+  summary: 'List the tenants',
+  description: 'Oldest first. A builder sees its own tenant only.',
+  tag,
+  method: 'GET',
+  path: '/tenants',
+  input: {
+    query: z.strictObject({
+      status: tenantStatus.optional().describe('Only tenants in this state'),
+      q: z.string().min(1).max(100).optional().describe('How the slug or the name begins'),
+      ...pageQuery,
+    }),
+  },
+  output: pageOf(tenantRecord),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+});
+
+export const readTenants = /* @__PURE__ */ read(tenantsList, ({ db }, { query, actor }) => ({
   value: listTenants(db, { ...query, only: actor.kind === 'builder' ? actor.tenant : undefined }),
 }));
 
-export const readTenant = read(tenantsGet, ({ db }, { params }) => {
+export const tenantsGet = adminOperation({
+  name: 'tenants.get',
+  summary: 'Get one tenant',
+  tag,
+  method: 'GET',
+  path: '/tenants/:tenant',
+  input: { params },
+  output: tenantRecord,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+  etag: true,
+  problems: ['not_found'],
+});
+
+export const readTenant = /* @__PURE__ */ read(tenantsGet, ({ db }, { params }) => {
   const tenant = tenantOfRow(requireTenant(db, params.tenant));
   return { value: tenant, etag: tenant.etag };
 });
 
-export const createTenant = change(tenantsCreate, (context, { body, ifMatch }) => {
+export const tenantsCreate = adminOperation({
+  name: 'tenants.create',
+  summary: 'Create a tenant',
+  description:
+    'Idempotent by slug: the same name answers the tenant that is there (200), another name is a conflict. A slug is never used twice.',
+  tag,
+  method: 'POST',
+  path: '/tenants',
+  input: { body: z.strictObject({ slug, name: z.string().min(1).max(200) }) },
+  output: tenantRecord,
+  success: 201,
+  builder: 'none',
+  vertical: 'tenant-provisioner',
+  audit: 'audit',
+  etag: true,
+  problems: ['conflict', 'precondition_failed'],
+});
+
+export const createTenant = /* @__PURE__ */ change(tenantsCreate, (context, { body, ifMatch }) => {
   const { db } = context;
   const found = loadTenantBySlug(db, body.slug);
   requireMatch(ifMatch, found ? String(found.revision) : null);
@@ -71,7 +150,23 @@ export const createTenant = change(tenantsCreate, (context, { body, ifMatch }) =
   return answer(201, row, { target: targetOf(row), before: null, after: auditFields(row) });
 });
 
-export const updateTenant = change(tenantsUpdate, (context, { params, body, ifMatch }) => {
+export const tenantsUpdate = adminOperation({
+  name: 'tenants.update',
+  summary: 'Rename a tenant',
+  description: 'A slug stays what it is: addresses are made of it.',
+  tag,
+  method: 'PATCH',
+  path: '/tenants/:tenant',
+  input: { params, body: z.strictObject({ name: z.string().min(1).max(200) }) },
+  output: tenantRecord,
+  success: 200,
+  builder: 'none',
+  audit: 'audit',
+  etag: true,
+  problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
+});
+
+export const updateTenant = /* @__PURE__ */ change(tenantsUpdate, (context, { params, body, ifMatch }) => {
   const before = requireTenant(context.db, params.tenant);
   requireMatch(ifMatch, String(before.revision));
   if (before.status === 'reaped')
@@ -91,7 +186,30 @@ export const updateTenant = change(tenantsUpdate, (context, { params, body, ifMa
   return answer(200, after, audit);
 });
 
-export const setTenantStatus = change(tenantsSetStatus, (context, call) => {
+export const tenantsSetStatus = adminOperation({
+  name: 'tenants.set-status',
+  summary: 'Suspend, resume or begin to delete a tenant',
+  description:
+    'active ⇄ suspended; active or suspended → deleting → active. Every other step is an invalid_transition. A tenant that is not active serves nobody, and its push tokens stop working at once. With dryRun, answers how much would stop or go on.',
+  tag,
+  method: 'PUT',
+  path: '/tenants/:tenant/status',
+  input: {
+    params,
+    query: dryRunQuery,
+    body: z.strictObject({ status: z.enum(['active', 'suspended', 'deleting']) }),
+  },
+  output: tenantRecord,
+  plan: tenantStatusPlan,
+  success: 200,
+  builder: 'none',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
+});
+
+export const setTenantStatus = /* @__PURE__ */ change(tenantsSetStatus, (context, call) => {
   const { body } = call;
   const before = requireStep(context, call);
   const after: TenantRow = {

@@ -1,9 +1,19 @@
 /** Reaping a tenant, as far as the directory is concerned. What is done elsewhere: `host-admin-reap.ts`. */
+
 import { PlatformError, type ScopeId } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
+import { z } from 'zod';
 import type { Disconnecting } from '../connections/delegated-operations.ts';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { operationRecord } from '../declarations/long-work.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
-import { type TenantErasure, type TenantReaped, tenantsReap } from '../declarations/tenants.ts';
+import {
+  params,
+  type TenantErasure,
+  type TenantReaped,
+  tag,
+  tenantReapPlan,
+} from '../declarations/tenants.ts';
 import { logEnd } from '../lib/changes.ts';
 import type { AuditEntry } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
@@ -39,7 +49,43 @@ export function reapSubject(tenant: string): string {
   return `tenant:${tenant}`;
 }
 
-export const reapTenant = longWork<typeof tenantsReap, ReapWork, ReapFacts>(tenantsReap, {
+export const tenantsReap = adminOperation({
+  name: 'tenants.reap',
+  summary: 'Erase a tenant that is being deleted, for good',
+  description:
+    'Only from deleting. Every scope is erased in its application, host names come free, connections are revoked at their providers and removed with their credentials, push tokens, identities and entitlements end, and the keys of its persons are destroyed. A tombstone stays, so that its slug is never used again, and so do the logs. Backups of its scopes are deleted too; with backup they stay, every scope is copied once more, and nothing is erased unless all of them were. Work that failed on the way is taken up by calling this again.',
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/reap',
+  input: {
+    params,
+    query: z.strictObject({
+      dryRun: z.boolean().default(false).describe('Answers what would be erased, and erases nothing'),
+    }),
+    body: z.strictObject({
+      backup: z.boolean().default(false).describe('Whether a copy is kept. An erasure leaves none behind.'),
+    }),
+  },
+  output: operationRecord,
+  success: 202,
+  plan: tenantReapPlan,
+  builder: 'none',
+  staff: 'administer',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: [
+    'not_found',
+    'conflict',
+    'invalid_transition',
+    'precondition_failed',
+    'unsupported',
+    'runtime_fault',
+    'unavailable',
+  ],
+});
+
+export const reapTenant = /* @__PURE__ */ longWork<typeof tenantsReap, ReapWork, ReapFacts>(tenantsReap, {
   plan: (context, { params, ifMatch }) => {
     const row = requireDeleting(context, params.tenant);
     requireMatch(ifMatch, String(row.revision));

@@ -1,8 +1,7 @@
 /** What a tenant's next state would stop or start again. */
 import type { SqlValue } from '@freehold/store';
-import { tenantsSetStatus } from '../declarations/tenants.ts';
 import { planned } from '../lib/handlers.ts';
-import { requireStep } from './operations.ts';
+import { requireStep, tenantsSetStatus } from './operations.ts';
 
 /** What works while its tenant is active. The first `?` is the tenant. */
 export const SERVED = {
@@ -14,23 +13,26 @@ export const SERVED = {
   builders: 'SELECT count(*) AS n FROM staff WHERE tenant = ?',
 } as const;
 
-export const planTenantStatus = planned<typeof tenantsSetStatus>(tenantsSetStatus, (context, call) => {
-  const { db, now } = context;
-  const { id, slug, status } = requireStep(context, call);
-  const to = call.body.status;
-  const count = (sql: string, ...params: SqlValue[]) => db.get<{ n: number }>(sql, id, ...params)?.n ?? 0;
-  return {
-    dryRun: true,
-    tenant: id,
-    slug,
-    from: status,
-    to,
-    effect: status === 'active' ? 'stops' : to === 'active' ? 'resumes' : 'none',
-    counts: {
-      scopes: count(SERVED.scopes),
-      hostnames: count(SERVED.hostnames),
-      pushTokens: count(SERVED.pushTokens, now()),
-      builders: count(SERVED.builders),
-    },
-  };
-});
+export const planTenantStatus = /* @__PURE__ */ planned<typeof tenantsSetStatus>(
+  tenantsSetStatus,
+  (context, call) => {
+    const { db, now } = context;
+    const { id, slug, status } = requireStep(context, call);
+    const to = call.body.status;
+    const count = (sql: string, ...params: SqlValue[]) => db.get<{ n: number }>(sql, id, ...params)?.n ?? 0;
+    return {
+      dryRun: true,
+      tenant: id,
+      slug,
+      from: status,
+      to,
+      effect: status === 'active' ? 'stops' : to === 'active' ? 'resumes' : 'none',
+      counts: {
+        scopes: count(SERVED.scopes),
+        hostnames: count(SERVED.hostnames),
+        pushTokens: count(SERVED.pushTokens, now()),
+        builders: count(SERVED.builders),
+      },
+    };
+  },
+);

@@ -1,7 +1,7 @@
 /** Service tokens for the operator's own wiring: the first of them is made before anybody can sign in. */
 import type { UnitStub } from '@freehold/store';
-import { TOKEN_DAYS_MAX } from '../declarations/push-tokens.ts';
 import type { LogHead } from '../declarations/records.ts';
+import { TOKEN_DAYS_MAX } from '../declarations/token-days.ts';
 import type { DirectoryMethods } from '../unit.ts';
 import type { ServiceToken } from './service-tokens.ts';
 

@@ -1,13 +1,22 @@
 /** What can be done with push tokens, and the service tokens that the operator's wiring makes. */
-import { PlatformError, type TenantId } from '@freehold/contracts';
-import type { SqlDatabase } from '@freehold/store';
-import type { Actor } from '../actors.ts';
+
+import type { TokenId } from '@freehold/contracts';
 import {
-  pushTokensCreate,
-  pushTokensList,
-  pushTokensRevoke,
-  pushTokensRotate,
-} from '../declarations/push-tokens.ts';
+  ID_PREFIXES,
+  idSchema,
+  PlatformError,
+  pageOf,
+  pageQuery,
+  type TenantId,
+  tenantId,
+} from '@freehold/contracts';
+import type { SqlDatabase } from '@freehold/store';
+import { z } from 'zod';
+import type { Actor } from '../actors.ts';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { pushTokenRecord } from '../declarations/records.ts';
+import { PUSH_TOKEN_DAYS_DEFAULT, TOKEN_DAYS_MAX } from '../declarations/token-days.ts';
+import { rotation } from '../declarations/token-rotation.ts';
 import { change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { loadTenant, requireActiveTenant } from '../tenants/store.ts';
@@ -16,11 +25,56 @@ import { rightsOf } from './owner.ts';
 import { rotateToken } from './rotation.ts';
 import { listPushTokens, loadToken, loadTokenByHash, pushTokenOfRow, type TokenRow } from './store.ts';
 
-export const readPushTokens = read(pushTokensList, ({ db }, { query }) => ({
+const tag = 'Push tokens';
+
+export const pushTokensList = adminOperation({
+  name: 'push-tokens.list',
+  summary: 'List the push tokens',
+  description: 'Revoked and expired ones stay listed. A secret is never shown again.',
+  tag,
+  method: 'GET',
+  path: '/push-tokens',
+  input: {
+    query: z.strictObject({
+      tenant: tenantId.optional().describe('Only tokens of this tenant'),
+      ...pageQuery,
+    }),
+  },
+  output: pageOf(pushTokenRecord),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+});
+
+export const readPushTokens = /* @__PURE__ */ read(pushTokensList, ({ db }, { query }) => ({
   value: listPushTokens(db, query),
 }));
 
-export const createPushToken = change(pushTokensCreate, (context, { body, actor }) => {
+export const pushTokensCreate = adminOperation({
+  name: 'push-tokens.create',
+  summary: 'Create a push token for a tenant',
+  description:
+    'The secret is shown in this answer and never again: a replay with the same idempotency key is a conflict (reason secret_shown_once) that names the token, so that it can be revoked.',
+  tag,
+  method: 'POST',
+  path: '/push-tokens',
+  input: {
+    body: z.strictObject({
+      name: z.string().min(1).max(100),
+      tenant: tenantId,
+      expiresInDays: z.int().min(1).max(TOKEN_DAYS_MAX).default(PUSH_TOKEN_DAYS_DEFAULT),
+    }),
+  },
+  output: z
+    .object({ token: pushTokenRecord, secret: z.string().describe('Send it as a bearer token') })
+    .meta({ id: 'NewPushToken' }),
+  success: 201,
+  builder: 'none',
+  audit: 'audit',
+  problems: ['not_found', 'conflict', 'invalid_transition'],
+});
+
+export const createPushToken = /* @__PURE__ */ change(pushTokensCreate, (context, { body, actor }) => {
   requireActiveTenant(context.db, body.tenant);
   const { row, secret } = mintToken(context, {
     kind: 'push',
@@ -39,18 +93,65 @@ export const createPushToken = change(pushTokensCreate, (context, { body, actor 
   };
 });
 
-export const rotatePushToken = change(pushTokensRotate, (context, { params, body, actor, ifMatch }) => {
-  const before = requirePushToken(context.db, params.token, actor);
-  requireActiveTenant(context.db, before.tenant);
-  const isBounded = actor.kind === 'builder';
-  return rotateToken(context, { before, ...body, createdBy: actor.id, ifMatch, isBounded }, pushTokenOfRow);
+export const pushTokensRotate = adminOperation({
+  name: 'push-tokens.rotate',
+  summary: 'Replace a push token, with an overlap',
+  description:
+    'Makes a token of the same name for the same tenant. The one that it replaces goes on working for the overlap. Where a builder does it, the new token works for no longer than the old one did.',
+  tag,
+  method: 'POST',
+  path: '/push-tokens/:token/rotate',
+  input: { params: z.strictObject({ token: idSchema<TokenId>(ID_PREFIXES.token) }), body: rotation },
+  output: z
+    .object({
+      token: pushTokenRecord,
+      secret: z.string().describe('Send it as a bearer token'),
+      replaced: pushTokenRecord,
+    })
+    .meta({ id: 'RotatedPushToken' }),
+  success: 201,
+  builder: 'own-tenant',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
 });
 
-export const revokePushToken = change(pushTokensRevoke, (context, { params, actor, ifMatch }) => {
-  const before = requirePushToken(context.db, params.token, actor);
-  requireMatch(ifMatch, String(before.revision));
-  return { status: 204, value: null, audit: revokeToken(context, before, context.revision) };
+export const rotatePushToken = /* @__PURE__ */ change(
+  pushTokensRotate,
+  (context, { params, body, actor, ifMatch }) => {
+    const before = requirePushToken(context.db, params.token, actor);
+    requireActiveTenant(context.db, before.tenant);
+    const isBounded = actor.kind === 'builder';
+    return rotateToken(context, { before, ...body, createdBy: actor.id, ifMatch, isBounded }, pushTokenOfRow);
+  },
+);
+
+export const pushTokensRevoke = adminOperation({
+  name: 'push-tokens.revoke',
+  summary: 'Revoke a push token',
+  description: 'It stops working at once. Revoking it again changes nothing.',
+  tag,
+  method: 'DELETE',
+  path: '/push-tokens/:token',
+  input: { params: z.strictObject({ token: idSchema<TokenId>(ID_PREFIXES.token) }) },
+  output: z.null(),
+  success: 204,
+  builder: 'own-tenant',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['not_found', 'conflict', 'precondition_failed'],
 });
+
+export const revokePushToken = /* @__PURE__ */ change(
+  pushTokensRevoke,
+  (context, { params, actor, ifMatch }) => {
+    const before = requirePushToken(context.db, params.token, actor);
+    requireMatch(ifMatch, String(before.revision));
+    return { status: 204, value: null, audit: revokeToken(context, before, context.revision) };
+  },
+);
 
 function requirePushToken(
   db: SqlDatabase,

@@ -1,12 +1,14 @@
 /** What can be done with service tokens over the API. The operator's own wiring makes the first: `service-tokens.ts`. */
-import { PlatformError } from '@freehold/contracts';
+
+import type { TokenId } from '@freehold/contracts';
+import { ID_PREFIXES, idSchema, PlatformError, pageOf, pageQuery } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
-import {
-  serviceTokensCreate,
-  serviceTokensList,
-  serviceTokensRevoke,
-  serviceTokensRotate,
-} from '../declarations/service-tokens.ts';
+import { z } from 'zod';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { serviceTokenRecord } from '../declarations/service-tokens.ts';
+import { STAFF_PREFIX } from '../declarations/staff.ts';
+import { PUSH_TOKEN_DAYS_DEFAULT, TOKEN_DAYS_MAX } from '../declarations/token-days.ts';
+import { rotation } from '../declarations/token-rotation.ts';
 import { change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { auditFields, mintToken, revokeToken, targetOf } from './minting.ts';
@@ -14,11 +16,61 @@ import { ownerOfMade } from './owner.ts';
 import { rotateToken } from './rotation.ts';
 import { listServiceTokens, loadToken, serviceTokenOfRow, type TokenRow } from './store.ts';
 
-export const readServiceTokens = read(serviceTokensList, ({ db, now }, { query }) => ({
+const tag = 'Service tokens';
+
+const params = z.strictObject({ token: idSchema<TokenId>(ID_PREFIXES.token) });
+
+const newServiceToken = z
+  .object({ token: serviceTokenRecord, secret: z.string().describe('Send it as a bearer token') })
+  .meta({ id: 'NewServiceToken' });
+
+export const serviceTokensList = adminOperation({
+  name: 'service-tokens.list',
+  summary: 'List the service tokens',
+  description:
+    'Suspended, expired and revoked ones stay listed. A secret is never shown again. Asked with an owner, it shows what stops working when that member is removed from the staff.',
+  tag,
+  method: 'GET',
+  path: '/service-tokens',
+  input: {
+    query: z.strictObject({
+      owner: idSchema(STAFF_PREFIX).optional().describe('Only tokens of this member of the staff'),
+      ...pageQuery,
+    }),
+  },
+  output: pageOf(serviceTokenRecord),
+  success: 200,
+  builder: 'none',
+  audit: 'none',
+});
+
+export const readServiceTokens = /* @__PURE__ */ read(serviceTokensList, ({ db, now }, { query }) => ({
   value: listServiceTokens(db, query, now()),
 }));
 
-export const createServiceToken = change(serviceTokensCreate, (context, { body, actor }) => {
+export const serviceTokensCreate = adminOperation({
+  name: 'service-tokens.create',
+  summary: 'Create a service token',
+  description:
+    "It belongs to the member of the staff who makes it, or to the owner of the service token that makes it. Whoever has it may do what its owner may at that moment, about every tenant, and nothing once the owner left the staff. One that the operator's own token makes has no owner and may do everything. The secret is shown in this answer and never again: a replay with the same idempotency key is a conflict (reason secret_shown_once) that names the token, so that it can be revoked.",
+  tag,
+  method: 'POST',
+  path: '/service-tokens',
+  input: {
+    body: z.strictObject({
+      name: z.string().min(1).max(100),
+      expiresInDays: z.int().min(1).max(TOKEN_DAYS_MAX).default(PUSH_TOKEN_DAYS_DEFAULT),
+    }),
+  },
+  output: newServiceToken,
+  success: 201,
+  builder: 'none',
+  staff: 'administer',
+  audit: 'audit',
+  problems: ['conflict'],
+});
+
+export const createServiceToken = /* @__PURE__ */ change(serviceTokensCreate, (context, { body, actor }) => {
   const { row, secret } = mintToken(context, {
     kind: 'service',
     name: body.name,
@@ -36,27 +88,70 @@ export const createServiceToken = change(serviceTokensCreate, (context, { body, 
   };
 });
 
-export const rotateServiceToken = change(serviceTokensRotate, (context, { params, body, actor, ifMatch }) =>
-  rotateToken(
-    context,
-    {
-      before: requireServiceToken(context.db, params.token),
-      ...body,
-      createdBy: actor.id,
-      // Whoever replaces a token takes it over, also from somebody who left.
-      owner: ownerOfMade(actor),
-      ifMatch,
-      isBounded: false,
-    },
-    (row) => serviceTokenOfRow(row, context.now()),
-  ),
+export const serviceTokensRotate = adminOperation({
+  name: 'service-tokens.rotate',
+  summary: 'Replace a service token, with an overlap',
+  description:
+    'Makes a token of the same name, which belongs to whoever asks: so an admin takes over the token of somebody else, also a suspended one. The one that it replaces goes on working for the overlap, so that what uses it can be changed meanwhile.',
+  tag,
+  method: 'POST',
+  path: '/service-tokens/:token/rotate',
+  input: { params, body: rotation },
+  output: newServiceToken.extend({ replaced: serviceTokenRecord }).meta({ id: 'RotatedServiceToken' }),
+  success: 201,
+  builder: 'none',
+  staff: 'administer',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['not_found', 'conflict', 'precondition_failed'],
+});
+
+export const rotateServiceToken = /* @__PURE__ */ change(
+  serviceTokensRotate,
+  (context, { params, body, actor, ifMatch }) =>
+    rotateToken(
+      context,
+      {
+        before: requireServiceToken(context.db, params.token),
+        ...body,
+        createdBy: actor.id,
+        // Whoever replaces a token takes it over, also from somebody who left.
+        owner: ownerOfMade(actor),
+        ifMatch,
+        isBounded: false,
+      },
+      (row) => serviceTokenOfRow(row, context.now()),
+    ),
 );
 
-export const dropServiceToken = change(serviceTokensRevoke, (context, { params, ifMatch }) => {
-  const before = requireServiceToken(context.db, params.token);
-  requireMatch(ifMatch, String(before.revision));
-  return { status: 204, value: null, audit: revokeToken(context, before, context.revision) };
+export const serviceTokensRevoke = adminOperation({
+  name: 'service-tokens.revoke',
+  summary: 'Revoke a service token',
+  description:
+    'It stops working at once, also when it is the one that asks. Revoking it again changes nothing.',
+  tag,
+  method: 'DELETE',
+  path: '/service-tokens/:token',
+  input: { params },
+  output: z.null(),
+  success: 204,
+  builder: 'none',
+  staff: 'administer',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['not_found', 'conflict', 'precondition_failed'],
 });
+
+export const dropServiceToken = /* @__PURE__ */ change(
+  serviceTokensRevoke,
+  (context, { params, ifMatch }) => {
+    const before = requireServiceToken(context.db, params.token);
+    requireMatch(ifMatch, String(before.revision));
+    return { status: 204, value: null, audit: revokeToken(context, before, context.revision) };
+  },
+);
 
 function requireServiceToken(db: SqlDatabase, id: string): TokenRow {
   const row = loadToken(db, id);

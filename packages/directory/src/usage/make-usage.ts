@@ -1,14 +1,60 @@
 /** What the host administration does for usage: collecting lines, adding to meters, and the margin of a read. */
-import { parseInput, tenantId } from '@freehold/contracts';
+
+import { pageOf, parseInput, tenantId } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
-import { type ModelUsageRecord, modelUsageList } from '../declarations/usage.ts';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { count, covered, query, tag } from '../declarations/usage.ts';
 import { found, type Performers } from '../lib/host-admin-performers.ts';
 import type { DirectoryMethods } from '../unit.ts';
 import { type CollectDeps, type CollectedUsage, makeCollect } from './collect.ts';
 import type { UsageFold } from './fold-store.ts';
 import { usdText, usdWithMargin } from './money.ts';
 import type { UsageScope } from './operations.ts';
+
+const usd = z
+  .string()
+  .regex(/^\d+(\.\d+)?$/)
+  .nullable();
+
+export const modelUsageRecord = z
+  .object({
+    tenant: tenantId,
+    model: z.string().describe('As it was asked for: openai:gpt-5-mini'),
+    calls: count,
+    inputTokens: count,
+    cachedInputTokens: count,
+    cacheWriteTokens: count,
+    outputTokens: count,
+    reasoningTokens: count,
+    listUsd: usd.describe('US dollars by the list, exact; null when no call of it is priced'),
+    billedUsd: usd.describe('listUsd with the margin, exact, without the calls of test scopes'),
+    unpricedCalls: count.describe('In no sum of dollars: no list price was known. They are not free.'),
+    unreportedCalls: count.describe('Their counts are the least that it was: the provider left some out'),
+    testCalls: count.describe('Calls of test scopes, which are never billed'),
+  })
+  .meta({ id: 'ModelUsage' });
+
+export type ModelUsageRecord = z.infer<typeof modelUsageRecord>;
+
+export const modelUsageList = adminOperation({
+  name: 'model-usage.list',
+  summary: 'Fold the model calls per tenant by model',
+  description:
+    'Lines are kept at list price; the margin is the one that this platform has when you ask. Amounts are exact decimals.',
+  tag,
+  method: 'GET',
+  path: '/model-usage',
+  input: { query },
+  output: z.object({
+    ...covered,
+    marginBasisPoints: count.describe('10000 is as much again as the list price'),
+    ...pageOf(modelUsageRecord).shape,
+  }),
+  success: 200,
+  builder: 'none',
+  audit: 'none',
+});
 
 export interface UsageIntake {
   /**

@@ -1,8 +1,12 @@
 /** The reads of usage, and the unit's methods behind its collection. */
+
 import type { Page } from '@freehold/contracts';
+import { pageOf } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
+import { z } from 'zod';
 import type { AdminCall } from '../actors.ts';
-import { type MeterName, metersList, type modelUsageList } from '../declarations/usage.ts';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { covered, type MeterName, meterRecord, query, tag } from '../declarations/usage.ts';
 import { type CallOf, read } from '../lib/handlers.ts';
 import { appendOpsFailures, type OpsFailure } from '../operations-log/failures-store.ts';
 import { requireScope } from '../scopes/store.ts';
@@ -10,10 +14,26 @@ import { requireTenant } from '../tenants/store.ts';
 import { scopeVersionOf } from '../vertical-registry/scope-versions-store.ts';
 import { listUsage, type UsageFold } from './fold-store.ts';
 import { markSettled, takeLine, trimLines, type UsageEntry } from './lines-store.ts';
+import type { modelUsageList } from './make-usage.ts';
 import { addToMeters, listMeters, setMeter } from './meters-store.ts';
 import { dayOf, type Period, periodOf } from './period.ts';
 
-export const readMeters = read(metersList, ({ db, now }, { query }) => {
+export const metersList = adminOperation({
+  name: 'meters.list',
+  summary: 'Add the meters up per tenant',
+  description:
+    'Counters are added up; of a gauge, which is measured once a day, it is the mean of the days that have a figure, rounded.',
+  tag,
+  method: 'GET',
+  path: '/meters',
+  input: { query },
+  output: z.object({ ...covered, ...pageOf(meterRecord).shape }),
+  success: 200,
+  builder: 'none',
+  audit: 'none',
+});
+
+export const readMeters = /* @__PURE__ */ read(metersList, ({ db, now }, { query }) => {
   const period = periodOf(query, now());
   return { value: { ...period, ...listMeters(db, { ...query, ...period }) } };
 });

@@ -1,9 +1,19 @@
 /** The one channel of a vertical, `prod`, and what is promoted to it (spec 3.4). */
-import { PlatformError, toTimestamp } from '@freehold/contracts';
+
+import { PlatformError, slug, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
+import { z } from 'zod';
 import type { Actor } from '../actors.ts';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { dryRunQuery, planCount } from '../declarations/dry-run.ts';
 import type { ChannelRecord } from '../declarations/vertical-records.ts';
-import { channelsList, channelsPromote } from '../declarations/verticals.ts';
+import {
+  channelName,
+  channelRecord,
+  versionChanges,
+  versionRecord,
+} from '../declarations/vertical-records.ts';
+import { acknowledgeMigrations, params, tag, versionChoice } from '../declarations/verticals.ts';
 import { type AuditEntry, type ChangeContext, delegated, planned, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { targetOf } from './operations.ts';
@@ -19,7 +29,40 @@ import {
 } from './versions-store.ts';
 import { loadVertical, requireVertical, updateVertical, type VerticalRow } from './verticals-store.ts';
 
-export const readChannels = read(channelsList, ({ db }, { params, actor }) => ({
+export const promotionPlan = z
+  .object({
+    dryRun: z.literal(true),
+    channel: channelRecord.describe('What serves now'),
+    version: versionRecord.describe('What would serve'),
+    changes: versionChanges.nullable().describe('Against what serves; null while nothing does'),
+    acknowledge: z
+      .boolean()
+      .describe('Whether the call is refused without acknowledgeMigrations, because the migrations differ'),
+    instances: planCount.describe(
+      'How many scopes follow prod and are moved to it. A builder is told of those of its own tenant',
+    ),
+    bound: planCount.describe('How many stay on a version of their own'),
+    uploaded: z
+      .boolean()
+      .describe('Whether the runtime is asked to serve it; otherwise it was only registered'),
+  })
+  .meta({ id: 'PromotionPlan' });
+
+export const channelsList = adminOperation({
+  name: 'channels.list',
+  summary: "List a vertical's channels",
+  description: 'There is one: prod.',
+  tag,
+  method: 'GET',
+  path: '/verticals/:slug/channels',
+  input: { params },
+  output: z.object({ items: z.array(channelRecord) }),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+});
+
+export const readChannels = /* @__PURE__ */ read(channelsList, ({ db }, { params, actor }) => ({
   value: { items: [channelOf(db, requireVertical(db, actor, params.slug))] },
 }));
 
@@ -36,52 +79,76 @@ interface PreparedPromotion extends Serving {
   readonly before: Pick<VerticalRow, 'promotion' | 'revision'>;
 }
 
-/** A version that the runtime has is made to serve there first; one that was only registered has nowhere to serve. */
-export const promoteVersion = delegated<typeof channelsPromote, PreparedPromotion, { readonly id: string }>(
-  channelsPromote,
-  {
-    begin: (context, { params, body, actor, ifMatch }) => {
-      const { db } = context;
-      const vertical = requireVertical(db, actor, params.slug);
-      requireOneOf(body, ['version', 'id']);
-      const version = requireVersion(db, vertical.slug, body);
-      requireMatch(ifMatch, String(vertical.promotion), context.resumes);
-      if (version.id === vertical.serving) {
-        const value = channelOf(db, vertical);
-        return { change: { status: 200, value, etag: value.etag, audit: null } };
-      }
-      requirePromotable(db, actor, vertical, version, body);
-      const audit = promotionAudit(db, vertical, version);
-      if (version.uploadedAtMs !== null) {
-        const { promotion, revision } = vertical;
-        // From here on a second promotion with the same tag is refused.
-        updateVertical(db, { ...vertical, promotion: context.revision, revision: context.revision });
-        return { intent: audit, prepared: { ...servingOf(version), before: { promotion, revision } } };
-      }
-      promote(context, vertical, version);
-      return { change: { ...answer(db, vertical.slug), audit, rerouted: true } };
-    },
-    settle: (context, { params }, { id }) => {
-      const { db } = context;
-      const vertical = loadVertical(db, params.slug);
-      if (!vertical) throw new TypeError('a vertical is never deleted');
-      const version = requireVersion(db, vertical.slug, { id });
-      const audit = promotionAudit(db, vertical, version);
-      promote(context, vertical, version);
-      return { ...answer(db, vertical.slug), audit, rerouted: true };
-    },
-    undo: ({ db, intent }, { params }, { before }) => {
-      const vertical = loadVertical(db, params.slug);
-      if (vertical?.promotion === intent) updateVertical(db, { ...vertical, ...before });
-    },
+export const channelsPromote = adminOperation({
+  name: 'channels.promote',
+  summary: 'Make a version the one that serves',
+  description:
+    'Only prod, and only an admitted version: exactly one of version and id. Where its migrations differ from those that serve, that has to be acknowledged (reason migrations_changed). A vertical that is compiled into this platform serves the version that is (reason built_in_version). With dryRun, answers what changes and for how many scopes, and needs no acknowledgement.',
+  tag,
+  method: 'POST',
+  path: '/verticals/:slug/channels/:channel/promote',
+  input: {
+    params: z.strictObject({ slug, channel: channelName }),
+    query: dryRunQuery,
+    body: z.strictObject({ ...versionChoice, acknowledgeMigrations }),
   },
-);
+  output: channelRecord,
+  plan: promotionPlan,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['forbidden', 'invalid_transition', 'unsupported', 'runtime_fault'],
+});
+
+/** A version that the runtime has is made to serve there first; one that was only registered has nowhere to serve. */
+export const promoteVersion = /* @__PURE__ */ delegated<
+  typeof channelsPromote,
+  PreparedPromotion,
+  { readonly id: string }
+>(channelsPromote, {
+  begin: (context, { params, body, actor, ifMatch }) => {
+    const { db } = context;
+    const vertical = requireVertical(db, actor, params.slug);
+    requireOneOf(body, ['version', 'id']);
+    const version = requireVersion(db, vertical.slug, body);
+    requireMatch(ifMatch, String(vertical.promotion), context.resumes);
+    if (version.id === vertical.serving) {
+      const value = channelOf(db, vertical);
+      return { change: { status: 200, value, etag: value.etag, audit: null } };
+    }
+    requirePromotable(db, actor, vertical, version, body);
+    const audit = promotionAudit(db, vertical, version);
+    if (version.uploadedAtMs !== null) {
+      const { promotion, revision } = vertical;
+      // From here on a second promotion with the same tag is refused.
+      updateVertical(db, { ...vertical, promotion: context.revision, revision: context.revision });
+      return { intent: audit, prepared: { ...servingOf(version), before: { promotion, revision } } };
+    }
+    promote(context, vertical, version);
+    return { change: { ...answer(db, vertical.slug), audit, rerouted: true } };
+  },
+  settle: (context, { params }, { id }) => {
+    const { db } = context;
+    const vertical = loadVertical(db, params.slug);
+    if (!vertical) throw new TypeError('a vertical is never deleted');
+    const version = requireVersion(db, vertical.slug, { id });
+    const audit = promotionAudit(db, vertical, version);
+    promote(context, vertical, version);
+    return { ...answer(db, vertical.slug), audit, rerouted: true };
+  },
+  undo: ({ db, intent }, { params }, { before }) => {
+    const vertical = loadVertical(db, params.slug);
+    if (vertical?.promotion === intent) updateVertical(db, { ...vertical, ...before });
+  },
+});
 
 /**
  * What promoting would change, and for how many. Nobody has to say beforehand that they know of the migrations: that is
  * what they are told here.
  */
-export const planPromotion = planned<typeof channelsPromote>(
+export const planPromotion = /* @__PURE__ */ planned<typeof channelsPromote>(
   channelsPromote,
   ({ db }, { params, body, actor, ifMatch }) => {
     const vertical = requireVertical(db, actor, params.slug);

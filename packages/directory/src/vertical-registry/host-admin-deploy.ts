@@ -3,14 +3,14 @@ import { PlatformError } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import type { AdminCall } from '../actors.ts';
 import type { Deployment } from '../declarations/vertical-records.ts';
-import type { DeployModule, DeployStep, verticalsDeploy } from '../declarations/verticals.ts';
+import type { DeployModule, DeployStep } from '../declarations/verticals.ts';
 import type { Effect } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import { servingScript } from '../service-refs/script-names.ts';
 import type { DirectoryMethods } from '../unit.ts';
 import type { Unanswered } from '../verticals/outcome.ts';
 import type { Serving } from './channels.ts';
-import type { PreparedDeployment } from './deploy.ts';
+import type { PreparedDeployment, verticalsDeploy } from './deploy.ts';
 import type { TakenModules, VerticalRuntime } from './runtime.ts';
 
 export interface DeployDeps {

@@ -1,13 +1,43 @@
 /** Which hosts a vertical called, beside those that it declared (spec 4.3.6). */
+
 import { PlatformError, toTimestamp } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
+import { z } from 'zod';
 import type { AdminCall } from '../actors.ts';
+import { adminOperation } from '../declarations/admin-operation.ts';
 import type { EgressReport } from '../declarations/vertical-records.ts';
-import type { verticalsEgress } from '../declarations/verticals.ts';
+import { egressReport } from '../declarations/vertical-records.ts';
+import { params, tag } from '../declarations/verticals.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { DirectoryMethods } from '../unit.ts';
 import type { EgressObserver, ObservedHost } from './runtime.ts';
 import type { DeployedVersion } from './unit-methods.ts';
+
+export const verticalsEgress = adminOperation({
+  name: 'verticals.egress',
+  summary: 'Show which hosts a vertical called, beside those that it declared',
+  description: 'Per deployed version. A runtime that does not look at outgoing calls answers unsupported.',
+  tag,
+  method: 'GET',
+  path: '/verticals/:slug/egress',
+  input: {
+    params,
+    query: z.strictObject({
+      hours: z.int().min(1).max(72).default(24).describe('How far back'),
+      limit: z
+        .int()
+        .min(1)
+        .max(1000)
+        .default(500)
+        .describe('How many observed hosts at most, of all versions'),
+    }),
+  },
+  output: egressReport,
+  success: 200,
+  builder: 'none',
+  audit: 'none',
+  problems: ['unsupported', 'runtime_fault'],
+});
 
 const HOUR_MS = 3_600_000;
 

@@ -1,9 +1,13 @@
 /** Whether new instances of a vertical are refused, and the check of a provisioning against the registry. */
+
 import { PlatformError, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
+import { z } from 'zod';
 import type { Actor } from '../actors.ts';
-import { installBlockDelete, installBlockGet, installBlockPut } from '../declarations/vertical-listings.ts';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { params, tag } from '../declarations/vertical-listings.ts';
 import type { InstallBlockRecord } from '../declarations/vertical-records.ts';
+import { installBlockRecord } from '../declarations/vertical-records.ts';
 import { type AuditEntry, type ChangeContext, change, type DelegatedHandler, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { targetOf } from './operations.ts';
@@ -16,49 +20,103 @@ interface BlockRow {
   readonly sinceMs: number;
 }
 
-export const readInstallBlock = read(installBlockGet, ({ db }, { params, actor }) => {
+export const installBlockGet = adminOperation({
+  name: 'install-blocks.get',
+  summary: 'Get whether new instances of a vertical are refused',
+  tag,
+  method: 'GET',
+  path: '/verticals/:slug/install-block',
+  input: { params },
+  output: installBlockRecord,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+  etag: true,
+});
+
+export const readInstallBlock = /* @__PURE__ */ read(installBlockGet, ({ db }, { params, actor }) => {
   const { slug } = requireVertical(db, actor, params.slug);
   const value = recordOf(slug, load(db, slug));
   return { value, etag: value.etag };
 });
 
-export const putInstallBlock = change(installBlockPut, (context, { params, body, actor, ifMatch }) => {
-  const { db, revision } = context;
-  const vertical = requireVertical(db, actor, params.slug);
-  const before = load(db, vertical.slug);
-  requireMatch(ifMatch, tagOf(before));
-  requireOwnBlock(actor, before);
-  const blockedBy = actor.kind === 'builder' ? 'owner' : 'platform';
-  if (before && before.reason === body.reason && before.blockedBy === blockedBy) {
-    const value = recordOf(vertical.slug, before);
-    return { status: 200, value, etag: value.etag, audit: null };
-  }
-  const sinceMs = before?.sinceMs ?? context.now();
-  const after: BlockRow = { reason: body.reason, blockedBy, revision, sinceMs };
-  db.run(
-    `INSERT INTO install_blocks (vertical, reason, blocked_by, revision, since) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT (vertical) DO UPDATE SET reason = excluded.reason, blocked_by = excluded.blocked_by,
-       revision = excluded.revision`,
-    ...[vertical.slug, after.reason, after.blockedBy, after.revision, after.sinceMs],
-  );
-  touch(context, vertical);
-  const value = recordOf(vertical.slug, after);
-  const audit = { target: targetOf(vertical), before: fieldsOf(before), after: fieldsOf(after) };
-  return { status: 200, value, etag: value.etag, audit };
+export const installBlockPut = adminOperation({
+  name: 'install-blocks.put',
+  summary: 'Refuse new instances of a vertical',
+  description: 'Those that are there keep running. Whoever asks for one is told the reason.',
+  tag,
+  method: 'PUT',
+  path: '/verticals/:slug/install-block',
+  input: { params, body: z.strictObject({ reason: z.string().min(1).max(500) }) },
+  output: installBlockRecord,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['forbidden'],
 });
 
-export const deleteInstallBlock = change(installBlockDelete, (context, { params, actor, ifMatch }) => {
-  const { db } = context;
-  const vertical = requireVertical(db, actor, params.slug);
-  const before = load(db, vertical.slug);
-  requireMatch(ifMatch, tagOf(before));
-  if (!before) return { status: 204, value: null, audit: null };
-  requireOwnBlock(actor, before);
-  db.run('DELETE FROM install_blocks WHERE vertical = ?', vertical.slug);
-  touch(context, vertical);
-  const audit = { target: targetOf(vertical), before: fieldsOf(before), after: null };
-  return { status: 204, value: null, audit };
+export const putInstallBlock = /* @__PURE__ */ change(
+  installBlockPut,
+  (context, { params, body, actor, ifMatch }) => {
+    const { db, revision } = context;
+    const vertical = requireVertical(db, actor, params.slug);
+    const before = load(db, vertical.slug);
+    requireMatch(ifMatch, tagOf(before));
+    requireOwnBlock(actor, before);
+    const blockedBy = actor.kind === 'builder' ? 'owner' : 'platform';
+    if (before && before.reason === body.reason && before.blockedBy === blockedBy) {
+      const value = recordOf(vertical.slug, before);
+      return { status: 200, value, etag: value.etag, audit: null };
+    }
+    const sinceMs = before?.sinceMs ?? context.now();
+    const after: BlockRow = { reason: body.reason, blockedBy, revision, sinceMs };
+    db.run(
+      `INSERT INTO install_blocks (vertical, reason, blocked_by, revision, since) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (vertical) DO UPDATE SET reason = excluded.reason, blocked_by = excluded.blocked_by,
+       revision = excluded.revision`,
+      ...[vertical.slug, after.reason, after.blockedBy, after.revision, after.sinceMs],
+    );
+    touch(context, vertical);
+    const value = recordOf(vertical.slug, after);
+    const audit = { target: targetOf(vertical), before: fieldsOf(before), after: fieldsOf(after) };
+    return { status: 200, value, etag: value.etag, audit };
+  },
+);
+
+export const installBlockDelete = adminOperation({
+  name: 'install-blocks.delete',
+  summary: 'Allow new instances of a vertical again',
+  description: "A block of the platform's is lifted by staff only (reason platform_block).",
+  tag,
+  method: 'DELETE',
+  path: '/verticals/:slug/install-block',
+  input: { params },
+  output: z.null(),
+  success: 204,
+  builder: 'own-tenant',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['forbidden'],
 });
+
+export const deleteInstallBlock = /* @__PURE__ */ change(
+  installBlockDelete,
+  (context, { params, actor, ifMatch }) => {
+    const { db } = context;
+    const vertical = requireVertical(db, actor, params.slug);
+    const before = load(db, vertical.slug);
+    requireMatch(ifMatch, tagOf(before));
+    if (!before) return { status: 204, value: null, audit: null };
+    requireOwnBlock(actor, before);
+    db.run('DELETE FROM install_blocks WHERE vertical = ?', vertical.slug);
+    touch(context, vertical);
+    const audit = { target: targetOf(vertical), before: fieldsOf(before), after: null };
+    return { status: 204, value: null, audit };
+  },
+);
 
 /**
  * Puts the registry's word in front of a provisioning: a vertical that is blocked, or that is not the caller's to see,

@@ -1,12 +1,25 @@
 /** How a vertical is shown, and its requests to be shown to more. */
+
 import { PlatformError, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
-import { listingsGet, listingsPut, publishRequest } from '../declarations/vertical-listings.ts';
+import { z } from 'zod';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { params, tag } from '../declarations/vertical-listings.ts';
 import type { ListingRecord, ListingTier } from '../declarations/vertical-records.ts';
+import { listingRecord, listingTier } from '../declarations/vertical-records.ts';
 import { type AuditEntry, type Change, type ChangeContext, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { targetOf } from './operations.ts';
 import { requireVertical, updateVertical, type VerticalRow } from './verticals-store.ts';
+
+/** Only what a page can link to without asking what it is. */
+const website = z
+  .string()
+  .max(500)
+  .regex(
+    /^https:\/\/[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]{1,5})?(?:\/[!-~]*)?$/,
+    'must be an address with https',
+  );
 
 /** From the fewest to the most who can find it. */
 const TIERS: readonly ListingTier[] = ['private', 'unlisted', 'published'];
@@ -23,12 +36,54 @@ interface ListingRow {
   readonly updatedAtMs: number;
 }
 
-export const readListing = read(listingsGet, ({ db }, { params, actor }) => {
+export const listingsGet = adminOperation({
+  name: 'listings.get',
+  summary: 'Get how a vertical is listed',
+  tag,
+  method: 'GET',
+  path: '/verticals/:slug/listing',
+  input: { params },
+  output: listingRecord,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+  etag: true,
+});
+
+export const readListing = /* @__PURE__ */ read(listingsGet, ({ db }, { params, actor }) => {
   const value = listingOf(requireVertical(db, actor, params.slug), load(db, params.slug));
   return { value, etag: value.etag };
 });
 
-export const putListing = change(listingsPut, (context, { params, body, actor, ifMatch }) => {
+export const listingsPut = adminOperation({
+  name: 'listings.put',
+  summary: 'Set how a vertical is listed',
+  description:
+    'A builder may change the texts and show its vertical to fewer; showing it to more is for staff (reason publish_by_request), and needs a version that serves. Staff settle an open request by setting its tier, or decline it with closeRequest; its owner withdraws it with the same.',
+  tag,
+  method: 'PUT',
+  path: '/verticals/:slug/listing',
+  input: {
+    params,
+    body: z.strictObject({
+      tier: listingTier,
+      title: z.string().min(1).max(100),
+      summary: z.string().max(300).default(''),
+      description: z.string().max(10_000).default(''),
+      website: website.nullable().default(null),
+      closeRequest: z.boolean().default(false),
+    }),
+  },
+  output: listingRecord,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['forbidden', 'conflict'],
+});
+
+export const putListing = /* @__PURE__ */ change(listingsPut, (context, { params, body, actor, ifMatch }) => {
   const { db } = context;
   const vertical = requireVertical(db, actor, params.slug);
   const before = listingOf(vertical, load(db, vertical.slug));
@@ -44,33 +99,58 @@ export const putListing = change(listingsPut, (context, { params, body, actor, i
   return save(context, vertical, before, { ...before, ...texts, tier, request });
 });
 
-export const requestPublish = change(publishRequest, (context, { params, body, actor, ifMatch }) => {
-  const { db } = context;
-  const vertical = requireVertical(db, actor, params.slug);
-  const before = listingOf(vertical, load(db, vertical.slug));
-  requireMatch(ifMatch, before.etag);
-  if (TIERS.indexOf(body.tier) <= TIERS.indexOf(vertical.tier))
-    throw new PlatformError('conflict', `This vertical is ${vertical.tier} already.`, {
-      reason: 'already_listed',
-    });
-  const note = body.note ?? null;
-  const open = before.request?.status === 'open' ? before.request : null;
-  if (open && open.tier === body.tier && open.note === note) return answer(before, null);
-  if (open)
-    throw new PlatformError('conflict', 'Another request is open: withdraw it first.', {
-      reason: 'request_open',
-    });
-  const { kind, id, name } = actor;
-  const request: Request = {
-    tier: body.tier,
-    note,
-    status: 'open',
-    requestedBy: { kind, id, name },
-    requestedAt: toTimestamp(context.now()),
-    settledAt: null,
-  };
-  return save(context, vertical, before, { ...before, request });
+export const publishRequest = adminOperation({
+  name: 'listings.request-publish',
+  summary: 'Ask staff to show a vertical to more',
+  description: 'One request is open at a time; the same one again changes nothing.',
+  tag,
+  method: 'POST',
+  path: '/verticals/:slug/publish-request',
+  input: {
+    params,
+    body: z.strictObject({
+      tier: z.enum(['unlisted', 'published']).default('published'),
+      note: z.string().min(1).max(1000).optional(),
+    }),
+  },
+  output: listingRecord,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'audit',
+  etag: true,
+  problems: ['conflict'],
 });
+
+export const requestPublish = /* @__PURE__ */ change(
+  publishRequest,
+  (context, { params, body, actor, ifMatch }) => {
+    const { db } = context;
+    const vertical = requireVertical(db, actor, params.slug);
+    const before = listingOf(vertical, load(db, vertical.slug));
+    requireMatch(ifMatch, before.etag);
+    if (TIERS.indexOf(body.tier) <= TIERS.indexOf(vertical.tier))
+      throw new PlatformError('conflict', `This vertical is ${vertical.tier} already.`, {
+        reason: 'already_listed',
+      });
+    const note = body.note ?? null;
+    const open = before.request?.status === 'open' ? before.request : null;
+    if (open && open.tier === body.tier && open.note === note) return answer(before, null);
+    if (open)
+      throw new PlatformError('conflict', 'Another request is open: withdraw it first.', {
+        reason: 'request_open',
+      });
+    const { kind, id, name } = actor;
+    const request: Request = {
+      tier: body.tier,
+      note,
+      status: 'open',
+      requestedBy: { kind, id, name },
+      requestedAt: toTimestamp(context.now()),
+      settledAt: null,
+    };
+    return save(context, vertical, before, { ...before, request });
+  },
+);
 
 /**
  * Being shown to more is for staff to decide, and there must be something to be shown.

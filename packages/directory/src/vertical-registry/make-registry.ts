@@ -3,7 +3,6 @@ import type { SnapshotRecord } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import type { AdminCall, AdminResult } from '../actors.ts';
 import type { LogHead } from '../declarations/records.ts';
-import type { scopeVersionSet } from '../declarations/scope-version.ts';
 import type { VerticalGateway } from '../gateway.ts';
 import type { HostRoute, RoutesChange } from '../host-admin.ts';
 import type { ChangeOutcome } from '../lib/changes.ts';
@@ -14,6 +13,7 @@ import { isKnownVertical } from '../verticals/reach.ts';
 import type { BuiltIn } from './built-in.ts';
 import { type EgressDeps, readEgress } from './host-admin-egress.ts';
 import { slugTaken } from './operations.ts';
+import type { scopeVersionSet } from './scope-version.ts';
 
 /** What only the platform's own wiring may use: no operation leads to it. */
 export interface RegistryIntake {

@@ -1,8 +1,12 @@
 /** What can be done with a vertical as a whole. */
-import { PlatformError, type TenantId } from '@freehold/contracts';
+
+import { PlatformError, pageOf, pageQuery, slug, type TenantId, tenantId } from '@freehold/contracts';
+import { z } from 'zod';
 import type { Actor } from '../actors.ts';
+import { adminOperation } from '../declarations/admin-operation.ts';
 import type { VerticalRecord } from '../declarations/vertical-records.ts';
-import { verticalsCreate, verticalsGet, verticalsList, verticalsUpdate } from '../declarations/verticals.ts';
+import { verticalRecord } from '../declarations/vertical-records.ts';
+import { name, params, tag } from '../declarations/verticals.ts';
 import { type AuditEntry, type Change, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { requireActiveTenant } from '../tenants/store.ts';
@@ -16,19 +20,74 @@ import {
   type VerticalRow,
 } from './verticals-store.ts';
 
-export const readVerticals = read(verticalsList, ({ db }, { query, actor }) => {
+const owned = 'A builder reaches the verticals that its tenant owns; every other one is not there.';
+
+export const verticalsList = adminOperation({
+  name: 'verticals.list',
+  summary: 'List the verticals',
+  description:
+    'By slug. ownerTenant and visibleTo only narrow, and are for staff and services; a builder sees what its tenant owns, whatever it sends in them.',
+  tag,
+  method: 'GET',
+  path: '/verticals',
+  input: {
+    query: z.strictObject({
+      ownerTenant: tenantId.optional().describe('Only what this tenant owns'),
+      visibleTo: tenantId.optional().describe('Only what this tenant owns, and what is published'),
+      ...pageQuery,
+    }),
+  },
+  output: pageOf(verticalRecord),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+});
+
+export const readVerticals = /* @__PURE__ */ read(verticalsList, ({ db }, { query, actor }) => {
   const { limit, cursor } = query;
   // What a builder sees is fixed: whatever it sends would only tell it about others.
   const filter = actor.kind === 'builder' ? { limit, cursor, ownerTenant: actor.tenant } : query;
   return { value: listVerticals(db, filter) };
 });
 
-export const readVertical = read(verticalsGet, ({ db }, { params, actor }) => {
+export const verticalsGet = adminOperation({
+  name: 'verticals.get',
+  summary: 'Get one vertical',
+  description: owned,
+  tag,
+  method: 'GET',
+  path: '/verticals/:slug',
+  input: { params },
+  output: verticalRecord,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+  etag: true,
+});
+
+export const readVertical = /* @__PURE__ */ read(verticalsGet, ({ db }, { params, actor }) => {
   const value = shownVertical(db, requireVertical(db, actor, params.slug).slug);
   return { value, etag: value.etag };
 });
 
-export const createVertical = change(verticalsCreate, (context, { body, actor, ifMatch }) => {
+export const verticalsCreate = adminOperation({
+  name: 'verticals.create',
+  summary: 'Register a vertical',
+  description:
+    "Idempotent by slug: the same name and owner answer the vertical that is there (200), anything else is a conflict. Without an owner it is the platform's own; a builder's is its tenant's.",
+  tag,
+  method: 'POST',
+  path: '/verticals',
+  input: { body: z.strictObject({ slug, name, ownerTenant: tenantId.optional() }) },
+  output: verticalRecord,
+  success: 201,
+  builder: 'own-tenant',
+  audit: 'audit',
+  etag: true,
+  problems: ['not_found', 'conflict', 'invalid_transition'],
+});
+
+export const createVertical = /* @__PURE__ */ change(verticalsCreate, (context, { body, actor, ifMatch }) => {
   const { db, revision } = context;
   const owner = ownerOf(actor, body.ownerTenant);
   const found = loadVertical(db, body.slug);
@@ -54,18 +113,36 @@ export const createVertical = change(verticalsCreate, (context, { body, actor, i
   return { ...answer(shownVertical(db, row.slug), audit), status: 201 };
 });
 
-export const updateVerticalName = change(verticalsUpdate, (context, { params, body, actor, ifMatch }) => {
-  const { db, revision } = context;
-  const before = requireVertical(db, actor, params.slug);
-  requireMatch(ifMatch, String(before.revision));
-  if (before.name === body.name) return answer(shownVertical(db, before.slug), null);
-  updateVertical(db, { ...before, name: body.name, revision, updatedAtMs: context.now() });
-  return answer(shownVertical(db, before.slug), {
-    target: targetOf(before),
-    before: { name: before.name },
-    after: { name: body.name },
-  });
+export const verticalsUpdate = adminOperation({
+  name: 'verticals.update',
+  summary: 'Rename a vertical',
+  description: owned,
+  tag,
+  method: 'PATCH',
+  path: '/verticals/:slug',
+  input: { params, body: z.strictObject({ name }) },
+  output: verticalRecord,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'audit',
+  etag: true,
 });
+
+export const updateVerticalName = /* @__PURE__ */ change(
+  verticalsUpdate,
+  (context, { params, body, actor, ifMatch }) => {
+    const { db, revision } = context;
+    const before = requireVertical(db, actor, params.slug);
+    requireMatch(ifMatch, String(before.revision));
+    if (before.name === body.name) return answer(shownVertical(db, before.slug), null);
+    updateVertical(db, { ...before, name: body.name, revision, updatedAtMs: context.now() });
+    return answer(shownVertical(db, before.slug), {
+      target: targetOf(before),
+      before: { name: before.name },
+      after: { name: body.name },
+    });
+  },
+);
 
 export function slugTaken(): PlatformError {
   return new PlatformError('conflict', 'There is another vertical with this slug.', { reason: 'slug_taken' });

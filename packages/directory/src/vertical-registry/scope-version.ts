@@ -1,7 +1,11 @@
 /** Binding a scope to a version of its vertical, as far as the directory is concerned. */
-import { PlatformError } from '@freehold/contracts';
+
+import { PlatformError, scopeId, tenantId } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
-import { scopeVersionGet, scopeVersionSet } from '../declarations/scope-version.ts';
+import { z } from 'zod';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { scopeVersionRecord } from '../declarations/scope-version.ts';
+import { versionChoice } from '../declarations/verticals.ts';
 import { type CallOf, type ChangeHandler, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { targetOf } from '../scopes/operations.ts';
@@ -11,7 +15,50 @@ import { loadBinding, saveBinding, scopeVersionOf } from './scope-versions-store
 import { requireOneOf, requireVersion } from './versions-store.ts';
 import { loadVertical } from './verticals-store.ts';
 
-export const readScopeVersion = read(scopeVersionGet, ({ db }, { params }) => {
+const tag = 'Scopes';
+
+const params = z.strictObject({ tenant: tenantId, scope: scopeId });
+
+export const scopeVersionSet = adminOperation({
+  name: 'scope-version.set',
+  summary: 'Bind a scope to a version, or let it follow prod',
+  description:
+    'Exactly one of version, id and channel. A version must be admitted (reason version_not_admitted). With snapshot a copy of the scope is taken first; where that fails, nothing is bound. A vertical that is compiled into this platform runs on the one version that is (reason built_in_version).',
+  tag,
+  method: 'PUT',
+  path: '/tenants/:tenant/scopes/:scope/version',
+  input: {
+    params,
+    body: z.strictObject({
+      ...versionChoice,
+      channel: z.enum(['prod']).optional().describe('Follow this channel'),
+      snapshot: z.boolean().default(false).describe('Take a snapshot first'),
+    }),
+  },
+  output: scopeVersionRecord,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['conflict', 'invalid_transition', 'unsupported', 'runtime_fault'],
+});
+
+export const scopeVersionGet = adminOperation({
+  name: 'scope-version.get',
+  summary: 'Get the version that a scope runs on',
+  tag,
+  method: 'GET',
+  path: '/tenants/:tenant/scopes/:scope/version',
+  input: { params },
+  output: scopeVersionRecord,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+  etag: true,
+});
+
+export const readScopeVersion = /* @__PURE__ */ read(scopeVersionGet, ({ db }, { params }) => {
   const value = scopeVersionOf(db, requireScope(db, params));
   return { value, etag: value.etag };
 });

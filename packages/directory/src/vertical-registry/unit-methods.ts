@@ -1,12 +1,12 @@
 /** The registry's methods of the directory unit that no operation names directly. */
 import type { UnitContext } from '@freehold/store';
 import type { Actor, AdminCall } from '../actors.ts';
-import type { scopeVersionSet } from '../declarations/scope-version.ts';
 import { loadRoute, loadRoutes, type StoredRoute } from '../hostnames/store.ts';
 import { type ChangeInput, type ChangeOutcome, makeChange } from '../lib/changes.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import { requireActingTenant } from '../tenants/store.ts';
 import { type BuiltIn, type RegisteredBuiltIn, registerBuiltIn } from './built-in.ts';
+import type { scopeVersionSet } from './scope-version.ts';
 import { bindScopeVersion, planBinding } from './scope-version.ts';
 import { boundVersions, scopeVersionOf, servingVersionOf, servingVersions } from './scope-versions-store.ts';
 import { DEPLOYED } from './versions-store.ts';

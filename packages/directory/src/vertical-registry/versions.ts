@@ -1,15 +1,31 @@
 /** What can be done with the versions of a vertical: registering them, and deciding about them. */
+
 import { createHash } from 'node:crypto';
-import { canonicalJson, ID_PREFIXES, manifestSchema, PlatformError, parseInput } from '@freehold/contracts';
+import {
+  canonicalJson,
+  ID_PREFIXES,
+  manifestSchema,
+  PlatformError,
+  pageOf,
+  pageQuery,
+  parseInput,
+  slug,
+} from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
+import { z } from 'zod';
+import { adminOperation } from '../declarations/admin-operation.ts';
 import type { VersionStatus, VersionVerdict } from '../declarations/vertical-records.ts';
 import {
-  versionsAdmit,
-  versionsGet,
-  versionsList,
-  versionsRegister,
-  versionsReject,
-} from '../declarations/verticals.ts';
+  bundleDigest,
+  versionDetail,
+  versionId,
+  versionNumber,
+  versionParts,
+  versionRecord,
+  versionStatus,
+  versionVerdict,
+} from '../declarations/vertical-records.ts';
+import { params, tag } from '../declarations/verticals.ts';
 import { type CallOf, type Change, type ChangeContext, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { archiveScript } from '../service-refs/script-names.ts';
@@ -31,11 +47,51 @@ import {
 } from './versions-store.ts';
 import { requireVertical, type VerticalRow } from './verticals-store.ts';
 
-export const readVersions = read(versionsList, ({ db }, { params, query, actor }) => ({
+const versionParams = z.strictObject({ slug, id: versionId });
+
+const verdict = z.strictObject({ note: z.string().min(1).max(1000).optional() });
+
+const reviewers =
+  "Staff may, and the owner of a private vertical that nobody else has an instance of (otherwise reason staff_review_required). The answer compares the version's permissions, migrations, hosts and settings with those that serve.";
+
+export const versionsList = adminOperation({
+  name: 'vertical-versions.list',
+  summary: "List a vertical's versions, newest first",
+  tag,
+  method: 'GET',
+  path: '/verticals/:slug/versions',
+  input: {
+    params,
+    query: z.strictObject({
+      status: versionStatus.optional().describe('Only versions in this state'),
+      ...pageQuery,
+    }),
+  },
+  output: pageOf(versionRecord),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+});
+
+export const readVersions = /* @__PURE__ */ read(versionsList, ({ db }, { params, query, actor }) => ({
   value: listVersions(db, requireVertical(db, actor, params.slug), query),
 }));
 
-export const readVersion = read(versionsGet, ({ db }, { params, actor }) => {
+export const versionsGet = adminOperation({
+  name: 'vertical-versions.get',
+  summary: 'Get one version, with what it changes against the one that serves',
+  tag,
+  method: 'GET',
+  path: '/verticals/:slug/versions/:id',
+  input: { params: versionParams },
+  output: versionDetail,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+  etag: true,
+});
+
+export const readVersion = /* @__PURE__ */ read(versionsGet, ({ db }, { params, actor }) => {
   const vertical = requireVertical(db, actor, params.slug);
   const row = requireVersion(db, vertical.slug, { id: params.id });
   const content = loadContent(db, row.id);
@@ -50,23 +106,46 @@ export const readVersion = read(versionsGet, ({ db }, { params, actor }) => {
   return { value, etag: record.etag };
 });
 
-export const registerVersion = change(versionsRegister, (context, { params, body, actor, ifMatch }) => {
-  const { db } = context;
-  const vertical = requireVertical(db, actor, params.slug);
-  const { version, digest, manifest, migrations, egress } = body;
-  requireFitting(vertical, manifest, version);
-  const present = loadVersionByNumber(db, vertical.slug, version);
-  requireMatch(ifMatch, present ? versionTag(present, vertical) : null);
-  const row = findSame(context, vertical, { version, digest }, { manifest, migrations, egress });
-  if (row) {
-    const value = versionOfRow(row, vertical);
-    return { status: 200, value, etag: value.etag, audit: null };
-  }
-  const added = addVersion(context, vertical, { version, digest }, { manifest, migrations, egress });
-  const value = versionOfRow(added, vertical);
-  const audit = { target: targetOf(vertical, added.id), before: null, after: { version, digest } };
-  return { status: 201, value, etag: value.etag, audit };
+export const versionsRegister = adminOperation({
+  name: 'vertical-versions.register',
+  summary: 'Register a version of a vertical',
+  description:
+    'A version never changes: the same one with the same digest answers what is there (200), with another digest it is refused (immutable). It is pending until it is admitted.',
+  tag,
+  method: 'POST',
+  path: '/verticals/:slug/versions',
+  input: {
+    params,
+    body: z.strictObject({ version: versionNumber, digest: bundleDigest, ...versionParts }),
+  },
+  output: versionRecord,
+  success: 201,
+  builder: 'own-tenant',
+  audit: 'audit',
+  etag: true,
+  problems: ['immutable'],
 });
+
+export const registerVersion = /* @__PURE__ */ change(
+  versionsRegister,
+  (context, { params, body, actor, ifMatch }) => {
+    const { db } = context;
+    const vertical = requireVertical(db, actor, params.slug);
+    const { version, digest, manifest, migrations, egress } = body;
+    requireFitting(vertical, manifest, version);
+    const present = loadVersionByNumber(db, vertical.slug, version);
+    requireMatch(ifMatch, present ? versionTag(present, vertical) : null);
+    const row = findSame(context, vertical, { version, digest }, { manifest, migrations, egress });
+    if (row) {
+      const value = versionOfRow(row, vertical);
+      return { status: 200, value, etag: value.etag, audit: null };
+    }
+    const added = addVersion(context, vertical, { version, digest }, { manifest, migrations, egress });
+    const value = versionOfRow(added, vertical);
+    const audit = { target: targetOf(vertical, added.id), before: null, after: { version, digest } };
+    return { status: 201, value, etag: value.etag, audit };
+  },
+);
 
 type Verdict = 'admit' | 'reject';
 
@@ -77,8 +156,45 @@ export const VERDICTS: Readonly<Record<VersionStatus, Readonly<Record<Verdict, V
   rejected: { admit: 'admitted', reject: 'rejected' },
 };
 
-export const admitVersion = change(versionsAdmit, (context, call) => decide(context, call, 'admit'));
-export const rejectVersion = change(versionsReject, (context, call) => decide(context, call, 'reject'));
+export const versionsAdmit = adminOperation({
+  name: 'vertical-versions.admit',
+  summary: 'Admit a version: it may serve',
+  description: `A pending or a rejected one. ${reviewers}`,
+  tag,
+  method: 'POST',
+  path: '/verticals/:slug/versions/:id/admit',
+  input: { params: versionParams, body: verdict },
+  output: versionVerdict,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'audit',
+  etag: true,
+  problems: ['forbidden', 'invalid_transition'],
+});
+
+export const admitVersion = /* @__PURE__ */ change(versionsAdmit, (context, call) =>
+  decide(context, call, 'admit'),
+);
+export const versionsReject = adminOperation({
+  name: 'vertical-versions.reject',
+  summary: 'Reject a version: it may not serve',
+  description: `One that serves, or that a scope is bound to, is not rejected (reason version_in_use). ${reviewers}`,
+  tag,
+  method: 'POST',
+  path: '/verticals/:slug/versions/:id/reject',
+  input: { params: versionParams, body: verdict },
+  output: versionVerdict,
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['forbidden', 'invalid_transition'],
+});
+
+export const rejectVersion = /* @__PURE__ */ change(versionsReject, (context, call) =>
+  decide(context, call, 'reject'),
+);
 
 function decide(
   context: ChangeContext,

@@ -1,0 +1,36 @@
+/** Clients and the command line bring the contracts of the admin operations along, and nothing that performs them. */
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** How a handler reaches its tables: statements, migrations, and calls of the SQL port. */
+const PERFORMING = [/\bCREATE TABLE\b/, /\bINSERT INTO\b/, /\bDELETE FROM\b/, /\bdb\.(?:get|all|run)\(/];
+
+test.each([
+  ['the client of the control plane', 'packages/control-plane/src/client/index.ts', /\bfrom "node:/],
+  ['the command table', 'packages/cli/src/commands.ts', null],
+])('%s', async (_, entry, forbidden) => {
+  const { metafile, outputFiles } = await build({
+    entryPoints: [entry],
+    absWorkingDir: root,
+    bundle: true,
+    write: false,
+    format: 'esm',
+    platform: 'node',
+    metafile: true,
+    logLevel: 'silent',
+  });
+  const [file] = outputFiles;
+  const [output] = Object.values(metafile.outputs);
+  const brought = Object.entries(output?.inputs ?? {})
+    .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+    .map(([name]) => name);
+  expect(brought.filter((name) => name.includes('directory/src/declarations/')).length).toBeGreaterThan(0);
+  expect(
+    brought.filter((name) => /packages\/(?:store|kernel|auth)\/|directory\/src\/(?:lib|unit)\b/.test(name)),
+  ).toEqual([]);
+  for (const form of [...PERFORMING, ...(forbidden ? [forbidden] : [])])
+    expect([form, form.exec(file?.text ?? '')?.[0]]).toEqual([form, undefined]);
+});
