@@ -13,14 +13,11 @@
  */
 import { createHmac } from 'node:crypto';
 import { canonicalJson, PlatformError } from '@freehold/contracts';
+import { defineAnswerTable, type KeyedCall, makeAnswerStore } from '@freehold/operations/idempotency';
 import type { Migration, UnitContext } from '@freehold/store';
 import type { AdminCall } from '../actors.ts';
 import { isRunning } from '../audit/open-intents.ts';
 
-/** How long an answer is kept: 24 hours. */
-const KEPT_MS = 24 * 60 * 60 * 1000;
-/** How many expired keys one change clears away, so that the table stays small and no change pays for many. */
-const CLEARED_PER_CHANGE = 16;
 /** 256 bits: the strength of the HMAC that it keys. */
 const FINGERPRINT_KEY_BYTES = 32;
 const FINGERPRINT_KEY = 'idempotency fingerprint key';
@@ -51,6 +48,15 @@ export const keyedFingerprintsMigration: Migration = {
   `,
 };
 
+const ANSWERS = defineAnswerTable({
+  table: 'idempotency_keys',
+  caller: 'actor',
+  answer: 'answer',
+  extra: 'intent',
+  time: { column: 'expires_at', is: 'end' },
+  clearedPerCall: 16,
+});
+
 interface Kept {
   readonly status: 200 | 201 | 202 | 204;
   readonly value: unknown;
@@ -59,13 +65,6 @@ interface Kept {
 
 /** An answer as it is kept: whole, or only the sentence that explains why it cannot be given twice. */
 type KeptAnswer = Kept | { readonly shownOnce: string };
-
-interface KeyRow {
-  readonly fingerprint: string;
-  readonly intent: number | null;
-  readonly answer: string | null;
-  readonly expiresAtMs: number;
-}
 
 /** What is known about a call's key: the answer to give again, or which work it takes up. */
 export type Recalled =
@@ -79,25 +78,16 @@ export type Recalled =
  * `idempotency_in_progress` or `secret_shown_once`.
  */
 export function recallAnswer(context: UnitContext, call: AdminCall): Recalled {
-  const unknown = { kept: null, resumes: null };
-  if (call.idempotencyKey === undefined) return unknown;
-  clearExpired(context);
-  const row = context.db.get<KeyRow>(
-    `SELECT fingerprint, intent, answer, expires_at AS expiresAtMs FROM idempotency_keys
-     WHERE actor = ? AND operation = ? AND key = ?`,
-    ...keyOf(call),
-  );
-  if (!row || row.expiresAtMs <= context.now()) return unknown;
-  if (row.fingerprint !== fingerprintOf(context, call))
-    throw new PlatformError('conflict', 'This idempotency key was used before, with another input.', {
-      reason: 'idempotency_key_reused',
-    });
+  const keyed = keyedCall(context, call);
+  const row = keyed && answersOf(context).recall(keyed);
+  if (!row) return { kept: null, resumes: null };
   if (row.answer === null) {
-    if (row.intent !== null && isRunning(context.db, row.intent, context.now()))
+    const intent = row.extra as number | null;
+    if (intent !== null && isRunning(context.db, intent, context.now()))
       throw new PlatformError('conflict', 'A call with this idempotency key is still running.', {
         reason: 'idempotency_in_progress',
       });
-    return { kept: null, resumes: row.intent };
+    return { kept: null, resumes: intent };
   }
   const kept = JSON.parse(row.answer) as KeptAnswer;
   if ('shownOnce' in kept)
@@ -107,12 +97,14 @@ export function recallAnswer(context: UnitContext, call: AdminCall): Recalled {
 
 /** Keeps an answer under the call's key, if it has one. */
 export function keepAnswer(context: UnitContext, call: AdminCall, answer: KeptAnswer): void {
-  put(context, call, { intent: null, answer: JSON.stringify(answer) });
+  const keyed = keyedCall(context, call);
+  if (keyed) answersOf(context).keep(keyed, { answer: JSON.stringify(answer), extra: null });
 }
 
 /** Marks the call's key as taken for as long as this intent is running. */
 export function holdKey(context: UnitContext, call: AdminCall, intent: number): void {
-  put(context, call, { intent, answer: null });
+  const keyed = keyedCall(context, call);
+  if (keyed) answersOf(context).keep(keyed, { answer: null, extra: intent });
 }
 
 /** Ends the hold of an intent: with the answer to keep, or with nothing, so that the key is as if never used. */
@@ -121,43 +113,35 @@ export function releaseKey(
   call: AdminCall,
   hold: { readonly intent: number; readonly answer: KeptAnswer | null },
 ): void {
-  if (call.idempotencyKey === undefined) return;
+  const keyed = keyedCall(context, call);
+  if (!keyed) return;
   const held = context.db.get(
     'SELECT 1 FROM idempotency_keys WHERE actor = ? AND operation = ? AND key = ? AND intent = ?',
-    ...keyOf(call),
+    keyed.caller,
+    keyed.operation,
+    keyed.key,
     hold.intent,
   );
   // A later call took the key over after the lease ran out: the answer is that call's to keep.
   if (!held) return;
   if (hold.answer) keepAnswer(context, call, hold.answer);
-  else
-    context.db.run(
-      'DELETE FROM idempotency_keys WHERE actor = ? AND operation = ? AND key = ?',
-      ...keyOf(call),
-    );
+  else answersOf(context).forget(keyed);
 }
 
-function put(
-  context: UnitContext,
-  call: AdminCall,
-  row: { readonly intent: number | null; readonly answer: string | null },
-): void {
-  if (call.idempotencyKey === undefined) return;
-  context.db.run(
-    `INSERT INTO idempotency_keys (actor, operation, key, fingerprint, intent, answer, expires_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (actor, operation, key) DO UPDATE SET
-       fingerprint = excluded.fingerprint, intent = excluded.intent, answer = excluded.answer, expires_at = excluded.expires_at`,
-    ...keyOf(call),
-    fingerprintOf(context, call),
-    row.intent,
-    row.answer,
-    context.now() + KEPT_MS,
-  );
+function answersOf({ db }: UnitContext) {
+  return makeAnswerStore(db, ANSWERS);
 }
 
-function keyOf(call: AdminCall): [string, string, string] {
-  return [`${call.actor.kind}:${call.actor.id}`, call.operation, call.idempotencyKey ?? ''];
+function keyedCall(context: UnitContext, call: AdminCall): KeyedCall | undefined {
+  const { actor, operation, idempotencyKey } = call;
+  if (idempotencyKey === undefined) return undefined;
+  return {
+    caller: `${actor.kind}:${actor.id}`,
+    operation,
+    key: idempotencyKey,
+    fingerprint: fingerprintOf(context, call),
+    nowMs: context.now(),
+  };
 }
 
 /** HMAC-SHA256 over everything that the caller decided. */
@@ -175,13 +159,4 @@ function fingerprintKey(context: UnitContext): Uint8Array {
   const value = context.random(FINGERPRINT_KEY_BYTES);
   db.run('INSERT INTO meta (name, value) VALUES (?, ?)', FINGERPRINT_KEY, value);
   return value;
-}
-
-function clearExpired(context: UnitContext): void {
-  context.db.run(
-    `DELETE FROM idempotency_keys WHERE rowid IN
-       (SELECT rowid FROM idempotency_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
-    context.now(),
-    CLEARED_PER_CHANGE,
-  );
 }

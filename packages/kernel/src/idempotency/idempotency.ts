@@ -4,13 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import { canonicalJson, type InvokeResult, PlatformError } from '@freehold/contracts';
+import { defineAnswerTable, makeAnswerStore } from '@freehold/operations/idempotency';
 import type { SqlDatabase } from '@freehold/store';
 import type { SubjectKeys } from '../sealing/subject-keys.ts';
-
-/** How long a stored result answers repeats: 24 hours. */
-const KEPT_MS = 24 * 60 * 60 * 1000;
-/** How many expired results one call clears away, so that no call pays for a whole day of others. */
-const CLEARED_PER_CALL = 20;
 
 /**
  * How long a stored answer may be, in characters of JSON. A Durable Object's row holds 2 MB; the limit is the same
@@ -31,11 +27,18 @@ export interface KeyedCall {
   readonly nowMs: number;
 }
 
-export const IDEMPOTENCY_SQL = {
-  recall:
-    'SELECT fingerprint, result, subjects FROM _spine_idempotency WHERE principal = ? AND operation = ? AND key = ? AND at > ?',
-  expired: `SELECT principal, operation, key FROM _spine_idempotency WHERE at <= ? ORDER BY at LIMIT ? + 0`,
-} as const;
+const ANSWERS = defineAnswerTable({
+  table: '_spine_idempotency',
+  caller: 'principal',
+  answer: 'result',
+  extra: 'subjects',
+  time: { column: 'at', is: 'written' },
+  clearedPerCall: 20,
+});
+
+const { recall, expired } = ANSWERS.sql;
+/** What is searched for, for the test of the query plans. */
+export const IDEMPOTENCY_SQL = { recall, expired } as const;
 
 /**
  * Checks a key and joins it with what it stands for. The input is taken as it was sent, before its schema made
@@ -82,25 +85,12 @@ export function makeIdempotency(db: SqlDatabase, subjectKeys: SubjectKeys) {
       );
     }, text);
 
-  /** Removes what answers nothing any more; answers how many there were. */
-  const clear = (nowMs: number, limit: number): number => {
-    const expired = db.all<{ principal: string; operation: string; key: string }>(
-      IDEMPOTENCY_SQL.expired,
-      nowMs - KEPT_MS,
-      limit,
-    );
-    for (const { principal, operation, key } of expired)
-      db.run(
-        'DELETE FROM _spine_idempotency WHERE principal = ? AND operation = ? AND key = ?',
-        principal,
-        operation,
-        key,
-      );
-    return expired.length;
-  };
+  const answers = makeAnswerStore(db, ANSWERS);
+  const addressed = ({ principal, ...call }: KeyedCall) => ({ ...call, caller: principal });
 
   return {
-    clear,
+    /** Removes what answers nothing any more; answers how many there were. */
+    clear: (nowMs: number, limit: number): number => answers.clear(nowMs, limit),
 
     /**
      * The stored result of this call, or undefined when it is the first.
@@ -108,47 +98,25 @@ export function makeIdempotency(db: SqlDatabase, subjectKeys: SubjectKeys) {
      * reason `idempotency_answer_erased`, when somebody whom the answer is about was erased since.
      */
     recall: (call: KeyedCall): InvokeResult | undefined => {
-      const row = db.get<{ fingerprint: string; result: string; subjects: string | null }>(
-        IDEMPOTENCY_SQL.recall,
-        call.principal,
-        call.operation,
-        call.key,
-        call.nowMs - KEPT_MS,
-      );
-      if (!row) return undefined;
-      if (row.fingerprint !== call.fingerprint) {
-        throw new PlatformError(
-          'conflict',
-          'This idempotency key was used before with a different input. Use a fresh key for a new request.',
-          {
-            reason: 'idempotency_key_reused',
-          },
-        );
-      }
-      const subjects = row.subjects === null ? [] : (JSON.parse(row.subjects) as string[]);
-      return { ...(JSON.parse(opened(call, row.result, subjects)) as InvokeResult), replayed: true };
+      const row = answers.recall(addressed(call));
+      if (!row || row.answer === null) return undefined;
+      const subjects = row.extra === null ? [] : (JSON.parse(String(row.extra)) as string[]);
+      return { ...(JSON.parse(opened(call, row.answer, subjects)) as InvokeResult), replayed: true };
     },
 
     /** Keeps the result. @throws TypeError when it is too long to be kept: without it, a repeat would act twice. */
     store: (call: KeyedCall, result: InvokeResult, about: readonly string[]): void => {
-      // Nothing of somebody who was erased can be in the answer: it was not there to be read.
+      // Nothing of a person who was erased can be in the answer: it was not there to be read.
       const subjects = about.filter((subject) => !subjectKeys.isShredded(subject));
       const text = JSON.stringify(result);
       if (text.length > RESULT_LENGTH_MAX)
         throw new TypeError(
           `operation ${call.operation}: its answer has ${text.length} characters and cannot be kept for a repeat; at most ${RESULT_LENGTH_MAX} can`,
         );
-      clear(call.nowMs, CLEARED_PER_CALL);
-      db.run(
-        'INSERT OR REPLACE INTO _spine_idempotency (principal, operation, key, fingerprint, result, at, subjects) VALUES (?, ?, ?, ?, ?, ?, ?)',
-        call.principal,
-        call.operation,
-        call.key,
-        call.fingerprint,
-        sealed(call, text, subjects),
-        call.nowMs,
-        subjects.length === 0 ? null : JSON.stringify(subjects),
-      );
+      answers.keep(addressed(call), {
+        answer: sealed(call, text, subjects),
+        extra: subjects.length === 0 ? null : JSON.stringify(subjects),
+      });
     },
   };
 }
