@@ -276,7 +276,7 @@ async function serve(
   c.set('operation', operation.name);
   const actor = await authenticate(request, {
     ...options,
-    challenge: apiChallenge(options.origin),
+    challenge: () => apiChallenge(options.origin),
     verticalOf: (secret) => requireVerticalSecret(secret, options.platformSecret),
   });
   options.admit(c, actor);

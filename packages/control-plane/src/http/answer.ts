@@ -28,7 +28,8 @@ export async function answer(
   if (result.head) headers.set('x-admin-log-head', headText(result.head));
   if (location !== null) headers.set('location', location);
   if (result.status === 204) return new Response(null, { status: 204, headers });
-  if (isValidated(operation) && isUnchanged(request.headers.get('if-none-match'), result.etag))
+  const seen = request.headers.get('if-none-match');
+  if (seen !== null && isValidated(operation) && isUnchanged(seen, result.etag))
     return new Response(null, { status: 304, headers });
   if (operation.bytes) {
     const value = declaredValue(operation, result.value) as Fields;
@@ -42,7 +43,8 @@ export async function answer(
     return eventsAnswer({ ...result, events }, declared, headers);
   }
   headers.set('content-type', 'application/json');
-  const form = { ...operation, output: answerForm(operation, result.status, result.value) };
+  const output = operation.plan ? answerForm(operation, result.status, result.value) : operation.output;
+  const form = { ...operation, output };
   return new Response(JSON.stringify(declaredValue(form, result.value)), {
     status: result.status,
     headers,

@@ -15,7 +15,7 @@ export interface Authentication {
   /** The origin that browsers see this API at. Default: that of the request. */
   readonly origin?: (() => string) | undefined;
   /** Further parameters of the `WWW-Authenticate` of a refusal, a comma first. Default: none. */
-  readonly challenge?: string;
+  readonly challenge?: () => string;
 }
 
 /** RFC 6750, section 2.1: the scheme in any case, then a b64token. No token of ours is longer than this. */
@@ -32,7 +32,7 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
  */
 export async function authenticate(request: Request, through: Authentication): Promise<Actor> {
   const authorization = request.headers.get('authorization');
-  const { challenge = '', origin } = through;
+  const { challenge = () => '', origin } = through;
   if (authorization !== null) {
     const token = BEARER.exec(authorization.trim())?.[1];
     const actor = token === undefined ? null : await through.hostAdmin.authenticate(token);
@@ -40,7 +40,7 @@ export async function authenticate(request: Request, through: Authentication): P
     throw unauthenticated(
       'token_invalid',
       'The token is not one that is accepted here.',
-      `, error="invalid_token"${challenge}`,
+      `, error="invalid_token"${challenge()}`,
     );
   }
   const secret = request.headers.get(PLATFORM_SECRET_HEADER);
@@ -49,7 +49,7 @@ export async function authenticate(request: Request, through: Authentication): P
     return { kind: 'vertical', id: vertical, name: vertical };
   }
   const actor = (await through.staffSession?.(request)) ?? null;
-  if (!actor) throw unauthenticated('token_missing', 'Send a token: Authorization: Bearer ….', challenge);
+  if (!actor) throw unauthenticated('token_missing', 'Send a token: Authorization: Bearer ….', challenge());
   // A session is for the platform's own pages, and alone it proves no intent: saying nothing is refused too.
   if (!SAFE_METHODS.has(request.method))
     requireSameOrigin(request.headers, origin ?? new URL(request.url).origin, { pageOnly: true });

@@ -39,14 +39,17 @@ export function callReader(operation: AdminOperation): CallReader {
   const readParams = textReader('The path', schemas.params);
   const readQuery = textReader('The query', schemas.query);
   const unsafe = isUnsafe(operation.method);
+  const takesKey = takesIdempotencyKey(operation);
+  const takesCondition = takesIfMatch(operation);
+  const mayFollow = answersEvents(operation);
   return {
     read: async (request, given) => {
       const params = readParams(names.map((name) => [name, [given[name] ?? '']]));
       const query = readQuery(queryFields(new URL(request.url)));
-      const events = answersEvents(operation) && acceptsEvents(request.headers) ? { events: true } : {};
+      const events = mayFollow && acceptsEvents(request.headers) ? { events: true } : {};
       if (!unsafe) return { params, query, body: {}, ...events };
-      const idempotencyKey = idempotencyKeyOf(request.headers, takesIdempotencyKey(operation));
-      const ifMatch = ifMatchOf(request.headers, takesIfMatch(operation));
+      const idempotencyKey = idempotencyKeyOf(request.headers, takesKey);
+      const ifMatch = ifMatchOf(request.headers, takesCondition);
       const content = operation.upload
         ? { body: {}, upload: readUpload(request, operation.upload) }
         : { body: parseInput('The body', schemas.body, await readBody(request, operation)) };

@@ -35,7 +35,7 @@ export function mountMcp(app: Hono<ControlPlaneEnv>, deps: McpDeps): void {
     // Tokens only: a browser's session is for our own pages, and nobody reads a stranger's message.
     const actor = await authenticate(c.req.raw, {
       hostAdmin: deps.hostAdmin,
-      challenge: `, resource_metadata="${mcpMetadataUrl(deps.origin())}"`,
+      challenge: () => `, resource_metadata="${mcpMetadataUrl(deps.origin())}"`,
     });
     deps.admit(c, actor);
     return answerMcp(c.req.raw, () => readJsonObject(c.req.raw), {

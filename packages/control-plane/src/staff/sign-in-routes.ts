@@ -72,7 +72,7 @@ export function mountSignInRoutes(
   }
 
   app.get('/auth/me', async (c) => {
-    const challenge = apiChallenge(authentication.origin);
+    const challenge = (): string => apiChallenge(authentication.origin);
     const actor = await authenticate(c.req.raw, { ...authentication, challenge });
     authentication.admit(c, actor);
     const { kind, id, name } = actor;
