@@ -22,54 +22,60 @@ export const readEntitlements = /* @__PURE__ */ read(entitlementsList, ({ db, no
   return { value: { ...page, delivery: { pendingScopes: countPending(db, entitlementProjection, tenant) } } };
 });
 
-export const putEntitlement = /* @__PURE__ */ change(entitlementsPut, (context, { params, body, ifMatch }) => {
-  const { db } = context;
-  const { id: tenant } = requireOpenTenant(db, params.tenant);
-  const before = loadEntitlement(db, params);
-  requireMatch(ifMatch, before ? String(before.revision) : null);
-  const nowMs = context.now();
-  const { plan, quota } = body;
-  const expiresAtMs = body.expiresAt === null ? null : Date.parse(body.expiresAt);
-  if (before && before.plan === plan && before.quota === quota && before.expiresAtMs === expiresAtMs) {
-    const value = entitlementOfRow(before, nowMs);
-    return { status: 200, value, etag: value.etag, audit: null };
-  }
-  if (!before) requireRoom(db, tenant);
-  const after: EntitlementRow = {
-    tenant,
-    key: params.key,
-    plan,
-    quota,
-    expiresAtMs,
-    revision: context.revision,
-    createdAtMs: before?.createdAtMs ?? nowMs,
-    updatedAtMs: nowMs,
-  };
-  saveEntitlement(db, after);
-  enqueueChange(context, entitlementProjection, after);
-  const value = entitlementOfRow(after, nowMs);
-  const audit = {
-    target: targetOf(after),
-    before: before ? auditFields(before) : null,
-    after: auditFields(after),
-  };
-  return { status: 200, value, etag: value.etag, audit };
-});
+export const putEntitlement = /* @__PURE__ */ change(
+  entitlementsPut,
+  (context, { params, body, ifMatch }) => {
+    const { db } = context;
+    const { id: tenant } = requireOpenTenant(db, params.tenant);
+    const before = loadEntitlement(db, params);
+    requireMatch(ifMatch, before ? String(before.revision) : null);
+    const nowMs = context.now();
+    const { plan, quota } = body;
+    const expiresAtMs = body.expiresAt === null ? null : Date.parse(body.expiresAt);
+    if (before && before.plan === plan && before.quota === quota && before.expiresAtMs === expiresAtMs) {
+      const value = entitlementOfRow(before, nowMs);
+      return { status: 200, value, etag: value.etag, audit: null };
+    }
+    if (!before) requireRoom(db, tenant);
+    const after: EntitlementRow = {
+      tenant,
+      key: params.key,
+      plan,
+      quota,
+      expiresAtMs,
+      revision: context.revision,
+      createdAtMs: before?.createdAtMs ?? nowMs,
+      updatedAtMs: nowMs,
+    };
+    saveEntitlement(db, after);
+    enqueueChange(context, entitlementProjection, after);
+    const value = entitlementOfRow(after, nowMs);
+    const audit = {
+      target: targetOf(after),
+      before: before ? auditFields(before) : null,
+      after: auditFields(after),
+    };
+    return { status: 200, value, etag: value.etag, audit };
+  },
+);
 
-export const removeEntitlement = /* @__PURE__ */ change(entitlementsDelete, (context, { params, ifMatch }) => {
-  const { db, revision } = context;
-  const { id: tenant } = requireTenant(db, params.tenant);
-  const before = loadEntitlement(db, params);
-  if (!before)
-    throw new PlatformError('not_found', 'This tenant has no such entitlement.', {
-      reason: 'unknown_entitlement',
-    });
-  requireMatch(ifMatch, String(before.revision));
-  deleteEntitlement(db, before);
-  enqueueChange(context, entitlementProjection, { tenant, revision });
-  const audit = { target: targetOf(before), before: auditFields(before), after: null };
-  return { status: 204, value: null, audit };
-});
+export const removeEntitlement = /* @__PURE__ */ change(
+  entitlementsDelete,
+  (context, { params, ifMatch }) => {
+    const { db, revision } = context;
+    const { id: tenant } = requireTenant(db, params.tenant);
+    const before = loadEntitlement(db, params);
+    if (!before)
+      throw new PlatformError('not_found', 'This tenant has no such entitlement.', {
+        reason: 'unknown_entitlement',
+      });
+    requireMatch(ifMatch, String(before.revision));
+    deleteEntitlement(db, before);
+    enqueueChange(context, entitlementProjection, { tenant, revision });
+    const audit = { target: targetOf(before), before: auditFields(before), after: null };
+    return { status: 204, value: null, audit };
+  },
+);
 
 function targetOf(row: EntitlementRow): AuditEntry['target'] {
   return { tenant: row.tenant, scope: null, vertical: null, other: row.key };
