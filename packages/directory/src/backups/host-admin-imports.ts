@@ -8,7 +8,6 @@ import {
 } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import type { AdminCall, AdminResult } from '../actors.ts';
-import type { importsCreate } from '../declarations/backups.ts';
 import type { ChangeOutcome } from '../lib/changes.ts';
 import type { EffectDeps } from '../lib/effects.ts';
 import type { CallOf, WiringFacts } from '../lib/handlers.ts';
@@ -16,6 +15,7 @@ import type { Performers } from '../lib/host-admin-performers.ts';
 import type { DirectoryMethods } from '../unit.ts';
 import type { BackupStore } from './backup-store.ts';
 import { dropCopy } from './incoming.ts';
+import type { importsCreate } from './operations.ts';
 import { requireStore, writeBackup } from './write-backup.ts';
 
 export interface ImportDeps extends Pick<EffectDeps, 'target'> {

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import { z } from 'zod';
-import type { directoryRestore } from '../declarations/backups.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongDeps, LongEffect, LongRun } from '../long-work/handlers.ts';
 import { DIRECTORY_KEY } from '../unit.ts';
+import type { directoryRestore } from './restore-directory.ts';
 import {
   addressOfBackup,
   type RestoreDirectoryWork,

@@ -1,17 +1,23 @@
 /** Backups inside the directory: which there are, and what is to be made. Their effects: `host-admin-backups.ts`. */
-import { ID_PREFIXES, PlatformError, toTimestamp } from '@freehold/contracts';
-import type { SqlDatabase, UnitContext } from '@freehold/store';
-import type { Actor } from '../actors.ts';
 import {
-  type BackupRecord,
-  directoryBackupsCreate,
-  directoryBackupsDelete,
-  directoryBackupsList,
-  importsCreate,
-  scopeBackupsCreate,
-  scopeBackupsDelete,
-  scopeBackupsList,
-} from '../declarations/backups.ts';
+  EXPORT_MEDIA_TYPES,
+  exportFormat,
+  ID_PREFIXES,
+  PlatformError,
+  pageOf,
+  pageQuery,
+  scopeId,
+  tenantId,
+  timestamp,
+  toTimestamp,
+} from '@freehold/contracts';
+import type { SqlDatabase, UnitContext } from '@freehold/store';
+import { z } from 'zod';
+import type { Actor } from '../actors.ts';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { type BackupRecord, backupId, backupRecord, tag } from '../declarations/backups.ts';
+import { dryRunQuery, planCount } from '../declarations/dry-run.ts';
+import { operationRecord } from '../declarations/long-work.ts';
 import type { LogTarget, ScopeRecord } from '../declarations/records.ts';
 import { type AuditEntry, change, delegated, planned, read } from '../lib/handlers.ts';
 import { longWork } from '../long-work/handlers.ts';
@@ -22,6 +28,23 @@ import { receiveCopy } from './incoming.ts';
 import { backedUpPage, type ScheduledCopy, scheduledOf, type UnitOfBackups } from './scheduled-store.ts';
 import { forgetBackup, listBackups, othersBeside, requireBackup, saveBackup } from './store.ts';
 import type { BackupOrder, WrittenBackup } from './write-backup.ts';
+
+const params = z.strictObject({ tenant: tenantId, scope: scopeId });
+
+/** 16 GiB: what a scope may weigh, and what nobody uploads by accident. */
+const UPLOAD_BYTES_MAX = 16 * 1024 * 1024 * 1024;
+
+const keeping =
+  'The bytes go to the place that the operator keeps backups in, are read back and compared. Without such a place this is unsupported (reason no_backup_store).';
+
+export const backupDeletePlan = z
+  .object({
+    dryRun: z.literal(true),
+    backup: backupRecord.describe('Its bytes and its record go'),
+    others: planCount.describe('How many other backups of the same stay'),
+    newest: timestamp.nullable().describe('When the newest of these was made; null: this is the only one'),
+  })
+  .meta({ id: 'BackupDeletePlan' });
 
 /** What a backup of a scope needs to know. */
 export interface ScopeBackupWork {
@@ -40,14 +63,64 @@ export interface DirectoryBackupWork extends BackupOrder {
 
 type ScheduledOrigin = Extract<BackupRecord['origin'], 'scheduled'>;
 
+export const scopeBackupsList = adminOperation({
+  name: 'scope-backups.list',
+  summary: 'List the backups of a scope, newest first',
+  description: 'Those of a scope that was reaped are still there.',
+  tag,
+  method: 'GET',
+  path: '/tenants/:tenant/scopes/:scope/backups',
+  shortPath: '/scopes/:scope/backups',
+  input: { params, query: z.strictObject(pageQuery) },
+  output: pageOf(backupRecord),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+  problems: ['not_found'],
+});
+
 export const readScopeBackups = /* @__PURE__ */ read(scopeBackupsList, ({ db }, { params, query }) => {
   const { id } = requireScope(db, params);
   return { value: listBackups(db, { ...query, scope: id }) };
 });
 
+export const directoryBackupsList = adminOperation({
+  name: 'directory-backups.list',
+  summary: 'List the backups of the directory, newest first',
+  tag,
+  method: 'GET',
+  path: '/directory/backups',
+  input: { query: z.strictObject(pageQuery) },
+  output: pageOf(backupRecord),
+  success: 200,
+  builder: 'none',
+  audit: 'none',
+});
+
 export const readDirectoryBackups = /* @__PURE__ */ read(directoryBackupsList, ({ db }, { query }) => ({
   value: listBackups(db, { ...query, kind: 'directory' }),
 }));
+
+export const scopeBackupsCreate = adminOperation({
+  name: 'scope-backups.create',
+  summary: 'Back a scope up',
+  description: `A copy of one moment, outside of the platform's own data. ${keeping} Its result is the backup.`,
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/scopes/:scope/backups',
+  shortPath: '/scopes/:scope/backups',
+  input: {
+    params,
+    body: z.strictObject({
+      format: exportFormat.default('ndjson').describe('ndjson can be read and restored anywhere'),
+    }),
+  },
+  output: operationRecord,
+  success: 202,
+  builder: 'own-tenant',
+  audit: 'audit',
+  problems: ['not_found', 'conflict', 'invalid_transition', 'unsupported'],
+});
 
 export const backUpScope = /* @__PURE__ */ longWork<
   typeof scopeBackupsCreate,
@@ -79,6 +152,21 @@ export const backUpScope = /* @__PURE__ */ longWork<
   },
 });
 
+export const directoryBackupsCreate = adminOperation({
+  name: 'directory-backups.create',
+  summary: 'Back the directory up',
+  description: `Everything the platform knows, its logs with it, and nothing of what is inside scopes. ${keeping} Its result is the backup.`,
+  tag,
+  method: 'POST',
+  path: '/directory/backups',
+  input: { body: z.strictObject({}) },
+  output: operationRecord,
+  success: 202,
+  builder: 'none',
+  audit: 'audit',
+  problems: ['conflict', 'unsupported'],
+});
+
 export const backUpDirectory = /* @__PURE__ */ longWork<
   typeof directoryBackupsCreate,
   DirectoryBackupWork,
@@ -96,6 +184,24 @@ export const backUpDirectory = /* @__PURE__ */ longWork<
     saveBackup(context.db, backup);
     return { result: backup, audit: { target: NO_PRINCIPAL, before: null, after: backupFields(backup) } };
   },
+});
+
+export const scopeBackupsDelete = adminOperation({
+  name: 'scope-backups.delete',
+  summary: 'Delete a backup of a scope',
+  tag,
+  method: 'DELETE',
+  path: '/tenants/:tenant/scopes/:scope/backups/:backup',
+  shortPath: '/scopes/:scope/backups/:backup',
+  input: { params: z.strictObject({ ...params.shape, backup: backupId }), query: dryRunQuery },
+  output: z.null(),
+  plan: backupDeletePlan,
+  success: 204,
+  builder: 'none',
+  staff: 'administer',
+  audit: 'audit',
+  destructive: true,
+  problems: ['not_found', 'unsupported'],
 });
 
 export const deleteBackup = /* @__PURE__ */ delegated<typeof scopeBackupsDelete, BackupRecord, null>(
@@ -117,6 +223,25 @@ export const deleteBackup = /* @__PURE__ */ delegated<typeof scopeBackupsDelete,
     supersedes: isAboutSame,
   },
 );
+
+export const directoryBackupsDelete = adminOperation({
+  name: 'directory-backups.delete',
+  summary: 'Delete a backup of the directory',
+  description:
+    'A copy of the directory holds who belonged to it when it was made, tenants that were reaped since included: whoever has to be forgotten altogether is forgotten here too.',
+  tag,
+  method: 'DELETE',
+  path: '/directory/backups/:backup',
+  input: { params: z.strictObject({ backup: backupId }), query: dryRunQuery },
+  output: z.null(),
+  plan: backupDeletePlan,
+  success: 204,
+  builder: 'none',
+  staff: 'administer',
+  audit: 'audit',
+  destructive: true,
+  problems: ['not_found', 'unsupported'],
+});
 
 export const deleteDirectoryBackup = /* @__PURE__ */ delegated<
   typeof directoryBackupsDelete,
@@ -162,6 +287,22 @@ function isAboutSame(
 ): boolean {
   return earlier?.backup === params.backup;
 }
+
+export const importsCreate = adminOperation({
+  name: 'imports.create',
+  summary: 'Bring a copy of a scope in from outside',
+  description: `An export, as its bytes. Nothing is restored by this: say { from: { export } } to scopes.restore. ${keeping} It is listed among the backups of the scope.`,
+  tag,
+  method: 'POST',
+  path: '/tenants/:tenant/scopes/:scope/imports',
+  input: { params },
+  upload: { mediaTypes: Object.values(EXPORT_MEDIA_TYPES), bytesMax: UPLOAD_BYTES_MAX },
+  output: backupRecord,
+  success: 201,
+  builder: 'none',
+  audit: 'audit',
+  problems: ['not_found', 'unsupported', 'unavailable'],
+});
 
 /** The bytes are in the store already; this is what makes them known. */
 export const importCopy = /* @__PURE__ */ change(importsCreate, (context, call) => {

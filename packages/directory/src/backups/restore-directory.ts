@@ -8,14 +8,41 @@
  *    stays reaped; everything else has a floor in the table of revocations, which is kept and applied (`after-restore.ts`).
  * 3. The old head is named by the row that opens the new epoch, and verification checks that it is the row before it.
  */
+
 import { PlatformError } from '@freehold/contracts';
 import type { SqlDatabase, SqlValue, UnitContext } from '@freehold/store';
+import { z } from 'zod';
 import { logHead } from '../audit/admin-log.ts';
-import { type BackupRecord, type DirectoryRestored, directoryRestore } from '../declarations/backups.ts';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import {
+  type BackupRecord,
+  backupId,
+  backupRecord,
+  type DirectoryRestored,
+  tag,
+  takenAway,
+} from '../declarations/backups.ts';
+import { operationRecord } from '../declarations/long-work.ts';
 import type { LogTarget } from '../declarations/records.ts';
 import { longWork } from '../long-work/handlers.ts';
 import { listRevocations } from '../revocations/store.ts';
 import { loadBackup } from './store.ts';
+
+export const directoryRestorePlan = z
+  .object({
+    dryRun: z.literal(true),
+    backup: backupRecord
+      .nullable()
+      .describe('Null for one that this directory does not remember, and that is looked for in its place'),
+    keeps: z.array(z.string()).describe('Tables whose rows stay'),
+    keptAway: z
+      .object({
+        count: z.int(),
+        items: z.array(takenAway).describe('The first 200 of them'),
+      })
+      .describe('What was taken away since, by the log, and stays so where the backup holds it'),
+  })
+  .meta({ id: 'DirectoryRestorePlan' });
 
 /** Tables that stay as they are. */
 const KEPT: readonly string[] = [
@@ -59,6 +86,30 @@ export interface RestoreDirectoryWork {
 
 /** What it came to, before what was taken away since is taken away again. */
 type Replaced = Omit<DirectoryRestored, 'keptAway'>;
+
+export const directoryRestore = adminOperation({
+  name: 'directory.restore',
+  summary: 'Replace what the directory knows by a backup',
+  description:
+    'Whole or not at all. The logs stay, and what happened stays: usage, issues, sweep runs, long work and the list of backups. Tokens stay as they are, so that none that was revoked works again; tenants and scopes that were reaped stay reaped. Whatever was taken away since the backup stays taken away (host names that were unbound, tenants and scopes that were suspended, grants, identities and entitlements that were deleted, versions that were rejected): keptAway counts it. A row of the admin log begins a new epoch and names the head before it. With dryRun, answers which tables would be kept, and what stays taken away. Its result is a DirectoryRestored. A backup that this directory does not remember is looked for where it would lie, so that a new installation can be given an old directory.',
+  tag,
+  method: 'POST',
+  path: '/directory/restore',
+  input: {
+    query: z.strictObject({
+      dryRun: z.boolean().optional().describe('True answers the plan, and changes nothing'),
+    }),
+    body: z.strictObject({ backup: backupId.describe('A backup of the directory') }),
+  },
+  output: operationRecord,
+  plan: directoryRestorePlan,
+  success: 202,
+  builder: 'none',
+  staff: 'administer',
+  audit: 'audit',
+  destructive: true,
+  problems: ['not_found', 'conflict', 'unsupported'],
+});
 
 export const restoreDirectory = /* @__PURE__ */ longWork<typeof directoryRestore, RestoreDirectoryWork, null>(
   directoryRestore,

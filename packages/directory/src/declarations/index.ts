@@ -2,6 +2,16 @@
 
 import { adminLogVerify } from '../audit/host-admin-verify.ts';
 import { accessLogList, adminLogList } from '../audit/operations.ts';
+import {
+  directoryBackupsCreate,
+  directoryBackupsDelete,
+  directoryBackupsList,
+  importsCreate,
+  scopeBackupsCreate,
+  scopeBackupsDelete,
+  scopeBackupsList,
+} from '../backups/operations.ts';
+import { directoryRestore } from '../backups/restore-directory.ts';
 import { connectionGrantsPut, connectionsDisconnect } from '../connections/delegated-operations.ts';
 import {
   connectionGrantsDelete,
@@ -14,6 +24,7 @@ import {
   connectionsRotate,
   connectionsVerify,
 } from '../connections/operations.ts';
+import { entitlementsDelete, entitlementsList, entitlementsPut } from '../entitlements/operations.ts';
 import { subjectsShred } from '../erasure/operations.ts';
 import { fleetMigrations } from '../fleet/host-admin-fleet.ts';
 import { fleetMigrate } from '../fleet/operations.ts';
@@ -46,6 +57,7 @@ import {
   tenantProvisionerGet,
   tenantProvisionerPut,
 } from '../platform-grants/operations.ts';
+import { rolesDelete, rolesList, rolesPut } from '../roles/operations.ts';
 import { scopesExport } from '../scope-data/host-admin-export.ts';
 import { healthGet } from '../scope-data/host-admin-health.ts';
 import {
@@ -132,18 +144,6 @@ import {
   versionsReject,
 } from '../vertical-registry/versions.ts';
 import type { AdminOperation } from './admin-operation.ts';
-import {
-  directoryBackupsCreate,
-  directoryBackupsDelete,
-  directoryBackupsList,
-  directoryRestore,
-  importsCreate,
-  scopeBackupsCreate,
-  scopeBackupsDelete,
-  scopeBackupsList,
-} from './backups.ts';
-import { entitlementsDelete, entitlementsList, entitlementsPut } from './entitlements.ts';
-import { rolesDelete, rolesList, rolesPut } from './roles.ts';
 
 export type { ServiceRef } from '../service-refs/operations.ts';
 export type { ModelUsageRecord } from '../usage/make-usage.ts';

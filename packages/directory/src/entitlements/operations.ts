@@ -1,6 +1,17 @@
 /** What can be done with the entitlements of a tenant, as far as the directory is concerned. How scopes hear of it: `projection.ts`. */
-import { PlatformError } from '@freehold/contracts';
-import { entitlementsDelete, entitlementsList, entitlementsPut } from '../declarations/entitlements.ts';
+
+import {
+  entitlementKey,
+  PlatformError,
+  pageOf,
+  pageQuery,
+  projectedEntitlement,
+  tenantId,
+  timestamp,
+} from '@freehold/contracts';
+import { z } from 'zod';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { entitlementRecord } from '../declarations/entitlements.ts';
 import { type AuditEntry, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { countPending, enqueueChange } from '../projector/outbox.ts';
@@ -16,10 +27,62 @@ import {
   saveEntitlement,
 } from './store.ts';
 
+const tag = 'Tenants';
+const { plan, quota } = projectedEntitlement.shape;
+
+const params = z.strictObject({ tenant: tenantId });
+
+const oneParams = z.strictObject({ tenant: tenantId, key: entitlementKey });
+
+export const entitlementsList = adminOperation({
+  name: 'entitlements.list',
+  summary: 'List what a tenant is entitled to',
+  description:
+    'By key. What was changed reaches the scopes at once; `delivery` says how many of them could not be told yet.',
+  tag,
+  method: 'GET',
+  path: '/tenants/:tenant/entitlements',
+  input: { params, query: z.strictObject(pageQuery) },
+  output: pageOf(entitlementRecord).extend({
+    delivery: z.object({
+      pendingScopes: z.int().describe('Scopes that have not heard of the newest change'),
+    }),
+  }),
+  success: 200,
+  builder: 'own-tenant',
+  audit: 'none',
+  problems: ['not_found'],
+});
+
 export const readEntitlements = /* @__PURE__ */ read(entitlementsList, ({ db, now }, { params, query }) => {
   const { id: tenant } = requireTenant(db, params.tenant);
   const page = listEntitlements(db, { ...query, tenant }, now());
   return { value: { ...page, delivery: { pendingScopes: countPending(db, entitlementProjection, tenant) } } };
+});
+
+export const entitlementsPut = adminOperation({
+  name: 'entitlements.put',
+  summary: 'Give a tenant an entitlement, or replace one',
+  description:
+    'What is left out is null. The scopes of the tenant are told at once; one that cannot be reached is told later. Each of them ends an entitlement by itself when it expires.',
+  tag,
+  method: 'PUT',
+  path: '/tenants/:tenant/entitlements/:key',
+  input: {
+    params: oneParams,
+    body: z.strictObject({
+      plan: plan.default(null),
+      quota: quota.default(null),
+      expiresAt: timestamp.nullable().default(null),
+    }),
+  },
+  output: entitlementRecord,
+  success: 200,
+  builder: 'none',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
 });
 
 export const putEntitlement = /* @__PURE__ */ change(
@@ -58,6 +121,22 @@ export const putEntitlement = /* @__PURE__ */ change(
     return { status: 200, value, etag: value.etag, audit };
   },
 );
+
+export const entitlementsDelete = adminOperation({
+  name: 'entitlements.delete',
+  summary: 'Take an entitlement away',
+  tag,
+  method: 'DELETE',
+  path: '/tenants/:tenant/entitlements/:key',
+  input: { params: oneParams },
+  output: z.null(),
+  success: 204,
+  builder: 'none',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['not_found', 'conflict', 'precondition_failed'],
+});
 
 export const removeEntitlement = /* @__PURE__ */ change(
   entitlementsDelete,

@@ -1,6 +1,9 @@
 /** What can be done with the platform's roles. */
-import { PlatformError } from '@freehold/contracts';
-import { rolesDelete, rolesList, rolesPut } from '../declarations/roles.ts';
+
+import { PlatformError, pageOf, pageQuery, permissionKey, roleKey } from '@freehold/contracts';
+import { z } from 'zod';
+import { adminOperation } from '../declarations/admin-operation.ts';
+import { roleRecord } from '../declarations/records.ts';
 import { type AuditEntry, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { countPending, enqueueChange } from '../projector/outbox.ts';
@@ -16,9 +19,54 @@ import {
   saveRole,
 } from './store.ts';
 
+const tag = 'Roles';
+
+const params = z.strictObject({ key: roleKey });
+
+export const rolesList = adminOperation({
+  name: 'roles.list',
+  summary: "List the platform's roles",
+  description:
+    'By key. A change reaches the scopes at once; `delivery` says how many of them could not be told yet. A scope is told of the permissions that its vertical declares; a role of the same key in the manifest stays what the manifest says.',
+  tag,
+  method: 'GET',
+  path: '/roles',
+  input: { query: z.strictObject(pageQuery) },
+  output: pageOf(roleRecord).extend({
+    delivery: z.object({
+      pendingScopes: z.int().describe('Scopes that have not heard of the newest change'),
+    }),
+  }),
+  success: 200,
+  builder: 'none',
+  audit: 'none',
+});
+
 export const readRoles = /* @__PURE__ */ read(rolesList, ({ db }, { query }) => ({
   value: { ...listRoles(db, query), delivery: { pendingScopes: countPending(db, roleProjection) } },
 }));
+
+export const rolesPut = adminOperation({
+  name: 'roles.put',
+  summary: 'Create a role or replace what it allows',
+  tag,
+  method: 'PUT',
+  path: '/roles/:key',
+  input: {
+    params,
+    body: z.strictObject({
+      name: z.string().min(1).max(100),
+      permissions: z.array(permissionKey).max(500),
+    }),
+  },
+  output: roleRecord,
+  success: 200,
+  builder: 'none',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['conflict', 'precondition_failed'],
+});
 
 export const putRole = /* @__PURE__ */ change(rolesPut, (context, { params, body, ifMatch }) => {
   const { db } = context;
@@ -51,6 +99,22 @@ export const putRole = /* @__PURE__ */ change(rolesPut, (context, { params, body
     after: auditFields(after),
   };
   return { status: 200, value, etag: value.etag, audit };
+});
+
+export const rolesDelete = adminOperation({
+  name: 'roles.delete',
+  summary: 'Delete a role',
+  tag,
+  method: 'DELETE',
+  path: '/roles/:key',
+  input: { params },
+  output: z.null(),
+  success: 204,
+  builder: 'none',
+  audit: 'audit',
+  destructive: true,
+  etag: true,
+  problems: ['not_found', 'conflict', 'precondition_failed'],
 });
 
 export const removeRole = /* @__PURE__ */ change(rolesDelete, (context, { params, ifMatch }) => {
