@@ -70,7 +70,7 @@ function violations(plants: readonly (readonly [pkg: string, source: string])[])
     }
     const { stdout } = spawnSync(
       join(root, 'node_modules/.bin/biome'),
-      ['lint', '--reporter=github', '--max-diagnostics=none', ...files],
+      ['lint', '--vcs-use-ignore-file=false', '--reporter=github', '--max-diagnostics=none', ...files],
       {
         cwd: root,
         encoding: 'utf8',
