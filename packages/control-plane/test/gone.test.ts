@@ -1,7 +1,7 @@
 /** What was deleted is not there any more: made, deleted and looked for, every family that has the three. */
 import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
-import { expect, test } from 'vitest';
-import { openFixture, requestAbout } from './support/fixture.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Fixture, openFixture, requestAbout } from './support/fixture.ts';
 
 const OPERATIONS: readonly AdminOperation[] = Object.values(adminOperations);
 const DELETES = OPERATIONS.filter(({ method }) => method === 'DELETE');
@@ -35,11 +35,19 @@ test('there is a place to look for everything that can be deleted, and no except
   expect(Object.keys(STAYS).filter((name) => !names.includes(name))).toEqual([]);
 });
 
+let fixture: Fixture;
+let close: () => Promise<void>;
+beforeAll(async () => {
+  fixture = await openFixture((closing) => {
+    close = closing;
+  });
+}, TIMEOUT_MS);
+afterAll(() => close());
+
 test.each(DELETES.map((operation) => [operation.name, operation] as const))(
   'after %s it cannot be read, listed or deleted again (C-01)',
   async (name, operation) => {
-    const fixture = await openFixture();
-    const { names } = fixture.ours;
+    const { names } = await fixture.build(`gone-${name.replaceAll(/[^a-z]/g, '-')}`);
     const credential = fixture.credentials.service;
     const ask = (what: AdminOperation) => fixture.send(requestAbout(what, () => names, { credential }));
     const look = async () => {

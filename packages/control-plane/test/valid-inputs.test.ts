@@ -6,13 +6,14 @@ import type { AdminOperation } from '@freehold/directory/declarations';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { manifestOf } from '../../directory/test/registry.ts';
+import { runs } from '../../testkit/src/index.ts';
 import { expectDocumented } from './support/conformance.ts';
 import { type Fixture, openFixture, requestAbout, type TenantFixture } from './support/fixture.ts';
 import { partsOf, requestOf, type ValidInput, validInputs } from './support/requests.ts';
 import { OPERATIONS } from './support/walk.ts';
 
 /** Inputs of each operation. */
-const INPUTS = 12;
+const INPUTS = runs(12, 4);
 const TIMEOUT_MS = 180_000;
 
 /** Operations with a rule that JSON Schema has no words for: what such a refusal says, and why. */

@@ -7,11 +7,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
+import { runs } from '../../testkit/src/index.ts';
 import { openNodeEngine } from '../src/index.ts';
 import { historyUnit } from './history-unit.ts';
 
 const CHILD = join(import.meta.dirname, 'crash-child.ts');
-const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 30);
+const ROUNDS = Number(process.env.CRASH_ROUNDS ?? runs(30, 8));
 const SEED = Number(process.env.CRASH_SEED ?? 1);
 
 /** What the process said before it died. */

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { makeNodeBlobStore, type NodeEngine, openNodeEngine } from '../../engine-node/src/index.ts';
+import { makeNodeBlobStore, type NodeEngine } from '../../engine-node/src/index.ts';
+import { openTestEngine } from '../../testkit/src/index.ts';
 import {
   describeScopeHost,
   libraryUnit,
@@ -24,7 +25,7 @@ afterAll(async () => {
 });
 
 function openHost(): ScopeHost {
-  const opened = engine ?? openNodeEngine({ dataDirectory, now, onIncident: recordIncident });
+  const opened = engine ?? openTestEngine({ dataDirectory, now, onIncident: recordIncident });
   engine = opened;
   return makeScopeHost({
     engine: opened,

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { openNodeEngine } from '../../engine-node/src/index.ts';
 import { libraryUnit, recordIncident } from '../../kernel/src/contract-suite/index.ts';
 import { makeScopeHost } from '../../kernel/src/index.ts';
+import { openTestEngine } from '../../testkit/src/index.ts';
 import { listen } from './mcp/listen.ts';
 import { describeSectionSeven } from './section-seven.ts';
 
@@ -13,7 +13,7 @@ describeSectionSeven({
   name: 'engine-node, over HTTP',
   open: async (build) => {
     const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-section-seven-'));
-    const engine = openNodeEngine({ dataDirectory, onIncident: recordIncident });
+    const engine = openTestEngine({ dataDirectory, onIncident: recordIncident });
     const host = makeScopeHost({ engine, unit: libraryUnit, now: Date.now });
     const app = build(host);
     const server = await listen((request) => app.fetch(request));

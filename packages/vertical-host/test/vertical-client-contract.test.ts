@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getRequestListener } from '@hono/node-server';
 import { onTestFinished } from 'vitest';
-import { makeNodeBlobStore, type NodeEngine, openNodeEngine } from '../../engine-node/src/index.ts';
+import { makeNodeBlobStore, type NodeEngine } from '../../engine-node/src/index.ts';
 import {
   describeScopeHost,
   libraryUnit,
@@ -14,6 +14,7 @@ import {
   recordIncident,
 } from '../../kernel/src/contract-suite/index.ts';
 import { makeScopeHost, makeUnitVault, type ScopeHost } from '../../kernel/src/index.ts';
+import { openTestEngine } from '../../testkit/src/index.ts';
 import { libraryVertical, remoteHost } from './library-vertical.ts';
 
 describeScopeHost({
@@ -25,7 +26,7 @@ describeScopeHost({
     const now = (): number => clock.ms;
     let engine: NodeEngine;
     const openHost = (): ScopeHost => {
-      engine = openNodeEngine({ dataDirectory, now, onIncident: recordIncident });
+      engine = openTestEngine({ dataDirectory, now, onIncident: recordIncident });
       return makeScopeHost({
         engine,
         unit: libraryUnit,

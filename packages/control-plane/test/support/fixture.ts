@@ -77,17 +77,18 @@ export const asVertical = async (slug: string, master = PLATFORM_SECRET): Promis
 
 export const bearer = (token: string): Credential => ({ authorization: `Bearer ${token}` });
 
-/** Opens it, for as long as the test runs. */
-export async function openFixture(): Promise<Fixture> {
+/** Opens it. @param onEnd registers its closing. Default: when the present test has finished. */
+export async function openFixture(onEnd?: (close: () => Promise<void>) => void): Promise<Fixture> {
   const backups = makeMemoryBackups();
-  const platform = await openPlatform({
+  const options = {
     backups,
     runtime: makeRuntimeDouble(),
     egress: quietEgress,
     telemetry: chattyTelemetry,
     connections: makeKeyProvider().options,
     hostnames: makeHostnameWorld().probes,
-  });
+  };
+  const platform = await openPlatform(options, onEnd);
   // A worker, and a host in this process that opens snapshots.
   platform.reach = 'both';
   await platform.admin.registerBuiltIn({ manifest: manifestOf('fieldwork', '1.0.0'), migrations: [] });
