@@ -1,7 +1,7 @@
 /** Requests that nobody would write, against the public surface. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { runs } from '../../../testkit/src/index.ts';
+import { runs } from '../../../testkit/src/runs.ts';
 import { corsOf, openSurface, problemOf, SHOP } from './surface.ts';
 
 const path = fc.oneof(
@@ -123,7 +123,7 @@ export function fuzzPublicSurface(): void {
           }
         },
       ),
-      { numRuns: runs(1_000, 300) },
+      { numRuns: runs(1_000, 500) },
     );
     // The generator reaches both sides.
     expect(reached.handled).toBeGreaterThan(20);
