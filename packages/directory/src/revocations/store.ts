@@ -41,6 +41,7 @@ export const revocationMigrations: MigrationSet = {
 
 /** Sets and lifts the floors of a row of the admin log. */
 export function recordRevocations(db: SqlDatabase, row: DoneRow): void {
+  forgetFloors(db, row);
   for (const { kind, target, floor, taken } of REVOCATION_RULES[row.action]?.(row) ?? []) {
     const key = JSON.stringify(target);
     if (floor === null) db.run('DELETE FROM revocations WHERE kind = ? AND target = ?', kind, key);
@@ -53,6 +54,30 @@ export function recordRevocations(db: SqlDatabase, row: DoneRow): void {
       );
   }
 }
+
+/**
+ * Forgets the floors of a tenant or a scope that was reaped: its tombstone erases all of that from a restored state. A host
+ * name stays removed, because an earlier state may have it at another scope.
+ */
+function forgetFloors(db: SqlDatabase, { action, tenant, scope }: DoneRow): void {
+  if (action === 'scopes.reap') {
+    db.run(UNBIND_OF_REAPED, scope, scope);
+    db.run(`${FORGET} ('snapshot', 'connection-grant') AND ${LOGGED_OF} scope = ?)`, scope);
+  } else if (action === 'tenants.reap') {
+    db.run(
+      `${FORGET} ('identity', 'entitlement', 'snapshot', 'connection-grant', 'credential')
+      AND ${LOGGED_OF} tenant = ?)`,
+      tenant,
+    );
+    // Its row may be of another tenant, which proved the name.
+    db.run(`${FORGET} ('hostname') AND ${LOGGED_OF} tenant = ?) AND target ->> 1 = ?`, tenant, tenant);
+  }
+}
+
+const FORGET = 'DELETE FROM revocations WHERE kind IN';
+const LOGGED_OF = 'sequence IN (SELECT sequence FROM admin_log WHERE';
+const UNBIND_OF_REAPED = `UPDATE revocations SET floor = '{"status":"removed"}'
+  WHERE kind = 'hostname' AND ${LOGGED_OF} scope = ?) AND floor ->> 'scope' = ?`;
 
 /** Takes over what the admin log says of a directory that is older than the table. */
 function fillRevocations(db: SqlDatabase): void {

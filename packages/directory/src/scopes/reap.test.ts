@@ -66,6 +66,8 @@ async function tablesWith(platform: Platform, text: string): Promise<string[]> {
 
 /** What happened, what is billed, what was kept on purpose, and answers that are repeated for a day. */
 const STAYS = [
+  // The floor that says that it was reaped.
+  'revocations',
   ...['scopes', 'admin_log', 'access_log', 'operations', 'operation_steps', 'backups', 'erasures'],
   ...[
     'ops_failures',
@@ -112,6 +114,10 @@ test('spec C-04: after a reap nothing but the tombstone, logs, bills and backups
   );
   await reap();
   expect((await tablesWith(platform, scope.id)).filter((name) => !STAYS.includes(name))).toEqual([]);
+  const floors = platform.look((database) =>
+    database.prepare("SELECT kind FROM revocations WHERE target || floor LIKE '%' || ? || '%'").all(scope.id),
+  );
+  expect(floors).toEqual([{ kind: 'scope' }]);
 });
 
 test('a connection that acts nowhere else is disconnected; one that acts in another scope belongs to that', async () => {

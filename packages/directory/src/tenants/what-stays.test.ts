@@ -18,6 +18,8 @@ const reap = (platform: Platform, tenant: string, more = {}) =>
 
 /** Tombstones, revoked tokens, what happened, what is billed, and answers that are repeated for a day. */
 const STAYS = [
+  // The floor that says that it was reaped.
+  'revocations',
   ...['tenants', 'scopes', 'tokens', 'admin_log', 'access_log', 'operations', 'operation_steps', 'erasures'],
   ...['ops_failures', 'sweep_runs', 'idempotency_keys'],
   ...['meter_days', 'model_usage_lines', 'model_usage_days'],
@@ -124,6 +126,12 @@ test('C-03: after a reap nothing but tombstones, logs and bills names the tenant
   await setStatus(platform, tenant, 'deleting');
   expect(await platform.finish(reap(platform, tenant))).toMatchObject({ state: 'done' });
   expect([...(await named())].filter((name) => !STAYS.includes(name))).toEqual([]);
+  const floors = platform.look((database) =>
+    database
+      .prepare("SELECT DISTINCT kind FROM revocations WHERE target || floor LIKE '%' || ? || '%'")
+      .all(tenant),
+  );
+  expect(floors).toEqual([{ kind: 'tenant' }]);
 }, 30_000);
 
 describe('C-03: a reap does not begin', () => {
