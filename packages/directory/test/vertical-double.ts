@@ -103,6 +103,8 @@ export function makeVerticalDouble(): VerticalDouble {
   };
 
   const snapshots = new Map<string, string>();
+  /** Ids are never given again, also after a deletion. */
+  let snapshotsTaken = 0;
   const bytesOf = (text: string) => new Response(text).body as ReadableStream<Uint8Array>;
   const openSnapshot = (id: string): string => {
     const copy = snapshots.get(id);
@@ -196,7 +198,8 @@ export function makeVerticalDouble(): VerticalDouble {
     },
     snapshotScopeLocal: async ({ name = null, ...scope }) => {
       require(scope);
-      const id = `snp_01jd${String(snapshots.size + 1).padStart(22, '0')}`;
+      snapshotsTaken += 1;
+      const id = `snp_01jd${String(snapshotsTaken).padStart(22, '0')}`;
       snapshots.set(id, double.copy);
       return { id, name, bytes: double.copy.length, digest: 'abc', bookmark: BOOKMARK.bookmark, at: AT };
     },

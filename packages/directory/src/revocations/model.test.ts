@@ -15,7 +15,7 @@ const ALLOWED = `
   SELECT 'tenant ' || tenants.id AS thing, value AS allows FROM tenants, json_each(CASE status
     WHEN 'active' THEN '["there", "serves", "signs in"]' WHEN 'suspended' THEN '["there", "serves"]'
     WHEN 'deleting' THEN '["there"]' ELSE '[]' END)
-  UNION ALL SELECT 'scope ' || scopes.id, value FROM scopes, json_each(CASE status
+  UNION ALL SELECT 'scope ' || scopes.id, value || ' ' || tenant FROM scopes, json_each(CASE status
     WHEN 'active' THEN '["there", "writes", "signs in"]' WHEN 'suspended' THEN '["there", "writes"]'
     WHEN 'archived' THEN '["there"]' ELSE '[]' END)
   UNION ALL SELECT 'hostname ' || hostname || ' ' || tenant, value || ' ' || scope FROM hostnames, json_each(CASE status
@@ -42,6 +42,17 @@ function allowedIn(database: Database): Allowed {
   }
   return allowed;
 }
+
+/** Things that were stated anew without a change of what is allowed: a listing with another text, for example. */
+const RESTATED = `
+  SELECT CASE action WHEN 'listings.put' THEN 'listing ' || vertical WHEN 'roles.put' THEN 'role ' || other
+    WHEN 'entitlements.put' THEN 'entitlement ' || tenant || ' ' || other
+    ELSE 'hostname ' || other || ' ' || tenant END AS thing
+  FROM admin_log WHERE sequence > ? AND outcome = 'done' AND (action IN ('listings.put', 'roles.put', 'entitlements.put')
+    OR action IN ('hostnames.bind', 'hostnames.set-status', 'hostnames.verify'))`;
+
+const logHeadIn = (database: Database): number =>
+  Number(database.prepare('SELECT max(sequence) AS head FROM admin_log').get()?.head);
 
 /** Tokens that work for ever less, members, and connections that work: what is gone of these never comes back. */
 const WORKING = `
@@ -88,6 +99,7 @@ class Model {
   async take(step: Parameters<typeof takeStep>[1]): Promise<void> {
     const { platform, backups, restored } = this.history;
     const [before, worked, restores] = [platform.look(allowedIn), platform.look(workingIn), restored.length];
+    const head = platform.look(logHeadIn);
     await takeStep(this.history, step);
     this.#step += 1;
     const after = platform.look(allowedIn);
@@ -101,6 +113,9 @@ class Model {
       const [was, allowed] = [before.get(thing) ?? NOTHING, after.get(thing) ?? NOTHING];
       if (!isSame(was, allowed)) this.#changes.set(thing, { step: this.#step, allowed });
     }
+    const restated = platform.look((database) => database.prepare(RESTATED).all(head));
+    for (const { thing } of restated)
+      this.#changes.set(String(thing), { step: this.#step, allowed: after.get(String(thing)) ?? NOTHING });
     for (const id of without(worked, platform.look(workingIn))) if (PERMANENT.test(id)) this.#gone.add(id);
     const newest = backups.at(-1);
     if (newest && !this.#backups.has(newest.id))
@@ -115,8 +130,22 @@ class Model {
       const bound = change && change.step > backup.step ? both(allowed, change.allowed) : allowed;
       return [thing, bound] as const;
     });
-    return new Map(expected.filter(([, allowed]) => allowed.size > 0));
+    return withoutOrphans(new Map(expected.filter(([, allowed]) => allowed.size > 0)));
   }
+}
+
+/** What belongs to a tenant or a scope that is gone is gone with it, also where an earlier restore had lost sight of it. */
+function withoutOrphans(allowed: Allowed): Allowed {
+  const isGone = (id: string): boolean => !allowed.has(`${id.startsWith('tnt_') ? 'tenant' : 'scope'} ${id}`);
+  const kept = [...allowed].map(([thing, allows]) => {
+    const own = /^(?:tenant|scope) /.test(thing) ? '' : thing;
+    const left = [...allows].filter(
+      (each) => !(`${own} ${each}`.match(/(?:tnt|scp)_\w+/g) ?? []).some(isGone),
+    );
+    return [thing, new Set(left)] as const;
+  });
+  const left = new Map(kept.filter(([, allows]) => allows.size > 0));
+  return left.size === allowed.size ? left : withoutOrphans(left);
 }
 
 /** More of them by hand: `HISTORIES=1000`. */
