@@ -42,8 +42,11 @@ const forbidden: readonly (readonly [pkg: string, source: string])[] = [
     'directory',
     'control-plane',
   ].flatMap((pkg) => [
-    [pkg, `import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';\nexport const y = readFileSync;\n`] as const,
+    [
+      pkg,
+      `import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';\nexport const y = readFileSync;\n`,
+    ] as const,
     [pkg, `import { DatabaseSync } from 'node:sqlite';\nexport const y = DatabaseSync;\n`] as const,
   ]),
   ['kernel', `import { x } from '../../../auth/src/index.ts';\nexport const y = x;\n`],

@@ -7,8 +7,8 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { type NodeEngine, type NodeEngineOptions, openNodeEngine } from '@freehold/engine-node';
 import { type Engine, openUnit, type UnitDefinition, type UnitMethods } from '@freehold/store';
-import { type NodeEngine, type NodeEngineOptions, openNodeEngine } from '../../engine-node/src/index.ts';
 import { openNodeDatabase } from '../../engine-node/src/node-database.ts';
 
 /**
