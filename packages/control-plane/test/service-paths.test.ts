@@ -55,3 +55,14 @@ test('every address beside the operations takes the methods that the document li
     expect([path, response.headers.get('allow')]).toEqual([path, expected.join(', ')]);
   }
 });
+
+test('the page of a problem code is one form of its address: both forms vary by Accept, and the page runs nothing', async () => {
+  const app = wholeApp();
+  const page = await app.request('/problems/conflict', { headers: { accept: 'text/html' } });
+  const json = await app.request('/problems/conflict', { headers: { accept: 'application/json' } });
+  expect([page, json].map(({ headers }) => [headers.get('content-type'), headers.get('vary')])).toEqual([
+    ['text/html; charset=utf-8', 'accept'],
+    ['application/json', 'accept'],
+  ]);
+  expect(page.headers.get('content-security-policy')).toBe("default-src 'none'");
+});

@@ -43,7 +43,12 @@ function problemPage(code: string, accept: string): Response {
       reason: 'unknown_code',
     });
   const { status, title } = PROBLEMS[code as ProblemCode];
-  if (!accept.includes('text/html')) return json({ type: `/problems/${code}`, code, status, title });
+  if (!accept.includes('text/html')) {
+    const answer = json({ type: `/problems/${code}`, code, status, title });
+    // Both forms of one address say so, or a cache would give a browser the JSON.
+    answer.headers.set('vary', 'accept');
+    return answer;
+  }
   // Every part of this page is one of our own constants, so there is nothing to escape.
   const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>${code}</title><h1><code>${code}</code></h1><p>${title}.</p><p>HTTP status ${status}.</p></html>`;
   return new Response(page, {

@@ -1,0 +1,49 @@
+/** What a manifest may name: only what it declares. */
+import { expect, test } from 'vitest';
+import { manifestSchema } from './manifest.ts';
+
+const manifest = {
+  slug: 'library',
+  name: 'Library',
+  version: '1.0.0',
+  permissions: { 'book.read': 'Read a book' },
+  roles: { reader: { name: 'Reader', permissions: ['book.read'] } },
+  ownerRole: 'reader',
+  entities: { book: { attachments: { read: 'book.read', write: 'book.read' } }, page: { parent: 'book' } },
+  services: { printer: { name: 'Printer', permissions: ['book.read'] } },
+  env: {},
+};
+
+const undeclared = ['book.burn'];
+
+test('a manifest that names only what it declares is accepted', () => {
+  expect(manifestSchema.safeParse(manifest).success).toBe(true);
+});
+
+test.each([
+  ['a role', { roles: { reader: { name: 'Reader', permissions: undeclared } } }, 'roles.reader'],
+  ['a service', { services: { printer: { name: 'Printer', permissions: undeclared } } }, 'services.printer'],
+  [
+    'the attachments of an entity',
+    { entities: { book: { attachments: { read: 'book.read', write: 'book.burn' } } } },
+    'entities.book.attachments',
+  ],
+])('%s that names an undeclared permission is refused, with its place', (_, change, place) => {
+  const { error } = manifestSchema.safeParse({ ...manifest, ...change });
+  expect(error?.issues.map(({ path, message }) => [path.join('.'), message])).toEqual([
+    [place, 'names an undeclared permission: book.burn'],
+  ]);
+});
+
+test.each([
+  ['an owner role', { ownerRole: 'chief' }, 'ownerRole', 'names no declared role: chief'],
+  [
+    'a parent',
+    { entities: { page: { parent: 'book' } } },
+    'entities.page',
+    'names an undeclared parent: book',
+  ],
+])('%s that is not declared is refused, with its place', (_, change, place, message) => {
+  const { error } = manifestSchema.safeParse({ ...manifest, ...change });
+  expect(error?.issues.map(({ path, message: said }) => [path.join('.'), said])).toEqual([[place, message]]);
+});
