@@ -13,6 +13,7 @@ const steps: Step[] = [
   { name: 'types (workerd)', command: ['tsc', '-p', 'packages/engine-workerd/tsconfig.json'] },
   { name: 'types (fieldwork on workerd)', command: ['tsc', '-p', 'examples/fieldwork/worker/tsconfig.json'] },
   { name: 'types (web)', command: ['tsc', '-p', 'examples/fieldwork/web/tsconfig.json'] },
+  { name: 'folder cycles', command: ['node', 'tools/cycles.ts'] },
   { name: 'lock file', command: ['node', 'tools/lockfile.ts'] },
   { name: 'plain language', command: ['node', 'tools/language.ts'] },
   { name: 'dead code', command: ['knip', '--no-progress'] },

@@ -13,7 +13,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const TESTS = [
   '{packages,apps,examples,tests}/**/*.test.ts',
   'packages/*/test/**/*.ts',
-  'packages/*/src/contract-suite/**/*.ts',
+  'packages/testkit/src/**/*.ts',
 ];
 const ID = /\b[A-D]-\d{2}\b/g;
 const RANGE = /\b([A-D])-(\d{2})(?:\.\.|…|–| to )(?:\1-)?(\d{2})\b/g;

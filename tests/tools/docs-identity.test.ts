@@ -13,7 +13,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const sourcesOf = (...patterns: string[]): string =>
   globSync(patterns, { cwd: root })
-    .filter((path) => !/\.test\.ts$|\/(testing|test|contract-suite|node_modules)\//.test(path))
+    .filter((path) => !/\.test\.ts$|\/(test|testkit|node_modules)\//.test(path))
     .sort()
     .map(read)
     .join('\n');
@@ -71,7 +71,9 @@ describe('troubleshooting', () => {
         [...value.matchAll(/'([a-z]+(?:_[a-z]+)*)'/g)].map(([, word = '']) => word),
       ),
     );
-    const seats = /seatReason = z\.enum\(\[(.+)\]\)/.exec(read('packages/contracts/src/management.ts'))?.[1];
+    const seats = /seatReason = z\.enum\(\[(.+)\]\)/.exec(
+      read('packages/contracts/src/management/shared.ts'),
+    )?.[1];
     for (const [, word = ''] of (seats ?? '').matchAll(/'(\w+)'/g)) given.add(word);
     // These come in under another name, or from packages beside.
     for (const word of [

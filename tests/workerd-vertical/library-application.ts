@@ -6,7 +6,7 @@ import { makeScopeHost, makeUnitVault, type ScopeHost } from '@freehold/kernel';
 import { type BlobStore, type Engine, type EngineTools, failureOf } from '@freehold/store';
 import { mountPlatformSurface } from '@freehold/vertical-host';
 import { Hono } from 'hono';
-import { libraryUnit, libraryVaultUnit } from '../../packages/kernel/src/contract-suite/library.ts';
+import { libraryUnit, libraryVaultUnit } from '../../packages/testkit/src/scope-contract/library.ts';
 import {
   CHANNEL_PATH,
   type ChannelAnswer,

@@ -4,7 +4,7 @@
  */
 import { env } from 'cloudflare:workers';
 import { makeBucketBlobStore, makeS3Bucket, makeUnitObject, workerdEngine } from '@freehold/engine-workerd';
-import { libraryUnit, libraryVaultUnit } from '../../packages/kernel/src/contract-suite/library.ts';
+import { libraryUnit, libraryVaultUnit } from '../../packages/testkit/src/scope-contract/library.ts';
 import { makeIncidents, makeLibraryApplication, makeLibraryClock } from './library-application.ts';
 
 const clock = makeLibraryClock();

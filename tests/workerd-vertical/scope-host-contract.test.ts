@@ -11,7 +11,7 @@ import type { ScopeHost, ScopeStub } from '@freehold/kernel';
 import { makeVerticalClient } from '@freehold/vertical-host/client';
 import { afterAll, beforeAll } from 'vitest';
 import { bundleWorker } from '../../examples/fieldwork/worker/bundle.ts';
-import { describeScopeHost, recordIncident } from '../../packages/kernel/src/contract-suite/index.ts';
+import { describeScopeHost, recordIncident } from '../../packages/testkit/src/scope-contract/index.ts';
 import { type RunningBucket, startBucket } from './bucket.ts';
 import type { LibraryBindings } from './library-application.ts';
 import {

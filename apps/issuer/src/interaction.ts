@@ -4,7 +4,7 @@ import type { Provider } from 'oidc-provider';
 import { renderExpiredPage } from './pages/other-pages.ts';
 import type { Page } from './pages/page.ts';
 import { renderSignInPage } from './pages/sign-in-page.ts';
-import { findPerson, loginOfHint, type Person } from './people.ts';
+import { findPerson, loginOfHint, type Person } from './people/people.ts';
 import { clientUris, endSession } from './sign-out.ts';
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findPerson, loginOfHint, seededPeople } from './people.ts';
+import { findPerson, loginOfHint, seededPeople } from './people/people.ts';
 
 test('everybody seeded has a reserved address and a login name, and exactly one address is unverified', () => {
   for (const person of seededPeople) {

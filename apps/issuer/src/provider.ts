@@ -11,7 +11,7 @@ import type { BackChannel } from './back-channel.ts';
 import { confirmDevice, enterDeviceCode, showDeviceDone } from './device.ts';
 import type { IssuerKeys } from './keys.ts';
 import { renderErrorPage } from './pages/other-pages.ts';
-import { claimsOf, findPerson, type Person } from './people.ts';
+import { claimsOf, findPerson, type Person } from './people/people.ts';
 import { accessTokenClaims, describeResource } from './resources.ts';
 import { confirmSignOut, redirectAnonymous, sendPage, showSignedOut } from './sign-out.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { KoaContextWithOIDC, ResourceServer } from 'oidc-provider';
 import { InvalidTarget } from 'oidc-provider/lib/helpers/errors.js';
-import { claimsOf, findPerson, type Person } from './people.ts';
+import { claimsOf, findPerson, type Person } from './people/people.ts';
 
 type Client = NonNullable<KoaContextWithOIDC['oidc']['client']>;
 

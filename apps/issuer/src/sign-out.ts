@@ -3,7 +3,7 @@ import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { trustedHtml } from './pages/html.ts';
 import { renderSignedOutPage, renderSignOutPage } from './pages/other-pages.ts';
 import type { Page } from './pages/page.ts';
-import { findPerson, type Person } from './people.ts';
+import { findPerson, type Person } from './people/people.ts';
 
 type Session = NonNullable<KoaContextWithOIDC['oidc']['session']>;
 type Client = NonNullable<KoaContextWithOIDC['oidc']['client']>;

@@ -11,7 +11,7 @@ import { generateIssuerKeys, type IssuerKeys } from './keys.ts';
 import { loopbackFetch } from './loopback-fetch.ts';
 import { makeMemoryAdapter } from './memory-adapter.ts';
 import { renderHomePage } from './pages/other-pages.ts';
-import { findPerson, type Person, seededPeople } from './people.ts';
+import { findPerson, type Person, seededPeople } from './people/people.ts';
 import { makeProvider } from './provider.ts';
 
 export interface IssuerOptions {

@@ -10,7 +10,7 @@ export * from './management/events.ts';
 export * from './management/platform-requests.ts';
 export * from './management/routes.ts';
 export * from './management/scope-host.ts';
-export * from './management.ts';
+export * from './management/shared.ts';
 export * from './manifest.ts';
 export * from './model-usage.ts';
 export * from './operations.ts';

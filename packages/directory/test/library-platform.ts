@@ -9,9 +9,9 @@ import { join } from 'node:path';
 import { type InvokeResult, PLATFORM_SECRET_HEADER, type PrincipalId, parseInput } from '@freehold/contracts';
 import { Hono } from 'hono';
 import { onTestFinished } from 'vitest';
-import { library, libraryVaultUnit } from '../../kernel/src/contract-suite/index.ts';
 import { defineVertical, makeScopeHost, makeScopeUnit, makeUnitVault } from '../../kernel/src/index.ts';
 import { openTestEngine } from '../../testkit/src/index.ts';
+import { library, libraryVaultUnit } from '../../testkit/src/scope-contract/index.ts';
 import { mountPlatformSurface } from '../../vertical-host/src/index.ts';
 import {
   type AdminOperation,

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { toolsContract } from '@freehold/store/contract-suite';
+import { toolsContract } from '@freehold/testkit/unit-contract';
 import { onTestFinished } from 'vitest';
 import { type NodeEngine, openNodeEngine } from './index.ts';
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Engine } from '@freehold/store';
-import { recordIncident, unitContract } from '@freehold/store/contract-suite';
+import { recordIncident, unitContract } from '@freehold/testkit/unit-contract';
 import { onTestFinished } from 'vitest';
 import { openNodeEngine } from './index.ts';
 

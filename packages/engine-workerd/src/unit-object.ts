@@ -18,8 +18,8 @@ import {
   type UnitStub,
 } from '@freehold/store';
 import { makeAlarm } from './alarm.ts';
-import { durableDatabase } from './durable-database.ts';
 import { keeperMethods, keeperName, keeperOf } from './keeper.ts';
+import { durableDatabase } from './lib/durable-database.ts';
 import { type PointInTime, runtimeHistory, type Ticket } from './tools/history.ts';
 import { isForClosed, makeObjectMethods, type ToolMethods } from './tools/object-methods.ts';
 import type { ToolOutcome } from './tools/unit-tools.ts';

@@ -2,9 +2,9 @@
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { libraryUnit, libraryVaultUnit, observed } from '../../kernel/src/contract-suite/index.ts';
-import { librarian, newScopeId, tenant } from '../../kernel/src/contract-suite/world.ts';
 import { makeScopeHost, makeUnitVault } from '../../kernel/src/index.ts';
+import { libraryUnit, libraryVaultUnit, observed } from '../../testkit/src/scope-contract/index.ts';
+import { librarian, newScopeId, tenant } from '../../testkit/src/scope-contract/world.ts';
 import { tickingUnit, ticks } from './ticking-unit.ts';
 import { ahead, openScopeEngine, scopeNow } from './worker.ts';
 

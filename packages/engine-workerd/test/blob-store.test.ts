@@ -1,6 +1,6 @@
 /** Attachments in a bucket, inside workerd: R2 by its binding, and a store that speaks S3. */
 import { env } from 'cloudflare:workers';
-import { describeBlobStore } from '@freehold/store/contract-suite';
+import { describeBlobStore } from '@freehold/testkit/unit-contract';
 import { describe, expect, test } from 'vitest';
 import { type Bucket, PART_BYTES } from '../src/blobs/bucket.ts';
 import { makeBucketBlobStore } from '../src/blobs/bucket-blob-store.ts';

@@ -7,8 +7,8 @@ import { env } from 'cloudflare:workers';
 import { expect, test } from 'vitest';
 import { controlPlaneApp } from '../../control-plane/src/index.ts';
 import { type BackupStore, makeHostAdmin } from '../../directory/src/index.ts';
-import { libraryUnit, libraryVaultUnit } from '../../kernel/src/contract-suite/index.ts';
 import { makeScopeHost, makeUnitVault } from '../../kernel/src/index.ts';
+import { libraryUnit, libraryVaultUnit } from '../../testkit/src/scope-contract/index.ts';
 import { makeBucketBlobStore, makeR2Bucket } from '../src/index.ts';
 import { openScopeEngine, scopeNow } from './worker.ts';
 

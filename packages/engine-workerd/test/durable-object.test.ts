@@ -1,7 +1,7 @@
 /** What the engine on workerd promises beyond the unit contract. */
 import { abortAllDurableObjects, runInDurableObject } from 'cloudflare:test';
 import { env, exports } from 'cloudflare:workers';
-import { notesUnit, observed } from '@freehold/store/contract-suite';
+import { notesUnit, observed } from '@freehold/testkit/unit-contract';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { workerdEngine } from '../src/index.ts';
 import { openEngine } from './worker.ts';

@@ -2,10 +2,10 @@
 import { abortAllDurableObjects } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { libraryUnit, libraryVaultUnit, observed } from '../../kernel/src/contract-suite/index.ts';
-import { rewindContract } from '../../kernel/src/contract-suite/rewind.ts';
-import { newScopeId, openLibrary, tenant } from '../../kernel/src/contract-suite/world.ts';
 import { makeScopeHost, makeUnitVault } from '../../kernel/src/index.ts';
+import { libraryUnit, libraryVaultUnit, observed } from '../../testkit/src/scope-contract/index.ts';
+import { rewindContract } from '../../testkit/src/scope-contract/rewind.ts';
+import { newScopeId, openLibrary, tenant } from '../../testkit/src/scope-contract/world.ts';
 import { ahead, openScopeEngine, scopeNow } from './worker.ts';
 
 const setup = {

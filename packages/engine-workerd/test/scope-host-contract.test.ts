@@ -1,8 +1,8 @@
 /** The contract of scopes inside workerd (spec D-05). */
 import { abortAllDurableObjects } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { describeScopeHost, libraryUnit, libraryVaultUnit } from '../../kernel/src/contract-suite/index.ts';
 import { makeScopeHost, makeUnitVault, type ScopeHost } from '../../kernel/src/index.ts';
+import { describeScopeHost, libraryUnit, libraryVaultUnit } from '../../testkit/src/scope-contract/index.ts';
 import { makeBucketBlobStore, makeR2Bucket } from '../src/index.ts';
 import { ahead, openScopeEngine, scopeNow } from './worker.ts';
 

@@ -1,6 +1,7 @@
 /** Section 7 of the spec inside workerd: the application and its scopes in one worker, with a durable object each. */
-import { libraryUnit } from '../../kernel/src/contract-suite/index.ts';
+
 import { makeScopeHost } from '../../kernel/src/index.ts';
+import { libraryUnit } from '../../testkit/src/scope-contract/index.ts';
 import { describeSectionSeven } from '../../vertical-host/test/section-seven.ts';
 import { openScopeEngine, scopeNow } from './worker.ts';
 

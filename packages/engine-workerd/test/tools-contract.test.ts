@@ -1,6 +1,6 @@
 /** The contract of tools inside workerd. */
 import { abortAllDurableObjects, reset } from 'cloudflare:test';
-import { toolsContract } from '@freehold/store/contract-suite';
+import { toolsContract } from '@freehold/testkit/unit-contract';
 import { openEngine } from './worker.ts';
 
 toolsContract({

@@ -4,9 +4,9 @@ import { abortAllDurableObjects, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { createHash } from 'node:crypto';
 import { type Admit, migrate, type SqlDatabase, type UnitTools } from '@freehold/store';
-import { notesUnit, observed, toolsUnits } from '@freehold/store/contract-suite';
+import { notesUnit, observed, toolsUnits } from '@freehold/testkit/unit-contract';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { durableDatabase } from '../src/durable-database.ts';
+import { durableDatabase } from '../src/lib/durable-database.ts';
 import { ahead, NOTES_COPY_BYTES_MAX, openEngine } from './worker.ts';
 
 const HOUR_MS = 3_600_000;

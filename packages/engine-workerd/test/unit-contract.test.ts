@@ -1,6 +1,6 @@
 /** The unit contract inside workerd. */
 import { abortAllDurableObjects } from 'cloudflare:test';
-import { unitContract } from '@freehold/store/contract-suite';
+import { unitContract } from '@freehold/testkit/unit-contract';
 import { openEngine } from './worker.ts';
 
 unitContract({

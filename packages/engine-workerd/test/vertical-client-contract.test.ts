@@ -1,12 +1,12 @@
 /** The contract of scopes through `VerticalClient` and the mount, both inside workerd (spec D-01, D-05). */
 import { abortAllDurableObjects } from 'cloudflare:test';
+import { makeScopeHost, makeUnitVault, type ScopeHost } from '../../kernel/src/index.ts';
 import {
   describeScopeHost,
   libraryUnit,
   libraryVaultUnit,
   makeMemoryBlobStore,
-} from '../../kernel/src/contract-suite/index.ts';
-import { makeScopeHost, makeUnitVault, type ScopeHost } from '../../kernel/src/index.ts';
+} from '../../testkit/src/scope-contract/index.ts';
 import { libraryVertical, remoteHost } from '../../vertical-host/test/library-vertical.ts';
 import { ahead, openScopeEngine, scopeNow } from './worker.ts';
 

@@ -7,15 +7,15 @@ import {
   notesUnit,
   recordIncident,
   toolsUnits,
-} from '@freehold/store/contract-suite';
+} from '@freehold/testkit/unit-contract';
 import { directoryUnit } from '../../directory/src/index.ts';
+import { defineVertical, makeScopeUnit } from '../../kernel/src/index.ts';
 import {
   library,
   libraryUnit,
   libraryVaultUnit,
   recordIncident as recordScopeIncident,
-} from '../../kernel/src/contract-suite/index.ts';
-import { defineVertical, makeScopeUnit } from '../../kernel/src/index.ts';
+} from '../../testkit/src/scope-contract/index.ts';
 import { makeUnitObject, type UnitNamespace, type UnitObject, workerdEngine } from '../src/index.ts';
 import { scopeWork } from './scope-work.ts';
 import { remember, simulatedHistory, startAnew } from './simulated-history.ts';

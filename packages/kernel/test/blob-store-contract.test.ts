@@ -4,10 +4,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BlobStore } from '@freehold/store';
-import { describeBlobStore } from '@freehold/store/contract-suite';
+import { describeBlobStore } from '@freehold/testkit/unit-contract';
 import { afterAll } from 'vitest';
 import { makeNodeBlobStore } from '../../engine-node/src/index.ts';
-import { makeMemoryBlobStore } from '../src/contract-suite/index.ts';
+import { makeMemoryBlobStore } from '../../testkit/src/scope-contract/index.ts';
 
 const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-blobs-'));
 afterAll(() => rmSync(dataDirectory, { recursive: true, force: true }));

@@ -10,7 +10,7 @@ import {
   libraryUnit,
   libraryVaultUnit,
   recordIncident,
-} from '../src/contract-suite/index.ts';
+} from '../../testkit/src/scope-contract/index.ts';
 import { makeScopeHost, makeUnitVault, type ScopeHost } from '../src/index.ts';
 
 const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-scopes-'));

@@ -1,16 +1,16 @@
 import { Hono } from 'hono';
 import { describe, expect, test } from 'vitest';
+import { ALICE, APP, type Fixture, makeFixture } from '../../testkit/src/oidc/fixture.ts';
 import {
   BACKCHANNEL_LOGOUT_PATH,
   type BackchannelLogoutHooks,
   handleBackchannelLogout,
   mountBackchannelLogout,
 } from './backchannel-logout.ts';
-import type { OidcError } from './errors.ts';
+import type { OidcError } from './lib/errors.ts';
 import type { LogoutToken } from './logout-token.ts';
 import { mountOidcRoutes } from './mount.ts';
 import type { SignedIn } from './routes.ts';
-import { ALICE, APP, type Fixture, makeFixture } from './testing/fixture.ts';
 
 const ADDRESS = `${APP}${BACKCHANNEL_LOGOUT_PATH}`;
 const FORM = 'application/x-www-form-urlencoded';

@@ -5,7 +5,7 @@
 import { PlatformError, problemDocument } from '@freehold/contracts';
 import type { Context, Env, Hono } from 'hono';
 import type { OidcContext } from './context.ts';
-import { OidcError } from './errors.ts';
+import { OidcError } from './lib/errors.ts';
 import { readLimitedBody } from './lib/limited-body.ts';
 import { type LogoutToken, verifyLogoutToken } from './logout-token.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { FakeBehaviour } from '../../testkit/src/oidc/fake-issuer.ts';
+import { ALICE, APP, type Fixture, makeFixture } from '../../testkit/src/oidc/fixture.ts';
 import { verifySession } from './session.ts';
-import type { FakeBehaviour } from './testing/fake-issuer.ts';
-import { ALICE, APP, type Fixture, makeFixture } from './testing/fixture.ts';
 
 const ROUTES = { onSuccess: '/home', onError: '/sign-in?from=oidc' };
 const errorOf = (response: Response): string | null =>

@@ -9,7 +9,7 @@ import {
 } from 'oauth4webapi';
 import type { OidcContext } from './context.ts';
 import type { IssuerMetadata } from './discovery.ts';
-import { OidcError } from './errors.ts';
+import { OidcError } from './lib/errors.ts';
 
 /** The client as oauth4webapi wants it. */
 export function oauthClient(env: OidcContext): Client {

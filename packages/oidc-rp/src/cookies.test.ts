@@ -7,7 +7,7 @@ import {
   readOnlyCookie,
   setCookie,
 } from './cookies.ts';
-import { OidcError } from './errors.ts';
+import { OidcError } from './lib/errors.ts';
 
 const hostOnly: CookieRules = { hintCookieName: 'sb_oidc_idt', cookieDomain: undefined };
 const widened: CookieRules = { ...hostOnly, cookieDomain: 'app.example' };

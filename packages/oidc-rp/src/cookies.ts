@@ -1,5 +1,5 @@
 /** The three cookies (spec 2.5): one function decides name, domain, path and flags, for setting and for clearing. */
-import { OidcError } from './errors.ts';
+import { OidcError } from './lib/errors.ts';
 
 /** Where the three routes live (spec 4.1). */
 export const LOGIN_PATH = '/api/auth/login';

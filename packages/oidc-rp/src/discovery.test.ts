@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import type { RecordedRequest } from '../../testkit/src/oidc/fake-issuer.ts';
+import { makeFixture } from '../../testkit/src/oidc/fixture.ts';
 import { judgeMetadata } from './discovery.ts';
-import { OidcError } from './errors.ts';
 import { DOCUMENT_TTL_MS, FAILURE_TTL_MS, STALE_MAX_MS } from './lib/cached-document.ts';
+import { OidcError } from './lib/errors.ts';
 import { RESPONSE_BYTES_MAX } from './lib/peer-fetch.ts';
-import type { RecordedRequest } from './testing/fake-issuer.ts';
-import { makeFixture } from './testing/fixture.ts';
 
 const DISCOVERY = '/.well-known/openid-configuration';
 const unavailable = { code: 'issuer_unavailable', status: 503, retryable: true };

@@ -8,7 +8,7 @@ import {
 } from 'oauth4webapi';
 import { z } from 'zod';
 import { isConfidentialUrl } from './env.ts';
-import { OidcError } from './errors.ts';
+import { OidcError } from './lib/errors.ts';
 import { oauthHttp } from './lib/oauth-http.ts';
 import type { PeerFetch } from './lib/peer-fetch.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseOidcEnv } from './env.ts';
-import { OidcConfigError } from './errors.ts';
+import { OidcConfigError } from './lib/errors.ts';
 
 const GOOD = {
   OIDC_ISSUER: 'https://issuer.example/realm',

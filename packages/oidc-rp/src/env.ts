@@ -1,5 +1,5 @@
 /** The relying party's configuration (spec 2.4), parsed once into something that cannot be wrong. */
-import { OidcConfigError } from './errors.ts';
+import { OidcConfigError } from './lib/errors.ts';
 
 /** A parsed configuration. Made by `parseOidcEnv`; checked again by `makeRelyingParty` when made by hand. */
 export interface OidcEnv {

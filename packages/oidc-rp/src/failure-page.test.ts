@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { OIDC_ERROR_CODES, OidcError, type OidcErrorCode } from './errors.ts';
+import { OPEN_REDIRECT_PAYLOADS, whereTo } from '../../testkit/src/oidc/open-redirects.ts';
 import { failureResponse } from './failure-page.ts';
-import { OPEN_REDIRECT_PAYLOADS, whereTo } from './testing/open-redirects.ts';
+import { OIDC_ERROR_CODES, OidcError, type OidcErrorCode } from './lib/errors.ts';
 
 const APP = 'https://app.example';
 

@@ -1,7 +1,7 @@
 /** The plain page that a person sees when a sign-in fails and the application has no page of its own for it. */
 import { createHash } from 'node:crypto';
 import { LOGIN_PATH } from './cookies.ts';
-import type { OidcError, OidcErrorCode } from './errors.ts';
+import type { OidcError, OidcErrorCode } from './lib/errors.ts';
 import { landingPath } from './safe-path.ts';
 
 /** Seconds after which trying again makes sense. */

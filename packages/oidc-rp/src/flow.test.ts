@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { ALICE, APP, type Fixture, makeFixture } from '../../testkit/src/oidc/fixture.ts';
 import { FLOW_TTL_MS } from './cookies.ts';
 import { readFlowCookie } from './flow-cookie.ts';
 import { stateId } from './state.ts';
-import { ALICE, APP, type Fixture, makeFixture } from './testing/fixture.ts';
 
 const flowCount = (fixture: Fixture): number =>
   readFlowCookie(fixture.rp, fixture.browser.request(`${APP}/api/auth/callback`).headers).flows.length;

@@ -1,8 +1,8 @@
 import type { JWTPayload } from 'jose';
 import { describe, expect, test } from 'vitest';
+import { type FakeBehaviour, withHmac, withoutSignature } from '../../testkit/src/oidc/fake-issuer.ts';
+import { ALICE, type Fixture, makeFixture } from '../../testkit/src/oidc/fixture.ts';
 import { judgeIdToken } from './id-token.ts';
-import { type FakeBehaviour, withHmac, withoutSignature } from './testing/fake-issuer.ts';
-import { ALICE, type Fixture, makeFixture } from './testing/fixture.ts';
 
 async function complete(
   behaviour: FakeBehaviour,

@@ -1,8 +1,8 @@
 /** The judgement of an ID token (OpenID Connect Core section 3.1.3.7), its signature included. */
 import type { JWTPayload } from 'jose';
-import { OidcError } from './errors.ts';
 import type { Flow } from './flow-cookie.ts';
 import { CLOCK_TOLERANCE_S, type Issuer } from './issuer.ts';
+import { OidcError } from './lib/errors.ts';
 
 /** What the ID token must answer to. */
 export interface IdTokenExpectations extends Pick<Flow, 'nonce' | 'maxAgeS' | 'acrValues'> {

@@ -19,11 +19,11 @@ export {
 } from './cookies.ts';
 export { type IssuerMetadata, SIGNING_ALGORITHMS, type SigningAlgorithm } from './discovery.ts';
 export { checkOidcEnv, isConfidentialUrl, isLoopbackHost, type OidcEnv, parseOidcEnv } from './env.ts';
-export { OIDC_ERROR_CODES, OidcConfigError, OidcError, type OidcErrorCode } from './errors.ts';
 export { isDeliberate } from './fetch-metadata.ts';
 export { hintFromHeaders } from './hint.ts';
 export { type Issuer, type IssuerOptions, type JwtExpectations, makeIssuer } from './issuer.ts';
-export { deriveKey, type KeyPurpose } from './keys.ts';
+export { OIDC_ERROR_CODES, OidcConfigError, OidcError, type OidcErrorCode } from './lib/errors.ts';
+export { deriveKey, type KeyPurpose } from './lib/keys.ts';
 export type { Deadline, FetchLike, FetchPurpose } from './lib/peer-fetch.ts';
 export {
   type BeginLoginOptions,

@@ -1,8 +1,8 @@
 import { errors, exportJWK, generateKeyPair } from 'jose';
 import { describe, expect, test } from 'vitest';
+import { type Fixture, makeFixture } from '../../testkit/src/oidc/fixture.ts';
 import { makeKeySet, UNKNOWN_KEY_COOLDOWN_MS } from './jwks.ts';
 import { DOCUMENT_TTL_MS, FAILURE_TTL_MS, STALE_MAX_MS } from './lib/cached-document.ts';
-import { type Fixture, makeFixture } from './testing/fixture.ts';
 
 const down = (): never => {
   throw new TypeError('fetch failed');

@@ -1,7 +1,7 @@
 /** The issuer's signing keys: fetched late, cached, and fetched again when a token names a key we do not have. */
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
-import { OidcError } from './errors.ts';
 import { makeCachedDocument } from './lib/cached-document.ts';
+import { OidcError } from './lib/errors.ts';
 import type { Deadline, PeerFetch } from './lib/peer-fetch.ts';
 import { isRecord } from './lib/record.ts';
 

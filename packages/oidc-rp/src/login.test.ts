@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { APP, makeFixture } from '../../testkit/src/oidc/fixture.ts';
 import { isPrefetch } from './login.ts';
-import { APP, makeFixture } from './testing/fixture.ts';
 
 const query = (response: Response): URLSearchParams =>
   new URL(response.headers.get('location') ?? '').searchParams;

@@ -8,10 +8,10 @@ import { chooseClientAuth, oauthClient } from './client-auth.ts';
 import type { OidcContext } from './context.ts';
 import { CALLBACK_PATH } from './cookies.ts';
 import type { IssuerMetadata } from './discovery.ts';
-import { OidcError } from './errors.ts';
 import { isDeliberate } from './fetch-metadata.ts';
 import { restartFlow, type StartedFlow, startFlow } from './flow.ts';
 import { flowCookiesWith } from './flow-cookie.ts';
+import { OidcError } from './lib/errors.ts';
 import { oauthHttp } from './lib/oauth-http.ts';
 import { resolveOrigin } from './origin.ts';
 

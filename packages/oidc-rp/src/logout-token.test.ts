@@ -1,8 +1,8 @@
 import { base64url, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
+import { withHmac, withSpoiltSignature } from '../../testkit/src/oidc/fake-issuer.ts';
+import { type Fixture, makeFixture } from '../../testkit/src/oidc/fixture.ts';
 import { judgeLogoutToken, verifyLogoutToken } from './logout-token.ts';
-import { withHmac, withSpoiltSignature } from './testing/fake-issuer.ts';
-import { type Fixture, makeFixture } from './testing/fixture.ts';
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 const invalid = { code: 'logout_request_invalid', status: 400 };

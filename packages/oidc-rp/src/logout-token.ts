@@ -1,8 +1,8 @@
 /** The judgement of a logout token (OpenID Connect Back-Channel Logout 1.0, sections 2.4 and 2.6). */
 import { decodeProtectedHeader, errors, type JWTPayload } from 'jose';
 import type { OidcContext } from './context.ts';
-import { OidcError } from './errors.ts';
 import { CLOCK_TOLERANCE_S } from './issuer.ts';
+import { OidcError } from './lib/errors.ts';
 import { isRecord } from './lib/record.ts';
 
 /** An issuer says that sessions have ended. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { ALICE, APP, type Fixture, makeFixture } from '../../testkit/src/oidc/fixture.ts';
 import { federatedLogoutUrl } from './logout.ts';
-import { ALICE, APP, type Fixture, makeFixture } from './testing/fixture.ts';
 
 const DISCOVERY = '/.well-known/openid-configuration';
 const names = (response: Response): string[] =>

@@ -1,7 +1,7 @@
 /** Signing out at the issuer too (OpenID Connect RP-Initiated Logout 1.0; spec 4.1, federated logout rules). */
 import type { OidcContext } from './context.ts';
 import { isConfidentialUrl } from './env.ts';
-import { OidcError } from './errors.ts';
+import { OidcError } from './lib/errors.ts';
 import { safePath } from './safe-path.ts';
 
 /**

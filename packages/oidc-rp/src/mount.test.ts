@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { describe, expect, test } from 'vitest';
+import { APP, makeFixture } from '../../testkit/src/oidc/fixture.ts';
 import { mountOidcRoutes } from './mount.ts';
-import { APP, makeFixture } from './testing/fixture.ts';
 
 const KNOWN = {
   OIDC_ISSUER: 'https://issuer.invalid',

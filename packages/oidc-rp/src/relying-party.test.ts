@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { OidcConfigError } from './errors.ts';
+import { makeFixture, SECRET } from '../../testkit/src/oidc/fixture.ts';
+import { OidcConfigError } from './lib/errors.ts';
 import { makeRelyingParty, type RelyingPartyOptions } from './relying-party.ts';
 import { mintSession, verifySession } from './session.ts';
-import { makeFixture, SECRET } from './testing/fixture.ts';
 
 const OPTIONS: RelyingPartyOptions = {
   env: { issuer: 'https://issuer.example', clientId: 'client-1', sessionSecrets: [SECRET] },

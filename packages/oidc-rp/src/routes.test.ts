@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { OIDC_ERROR_CODES, OidcError } from './errors.ts';
+import { APP, makeFixture } from '../../testkit/src/oidc/fixture.ts';
 import { failureResponse } from './failure-page.ts';
+import { OIDC_ERROR_CODES, OidcError } from './lib/errors.ts';
 import { checkAuthRoutesOptions, type SignedIn } from './routes.ts';
-import { APP, makeFixture } from './testing/fixture.ts';
 
 const ROUTES = ['/api/auth/login', '/api/auth/callback', '/api/auth/logout'];
 

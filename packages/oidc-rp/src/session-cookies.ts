@@ -1,6 +1,6 @@
 /** Sessions of somebody who signs people in without an issuer: the same cookie, minted and read in the same way. */
 import { type CookieRules, clearCookie, cookieName, readCookies, setCookie } from './cookies.ts';
-import { OidcConfigError } from './errors.ts';
+import { OidcConfigError } from './lib/errors.ts';
 import { makeTokenSigner } from './lib/signed-token.ts';
 import {
   type MintOptions,

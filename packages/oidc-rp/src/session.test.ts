@@ -2,9 +2,9 @@ import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { base64url } from 'jose';
 import { describe, expect, test } from 'vitest';
-import { deriveKey } from './keys.ts';
+import { makeFixture, SECRET } from '../../testkit/src/oidc/fixture.ts';
+import { deriveKey } from './lib/keys.ts';
 import { mintSession, sessionFromHeaders, verifiedSessionFromHeaders, verifySession } from './session.ts';
-import { makeFixture, SECRET } from './testing/fixture.ts';
 
 const USER = { id: 'alice-1', email: 'alice@example.org', name: 'Alice', emailVerified: true };
 const DAY_MS = 24 * 60 * 60 * 1000;

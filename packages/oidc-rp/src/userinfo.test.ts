@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { FakeBehaviour, FakeUser } from '../../testkit/src/oidc/fake-issuer.ts';
+import { ALICE, type Fixture, makeFixture } from '../../testkit/src/oidc/fixture.ts';
 import type { SessionUser } from './session.ts';
-import type { FakeBehaviour, FakeUser } from './testing/fake-issuer.ts';
-import { ALICE, type Fixture, makeFixture } from './testing/fixture.ts';
 
 const BARE: FakeUser = { sub: 'alice-1' };
 

@@ -4,13 +4,13 @@
  */
 import { Hono } from 'hono';
 import { describe, expect, test } from 'vitest';
+import type { FakeUser } from '../../testkit/src/oidc/fake-issuer.ts';
+import { ALICE, APP, type Fixture, makeFixture, SECRET } from '../../testkit/src/oidc/fixture.ts';
 import { parseOidcEnv } from '../src/env.ts';
-import { OidcConfigError } from '../src/errors.ts';
+import { OidcConfigError } from '../src/lib/errors.ts';
 import { mountOidcRoutes } from '../src/mount.ts';
 import { makeRelyingParty } from '../src/relying-party.ts';
 import { makeSessionCookies } from '../src/session-cookies.ts';
-import type { FakeUser } from '../src/testing/fake-issuer.ts';
-import { ALICE, APP, type Fixture, makeFixture, SECRET } from '../src/testing/fixture.ts';
 
 /** Whose ID token says so little that the userinfo endpoint is asked. */
 const BOB: FakeUser = { sub: 'bob-1' };

@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { type Issuer, startIssuer } from '@freehold/issuer';
 import { Hono } from 'hono';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { SECRET } from '../../testkit/src/oidc/fixture.ts';
 import { BACKCHANNEL_LOGOUT_PATH, mountBackchannelLogout } from '../src/backchannel-logout.ts';
 import type { LogoutToken } from '../src/logout-token.ts';
 import { mountOidcRoutes } from '../src/mount.ts';
 import { makeRelyingParty, type RelyingParty } from '../src/relying-party.ts';
 import type { SignedIn } from '../src/routes.ts';
-import { SECRET } from '../src/testing/fixture.ts';
 
 const signedIn: SignedIn[] = [];
 const ended: LogoutToken[] = [];

@@ -4,10 +4,10 @@
  */
 import { Hono } from 'hono';
 import { describe, expect, test } from 'vitest';
+import { makeBrowser } from '../../testkit/src/oidc/browser.ts';
+import { ALICE, APP, type Fixture, makeFixture } from '../../testkit/src/oidc/fixture.ts';
 import { mountOidcRoutes } from '../src/mount.ts';
 import type { AuthRoutesOptions } from '../src/routes.ts';
-import { makeBrowser } from '../src/testing/browser.ts';
-import { ALICE, APP, type Fixture, makeFixture } from '../src/testing/fixture.ts';
 
 const EVIL = 'https://evil.example';
 const MALLORY = { sub: 'mallory-1', claims: { email: 'mallory@example.org', name: 'Mallory' } };

@@ -1,10 +1,10 @@
 /** spec B-12, B-13, B-18: whatever is asked for, a sign-in and a sign-out end on a page of the application's own. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { APP, type Fixture, makeFixture } from '../../testkit/src/oidc/fixture.ts';
+import { OPEN_REDIRECT_PAYLOADS, whereTo } from '../../testkit/src/oidc/open-redirects.ts';
 import { checkAuthRoutesOptions } from '../src/routes.ts';
 import { landingPath, safePath } from '../src/safe-path.ts';
-import { APP, type Fixture, makeFixture } from '../src/testing/fixture.ts';
-import { OPEN_REDIRECT_PAYLOADS, whereTo } from '../src/testing/open-redirects.ts';
 
 type Landing = (fixture: Fixture, returnTo: string) => Promise<string | null>;
 

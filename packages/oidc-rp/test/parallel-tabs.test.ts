@@ -3,8 +3,14 @@
  * last cookie that is stored is the only one, whatever order the issuer's answers then come in. spec B-04, B-11.
  */
 import { describe, expect, test } from 'vitest';
-import type { OidcErrorCode } from '../src/errors.ts';
-import { ALICE, APP, type Fixture, type FixtureOptions, makeFixture } from '../src/testing/fixture.ts';
+import {
+  ALICE,
+  APP,
+  type Fixture,
+  type FixtureOptions,
+  makeFixture,
+} from '../../testkit/src/oidc/fixture.ts';
+import type { OidcErrorCode } from '../src/lib/errors.ts';
 
 const ROUTES = { onSuccess: '/home', onError: '/oops' };
 

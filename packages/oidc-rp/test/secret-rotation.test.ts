@@ -1,8 +1,8 @@
 /** spec B-04, B-05, B-06: SESSION_SECRET is a list. The first signs, all verify, and what left the list is nothing. */
 import { describe, expect, test } from 'vitest';
+import { ALICE, APP, type Fixture, makeFixture, SECRET } from '../../testkit/src/oidc/fixture.ts';
 import { parseOidcEnv } from '../src/env.ts';
 import type { RelyingParty } from '../src/relying-party.ts';
-import { ALICE, APP, type Fixture, makeFixture, SECRET } from '../src/testing/fixture.ts';
 
 const NEXT = 'the next session secret, also long enough';
 

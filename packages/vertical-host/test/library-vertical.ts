@@ -1,7 +1,7 @@
 /** The library of the kernel's contract suite as a vertical of its own: its management contract, and its client. */
 import { Hono } from 'hono';
-import { recordIncident } from '../../kernel/src/contract-suite/index.ts';
 import type { ScopeHost } from '../../kernel/src/index.ts';
+import { recordIncident } from '../../testkit/src/scope-contract/index.ts';
 import { makeVerticalClient, type VerticalClientOptions } from '../src/client/index.ts';
 import { mountPlatformSurface } from '../src/index.ts';
 

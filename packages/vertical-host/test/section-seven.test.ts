@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { libraryUnit, recordIncident } from '../../kernel/src/contract-suite/index.ts';
 import { makeScopeHost } from '../../kernel/src/index.ts';
 import { openTestEngine } from '../../testkit/src/index.ts';
+import { libraryUnit, recordIncident } from '../../testkit/src/scope-contract/index.ts';
 import { listen } from './mcp/listen.ts';
 import { describeSectionSeven } from './section-seven.ts';
 

@@ -6,8 +6,8 @@ import { PlatformError, problemSchema, type ScopeId, type ScopeRef } from '@free
 import { Hono } from 'hono';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { library, recordIncident } from '../../kernel/src/contract-suite/index.ts';
 import type { ScopeHost } from '../../kernel/src/index.ts';
+import { library, recordIncident } from '../../testkit/src/scope-contract/index.ts';
 import { mountOperations, mountPlatformSurface } from '../src/index.ts';
 
 /** How an environment lets a vertical be asked. */

@@ -7,14 +7,14 @@ import { join } from 'node:path';
 import { getRequestListener } from '@hono/node-server';
 import { onTestFinished } from 'vitest';
 import { makeNodeBlobStore, type NodeEngine } from '../../engine-node/src/index.ts';
+import { makeScopeHost, makeUnitVault, type ScopeHost } from '../../kernel/src/index.ts';
+import { openTestEngine } from '../../testkit/src/index.ts';
 import {
   describeScopeHost,
   libraryUnit,
   libraryVaultUnit,
   recordIncident,
-} from '../../kernel/src/contract-suite/index.ts';
-import { makeScopeHost, makeUnitVault, type ScopeHost } from '../../kernel/src/index.ts';
-import { openTestEngine } from '../../testkit/src/index.ts';
+} from '../../testkit/src/scope-contract/index.ts';
 import { libraryVertical, remoteHost } from './library-vertical.ts';
 
 describeScopeHost({

@@ -23,7 +23,7 @@ import {
   makeConsentProvider,
 } from '../../../packages/directory/test/consent-provider.ts';
 import { makeKeyProvider } from '../../../packages/directory/test/key-provider.ts';
-import { library, libraryVaultUnit } from '../../../packages/kernel/src/contract-suite/index.ts';
+import { library, libraryVaultUnit } from '../../../packages/testkit/src/scope-contract/index.ts';
 import { type KillPoints, makeKillPoints } from './kill-points.ts';
 import { PLACE } from './protocol.ts';
 

@@ -1,5 +1,5 @@
 /** The smaller pages: who is signed in, signing out, having signed out, and what went wrong. */
-import type { Person } from '../people.ts';
+import type { Person } from '../people/people.ts';
 import { type Html, html } from './html.ts';
 import { type Page, renderMessage, renderPage } from './page.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { seededPeople } from '../people.ts';
+import { seededPeople } from '../people/people.ts';
 import { html } from './html.ts';
 import { renderErrorPage } from './other-pages.ts';
 import { renderSignInPage } from './sign-in-page.ts';

@@ -1,5 +1,5 @@
 /** The sign-in page: who asks, and the people to continue as. It works without JavaScript. */
-import { loginPattern, type Person } from '../people.ts';
+import { loginPattern, type Person } from '../people/people.ts';
 import { type Html, html } from './html.ts';
 import { type Page, renderPage } from './page.ts';
 

@@ -1,7 +1,7 @@
 /** Looking into a scope's tables (spec 4.3; design: kernel, "Looking inside"): what can be asked, and its limits. */
 import { z } from 'zod';
-import { scopeRef } from '../management.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../pages.ts';
+import { scopeRef } from './shared.ts';
 
 /** Most rows that a query answers. */
 export const QUERY_ROWS_MAX = 1_000;

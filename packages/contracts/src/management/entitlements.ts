@@ -1,7 +1,7 @@
 /** What a tenant is entitled to, as the platform tells its scopes (requirement C-03). */
 import { z } from 'zod';
-import type { ScopeRef } from '../management.ts';
 import { timestamp } from '../time.ts';
+import type { ScopeRef } from './shared.ts';
 
 /** How many entitlements a tenant may have. */
 export const ENTITLEMENTS_MAX = 100;

@@ -1,9 +1,9 @@
 /** Reads of a scope's event log beyond the walks: counted events, one invocation, deliveries that gave up (spec 4.3.3). */
 import { z } from 'zod';
 import { eventId, invocationId } from '../ids.ts';
-import { eventRecord, scopeRef } from '../management.ts';
 import { pageOf, pageQuery } from '../pages.ts';
 import { timestamp } from '../time.ts';
+import { eventRecord, scopeRef } from './shared.ts';
 
 /** What events can be counted by. */
 export const facetKey = z.enum(['type', 'entityType', 'actor', 'operation', 'day']);

@@ -5,32 +5,6 @@
  */
 import type { z } from 'zod';
 import {
-  configureRequest,
-  configureResponse,
-  deleteScopeResponse,
-  denialsQuery,
-  denialsResponse,
-  denialsSummaryQuery,
-  denialsSummaryResponse,
-  eventRef,
-  historyQuery,
-  historyResponse,
-  migrationsResponse,
-  ownerClaimRequest,
-  ownerClaimResponse,
-  ownerRecoveryRequest,
-  ownerRecoveryResponse,
-  ownerSeatResponse,
-  provisionRequest,
-  provisionResponse,
-  reconcileRequest,
-  reconcileResponse,
-  scopeRequest,
-  sessionSecretRotateRequest,
-  sessionSecretRotation,
-  walkResponse,
-} from '../management.ts';
-import {
   attachmentRecord,
   connectorAttachmentRef,
   connectorAttachmentRequest,
@@ -72,6 +46,32 @@ import {
   platformRequestsResponse,
   settleRequest,
 } from './platform-requests.ts';
+import {
+  configureRequest,
+  configureResponse,
+  deleteScopeResponse,
+  denialsQuery,
+  denialsResponse,
+  denialsSummaryQuery,
+  denialsSummaryResponse,
+  eventRef,
+  historyQuery,
+  historyResponse,
+  migrationsResponse,
+  ownerClaimRequest,
+  ownerClaimResponse,
+  ownerRecoveryRequest,
+  ownerRecoveryResponse,
+  ownerSeatResponse,
+  provisionRequest,
+  provisionResponse,
+  reconcileRequest,
+  reconcileResponse,
+  scopeRequest,
+  sessionSecretRotateRequest,
+  sessionSecretRotation,
+  walkResponse,
+} from './shared.ts';
 
 /** One route below `/internal/`. */
 export interface ManagementRoute<

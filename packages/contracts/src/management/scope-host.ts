@@ -4,18 +4,6 @@
  * is `not_found`, reason `unknown_scope`.
  */
 import type { z } from 'zod';
-import type {
-  DenialsQuery,
-  DenialsSummary,
-  DenialsSummaryQuery,
-  denialsResponse,
-  EventWalk,
-  eventRef,
-  HistoryQuery,
-  historyResponse,
-  MigrationRecord,
-  ScopeRef,
-} from '../management.ts';
 import type { InvokeResult } from '../operations.ts';
 import type { Page } from '../pages.ts';
 import type {
@@ -56,6 +44,18 @@ import type {
   PlatformRequestsQuery,
   SettleRequest,
 } from './platform-requests.ts';
+import type {
+  DenialsQuery,
+  DenialsSummary,
+  DenialsSummaryQuery,
+  denialsResponse,
+  EventWalk,
+  eventRef,
+  HistoryQuery,
+  historyResponse,
+  MigrationRecord,
+  ScopeRef,
+} from './shared.ts';
 
 /**
  * Exactly the members of the specification. It grows with the routes: a host written against an older member list

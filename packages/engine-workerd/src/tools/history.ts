@@ -6,7 +6,7 @@
  */
 import { decodeCursor, encodeCursor, PlatformError } from '@freehold/contracts';
 import type { Bookmark, BookmarkPage, SqlRow } from '@freehold/store';
-import { durableDatabase } from '../durable-database.ts';
+import { durableDatabase } from '../lib/durable-database.ts';
 import { type AdmitStep, takeSteps } from './admission.ts';
 import type { ObjectToolParts } from './object-tools.ts';
 import { migrateAll } from './schema.ts';

@@ -11,7 +11,7 @@ import {
   type UnitSnapshot,
   unknownUnit,
 } from '@freehold/store';
-import { durableDatabase } from '../durable-database.ts';
+import { durableDatabase } from '../lib/durable-database.ts';
 import { rolledBack } from '../lib/rolled-back.ts';
 import { type AdmitStep, takeSteps } from './admission.ts';
 import { makeCopyStore, PART_BYTES_MAX, type StoredCopy } from './copy-store.ts';

@@ -1,6 +1,6 @@
 /** The schema of a unit: taken down, put up from a copy, and compared with what the unit's migrations would make. */
 import { checkScript, checkStatement, migrate, StatementRefused, type UnitDefinition } from '@freehold/store';
-import { durableDatabase } from '../durable-database.ts';
+import { durableDatabase } from '../lib/durable-database.ts';
 import { copyDamaged, copyForeign } from './refusals.ts';
 import { COUNTER_TABLE, quoted, type SchemaRow, schemaOf } from './tables.ts';
 

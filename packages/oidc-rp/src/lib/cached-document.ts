@@ -1,5 +1,5 @@
 /** A document of an issuer that is fetched when first wanted, kept, shared, and outlives a short outage. */
-import { OidcError } from '../errors.ts';
+import { OidcError } from './errors.ts';
 import { type Deadline, withDeadline } from './peer-fetch.ts';
 
 /** A fetched copy is used for so long without asking again. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { APP, makeFixture } from '../testing/fixture.ts';
+import { APP, makeFixture } from '../../../testkit/src/oidc/fixture.ts';
 import type { FetchPurpose } from './peer-fetch.ts';
 
 // spec B-01, B-03

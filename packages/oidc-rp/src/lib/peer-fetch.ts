@@ -1,5 +1,5 @@
 /** How every request to an issuer is made: with a deadline, a size limit, and no redirect followed. */
-import { OidcError } from '../errors.ts';
+import { OidcError } from './errors.ts';
 import { readLimitedBody } from './limited-body.ts';
 
 /** On whose behalf something is fetched. */

@@ -5,7 +5,7 @@
  */
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { base64url } from 'jose';
-import { deriveKey, type KeyPurpose } from '../keys.ts';
+import { deriveKey, type KeyPurpose } from './keys.ts';
 import { isRecord } from './record.ts';
 
 /** Mints and verifies one kind of token for one audience. */

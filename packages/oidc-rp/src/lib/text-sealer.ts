@@ -4,7 +4,7 @@
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { base64url } from 'jose';
-import { deriveKey, type KeyPurpose } from '../keys.ts';
+import { deriveKey, type KeyPurpose } from './keys.ts';
 
 /** Seals and opens one kind of text. */
 export interface TextSealer {

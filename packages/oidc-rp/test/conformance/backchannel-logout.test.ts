@@ -1,12 +1,12 @@
 /** oidcc-client-back-channel-logout-rp-basic, module by module. */
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';
+import { type FakeBehaviour, withoutSignature } from '../../../testkit/src/oidc/fake-issuer.ts';
+import { ALICE, APP } from '../../../testkit/src/oidc/fixture.ts';
 import { BACKCHANNEL_LOGOUT_PATH, mountBackchannelLogout } from '../../src/backchannel-logout.ts';
-import type { OidcError } from '../../src/errors.ts';
+import type { OidcError } from '../../src/lib/errors.ts';
 import type { LogoutToken } from '../../src/logout-token.ts';
 import { mountOidcRoutes } from '../../src/mount.ts';
-import { type FakeBehaviour, withoutSignature } from '../../src/testing/fake-issuer.ts';
-import { ALICE, APP } from '../../src/testing/fixture.ts';
 import { makeClient, reasonOf, titled } from './client.ts';
 
 const MODULE = 'oidcc-client-test-rp-backchannel-rpinitlogout';

@@ -6,7 +6,7 @@ import {
   type RecordedRequest,
   withoutSignature,
   withSpoiltSignature,
-} from '../../src/testing/fake-issuer.ts';
+} from '../../../testkit/src/oidc/fake-issuer.ts';
 import { claiming, makeClient, type RefusedModule, refused, signedIn, signInWith, titled } from './client.ts';
 
 /** An ID token that says nothing but who it is, so that the userinfo endpoint must be asked. */

@@ -1,8 +1,15 @@
 /** The client of the conformance modules, and what its sign-ins come to. */
-import type { OidcError, OidcErrorCode } from '../../src/errors.ts';
+
+import type { FakeBehaviour, FakeUser } from '../../../testkit/src/oidc/fake-issuer.ts';
+import {
+  ALICE,
+  APP,
+  type Fixture,
+  type FixtureOptions,
+  makeFixture,
+} from '../../../testkit/src/oidc/fixture.ts';
+import type { OidcError, OidcErrorCode } from '../../src/lib/errors.ts';
 import type { SessionUser } from '../../src/session.ts';
-import type { FakeBehaviour, FakeUser } from '../../src/testing/fake-issuer.ts';
-import { ALICE, APP, type Fixture, type FixtureOptions, makeFixture } from '../../src/testing/fixture.ts';
 
 export interface Client extends Fixture {
   /** What the response to a login or callback came to. */

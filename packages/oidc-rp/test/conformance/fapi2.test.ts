@@ -1,7 +1,7 @@
 /** Modules of fapi2-security-profile-final-client-test-plan that judge what every code-flow client must. */
 import { describe, expect, test } from 'vitest';
-import type { OidcErrorCode } from '../../src/errors.ts';
-import { withoutSignature } from '../../src/testing/fake-issuer.ts';
+import { withoutSignature } from '../../../testkit/src/oidc/fake-issuer.ts';
+import type { OidcErrorCode } from '../../src/lib/errors.ts';
 import {
   claiming,
   makeClient,

@@ -6,8 +6,8 @@
  */
 import { Hono } from 'hono';
 import { describe, expect, test } from 'vitest';
+import { APP } from '../../../testkit/src/oidc/fixture.ts';
 import { mountOidcRoutes } from '../../src/mount.ts';
-import { APP } from '../../src/testing/fixture.ts';
 import { type Client, makeClient, signedIn } from './client.ts';
 
 /** The post that the issuer's form makes the browser send; `withCookies`: what Lax would have kept back as well. */

@@ -1,6 +1,6 @@
 /** What oidcc-client-test-plan (the full plan) adds to the basic one for the code flow. */
 import { expect, test } from 'vitest';
-import { withHmac, withSpoiltSignature } from '../../src/testing/fake-issuer.ts';
+import { withHmac, withSpoiltSignature } from '../../../testkit/src/oidc/fake-issuer.ts';
 import { claiming, makeClient, type RefusedModule, refused, signInWith, titled } from './client.ts';
 
 test.each(

@@ -1,8 +1,8 @@
 /** oidcc-client-rp-initiated-logout-rp-basic, module by module. */
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';
+import { ALICE, APP } from '../../../testkit/src/oidc/fixture.ts';
 import { mountOidcRoutes } from '../../src/mount.ts';
-import { ALICE, APP } from '../../src/testing/fixture.ts';
 import { makeClient, signedIn, signInWith } from './client.ts';
 
 // No state is sent, since the landing page does nothing that a forged return could abuse. A correct issuer therefore

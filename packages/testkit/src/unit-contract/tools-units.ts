@@ -1,9 +1,9 @@
 /** The units that the contract of tools works on, and how their contents are compared. */
 import { PlatformError } from '@freehold/contracts';
-import type { Migration } from '../migrations.ts';
-import type { SqlValue } from '../sql-database.ts';
-import type { Admit } from '../tools.ts';
-import { defineUnit, type UnitContext } from '../unit.ts';
+import type { Migration } from '../../../store/src/migrations.ts';
+import type { SqlValue } from '../../../store/src/sql-database.ts';
+import type { Admit } from '../../../store/src/tools.ts';
+import { defineUnit, type UnitContext } from '../../../store/src/unit.ts';
 
 /** What a test sets for the definitions below, which run in its own process or isolate. */
 export const toolsWorld = {

@@ -7,7 +7,7 @@
  */
 import type { ExportFormat } from '@freehold/contracts';
 import { beforeEach, describe } from 'vitest';
-import type { ScopeHost } from '../scope-host.ts';
+import type { ScopeHost } from '../../../kernel/src/scope-host.ts';
 import { actorContract } from './actors.ts';
 import { attachmentContract } from './attachments.ts';
 import { copyContract } from './copies.ts';

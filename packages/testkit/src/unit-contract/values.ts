@@ -1,6 +1,6 @@
 /** The contract of values: what goes into a column or across the boundary comes back as it was. */
 import { describe, expect, test } from 'vitest';
-import type { SqlValue } from '../sql-database.ts';
+import type { SqlValue } from '../../../store/src/sql-database.ts';
 import type { NewKey, UnitContractSetup } from './index.ts';
 import { notesUnit, observed } from './units.ts';
 

@@ -1,7 +1,7 @@
 /** A relying party, its issuer and a browser, on one clock that only the test moves. */
-import type { OidcContextOptions } from '../context.ts';
-import { makeRelyingParty, type RelyingParty } from '../relying-party.ts';
-import type { AuthRoutesOptions } from '../routes.ts';
+import type { OidcContextOptions } from '../../../oidc-rp/src/context.ts';
+import { makeRelyingParty, type RelyingParty } from '../../../oidc-rp/src/relying-party.ts';
+import type { AuthRoutesOptions } from '../../../oidc-rp/src/routes.ts';
 import { type Browser, makeBrowser } from './browser.ts';
 import { type FakeIssuer, type FakeUser, makeFakeIssuer } from './fake-issuer.ts';
 

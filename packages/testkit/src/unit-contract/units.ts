@@ -1,10 +1,10 @@
 /** The units that the contract suite runs. An engine that needs to know its units beforehand hosts these. */
 import { PlatformError } from '@freehold/contracts';
-import type { IncidentSink } from '../engine.ts';
-import { appliedMigrations, type MigrationSet } from '../migrations.ts';
-import type { SqlDatabase, SqlRow, SqlValue } from '../sql-database.ts';
-import { StatementRefused } from '../sql-tokens.ts';
-import { defineUnit, RollbackThen, type UnitContext } from '../unit.ts';
+import type { IncidentSink } from '../../../store/src/engine.ts';
+import { appliedMigrations, type MigrationSet } from '../../../store/src/migrations.ts';
+import type { SqlDatabase, SqlRow, SqlValue } from '../../../store/src/sql-database.ts';
+import { StatementRefused } from '../../../store/src/sql-tokens.ts';
+import { defineUnit, RollbackThen, type UnitContext } from '../../../store/src/unit.ts';
 
 /**
  * What a suite sees of units that run in its own process or isolate. Every engine under test gets

@@ -3,9 +3,9 @@
  * thing says so with its capabilities, and is then held to refusing it in the agreed words.
  */
 import { afterEach, describe } from 'vitest';
-import type { Engine } from '../engine.ts';
-import type { CopyFormat, EngineTools, UnitTools } from '../tools.ts';
-import type { UnitStub } from '../unit.ts';
+import type { Engine } from '../../../store/src/engine.ts';
+import type { CopyFormat, EngineTools, UnitTools } from '../../../store/src/tools.ts';
+import type { UnitStub } from '../../../store/src/unit.ts';
 import { copyContract } from './tools-copies.ts';
 import { inspectContract } from './tools-inspect.ts';
 import { removeContract } from './tools-remove.ts';

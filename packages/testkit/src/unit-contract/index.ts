@@ -3,7 +3,7 @@
  * architecture, "The one idea"). It runs under Node and inside workerd.
  */
 import { beforeEach, describe } from 'vitest';
-import type { Engine } from '../engine.ts';
+import type { Engine } from '../../../store/src/engine.ts';
 import { callContract } from './calls.ts';
 import { commitContract } from './commits.ts';
 import { guardContract } from './guard.ts';

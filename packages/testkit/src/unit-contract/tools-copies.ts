@@ -1,7 +1,7 @@
 /** The contract of copies: what is exported comes back exactly, and nothing else takes a unit's place. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { CopyFormat } from '../tools.ts';
+import type { CopyFormat } from '../../../store/src/tools.ts';
 import type { OpenUnit, ToolsContractSetup } from './tools.ts';
 import { bodyOf, bytesOf, linesOf, textBody } from './tools-bytes.ts';
 import { otherToolsUnit, refuseAdmission, toolsUnit, toolsWorld } from './tools-units.ts';

@@ -2,7 +2,7 @@
 import type { ActorId, InvokeResult, PrincipalId, ScopeId, ScopeRef, TenantId } from '@freehold/contracts';
 import type { IncidentSink } from '@freehold/store';
 import { describe } from 'vitest';
-import type { ScopeHost, ScopeStub } from '../scope-host.ts';
+import type { ScopeHost, ScopeStub } from '../../../kernel/src/scope-host.ts';
 import type { Missing, ScopeHostSetup } from './index.ts';
 
 /** What the suite sees of an engine that runs in its own process or isolate. */

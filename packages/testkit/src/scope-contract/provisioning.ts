@@ -1,7 +1,7 @@
 /** The contract of a scope's beginning: provisioned once, its tenant's alone, migrated under a journal (spec D-05). */
 import type { ScopeRef } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
-import type { ScopeHost } from '../scope-host.ts';
+import type { ScopeHost } from '../../../kernel/src/scope-host.ts';
 import type { ScopeHostSetup } from './index.ts';
 import { library } from './library.ts';
 import { librarian, newScopeId, observed, openLibrary, otherTenant, tenant } from './world.ts';

@@ -1,7 +1,7 @@
 /** The contract of blob stores: whole and right or not there, each scope for itself, and damage is noticed. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { BlobEntry, BlobStore } from '../blob-store.ts';
+import type { BlobEntry, BlobStore } from '../../../store/src/blob-store.ts';
 
 /** How a blob store lets itself be tested. */
 export interface BlobStoreSetup {

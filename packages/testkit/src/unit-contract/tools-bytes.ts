@@ -1,5 +1,5 @@
 /** Copies as bytes, whole and broken. */
-import type { UnitCopy } from '../tools.ts';
+import type { UnitCopy } from '../../../store/src/tools.ts';
 
 export async function bytesOf({ body }: Pick<UnitCopy, 'body'>): Promise<Uint8Array> {
   return new Uint8Array(await new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer());

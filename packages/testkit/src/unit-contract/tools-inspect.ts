@@ -1,6 +1,6 @@
 /** The contract of looking inside: one statement that cannot write, cannot reach out, and cannot run away. */
 import { describe, expect, test } from 'vitest';
-import type { InspectRequest } from '../tools.ts';
+import type { InspectRequest } from '../../../store/src/tools.ts';
 import type { OpenUnit, ToolsContractSetup } from './tools.ts';
 import { toolsUnit } from './tools-units.ts';
 

@@ -2,7 +2,12 @@
 import { type EntityRef, entityRef, PlatformError } from '@freehold/contracts';
 import { RollbackThen } from '@freehold/store';
 import { z } from 'zod';
-import { defineOperations, type NewEvent, type OperationContext, operation } from '../vertical.ts';
+import {
+  defineOperations,
+  type NewEvent,
+  type OperationContext,
+  operation,
+} from '../../../kernel/src/vertical.ts';
 
 const permission = 'library.browse';
 const book: EntityRef = { type: 'book', id: 'b' };

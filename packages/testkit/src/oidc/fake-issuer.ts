@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { base64url, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
-import type { PeerFetch } from '../lib/peer-fetch.ts';
+import type { PeerFetch } from '../../../oidc-rp/src/lib/peer-fetch.ts';
 
 export interface FakeIssuerOptions {
   /** Default `https://issuer.example`. */

@@ -5,9 +5,9 @@
 import { type ActorId, type EntityRef, entityRef, PlatformError } from '@freehold/contracts';
 import { makeKeyring } from '@freehold/store';
 import { z } from 'zod';
-import { makeScopeUnit } from '../scope-unit.ts';
-import { makeVaultUnit } from '../sealing/vault.ts';
-import { defineOperations, defineVertical, operation, type Vertical } from '../vertical.ts';
+import { makeScopeUnit } from '../../../kernel/src/scope-unit.ts';
+import { makeVaultUnit } from '../../../kernel/src/sealing/vault.ts';
+import { defineOperations, defineVertical, operation, type Vertical } from '../../../kernel/src/vertical.ts';
 import { misbehaviour } from './misbehaviour.ts';
 
 const bookInput = z.strictObject({ book: z.string() });

@@ -1,6 +1,6 @@
 /** The contract of migrations: applied once, found when they changed, and harmless when one fails. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type Migration, migrationDigest } from '../migrations.ts';
+import { type Migration, migrationDigest } from '../../../store/src/migrations.ts';
 import type { NewKey, UnitContractSetup } from './index.ts';
 import { migratingUnit, observed } from './units.ts';
 

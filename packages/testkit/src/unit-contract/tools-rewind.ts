@@ -1,6 +1,6 @@
 /** The contract of history: every commit can be gone back to, and back from. Where there is none, that is said. */
 import { describe, expect, test } from 'vitest';
-import type { Bookmark, UnitTools } from '../tools.ts';
+import type { Bookmark, UnitTools } from '../../../store/src/tools.ts';
 import type { OpenUnit } from './tools.ts';
 import { bodyOf, bytesOf } from './tools-bytes.ts';
 import { refuseAdmission, toolsUnit } from './tools-units.ts';
