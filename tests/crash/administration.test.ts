@@ -191,7 +191,8 @@ function actionsInSource(): string[] {
   return globSync('**/*.ts', { cwd: DIRECTORY })
     .filter((file) => !file.endsWith('.test.ts'))
     .flatMap((file) => {
-      const text = readFileSync(join(DIRECTORY, file), 'utf8');
+      // A declaration names its operation; that is no row.
+      const text = readFileSync(join(DIRECTORY, file), 'utf8').replaceAll(/^ {2}name: '[^']+',$/gm, '');
       const found = writes.test(text) ? text.matchAll(/'([a-z]+(?:-[a-z]+)*\.[a-z]+(?:-[a-z]+)*)'/g) : [];
       return [...new Set([...found].map(([, action]) => `${file}: ${action}`))];
     })

@@ -96,7 +96,7 @@ describe('whoever follows the guide sees what it says', () => {
 describe('the page', () => {
   test('starts what the tests start', () => {
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-    expect(scripts.start).toMatch(/ && node apps\/platform\/src\/main\.ts$/);
+    expect(scripts.start).toMatch(/ && exec node apps\/platform\/src\/main\.ts$/);
   });
 
   test('has no link that leads nowhere', () => {
