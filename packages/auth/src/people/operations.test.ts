@@ -298,7 +298,7 @@ test('the usual statement answers exactly where the full one would say the same 
     ),
     { numRuns: 2_000 },
   );
-  expect(settled).toBeGreaterThan(50);
+  expect(settled).toBeGreaterThan(20);
 });
 
 describe('members', () => {
