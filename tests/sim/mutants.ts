@@ -1,7 +1,9 @@
 /** Platforms that are wrong in one way each. For every invariant there is one that breaks it, and must be found out. */
 import { PlatformError } from '@freehold/contracts';
 import {
+  type Admission,
   type Admit,
+  admissionOf,
   RollbackThen,
   type SqlDatabase,
   type UnitContext,
@@ -171,7 +173,11 @@ export const MUTANTS: readonly NamedMutant[] = [
       engine: withTools((tools) => ({
         ...tools,
         restore: (format, body, admit) =>
-          tools.restore(format, body, (db) => unlessForeign(() => admit?.(db))),
+          tools.restore(
+            format,
+            body,
+            aroundAdmission(admit, (judge, db) => unlessForeign(() => judge(db))),
+          ),
       })),
     },
   },
@@ -349,14 +355,37 @@ function landElsewhere(tools: UnitTools): UnitTools {
   };
 }
 
-function afterwards(admit: Admit | undefined, work: (staged: SqlDatabase) => void): Admit {
-  return (staged) => {
-    admit?.(staged);
-    work(staged);
+/** The same judge, with something around what it reads and what it writes. */
+function aroundAdmission(
+  admit: Admit | Admission | undefined,
+  around: (judge: (staged: SqlDatabase) => unknown, staged: SqlDatabase) => void,
+): Admission {
+  const admission = admissionOf(admit);
+  return {
+    look: (staged) => {
+      let seen: unknown;
+      around((each) => {
+        seen = admission.look(each);
+      }, staged);
+      return seen ?? { scopeId: null, subjects: [] };
+    },
+    prepare: (seen) => admission.prepare(seen),
+    admit: (staged) => around(admission.admit, staged),
   };
 }
 
-function unmarked(admit: Admit | undefined): Admit {
+function afterwards(admit: Admit | Admission | undefined, work: (staged: SqlDatabase) => void): Admission {
+  const admission = admissionOf(admit);
+  return {
+    ...admission,
+    admit: (staged) => {
+      admission.admit(staged);
+      work(staged);
+    },
+  };
+}
+
+function unmarked(admit: Admit | Admission | undefined): Admission {
   return afterwards(admit, (staged) => staged.run('UPDATE _spine_scope SET latecomers = NULL'));
 }
 

@@ -69,7 +69,14 @@ export function startProcess(parts: ProcessParts): SimProcess {
   );
   const vertical = makeLedger(outside.seenFrom(life));
   const unit = makeScopeUnit(vertical, mutant.sleeps ? {} : { onWork: (scopeId) => runner.wake(scopeId) });
-  const host = makeScopeHost({ engine, unit, vault, now, random: (size) => bytes.bytes(size) });
+  const host = makeScopeHost({
+    engine,
+    unit,
+    vault,
+    now,
+    random: (size) => bytes.bytes(size),
+    after: (ms, task) => void scheduler.after(life, ms, 'timer', task),
+  });
   const runner: DeliveryRunner = makeDeliveryRunner({
     vertical,
     scope: (scopeId) => host.scope(scopeId),
@@ -97,7 +104,10 @@ function farAway(
   };
   return {
     keys: (scope, subjects) => travelled(vault.keys(scope, subjects)),
+    allot: (scope, count) => travelled(vault.allot(scope, count)),
+    bind: (scope, bindings) => travelled(vault.bind(scope, bindings)),
+    handBack: (scope, keyIds) => travelled(vault.handBack(scope, keyIds)),
     shredded: (scope) => travelled(vault.shredded(scope)),
-    shred: (scope, subject) => travelled(vault.shred(scope, subject)),
+    shred: (scope, subject, keyIds) => travelled(vault.shred(scope, subject, keyIds)),
   };
 }

@@ -36,6 +36,7 @@ import { mountPublic } from './server/public-routes.ts';
 import { mountSessions } from './server/session-routes.ts';
 import { makeSignIns } from './server/sign-in.ts';
 import { mountSummaries } from './server/summary-routes.ts';
+import { makeTenants } from './server/tenants.ts';
 import { mountWeb } from './server/web-routes.ts';
 import { defineFieldwork } from './vertical.ts';
 
@@ -75,7 +76,7 @@ export function makeFieldwork(deps: FieldworkDeps): Fieldwork {
       deps.onIncident(error, { kind: manifest.slug, key: requestId, method: `${method} ${path}` }),
   };
   const signIn = makeSignIns(deps, { host, directory });
-  const services: Services = { deps, problems, host, directory, signIn };
+  const services: Services = { deps, problems, host, directory, signIn, tenants: makeTenants(host) };
 
   const app = new Hono<FieldworkEnv>();
   app.onError((error, c) => problemResponse(c, error, problems));
@@ -114,7 +115,7 @@ async function operationsFor(services: Services, c: FieldworkContext): Promise<L
   const principal = await authenticatedPrincipal(services, c);
   const table: OperationTable = operations;
   return {
-    ...services.host.operations(requireNode(c).scope, principal),
+    ...services.host.operations(requireNode(c).scope, principal, requireNode(c).tenant),
     listable: async (names) => {
       const { permissions } = await scopeOf(services, c).holdings({ principal });
       // What an assignment gives for the one order, anybody on the team may come to hold.

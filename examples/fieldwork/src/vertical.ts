@@ -1,7 +1,7 @@
 /** Fieldwork as the kernel takes it: the manifest, the tables, the operations, and what happens by itself. */
 import { defineVertical, type Vertical } from '@freehold/kernel';
 import { erasureSchedule, fileRemover, type RemoveFile } from './customers/erasure.ts';
-import { eraseCustomer } from './customers/person.ts';
+import { eraseCustomer, resealMarks } from './customers/person.ts';
 import { CUSTOMER_PREFIX } from './customers/schema.ts';
 import { manifest } from './manifest.ts';
 import { migrations } from './migrations.ts';
@@ -27,5 +27,6 @@ export function defineFieldwork({ removeFile }: FieldworkHands): Vertical {
     onShred: ({ sql, now }, subject) => {
       if (subject.startsWith(`${CUSTOMER_PREFIX}_`)) eraseCustomer(sql, subject, now);
     },
+    reseal: ({ sql, reseal }) => resealMarks(sql, reseal),
   });
 }

@@ -130,7 +130,9 @@ describe('what cannot be attached', () => {
     const bob = await fixture.signedIn(fixture.sparks, 'bob');
     await bob.get('/api/me');
     expect((await upload(bob)).status).toBe(404);
-    expect((await upload(ada, { to: order.replace(/.$/, (last) => (last === 'z' ? 'y' : 'z')) })).status).toBe(404);
+    expect(
+      (await upload(ada, { to: order.replace(/.$/, (last) => (last === 'z' ? 'y' : 'z')) })).status,
+    ).toBe(404);
   });
 });
 

@@ -132,6 +132,9 @@ test('what nobody expected is told to the operator, and to nobody else', async (
   await using broken = await openFixture({
     vault: {
       keys: () => Promise.reject(new Error('the vault burns at 10.0.0.7')),
+      allot: () => Promise.reject(new Error('the vault burns at 10.0.0.7')),
+      bind: async () => undefined,
+      handBack: async () => undefined,
       shred: () => Promise.reject(new Error('the vault burns')),
       shredded: async () => [],
     },

@@ -19,6 +19,7 @@ export { AuthConfigError } from './errors.ts';
 export type { IdentityEvent, IdentityEventType } from './events/operations.ts';
 export type { ForgottenScope } from './forgotten-scopes/operations.ts';
 export { IDENTITY_CHOICE_KEY, type IdentityChoice } from './identity-choice.ts';
+export type { Presented, Recognised } from './identity-directory/recognise.ts';
 export { resolvePrincipal } from './identity-directory/resolve-principal.ts';
 export {
   type IdentityDirectory,
@@ -45,6 +46,7 @@ export type {
 export type { AuthProvider, VerifyingAuthProvider } from './provider.ts';
 export { type OidcAuthProviderOptions, oidcAuthProvider } from './providers/oidc-auth-provider.ts';
 export { type OidcRpAuthProviderOptions, oidcRpAuthProvider } from './providers/oidc-rp-auth-provider.ts';
+export { type RecognisedCaller, type RecognitionOptions, recogniseCaller } from './recognise-caller.ts';
 export type { AuthRuntime } from './runtime.ts';
 export type { OwnerClaim, OwnerClaimLink, PendingOwner } from './seats/operations.ts';
 export type { OwnerRecovery, OwnerRecoveryInput } from './seats/recovery.ts';

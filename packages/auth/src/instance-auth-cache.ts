@@ -32,6 +32,8 @@ export interface CachedInstance {
 export interface InstanceAuthCache {
   /** Answers an instance's authentication. One small read a call while nothing changed. */
   (instance: CachedInstance): Promise<InstanceAuth>;
+  /** What is kept of an instance, unseen whether it still stands: the directory says so when it is told the version. */
+  known(instance: CachedInstance): { readonly version: string; readonly auth: InstanceAuth } | undefined;
   /**
    * Drops what is kept of a scope, its delivered secrets included, at all its host names: for a scope that is deleted,
    * of which nobody asks again. No answer depends on it.
@@ -49,9 +51,12 @@ export function makeInstanceAuthCache(options: InstanceAuthCacheOptions): Instan
   const runtime = withSharedIssuers(completeRuntime(options.runtime));
   const kept = makeLruMap<{ readonly version: string; readonly auth: InstanceAuth }>(instancesMax);
 
+  const keyOf = ({ scopeId, resource = [], cookieDomain }: CachedInstance): string =>
+    JSON.stringify([scopeId, resource, cookieDomain ?? null]);
+
   const find = async (instance: CachedInstance): Promise<InstanceAuth> => {
-    const { directory, scopeId, resource = [], cookieDomain = null } = instance;
-    const key = JSON.stringify([scopeId, resource, cookieDomain]);
+    const { directory, scopeId } = instance;
+    const key = keyOf(instance);
     const known = kept.get(key);
     const read = await readInstance(directory, {
       scopeId,
@@ -64,6 +69,7 @@ export function makeInstanceAuthCache(options: InstanceAuthCacheOptions): Instan
     return auth;
   };
   return Object.assign(find, {
+    known: (instance: CachedInstance) => kept.get(keyOf(instance)),
     forget: ({ scopeId }: { readonly scopeId: string }) => {
       kept.deleteWhere((key) => (JSON.parse(key) as readonly unknown[])[0] === scopeId);
     },

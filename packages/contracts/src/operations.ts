@@ -11,6 +11,15 @@ export interface EntityRef {
 
 export const entityRef = z.strictObject({ type: z.string().min(1).max(64), id: z.string().min(1).max(128) });
 
+/** What a declaration reads to find whose data an operation touches: the vertical's tables, and the platform's. */
+export interface SubjectReader {
+  get<Row = unknown>(
+    sql: string,
+    ...params: readonly (null | number | string | Uint8Array)[]
+  ): Row | undefined;
+  all<Row = unknown>(sql: string, ...params: readonly (null | number | string | Uint8Array)[]): Row[];
+}
+
 /** A call of an operation, whatever surface it came in through. */
 export interface InvokeRequest {
   readonly operation: string;

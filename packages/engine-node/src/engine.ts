@@ -1,5 +1,6 @@
 /** The embedded engine: one SQLite file a unit under a data directory, all in one process. */
 import { randomBytes } from 'node:crypto';
+import { channel } from 'node:diagnostics_channel';
 import { stat } from 'node:fs/promises';
 import { PlatformError } from '@freehold/contracts';
 import {
@@ -30,6 +31,9 @@ import { shuttingDown } from './shutting-down.ts';
 import { makeUnitAccess } from './unit-access.ts';
 import { type UnitFiles, unitFiles } from './unit-files.ts';
 import { makeUnitTools } from './unit-tools.ts';
+
+/** Every call of a unit is told to those who subscribe, with its kind, key and method: for counting them. */
+const unitCalls = channel('freehold.unit.call');
 
 /** How many databases stay open unless told otherwise: each costs about two file handles and its page cache. */
 const OPEN_UNITS_MAX = 256;
@@ -89,6 +93,11 @@ export interface NodeEngine extends Engine, EngineTools {
   /** Ships whatever the archive does not have yet. Rejects when that fails; it is then tried again by itself. */
   flushArchive(): Promise<void>;
   /**
+   * Resolves once the archive has what a unit without copies had committed when this was asked. Also resolves where there
+   * is no archive, and when it cannot be reached.
+   */
+  archived<M extends UnitMethods>(definition: UnitDefinition<M>, key: string): Promise<void>;
+  /**
    * Removes the history of a unit that has left its window, also when nothing happens in the unit any more. To be
    * called for every unit about once a day.
    */
@@ -130,9 +139,11 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
   const units = makeOpenUnits(parts, openUnitsMax);
   const shipper = options.archive && startShipper(parts, units, options.archive);
   let closing: Promise<void> | undefined;
+  let isClosing = false;
+  const closeTasks: (() => Promise<void>)[] = [];
 
   const requireOpen = (): void => {
-    if (closing) throw shuttingDown();
+    if (isClosing) throw shuttingDown();
   };
 
   const call = (
@@ -143,16 +154,19 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
   ): Promise<Outcome> => {
     try {
       requireOpen();
+      if (unitCalls.hasSubscribers) unitCalls.publish({ kind: files.kind, key: files.key, method });
       return units.find(files, definition, unitOptions).unit.call(method, input);
     } catch (error) {
       // A unit that cannot be opened is for the operator to know too, though its caller is told in our words.
-      const isExpected = error instanceof PlatformError && (error.status < 500 || closing !== undefined);
+      const isExpected = error instanceof PlatformError && (error.status < 500 || isClosing);
       if (!isExpected) onIncident(causeOf(error), { kind: files.kind, key: files.key, method });
       return Promise.resolve({ ok: false, failure: failureOf(error) });
     }
   };
 
   const closeAll = async (): Promise<void> => {
+    if (closeTasks.length > 0) await Promise.allSettled(closeTasks.map((task) => task()));
+    isClosing = true;
     // What only reads is not waited for.
     inspectors.close();
     await shipLast(shipper);
@@ -185,6 +199,11 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
     tools: (definition, key) => makeUnitTools(accessTo(definition, key), { inspectors, requireOpen }),
     archiveStatus: () => shipper?.status ?? NO_ARCHIVE,
     flushArchive: async () => shipper?.flush(),
+    archived: async (definition, key) => {
+      assertUnitKey(key);
+      shipper?.know(definition);
+      await shipper?.shipped(unitFiles(dataDirectory, definition.kind, key));
+    },
     sweepHistory: async (definition, key) => {
       requireOpen();
       await accessTo(definition, key).open().history?.sweep();
@@ -194,6 +213,7 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
       assertUnitKey(key);
       return sizeOf(unitFiles(dataDirectory, kind, key).database);
     },
+    beforeClose: (task) => void closeTasks.push(task),
     close: () => {
       closing ??= closeAll();
       return closing;

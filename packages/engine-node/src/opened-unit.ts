@@ -111,7 +111,10 @@ export function openUnitFiles(
         if (history) history.tidy();
         else if (isWithoutCopies(definition)) emptyLog();
       },
-      close,
+      close: () => {
+        unit.end();
+        close();
+      },
     };
   } catch (error) {
     close();

@@ -38,13 +38,14 @@ export function makeUnitTools(unit: UnitAccess, { inspectors, requireOpen }: Too
 
   return {
     export: (format) => run('export', () => exportUnit(unit, format)),
-    restore: (format, body, admit) => run('restore', () => restoreUnit(unit, { format, body, admit })),
+    restore: (format, body, admit, replacing) =>
+      run('restore', () => restoreUnit(unit, { format, body, admit, replacing })),
     snapshot: (options) => run('snapshot', () => takeSnapshot(unit, options)),
     snapshots: () => run('snapshots', () => listSnapshots(unit)),
     openSnapshot: (id) => run('openSnapshot', () => openSnapshot(unit, id)),
     removeSnapshot: (id) => run('removeSnapshot', () => removeSnapshot(unit, id)),
     bookmarks: (query) => run('bookmarks', () => listBookmarks(unit, query)),
-    rewind: (target, admit) => run('rewind', () => rewindUnit(unit, target, admit)),
+    rewind: (target, admit, replacing) => run('rewind', () => rewindUnit(unit, target, { admit, replacing })),
     remove: () => run('remove', () => removeUnit(unit)),
     inspect: (request) => run('inspect', () => inspectUnit(unit, inspectors, request)),
   };

@@ -174,6 +174,7 @@ export function makeUnitObject<M extends UnitMethods>(
           : null,
         settle: () => this.#unit?.drain(),
         forget: () => {
+          this.#unit?.end();
           this.#unit = undefined;
         },
         ticket: {

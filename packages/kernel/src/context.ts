@@ -24,8 +24,8 @@ import { assertJson } from './lib/json.ts';
 import { refusalReason, refusalWords } from './permissions/check-method.ts';
 import { endOf, type Permissions, type Proof } from './permissions/permissions.ts';
 import type { makeRequests } from './platform-requests/requests.ts';
-import type { Mint } from './sealing/minted.ts';
-import { isKeysNeeded, requireSubjectName, type SubjectKeys } from './sealing/subject-keys.ts';
+import { noVault } from './sealing/key-needs.ts';
+import { requireSubjectName, type SubjectKeys, valuePlace } from './sealing/subject-keys.ts';
 import type { Settings } from './settings/settings.ts';
 import type { OperationContext, Vertical } from './vertical.ts';
 
@@ -51,12 +51,18 @@ export interface Invocation {
   readonly nowMs: number;
   /** How many deliveries led to this: those of the event that set it off, and its own. 0 for what nothing set off. */
   hops: number;
-  /** Makes the vertical's own ids: the same in each try of one call. */
-  readonly mint: Mint;
+  /** Whether keys can be had. */
+  readonly hasVault: boolean;
+  /** The persons whom the operation, or what delivered it, declared. Their keys are here. */
+  readonly declared: Set<string>;
+  /** The ids that were made in this invocation: only these can be persons of whom nobody has heard. */
+  readonly made: Set<string>;
+  /** For how many persons more it may take a key of the pool. */
+  newSubjectsLeft: number;
   /** Set by the first refused check. */
   refusal: Refusal | null;
-  /** Set by the first use of a person's key that is not here: the call is made again once it is. */
-  keysNeeded: PlatformError | null;
+  /** Set by the first use of a person's data that was not declared: it fails, whatever `run` makes of the error. */
+  undeclared: TypeError | null;
   /** The persons whose sealed data this invocation wrote or read: its stored answer may hold some of it. */
   subjects: Set<string> | null;
 }
@@ -141,16 +147,33 @@ export function makeContextFactory(parts: ContextParts): ContextFactory {
       requireOpen();
       if (frame.readOnly) throw new TypeError(`operation ${name} is read only and tried to ${what}`);
     };
-    /** Works with a person's key. A missing one ends the whole call, whatever `run` makes of the error. */
+    const undeclared = (words: string): never => {
+      invocation.undeclared ??= new TypeError(`operation ${name}: ${words}`);
+      throw invocation.undeclared;
+    };
+    /** A person of this invocation takes a key of the pool, in its transaction. */
+    const takeKey = (subject: string): void => {
+      const type = typeOf(subject);
+      if (frame.readOnly) undeclared(`is read only and seals for a new ${type}`);
+      if (invocation.newSubjectsLeft === 0)
+        undeclared(
+          `seals for more new persons (${type}) than it declares; \`newSubjects\` says how many it makes at most`,
+        );
+      if (!parts.subjectKeys.takeFor(subject)) throw noVault();
+      invocation.newSubjectsLeft -= 1;
+    };
+    /** Works with a person's key: one who was declared, or who was made here. */
     const forSubject = <T>(subject: string, work: () => T): T => {
+      if (!invocation.declared.has(subject)) {
+        if (!invocation.made.has(subject))
+          undeclared(
+            `seals or opens for a ${typeOf(subject)} whom it does not declare; \`subjects\` answers whose data it touches`,
+          );
+        if (!parts.subjectKeys.has(subject)) takeKey(subject);
+      }
       invocation.subjects ??= new Set();
       invocation.subjects.add(subject);
-      try {
-        return work();
-      } catch (error) {
-        if (isKeysNeeded(error)) invocation.keysNeeded ??= error;
-        throw error;
-      }
+      return work();
     };
     const entityOf = (entity: EntityRef | undefined): EntityRef | undefined =>
       entity === undefined ? undefined : requireEntity(entity, `operation ${name}`);
@@ -182,7 +205,9 @@ export function makeContextFactory(parts: ContextParts): ContextFactory {
           throw new TypeError(
             `operation ${name}: an id's prefix is 2 to 16 lower-case letters and digits, beginning with a letter`,
           );
-        return invocation.mint(prefix);
+        const id = unit.newId(prefix);
+        invocation.made.add(id);
+        return id;
       },
       emit: ({ type, entity, payload, piiClass = 'none', subject }) => {
         requireWritable('emit an event');
@@ -344,11 +369,6 @@ function gatedSql(sql: SqlDatabase, frame: Frame, requireOpen: () => void): SqlD
   };
 }
 
-/** Where a sealed value of a vertical's own table is kept: another space than that of events. */
-function valuePlace(place: string): string {
-  return `value/${place}`;
-}
-
 /** The person that an event's payload is sealed for, or null when it says nothing about anybody. */
 function subjectOf(
   operation: string,
@@ -363,6 +383,12 @@ function subjectOf(
   }
   if (piiClass === 'none') throw new TypeError(`${where}: a subject needs a piiClass`);
   return requireSubjectName(where, subject);
+}
+
+/** What kind of person a subject is, for messages: an id itself belongs into none. */
+function typeOf(subject: string): string {
+  const end = subject.indexOf('_');
+  return end > 0 ? subject.slice(0, end) : 'subject';
 }
 
 /** The form of an event's type is that of a permission key: `order.completed`. */

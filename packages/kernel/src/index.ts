@@ -24,7 +24,14 @@ export type { PrunedBefore, PrunedPage } from './retention/pruned.ts';
 export { makeScopeHost, type ScopeHost, type ScopeHostOptions, type ScopeStub } from './scope-host.ts';
 export type { EventWalkResult, Holdings, RoleAssignment, RoleChange, ScopeMethods } from './scope-methods.ts';
 export { makeScopeUnit, type ScopeUnit, type ScopeUnitOptions } from './scope-unit.ts';
-export { makeUnitVault, makeVaultUnit, type Vault, type VaultUnit } from './sealing/vault.ts';
+export {
+  type ErasureLedger,
+  type LedgerUnit,
+  ledgerUnit,
+  makeUnitLedger,
+} from './sealing/erasure-ledger.ts';
+export { makeUnitVault, type UnitVaultOptions, type Vault } from './sealing/vault.ts';
+export { makeVaultUnit, type VaultUnit } from './sealing/vault-unit.ts';
 export type { Entitlement } from './settings/settings.ts';
 export {
   defineOperations,

@@ -13,6 +13,7 @@ import {
   type InvokeRequest,
   type InvokeResult,
   PlatformError,
+  type SubjectReader,
   validationError,
 } from '@freehold/contracts';
 import { isReadOnly, type OperationDeclaration } from '@freehold/operations';
@@ -23,13 +24,17 @@ import { keyedCall, type makeIdempotency } from './idempotency/idempotency.ts';
 import { assertJson, jsonCopy, NotJson } from './lib/json.ts';
 import { soundError } from './lib/thrown.ts';
 import type { Proof } from './permissions/permissions.ts';
-import type { Mint } from './sealing/minted.ts';
-import type { OperationContext } from './vertical.ts';
+import { isKeysNeeded, type KeySupply, keysNeeded, noVault } from './sealing/key-needs.ts';
+import { needsFor, requireSubjectName } from './sealing/subject-keys.ts';
+import type { OperationContext, Vertical } from './vertical.ts';
 
 type Operation = OperationDeclaration<OperationContext>;
 
 /** How deep operations may invoke one another. */
 const NESTING_MAX = 16;
+/** How many persons an operation may make without saying so. */
+const NEW_SUBJECTS_DEFAULT = 4;
+const NEW_SUBJECTS_MAX = 10_000;
 
 export interface InvokeParts extends ContextParts {
   readonly denials: DenialStore;
@@ -39,7 +44,12 @@ export interface InvokeParts extends ContextParts {
 }
 
 /** `cause` is the event that set the call off, when it was not a person. */
-export type InvokeInput = InvokeRequest & { readonly principal: ActorId; readonly cause?: EventId };
+export type InvokeInput = InvokeRequest & {
+  readonly principal: ActorId;
+  readonly cause?: EventId;
+  /** What a host that has a vault brings. Without it no key can be had, and nobody is made who needs one. */
+  readonly keys?: KeySupply;
+};
 
 /** One operation that is about to run: found, its input parsed, its permission proven. */
 interface Call {
@@ -55,8 +65,8 @@ interface Call {
 
 /** What the scope itself knows of a call beyond what its caller says. */
 export interface InvokeOptions {
-  /** Makes the ids that the operation asks for. Default: fresh ones. */
-  readonly mint?: Mint;
+  /** Persons whom the delivery declares beside those of the operation. */
+  readonly declared?: readonly string[];
   /** How long the chain is that set off the call's cause, where that was just read. */
   readonly causeHops?: number;
 }
@@ -65,9 +75,31 @@ export type Invoke = (input: InvokeInput, options?: InvokeOptions) => InvokeResu
 
 /** Builds the scope's `invoke`. */
 export function makeInvoke(parts: InvokeParts): Invoke {
-  const { unit, vertical, events, denials, idempotency, requireEntity, onPerformed } = parts;
+  const { unit, vertical, events, denials, idempotency, requireEntity, onPerformed, subjectKeys } = parts;
   const { demand, contextOf } = makeContextFactory(parts);
   const operations = new Map<string, Operation>(Object.entries(vertical.operations));
+  const isSealing = sealsAnything(vertical);
+  const reader: SubjectReader = {
+    get: (sql, ...params) => parts.readOnlySql.get(sql, ...params),
+    all: (sql, ...params) => parts.readOnlySql.all(sql, ...params),
+  };
+
+  /**
+   * The look before a handler: whose data it touches, and how many persons it makes. A host whose scope lacks a key
+   * fetches it and has the look made again.
+   * @throws PlatformError `unavailable`, reason `subject_keys_needed`. The handler has not run.
+   */
+  const look = (invocation: Invocation, { name, operation, input }: Looked): void => {
+    const subjects = operation.subjects
+      ? attempt(name, (value) => operation.subjects?.(value, reader) ?? [], input)
+      : [];
+    for (const each of subjects)
+      invocation.declared.add(requireSubjectName(`operation ${name}, subjects()`, each));
+    invocation.newSubjectsLeft = isReadOnly(operation) ? 0 : newSubjectsOf(name, operation, input);
+    const isMaking = invocation.hasVault && (operation.newSubjects !== undefined || isSealing);
+    const needs = needsFor(subjectKeys, invocation.declared, isMaking ? invocation.newSubjectsLeft : 0);
+    if (needs) throw keysNeeded(needs);
+  };
 
   const entityOf = (name: string, operation: Operation, input: unknown): EntityRef | undefined =>
     operation.entity === undefined
@@ -108,11 +140,12 @@ export function makeInvoke(parts: InvokeParts): Invoke {
       const context = contextOf(frame, (nested, nestedInput) => invokeNested(frame, nested, nestedInput));
       output = outputOf(name, operation, operation.run(context, input));
     } catch (error) {
-      throw soundError(name, error);
+      // Only the look asks for keys: a handler that has run is not run again.
+      throw isKeysNeeded(error) ? noVault() : soundError(name, error);
     } finally {
       frame.open = false;
     }
-    if (invocation.keysNeeded) throw invocation.keysNeeded;
+    if (invocation.undeclared) throw invocation.undeclared;
     if (invocation.refusal) throw invocation.refusal.error;
     if (!frame.readOnly) {
       events.saveInvocation({
@@ -199,6 +232,7 @@ export function makeInvoke(parts: InvokeParts): Invoke {
     const stored = keyed && idempotency.recall(keyed);
     if (stored) return stored;
     if (ifMatch !== undefined && !readOnly) requireVersion(entity, ifMatch);
+    look(invocation, { name, operation, input });
 
     const { output, id } = runFrame(invocation, {
       name,
@@ -221,28 +255,56 @@ export function makeInvoke(parts: InvokeParts): Invoke {
     return result;
   };
 
-  return (request, { mint = unit.newId, causeHops } = {}) => {
+  return (request, { declared = [], causeHops } = {}) => {
     const invocation: Invocation = {
       principal: request.principal,
       nowMs: unit.now(),
       hops: 0,
-      mint,
+      hasVault: request.keys !== undefined,
+      declared: new Set(declared),
+      made: new Set(),
+      newSubjectsLeft: 0,
       refusal: null,
-      keysNeeded: null,
+      undeclared: null,
       subjects: null,
     };
     try {
       return perform(request, invocation, causeHops);
     } catch (error) {
-      const { refusal, keysNeeded } = invocation;
-      // The call is made again with the keys: only then is it settled what it was.
-      if (keysNeeded && !(error instanceof TransactionLost)) throw keysNeeded;
-      if (!refusal || error instanceof TransactionLost) throw error;
+      const { refusal, undeclared } = invocation;
+      if (error instanceof TransactionLost) throw error;
+      if (!refusal) throw undeclared ?? error;
       throw new RollbackThen(refusal.error, () =>
         denials.save(unit.newId('dnl'), refusal.denial, invocation.nowMs),
       );
     }
   };
+}
+
+/** An operation that is looked at before it runs. */
+type Looked = Pick<Call, 'name' | 'operation' | 'input'>;
+
+/**
+ * Whether a vertical keeps anything sealed, by what it declares. Scopes of one that does not are spared the pool: an
+ * operation of theirs that makes persons says so by itself.
+ */
+function sealsAnything({ operations, subscriptions = {}, executors = {}, onShred }: Vertical): boolean {
+  return (
+    onShred !== undefined ||
+    [operations, subscriptions, executors].some((table) =>
+      Object.values(table).some((each) => each.subjects !== undefined || 'newSubjects' in each),
+    )
+  );
+}
+
+function newSubjectsOf(name: string, operation: Operation, input: unknown): number {
+  const { newSubjects } = operation;
+  if (!newSubjects) return NEW_SUBJECTS_DEFAULT;
+  const count = attempt(name, (value) => newSubjects(value), input);
+  if (Number.isSafeInteger(count) && count >= 0 && count <= NEW_SUBJECTS_MAX) return count;
+  throw new TypeError(
+    `operation ${name}, newSubjects(): answers a whole number from 0 to ${NEW_SUBJECTS_MAX}`,
+  );
 }
 
 /** Calls a function of the vertical; whatever it throws is made safe to handle. */

@@ -24,9 +24,26 @@ import {
   type SnapshotRecord,
   toTimestamp,
 } from '@freehold/contracts';
-import type { Admit, Bookmark, Engine, EngineTools, UnitSnapshot, UnitTools } from '@freehold/store';
+import type {
+  Admission,
+  Bookmark,
+  Engine,
+  EngineTools,
+  Replacing,
+  SqlDatabase,
+  UnitSnapshot,
+  UnitTools,
+} from '@freehold/store';
 import { cellOf, isCut } from './data-window/columns.ts';
 import type { ScopeUnit } from './scope-unit.ts';
+import type { KeyKeeper } from './sealing/key-keeper.ts';
+import {
+  fetchMovingKeys,
+  lookAtStaged,
+  type MovingKeys,
+  moveIn,
+  type StagedScope,
+} from './sealing/move-in.ts';
 import { markForPendingErasures } from './sealing/pending-erasures.ts';
 import { redactScope } from './sealing/redact.ts';
 import type { Vault } from './sealing/vault.ts';
@@ -37,6 +54,7 @@ export interface ScopeCopiesParts {
   readonly unit: ScopeUnit;
   readonly vertical: Vertical;
   readonly vault: Vault | undefined;
+  readonly keeper: KeyKeeper | undefined;
   /** Rejects unless the scope is the tenant's. Latecomers are redacted before it answers, as before any call. */
   readonly requireOwned: (ref: ScopeRef) => Promise<unknown>;
   /** Removes all files of a scope. */
@@ -44,13 +62,15 @@ export interface ScopeCopiesParts {
   readonly newSnapshotId: () => string;
   /** Text that was never answered before. */
   readonly newMark: () => string;
+  readonly random: (bytes: number) => Uint8Array;
   readonly now: () => number;
 }
 
 export function makeScopeCopies(
   parts: ScopeCopiesParts,
 ): ScopeCopies & ScopeSnapshots & Pick<ScopeTables, 'introspectScopeQuery'> {
-  const { engine, unit, vertical, vault, requireOwned, clearFiles, newSnapshotId, newMark, now } = parts;
+  const { engine, unit, vertical, vault, keeper, requireOwned, clearFiles, newSnapshotId, newMark, now } =
+    parts;
 
   const toolsOf = async (ref: ScopeRef): Promise<UnitTools> => {
     await requireOwned(ref);
@@ -59,34 +79,62 @@ export function makeScopeCopies(
     return engine.tools(unit, ref.scopeId);
   };
 
+  /** The tools, to make a copy: it must hold no key of which the vault was not told. */
+  const copying = async (ref: ScopeRef): Promise<UnitTools> => {
+    const tools = await toolsOf(ref);
+    await keeper?.bindAll(ref.scopeId);
+    return tools;
+  };
+
+  /** The moment before another state takes this one's place: no key is taken from here on, and the vault knows of all. */
+  const replacing = ({ scopeId }: ScopeRef): Replacing | undefined =>
+    keeper && ((swap) => keeper.frozen(scopeId, swap));
+
   /** A state from elsewhere or from before becomes the scope: it must be this tenant's, and hold nobody who was erased. */
-  const admission = async ({ tenantId, scopeId }: ScopeRef): Promise<Admit> => {
-    const receipts = (await vault?.shredded({ tenantId, scopeId })) ?? [];
+  const admission = async (ref: ScopeRef): Promise<Admission<StagedScope>> => {
+    const receipts = (await vault?.shredded(ref)) ?? [];
     const mark = newMark();
-    return (staged) => {
-      const whose = staged.get<{ tenantId: string }>('SELECT tenant_id AS tenantId FROM _spine_scope');
-      if (whose?.tenantId !== tenantId)
-        throw new PlatformError('validation_failed', 'This is a copy of another tenant’s scope.', {
-          reason: 'copy_foreign',
-        });
-      for (const receipt of receipts)
-        redactScope({ db: staged, sql: staged, vertical, receipt, nowMs: now() });
-      // Until it stands, more people may be erased; without a vault nobody can be.
-      if (vault) markForPendingErasures(staged, mark);
+    let keys: MovingKeys | null = null;
+    let from: string | null = null;
+    return {
+      look: (staged) => {
+        requireTenant(staged, ref.tenantId);
+        return lookAtStaged(staged, vertical, ref.scopeId);
+      },
+      prepare: async (found) => {
+        if (!vault || found.scopeId === null || found.scopeId === ref.scopeId) return;
+        from = found.scopeId;
+        keys = await fetchMovingKeys(vault, ref, found);
+      },
+      admit: (staged) => {
+        requireTenant(staged, ref.tenantId);
+        if (keys && from !== null)
+          moveIn(staged, { vertical, from, to: ref.scopeId, keys, random: parts.random, nowMs: now() });
+        staged.run('UPDATE _spine_scope SET scope_id = ?', ref.scopeId);
+        for (const receipt of receipts)
+          redactScope({ db: staged, sql: staged, vertical, receipt, nowMs: now() });
+        // Until it stands, more people may be erased; without a vault nobody can be.
+        if (vault) markForPendingErasures(staged, mark);
+      },
     };
   };
 
   return {
     exportScopeLocal: async ({ format, ...ref }) => {
       const own = engine.capabilities.name === 'node' ? 'sqlite' : 'ndjson';
-      const copy = await (await toolsOf(ref)).export(format ?? own);
+      const copy = await (await copying(ref)).export(format ?? own);
       return { format: copy.format, bookmark: copy.bookmark, body: copy.body };
     },
 
     restoreScopeLocal: async ({ format, ...ref }, body): Promise<Restored> => {
       try {
         const tools = await toolsOf(ref);
-        const { tables, rows, undo } = await tools.restore(format, body, await admission(ref));
+        const { tables, rows, undo } = await tools.restore(
+          format,
+          body,
+          await admission(ref),
+          replacing(ref),
+        );
         await requireOwned(ref);
         return { format, tables, rows, undo };
       } catch (error) {
@@ -97,7 +145,7 @@ export function makeScopeCopies(
 
     snapshotScopeLocal: async ({ name, ...ref }): Promise<SnapshotRecord> => {
       const id = newSnapshotId();
-      return snapshotOf(await (await toolsOf(ref)).snapshot({ id, ...(name === undefined ? {} : { name }) }));
+      return snapshotOf(await (await copying(ref)).snapshot({ id, ...(name === undefined ? {} : { name }) }));
     },
     listSnapshotsLocal: async (ref) => (await (await toolsOf(ref)).snapshots()).map(snapshotOf),
     openSnapshotLocal: async ({ snapshot, ...ref }) => {
@@ -110,7 +158,8 @@ export function makeScopeCopies(
       const tools = await toolsOf(ref);
       // Files go first: as long as the scope is there, a deletion that was cut short is made again.
       await clearFiles(ref.scopeId);
-      await tools.remove();
+      const remove = (): Promise<void> => tools.remove();
+      await (replacing(ref)?.(remove) ?? remove());
       // What somebody added meanwhile.
       await clearFiles(ref.scopeId);
     },
@@ -138,7 +187,7 @@ export function makeScopeCopies(
     rewindScopeLocal: async ({ bookmark, at, ...ref }: RewindRequest): Promise<Rewound> => {
       const tools = await toolsOf(ref);
       const target = bookmark === undefined ? { atMs: Date.parse(at ?? '') } : { bookmark };
-      const reached = await tools.rewind(target, await admission(ref));
+      const reached = await tools.rewind(target, await admission(ref), replacing(ref));
       await requireOwned(ref);
       return { ...bookmarkOf(reached), undo: reached.undo };
     },
@@ -158,6 +207,15 @@ export function makeScopeCopies(
       };
     },
   };
+}
+
+/** @throws PlatformError `validation_failed`, reason `copy_foreign`. */
+function requireTenant(staged: SqlDatabase, tenantId: string): void {
+  const whose = staged.get<{ tenantId: string }>('SELECT tenant_id AS tenantId FROM _spine_scope');
+  if (whose?.tenantId !== tenantId)
+    throw new PlatformError('validation_failed', 'This is a copy of another tenant’s scope.', {
+      reason: 'copy_foreign',
+    });
 }
 
 function bookmarkOf({ bookmark, atMs }: Bookmark): BookmarkRecord {

@@ -11,10 +11,10 @@ import {
   PlatformError,
   type ScopeEntitlements,
   type ScopeErasure,
-  type ScopeId,
   type ScopeRef,
   type ScopeRetries,
   type ScopeSnapshots,
+  type TenantId,
   type VerticalScopeHost,
 } from '@freehold/contracts';
 import type { BlobStore, Engine, EngineTools, UnitStub } from '@freehold/store';
@@ -22,8 +22,9 @@ import { type Attachments, makeAttachments } from './attachments/attachments.ts'
 import { makeScopeCopies } from './scope-copies.ts';
 import type { ScopeMethods } from './scope-methods.ts';
 import type { ScopeUnit } from './scope-unit.ts';
+import { makeKeyKeeper } from './sealing/key-keeper.ts';
+import { keyedScope, unkeyedScope } from './sealing/keyed-scope.ts';
 import type { Vault } from './sealing/vault.ts';
-import { withSubjectKeys } from './sealing/with-subject-keys.ts';
 
 /** One scope, from outside. */
 export type ScopeStub = UnitStub<ScopeMethods>;
@@ -39,8 +40,11 @@ export interface ScopeHost
   scope(scopeId: string): ScopeStub;
   /** Files that belong to records. Every member rejects with `unsupported`, reason `no_blob_store`, without `blobs`. */
   readonly attachments: Attachments;
-  /** The scope as one caller sees it: what `mountOperations` needs. */
-  operations(scopeId: string, principal: ActorId): OperationStub;
+  /**
+   * The scope as one caller sees it: what `mountOperations` needs. With the tenant that the caller belongs to, another
+   * tenant's scope is `not_found`.
+   */
+  operations(scopeId: string, principal: ActorId, tenantId?: TenantId): OperationStub;
 }
 
 export interface ScopeHostOptions {
@@ -56,6 +60,8 @@ export interface ScopeHostOptions {
   readonly random?: (bytes: number) => Uint8Array;
   /** Where the keys of persons are kept. Without it, an event about a person cannot be emitted, nor anybody erased. */
   readonly vault?: Vault;
+  /** Runs what the vault is to be told of in the background. Default: timers of the runtime. */
+  readonly after?: (ms: number, task: () => void) => void;
 }
 
 /**
@@ -65,11 +71,15 @@ export interface ScopeHostOptions {
 export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
   const { engine, unit, vault, blobs, attachmentBytesMax, now = Date.now, random = defaultRandom } = options;
   const newId = makeIdFactory({ now, random });
-  const newCall = (): string => newId('call');
-  const scope = (scopeId: string): ScopeStub => {
-    const stub = engine.unit(unit, scopeId);
-    return vault ? withSubjectKeys(stub, { scopeId: scopeId as ScopeId, vault, newCall }) : stub;
-  };
+  const bare = (scopeId: string): ScopeStub => engine.unit(unit, scopeId);
+  const keeper =
+    vault && makeKeyKeeper({ vault, scope: bare, ...(options.after ? { after: options.after } : {}) });
+  if (keeper) {
+    unit.onKeysUnused(keeper.returned);
+    engine.beforeClose?.(keeper.settleAll);
+  }
+  const scope = (scopeId: string): ScopeStub =>
+    vault && keeper ? keyedScope(bare(scopeId), { scopeId, vault, keeper }) : unkeyedScope(bare(scopeId));
 
   /** The scope of a management call, or `not_found` when it is another tenant's: the two must look alike. */
   const owned = async (ref: ScopeRef): Promise<ScopeStub> => {
@@ -94,10 +104,12 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
     unit,
     vertical: unit.vertical,
     vault,
+    keeper,
     requireOwned: owned,
     clearFiles: async (scopeId) => blobs?.(scopeId).clear(),
     newSnapshotId: () => newId(ID_PREFIXES.snapshot),
     newMark: () => Buffer.from(random(12)).toString('base64url'),
+    random,
     now,
   });
 
@@ -116,17 +128,18 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
     introspectScopeTables: async (ref) => (await owned(ref)).tables({}),
     introspectScopeTable: async ({ tenantId, scopeId, ...query }) =>
       (await owned({ tenantId, scopeId })).table(query),
-    operations: (scopeId, principal) => {
+    operations: (scopeId, principal, tenantId) => {
       const stub = scope(scopeId);
+      const caller = tenantId === undefined ? { principal } : { principal, tenantId };
       return {
         // Member by member: a request cannot bring a principal or a cause of its own along.
         invoke: ({ operation, input, idempotencyKey, ifMatch }) => {
           if (idempotencyKey === undefined && ifMatch === undefined)
-            return stub.invoke({ operation, input, principal });
+            return stub.invoke({ operation, input, ...caller });
           return stub.invoke({
             operation,
             input,
-            principal,
+            ...caller,
             ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
             ...(ifMatch === undefined ? {} : { ifMatch }),
           });
@@ -195,8 +208,10 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
           reason: 'no_vault',
         });
       const stub = await owned(ref);
-      // The key goes first: whatever happens afterwards, the person's data opens nowhere any more.
-      const receipt = await vault.shred(ref, subject);
+      // The keys go first: whatever happens afterwards, the person's data opens nowhere any more. Those that the scope
+      // used and that the vault was not told of are bound by the same call, and end with the others.
+      const { keyIds } = await stub.heldKeys({ subject });
+      const receipt = await vault.shred(ref, subject, keyIds);
       await stub.redact({ receipt });
       return receipt;
     },

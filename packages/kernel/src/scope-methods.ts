@@ -33,7 +33,8 @@ import type { DeliveryResult, WorkDone, WorkRequest } from './deliveries/declara
 import type { Proof } from './permissions/permissions.ts';
 import type { RetentionState } from './retention/housekeeping.ts';
 import type { PrunedBefore, PrunedPage } from './retention/pruned.ts';
-import type { SubjectKey } from './sealing/vault.ts';
+import type { KeySupply, PoolNeed } from './sealing/key-needs.ts';
+import type { Binding, HeldKeys } from './sealing/vault.ts';
 import type { EntitlementsInput } from './settings/settings.ts';
 
 /** What a walk through the log answers: at most 500 events. */
@@ -73,29 +74,46 @@ export interface RoleChange {
   readonly by: PrincipalId | 'platform';
 }
 
+/** What a call of an operation is, from outside. */
+export type ScopeInvoke = InvokeRequest & {
+  readonly principal: ActorId;
+  /** The event that set it off. */
+  readonly cause?: EventId;
+  /** Whose scope the caller believes this to be. Another tenant's is `not_found`, reason `unknown_scope`. */
+  readonly tenantId?: TenantId;
+  /** What a host that has a vault brings along. */
+  readonly keys?: KeySupply;
+};
+
+/**
+ * What an operation answered. `keyWork` says what the host has to do at the vault: to fill the pool up soon, or to say
+ * which keys were used, when there is time.
+ */
+export type ScopeInvoked = InvokeResult & { readonly keyWork?: 'fill' | 'bind' };
+
+/** What a host does at the vault for a scope. */
+export interface KeyWork {
+  readonly tenantId: TenantId;
+  /** Keys that were used, and of which the vault was not told. */
+  readonly unbound: readonly Binding[];
+  /** What the pool should be filled up with. */
+  readonly pool: PoolNeed | null;
+}
+
 /**
  * The methods of a scope's unit (design: kernel). Each takes one JSON value and rejects with a `PlatformError`:
  * `not_found` for what is not there, `validation_failed` for an input of another shape.
  */
-/** A call that is made again when it lacked a person's key. */
-export interface Tried {
-  /** Names all tries of one call, and no other call: `newId` makes the same ids in each of them. Default: no other try. */
-  readonly call?: string;
-}
-
 export type ScopeMethods = {
   /** Called through a stub with `create`. Provisioning twice is provisioning once; another tenant's scope is `not_found`. */
   provision(input: { readonly tenantId: TenantId; readonly name: string }): 'provisioned' | 'unchanged';
   /**
-   * Runs one operation for a principal: validated, permitted, recorded, all or nothing. `cause` is the event that set
-   * it off. In this order it rejects with `not_found` (`unknown_operation`, `unknown_cause`), `validation_failed`,
+   * Runs one operation for a principal: validated, permitted, recorded, all or nothing. In this order it rejects with `not_found` (`unknown_operation`, `unknown_cause`), `validation_failed`,
    * `permission_denied` (with a denial row), `conflict` (`idempotency_key_reused`), `precondition_failed`, and what
    * `run` throws. A replay is answered before the precondition, and only to somebody whom the permission still lets
    * through.
    */
-  invoke(
-    input: InvokeRequest & { readonly principal: ActorId; readonly cause?: EventId } & Tried,
-  ): InvokeResult;
+  invoke(input: ScopeInvoke): ScopeInvoked;
   /** Replaces the roles that the platform adds to the manifest's own, and cannot change those. */
   projectRoles(input: { readonly roles: Readonly<Record<string, readonly string[]>> }): null;
   /** Giving a role twice is giving it once. */
@@ -176,7 +194,7 @@ export type ScopeMethods = {
    * One round of what the scope does by itself: brings events to subscriptions, lends them to executors, runs due
    * schedules, and keeps house. Called by a `DeliveryRunner`.
    */
-  work(input: WorkRequest & Tried): WorkDone;
+  work(input: WorkRequest): WorkDone;
   /** What became of a delivery that was lent to an executor. */
   settle(input: DeliveryResult): { readonly settled: boolean };
   /** Deliveries that gave up, newest event first; `limit` is 1 to 200. */
@@ -202,8 +220,18 @@ export type ScopeMethods = {
    * 65,536 characters of JSON. The same answer once more is the same answer.
    */
   settlePlatformRequest(input: Omit<SettleRequest, 'tenantId' | 'scopeId'>): PlatformRequest;
-  /** Hands in keys of persons, to be held in memory. A `ScopeHost` does it when a call needs them. */
-  provideKeys(input: { readonly keys: Readonly<Record<string, SubjectKey>> }): null;
+  /** Takes in keys, to be held in memory. A `ScopeHost` brings them when a call needs them. */
+  provideKeys(input: KeySupply): null;
+  /** What is to be done at the vault: at most `limit` bindings at a time. */
+  keyWork(input: { readonly limit: number }): KeyWork;
+  /** The vault was told of these. Answers whether others wait. */
+  keysBound(input: { readonly bindings: readonly Binding[] }): { readonly more: boolean };
+  /** The keys that the scope's own table has for a person. */
+  heldKeys(input: { readonly subject: string }): HeldKeys;
+  /** While it is frozen, nobody is made who needs a key: another state is about to take this one's place. */
+  freezeKeys(input: { readonly frozen: boolean }): null;
+  /** Empties the pool: the unit is about to be closed. Answers the keys that were never used. */
+  giveUpKeys(input: Record<string, never>): string[];
   /**
    * Redacts what the scope holds of a person whose key was destroyed: payloads of events, and what the vertical's
    * `onShred` removes. Redacting again changes nothing.
@@ -211,7 +239,8 @@ export type ScopeMethods = {
   redact(input: { readonly receipt: ShredReceipt }): null;
   /**
    * Whose scope this is, and the mark of an older state that came back. Unless that is null, every method but this, the
-   * next, `provideKeys` and `provision` rejects with `unavailable`, reason `erasures_unseen`.
+   * next, those of keys and `provision` rejects with `unavailable`, reason `erasures_unseen`. In the same way a scope is
+   * closed, reason `keys_unbound`, whose earlier opening used keys of which the vault was not told.
    */
   latecomers(input: Record<string, never>): { readonly tenantId: TenantId; readonly mark: string | null };
   /**

@@ -11,6 +11,8 @@ import {
   platformRequestHistoryQuery,
   platformRequestsQuery,
   provisionRequest,
+  type ScopeId,
+  type ScopeRef,
   settleRequest,
   type TenantId,
   tableQuery,
@@ -50,8 +52,11 @@ import { makePruned } from './retention/pruned.ts';
 import { makeSteps } from './retention/steps.ts';
 import { makeRetentionStore } from './retention/store.ts';
 import type { ScopeMethods } from './scope-methods.ts';
-import { makeMinted } from './sealing/minted.ts';
-import { closedWhileMarked, makeRedactPendingErasures, type ScopeRow } from './sealing/pending-erasures.ts';
+import {
+  closedUntilVaultIsAsked,
+  makeRedactPendingErasures,
+  type ScopeRow,
+} from './sealing/pending-erasures.ts';
 import { makeRedact } from './sealing/redact.ts';
 import { makeSubjectKeys } from './sealing/subject-keys.ts';
 import { makeSettings } from './settings/settings.ts';
@@ -69,7 +74,11 @@ export interface ScopeUnit extends UnitDefinition<ScopeMethods> {
    * an operation invokes itself. The listener is called within the kernel's way of every call: it only counts.
    */
   onInvoked(listener: (scopeId: string) => void): void;
+  /** Sets who is handed the keys that a scope's pool still held when its unit was closed. */
+  onKeysUnused(listener: KeysUnusedListener): void;
 }
+
+type KeysUnusedListener = (ref: ScopeRef, keyIds: readonly string[]) => void;
 
 /** Names of tables that a vertical may read and never write. */
 const SPINE_PREFIX = '_spine_';
@@ -107,6 +116,7 @@ export interface ScopeUnitOptions {
  */
 export function makeScopeUnit(vertical: Vertical, options: ScopeUnitOptions = {}): ScopeUnit {
   let listener: InvokedListener = null;
+  let keysUnused: KeysUnusedListener = () => undefined;
   const definition = defineUnit<ScopeMethods>({
     kind: `scope-${vertical.manifest.slug}`,
     admit: admitScope,
@@ -131,14 +141,24 @@ export function makeScopeUnit(vertical: Vertical, options: ScopeUnitOptions = {}
       'identify',
       'retention',
       'latecomers',
+      'keyWork',
+      'heldKeys',
     ],
-    open: (unit) => openScope(vertical, unit, { ...options, invokedListener: () => listener }),
+    open: (unit) =>
+      openScope(vertical, unit, {
+        ...options,
+        invokedListener: () => listener,
+        onKeysUnused: (ref, keyIds) => keysUnused(ref, keyIds),
+      }),
   });
   return {
     ...definition,
     vertical,
     onInvoked: (told) => {
       listener = told;
+    },
+    onKeysUnused: (told) => {
+      keysUnused = told;
     },
   };
 }
@@ -147,17 +167,17 @@ type InvokedListener = ((scopeId: string) => void) | null;
 
 interface OpenOptions extends ScopeUnitOptions {
   readonly invokedListener: () => InvokedListener;
+  readonly onKeysUnused: KeysUnusedListener;
 }
 
 function openScope(
   vertical: Vertical,
   unit: UnitContext,
-  { onWork, rewindMs = REWIND_MS, invokedListener }: OpenOptions,
+  { onWork, rewindMs = REWIND_MS, invokedListener, onKeysUnused }: OpenOptions,
 ): ScopeMethods {
   const { db } = unit;
   const permissions = makePermissions(db, vertical.manifest);
   const subjectKeys = makeSubjectKeys(unit);
-  const minted = makeMinted(unit.newId);
   const pruned = makePruned(db);
   const events = makeEventStore(db, subjectKeys, pruned);
   const denials = makeDenialStore(db, pruned);
@@ -215,7 +235,16 @@ function openScope(
     }),
   });
   const deadLetters = makeDeadLetters({ unit, lanes, store: deliveries, events });
-  const work = makeWork({ unit, vertical, lanes, store: deliveries, events, invoke, housekeeping });
+  const work = makeWork({
+    unit,
+    vertical,
+    lanes,
+    store: deliveries,
+    events,
+    invoke,
+    housekeeping,
+    reader: readOnlySql,
+  });
 
   let known: ScopeRow | null = null;
   const forgetRow = (): void => {
@@ -239,8 +268,18 @@ function openScope(
     return { tenantId, name };
   };
   const redact = makeRedact({ unit, vertical, subjectKeys, sql });
+  unit.onClose(() => {
+    const unused = subjectKeys.giveUp();
+    if (unused.length > 0)
+      onKeysUnused({ tenantId: requireRow().tenantId, scopeId: unit.key as ScopeId }, unused);
+  });
+  /** Set while keys wait to be bound that an earlier opening used. Those of this one are bound in the background. */
+  let isBound = !subjectKeys.hasUnbound();
+  const allBound = (): void => {
+    isBound = true;
+  };
 
-  return closedWhileMarked(row, {
+  return closedUntilVaultIsAsked({ row, isBound: () => isBound }, {
     provision: (input) => {
       const { tenantId, name } = parseInput('The scope', provisionInput, input);
       const existing = db.get<{ tenantId: TenantId }>(
@@ -251,19 +290,24 @@ function openScope(
         return 'unchanged';
       }
       db.run(
-        'INSERT INTO _spine_scope (singleton, tenant_id, name, provisioned_at) VALUES (1, ?, ?, ?)',
+        'INSERT INTO _spine_scope (singleton, tenant_id, name, provisioned_at, scope_id) VALUES (1, ?, ?, ?, ?)',
         tenantId,
         name,
         unit.now(),
+        unit.key,
       );
       // Its schedules and its housekeeping have never been looked at.
       if (onWork) unit.afterCommit(() => onWork(unit.key));
       return 'provisioned';
     },
     identify,
-    invoke: (input) => {
-      requireRow();
-      return minted.during(input.call, (mintOf) => invoke(input, { mint: mintOf('') }));
+    invoke: ({ tenantId, ...input }) => {
+      const row = requireRow();
+      if (tenantId !== undefined && tenantId !== row.tenantId) throw unknownScope();
+      if (input.keys) subjectKeys.supply(input.keys);
+      const result = invoke(input);
+      const keyWork = input.keys === undefined ? null : subjectKeys.waits();
+      return keyWork === null ? result : { ...result, keyWork };
     },
     ...makeRoleMethods(vertical, unit, permissions, denials),
     grantConnection: makeGrantConnection(vertical, unit, permissions, requireEntity),
@@ -283,7 +327,8 @@ function openScope(
     facets: (input) => facets(parseInput('The query', facetsInput, input), unit.now()),
     work: (input) => {
       requireRow();
-      return minted.during(input.call, (mintOf) => work.work(input, mintOf));
+      if (input.keys) subjectKeys.supply(input.keys);
+      return work.work(input);
     },
     retention: () => housekeeping.state(),
     settle: (input) => work.settle(input),
@@ -296,7 +341,22 @@ function openScope(
     listPlatformRequests: (input) => requests.list(parseInput('The query', requestsInput, input)),
     platformRequestHistory: (input) => requests.history(parseInput('The query', requestHistoryInput, input)),
     settlePlatformRequest: (input) => requests.settle(parseInput('The answer', settleInput, input)),
-    provideKeys: ({ keys }) => subjectKeys.provide(keys),
+    provideKeys: (supply) => {
+      subjectKeys.supply(supply);
+      return null;
+    },
+    keyWork: ({ limit }) => ({ tenantId: requireRow().tenantId, ...subjectKeys.work(limit) }),
+    keysBound: ({ bindings }) => {
+      const more = subjectKeys.bound(bindings);
+      if (!more) unit.afterCommit(allBound);
+      return { more };
+    },
+    heldKeys: ({ subject }) => subjectKeys.heldBy(subject),
+    freezeKeys: ({ frozen }) => {
+      subjectKeys.freeze(frozen);
+      return null;
+    },
+    giveUpKeys: () => subjectKeys.giveUp(),
     redact,
     latecomers: () => {
       const { tenantId, latecomers: pendingErasures } = requireRow();

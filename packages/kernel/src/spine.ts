@@ -7,7 +7,7 @@ import { parentsMigration } from './permissions/parents.ts';
 import { platformRequestsMigration } from './platform-requests/schema.ts';
 import { retentionMigration } from './retention/schema.ts';
 import { pendingErasuresMigration } from './sealing/pending-erasures.ts';
-import { sealingMigration } from './sealing/schema.ts';
+import { sealingMigration, subjectKeysMigration } from './sealing/schema.ts';
 import { settingsMigration } from './settings/schema.ts';
 
 export const spineMigrations: MigrationSet = {
@@ -83,5 +83,6 @@ CREATE INDEX _spine_grants_wide ON _spine_grants (subject, permission) WHERE ent
     pendingErasuresMigration,
     eventHopsMigration,
     retentionMigration,
+    subjectKeysMigration,
   ],
 };

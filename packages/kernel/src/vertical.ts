@@ -73,9 +73,8 @@ export interface OperationContext {
   /** When the invocation began, in milliseconds since the epoch. */
   readonly now: number;
   /**
-   * A fresh id that sorts after every one before it. The prefix is 2 to 16 lower-case letters and digits. When `run` is
-   * called again because a person's key was missing, the first id of each prefix is what it was before, and so on: a
-   * person who is made up here is the same at every try.
+   * A fresh id that sorts after every one before it. The prefix is 2 to 16 lower-case letters and digits. A person whom
+   * the operation makes under such an id can be sealed for at once, up to as many as `newSubjects` declares.
    */
   newId(prefix: string): string;
   /** Appends an event to the scope's history; it becomes the cause of whatever is invoked after it. */
@@ -113,8 +112,9 @@ export interface OperationContext {
   /**
    * Seals a value for a person, to be kept in a table of the vertical: text that only {@link OperationContext.unseal}
    * opens, in this scope, for as long as the person was not erased. `place` binds it to where it is kept
-   * (`customers.name/cus_…`): it opens nowhere else. At most 65,536 characters of JSON.
-   * @throws PlatformError `conflict`, reason `subject_shredded`.
+   * (`customers.name/cus_…`): it opens nowhere else. At most 65,536 characters of JSON. The person is one whom the
+   * operation declares by `subjects`, or made by itself under an id of `newId`; here and in `unseal` and `emit`.
+   * @throws PlatformError `conflict`, reason `subject_shredded`; TypeError for a person who is neither.
    */
   seal(subject: string, place: string, value: JsonValue): string;
   /** The value, or null when the person was erased. */
@@ -203,6 +203,16 @@ export interface Vertical {
    * What is sealed is unreadable already; this is for what is not, and it does not reach older copies.
    */
   readonly onShred?: (ctx: { readonly sql: SqlDatabase; readonly now: number }, subject: string) => void;
+  /**
+   * Seals anew what the vertical's own tables hold, in a copy of another scope that becomes this one: for each value that
+   * `ctx.seal` made, `reseal` answers the text to keep instead, or null for a person who was erased. It is called twice,
+   * the first time to find out whose keys it takes. Needed by a vertical that keeps sealed values of its own; without
+   * it, such a value of another scope does not open.
+   */
+  readonly reseal?: (ctx: {
+    readonly sql: SqlDatabase;
+    reseal(subject: string, place: string, sealed: string): string | null;
+  }) => void;
 }
 
 /**

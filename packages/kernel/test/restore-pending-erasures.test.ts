@@ -37,6 +37,7 @@ const vertical = defineVertical({
       input: z.strictObject({ name: z.string() }),
       output: z.null(),
       permission: 'box.pack',
+      subjects: ({ name }) => [name],
       run: (ctx, { name }) => {
         ctx.sql.run('INSERT INTO boxes (id, label, state) VALUES (?, ?, ?)', ctx.newId('box'), name, 'kept');
         ctx.emit({
@@ -263,7 +264,15 @@ test('a state that came back answers nothing but what opens it', async () => {
     const outcome = await call(method, {});
     if (outcome.ok || outcome.failure.reason !== CLOSED.reason) answered.push(method);
   }
-  expect(answered.sort()).toEqual(['latecomers', 'provideKeys', 'provision', 'redactLatecomers']);
+  expect(answered.sort()).toEqual([
+    'freezeKeys',
+    'keyWork',
+    'keysBound',
+    'latecomers',
+    'provideKeys',
+    'provision',
+    'redactLatecomers',
+  ]);
   expect(await scope.latecomers({})).toEqual({ tenantId: tenant, mark: 'first' });
   await scope.redactLatecomers({ mark: 'first', receipts: [] });
   expect(await scope.identify({})).toEqual({ tenantId: tenant, name: 'Acme' });

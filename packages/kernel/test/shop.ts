@@ -16,6 +16,7 @@ import {
   makeVaultUnit,
   type OperationContext,
   operation,
+  type Vault,
   type Vertical,
 } from '../src/index.ts';
 
@@ -116,7 +117,8 @@ export const operations = defineOperations({
     input: z.strictObject({ what: z.string() }),
     output: z.unknown(),
     permission: 'box.list',
-    run: (ctx, { what }) => scenario(what)(ctx),
+    subjects: ({ what }) => scenario(what).subjects,
+    run: (ctx, { what }) => scenario(what).work(ctx),
   }),
   'test/read': operation({
     summary: 'Do what the test says, reading only',
@@ -124,7 +126,8 @@ export const operations = defineOperations({
     output: z.unknown(),
     permission: 'box.list',
     readOnly: true,
-    run: (ctx, { what }) => scenario(what)(ctx),
+    subjects: ({ what }) => scenario(what).subjects,
+    run: (ctx, { what }) => scenario(what).work(ctx),
   }),
   'test/about': operation({
     summary: 'Do nothing about what the test says',
@@ -160,11 +163,14 @@ export const about: { entity: (input: { id: string }) => unknown } = {
   entity: ({ id }) => ({ type: 'box', id }),
 };
 
-type Scenario = (ctx: OperationContext) => unknown;
+interface Scenario {
+  readonly work: (ctx: OperationContext) => unknown;
+  readonly subjects: readonly string[];
+}
 const scenarios = new Map<string, Scenario>();
-/** Names a piece of work that `test/run` and `test/read` can do. */
-export function onScenario(name: string, work: Scenario): string {
-  scenarios.set(name, work);
+/** Names a piece of work that `test/run` and `test/read` can do, for these persons. */
+export function onScenario(name: string, work: Scenario['work'], subjects: readonly string[] = []): string {
+  scenarios.set(name, { work, subjects });
   return name;
 }
 const scenario = (name: string): Scenario => scenarios.get(name) as Scenario;
@@ -217,6 +223,8 @@ export async function openShop(
     rewindMs?: number;
     /** Secrets of the vault; without them there is none. */
     sealKeys?: readonly string[];
+    /** Stands between the host and the vault. */
+    tamper?: (vault: Vault) => Vault;
   } = {},
 ) {
   const dataDirectory = options.dataDirectory ?? mkdtempSync(join(tmpdir(), 'freehold-kernel-'));
@@ -228,10 +236,9 @@ export async function openShop(
     onIncident: (error) => void incidents.push(error),
   });
   const vaultUnit = options.sealKeys && makeVaultUnit(makeKeyring(options.sealKeys));
+  const vault = vaultUnit && makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true }));
   const host = makeScopeHost({
-    ...(vaultUnit
-      ? { vault: makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true })) }
-      : {}),
+    ...(vault ? { vault: options.tamper?.(vault) ?? vault } : {}),
     engine,
     unit: makeScopeUnit(options.vertical ?? shop, {
       ...(options.onWork ? { onWork: options.onWork } : {}),

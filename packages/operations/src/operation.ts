@@ -3,7 +3,7 @@
  * one declaration (design: architecture, "One declaration per operation"). What is here is what every operation says of
  * itself; who may call it, what is written down about it and how it is performed is each platform part's own.
  */
-import type { EntityRef, HttpMethod, ProblemCode } from '@freehold/contracts';
+import type { EntityRef, HttpMethod, ProblemCode, SubjectReader } from '@freehold/contracts';
 import type { z } from 'zod';
 
 /** What every operation says of itself. `I` is one schema, or one for each part of a request. */
@@ -46,6 +46,14 @@ export interface OperationDeclaration<
   readonly readOnly?: boolean;
   /** False keeps the operation out of the MCP tool list. */
   readonly mcp?: false | { readonly title?: string; readonly destructive?: boolean };
+  /**
+   * The persons whose sealed data the operation writes or reads, by their ids. The kernel asks directly before `run`, so
+   * that their keys are there. A person whom the operation makes itself (`ctx.newId`) is not among them. To seal or open
+   * for any other person is a fault of the operation. What it invokes is part of it. Default: none.
+   */
+  readonly subjects?: (input: z.output<I>, read: SubjectReader) => readonly string[];
+  /** How many persons the operation makes and seals for, at most. Default 4. */
+  readonly newSubjects?: (input: z.output<I>) => number;
   readonly run: (ctx: Ctx, input: z.output<I>) => z.input<O>;
 }
 

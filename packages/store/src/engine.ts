@@ -23,6 +23,11 @@ export interface Engine {
   readonly capabilities: EngineCapabilities;
   /** A stub for one unit. Costs nothing; the unit is opened by its first call. */
   unit<M extends UnitMethods>(definition: UnitDefinition<M>, key: string, options?: UnitOptions): UnitStub<M>;
+  /**
+   * Registers what is done first when the engine closes, while it still takes calls: what those who use it hold in
+   * memory goes back where it came from. The task never rejects. Absent where nothing is closed in order.
+   */
+  beforeClose?(task: () => Promise<void>): void;
   /** Finishes what was accepted, closes every unit, and refuses everything after with `unavailable`. */
   close(): Promise<void>;
 }

@@ -44,6 +44,8 @@ export interface RunningUnit {
   readonly idle: boolean;
   /** Runs whatever waits, now. Does nothing when it is called from within a call of this unit. */
   drain(): void;
+  /** Tells the unit that it is about to be closed. */
+  end(): void;
 }
 
 interface PendingCall {
@@ -63,6 +65,7 @@ export function openUnit<M extends UnitMethods>(
 ): RunningUnit {
   if (!options.create) requireCreated(definition.kind, host);
   const rollbackTasks: (() => void)[] = [];
+  const closeTasks: (() => void)[] = [];
   let commitTasks: (() => void)[] = [];
 
   const context: UnitContext = {
@@ -74,6 +77,7 @@ export function openUnit<M extends UnitMethods>(
     newId: makeIdFactory(host),
     afterCommit: (task) => commitTasks.push(task),
     onRollback: (task) => rollbackTasks.push(task),
+    onClose: (task) => closeTasks.push(task),
     report: (error, method) => report(error, method),
   };
   migrateAll(definition, host);
@@ -217,6 +221,9 @@ export function openUnit<M extends UnitMethods>(
     },
     drain: () => {
       while (waiting.length > 0 && !running) flush();
+    },
+    end: () => {
+      for (const task of closeTasks.splice(0)) runTask('onClose', task);
     },
   };
 }

@@ -73,6 +73,28 @@ export interface InspectResult {
 export type Admit = (staged: SqlDatabase) => void;
 
 /**
+ * A judge that must ask elsewhere before it can judge: `look` reads the staged database and changes nothing, `prepare`
+ * asks, and `admit` judges.
+ */
+export interface Admission<Seen = unknown> {
+  look(staged: SqlDatabase): Seen;
+  prepare(seen: Seen): Promise<void>;
+  readonly admit: Admit;
+}
+
+/** A judge of either kind, as one that may ask. */
+export function admissionOf(admit: Admit | Admission | undefined): Admission {
+  if (typeof admit === 'object') return admit;
+  return { look: () => undefined, prepare: async () => undefined, admit: admit ?? (() => undefined) };
+}
+
+/**
+ * Carries out the moment in which another state takes the unit's place: it does what must be done directly before, and
+ * calls `swap` once, whose outcome is its own.
+ */
+export type Replacing = <T>(swap: () => Promise<T>) => Promise<T>;
+
+/**
  * The tools of one unit. Each stands in line: it sees what was called before it. Members reject with
  * - `unsupported`: `engine_cannot` where an engine has no such thing (see its capabilities); `unit_has_no_copies` for a
  *   unit whose definition says `copies: 'none'`, which can only be removed; `history_off` where an engine could keep
@@ -103,7 +125,12 @@ export interface UnitTools {
    * definition and by `admit`, and put in place at once. Calls go on meanwhile, on the old state.
    * @throws PlatformError `validation_failed`, reason `copy_damaged` or `copy_foreign`, and what `admit` throws.
    */
-  restore(format: CopyFormat, body: ReadableStream<Uint8Array>, admit?: Admit): Promise<UnitRestored>;
+  restore(
+    format: CopyFormat,
+    body: ReadableStream<Uint8Array>,
+    admit?: Admit | Admission,
+    replacing?: Replacing,
+  ): Promise<UnitRestored>;
   /**
    * A named copy beside the unit. `id` is made of letters, digits, `_` and `-`.
    * @throws PlatformError `conflict`, reason `snapshot_exists`.
@@ -131,7 +158,8 @@ export interface UnitTools {
    */
   rewind(
     target: { readonly bookmark: string } | { readonly atMs: number },
-    admit?: Admit,
+    admit?: Admit | Admission,
+    replacing?: Replacing,
   ): Promise<Bookmark & { readonly undo: string }>;
   /** Removes the unit with its snapshots and its history. Removing it twice is removing it once. */
   remove(): Promise<void>;

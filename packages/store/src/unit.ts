@@ -28,6 +28,11 @@ export interface UnitContext {
   report(error: unknown, method: string): void;
   /** Registers what to do when something was rolled back: drop whatever is cached from the database. */
   onRollback(task: () => void): void;
+  /**
+   * Registers what to do when the unit is closed in order, which is neither when its process dies nor when its object is
+   * put away. The task reads nothing and writes nothing; what it tells others of may be lost.
+   */
+  onClose(task: () => void): void;
 }
 
 /**

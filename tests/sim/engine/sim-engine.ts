@@ -15,13 +15,16 @@ import {
 import { dirname, join } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
 import {
+  type Admission,
   type Admit,
+  admissionOf,
   assertUnitKey,
   failureOf,
   makeStub,
   migrate,
   type Outcome,
   openUnit,
+  type Replacing,
   type RunningUnit,
   type UnitDefinition,
   type UnitMethods,
@@ -233,7 +236,7 @@ function makeSimTools<M extends UnitMethods>(parts: {
   };
 
   /** Judges a staged file, while calls go on. */
-  const judge = (file: string, admit: Admit | undefined): void => {
+  const judge = async (file: string, admit: Admit | Admission | undefined): Promise<void> => {
     let database: NodeDatabase;
     try {
       database = openNodeDatabase(file);
@@ -243,11 +246,15 @@ function makeSimTools<M extends UnitMethods>(parts: {
     try {
       const [check] = database.db.all<{ integrity_check: string }>('PRAGMA integrity_check');
       if (check?.integrity_check !== 'ok') throw damaged(null);
+      const admission = admissionOf(admit);
+      let seen: unknown;
       database.transact(() => {
         for (const set of definition.migrations) migrate(database.db, set, { nowMs: now() });
         definition.admit?.(database.db, key);
-        admit?.(database.db);
+        seen = admission.look(database.db);
       });
+      await admission.prepare(seen);
+      database.transact(() => admission.admit(database.db));
     } finally {
       database.close();
     }
@@ -272,14 +279,14 @@ function makeSimTools<M extends UnitMethods>(parts: {
       const bytes = readFileSync(path);
       return { format, bookmark: keep().bookmark, body: streamOf(bytes) };
     },
-    restore: async (format, body, admit) => {
+    restore: async (format, body, admit, replacing = atOnce) => {
       if (format !== 'sqlite') unsupported();
       const bytes = await bytesOf(body);
       await begin('restore');
       const file = newStage();
       writeFileSync(file, bytes);
-      judge(file, admit);
-      const { bookmark: undo } = await takePlace(file);
+      await judge(file, admit);
+      const { bookmark: undo } = await replacing(() => takePlace(file));
       return { tables: 0, rows: 0, undo };
     },
     bookmarks: async ({ limit }) => {
@@ -288,7 +295,7 @@ function makeSimTools<M extends UnitMethods>(parts: {
       const items = kept().reverse().slice(0, limit);
       return { items, nextCursor: null, current, earliest: kept()[0] ?? null };
     },
-    rewind: async (target, admit) => {
+    rewind: async (target, admit, replacing = atOnce) => {
       await begin('rewind');
       const records = kept();
       const record =
@@ -299,8 +306,8 @@ function makeSimTools<M extends UnitMethods>(parts: {
         throw new PlatformError('not_found', 'There is no such bookmark.', { reason: 'unknown_bookmark' });
       const file = newStage();
       copyFileSync(copyPath(record.bookmark), file);
-      judge(file, admit);
-      const { bookmark: undo } = await takePlace(file);
+      await judge(file, admit);
+      const { bookmark: undo } = await replacing(() => takePlace(file));
       return { ...record, undo };
     },
     remove: async () => {
@@ -316,6 +323,8 @@ function makeSimTools<M extends UnitMethods>(parts: {
     inspect: unsupported,
   };
 }
+
+const atOnce: Replacing = (swap) => swap();
 
 function damaged(cause: unknown): PlatformError {
   return new PlatformError('validation_failed', 'This copy is damaged.', { reason: 'copy_damaged', cause });

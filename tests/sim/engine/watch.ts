@@ -5,6 +5,9 @@
  */
 import { canonicalJson, fromFailure, PlatformError } from '@freehold/contracts';
 import {
+  type Admission,
+  type Admit,
+  admissionOf,
   type Engine,
   type EngineTools,
   failureOf,
@@ -51,6 +54,8 @@ interface Envelope {
 export interface UnitObserver {
   /** The unit was opened; it may have another state than it had. */
   opened(db: SqlDatabase): void;
+  /** A method begins: what it is handed for its unit's memory stays there, whatever becomes of its transaction. */
+  begun(call: WatchedCall): void;
   /** A method ran, in its transaction. Of one that failed without writing, nothing is undone yet. */
   executed(call: WatchedCall, outcome: Outcome, db: SqlDatabase): void;
   /** What a failed call had written was undone. */
@@ -208,6 +213,7 @@ export function watchEngine(parts: WatchParts): WatchedEngine {
         );
       }
       dieIfDead();
+      observer.begun(call);
       try {
         const value = method(input);
         call.hasWritten = true;
@@ -311,12 +317,18 @@ export function watchEngine(parts: WatchParts): WatchedEngine {
         throw new PlatformError('unsupported', 'This engine has no tools.', { reason: 'engine_cannot' });
       const inner = engine.tools(watched(definition), key);
       const observer = observerOf(unit);
-      const staged = (admit: ((db: SqlDatabase) => void) | undefined) => (db: SqlDatabase) => {
-        pass('staged', unit);
-        if (life.isDead) throw new TransactionLost('the process died');
-        admit?.(db);
-        pass('staged', unit);
-        if (life.isDead) throw new TransactionLost('the process died');
+      const staged = (admit: Admit | Admission | undefined): Admission => {
+        const admission = admissionOf(admit);
+        return {
+          ...admission,
+          admit: (db) => {
+            pass('staged', unit);
+            if (life.isDead) throw new TransactionLost('the process died');
+            admission.admit(db);
+            pass('staged', unit);
+            if (life.isDead) throw new TransactionLost('the process died');
+          },
+        };
       };
       return new Proxy(inner, {
         get: (target, name: keyof UnitTools) => {

@@ -13,7 +13,7 @@ import {
   type Vertical,
 } from '@freehold/kernel';
 import { z } from 'zod';
-import type { LedgerInput, LedgerOutput, Said, Step } from './steps.ts';
+import { type LedgerInput, type LedgerOutput, personsOf, type Said, type Step } from './steps.ts';
 
 /** The world outside: what executors work on. */
 export interface Outside {
@@ -221,6 +221,15 @@ export function makeLedger(outside: Outside): Vertical {
     chainMax: CHAIN_MAX,
     schedules: mapValues(SCHEDULES, ({ cron, operation, as, input }) => ({ cron, operation, as, input })),
     onShred: ({ sql }, person) => sql.run('DELETE FROM people WHERE person = ?', person),
+    reseal: ({ sql, reseal }) => {
+      for (const { place, person, sealed } of sql.all<{ place: string; person: string; sealed: string }>(
+        'SELECT place, person, sealed FROM kept',
+      )) {
+        const anew = reseal(person, place, sealed);
+        if (anew === null) sql.run('DELETE FROM kept WHERE place = ?', place);
+        else sql.run('UPDATE kept SET sealed = ? WHERE place = ?', anew, place);
+      }
+    },
   });
 }
 
@@ -231,6 +240,13 @@ function declare({ permission, entityType, readOnly }: LedgerOperation, name: st
     output,
     permission,
     readOnly,
+    subjects: ({ steps }, read) =>
+      personsOf(
+        steps as readonly Step[],
+        (place) => read.get<{ person: string }>('SELECT person FROM kept WHERE place = ?', place)?.person,
+      ),
+    // Its people are known by name: it makes none.
+    newSubjects: () => 0,
     ...(entityType === null
       ? {}
       : { entity: ({ id }: { id: string }): EntityRef => ({ type: entityType, id }) }),

@@ -93,3 +93,18 @@ export type Said = string | number | boolean | null | readonly string[];
 export interface LedgerOutput {
   readonly said: readonly Said[];
 }
+
+/** The persons whose sealed data steps touch, those of what they invoke included. @param keptFor of whom a place is. */
+export function personsOf(
+  steps: readonly Step[],
+  keptFor: (place: string) => string | undefined,
+): readonly string[] {
+  const persons = steps.flatMap((step): readonly string[] => {
+    if (step.do === 'emit') return step.person === null ? [] : [step.person];
+    if (step.do === 'keep') return [step.person];
+    if (step.do === 'unseal') return [keptFor(step.place) ?? []].flat();
+    if (step.do === 'invoke') return personsOf(step.input.steps, keptFor);
+    return step.do === 'undone' ? personsOf(step.steps, keptFor) : [];
+  });
+  return [...new Set(persons)];
+}

@@ -4,7 +4,7 @@
  */
 import type { EntityRef, ProblemCode } from '@freehold/contracts';
 import { BANK, CHAIN_MAX, ENTITIES, EXECUTORS, OPERATIONS, SUBSCRIPTIONS } from '../ledger/ledger.ts';
-import type { LedgerInput, Said, Step } from '../ledger/steps.ts';
+import { type LedgerInput, personsOf, type Said, type Step } from '../ledger/steps.ts';
 import { grantKey, heldUntil, liveGrant, prove, reach } from './permissions.ts';
 import {
   type DenialRow,
@@ -32,7 +32,7 @@ export function bug(): ModelFailure {
   return new ModelFailure('internal');
 }
 
-/** Keys of persons are missing; the call will be made again. */
+/** Keys of persons are missing, and the handler has not run; it will once they are there. */
 export function keysNeeded(): ModelFailure {
   return new ModelFailure('unavailable', 'subject_keys_needed');
 }
@@ -98,7 +98,6 @@ interface Invocation {
   /** How many deliveries led to it. */
   hops: number;
   refusal: { readonly failure: ModelFailure; readonly denial: DenialRow } | null;
-  keysNeeded: boolean;
   readonly subjects: Set<string>;
 }
 
@@ -120,6 +119,8 @@ export interface ModelRequest {
   readonly idempotencyKey?: string;
   readonly ifMatch?: string;
   readonly cause?: string;
+  /** Persons whom the delivery touches beside the operation. */
+  readonly declared?: readonly string[];
 }
 
 const IDEMPOTENCY_MS = 24 * 3_600_000;
@@ -154,13 +155,11 @@ export function invoke(
     principal: request.principal,
     hops: 0,
     refusal: null,
-    keysNeeded: false,
     subjects: new Set(),
   };
   try {
     return whole(world, () => perform(world, request, invocation));
   } catch (error) {
-    if (invocation.keysNeeded) throw keysNeeded();
     if (!invocation.refusal) throw error;
     refused(invocation.refusal.denial);
     throw invocation.refusal.failure;
@@ -197,6 +196,11 @@ function perform(world: CallWorld, request: ModelRequest, invocation: Invocation
     if (version === null || (ifMatch !== '*' && ifMatch !== version))
       throw new ModelFailure('precondition_failed');
   }
+  const persons = [
+    ...(request.declared ?? []),
+    ...personsOf(input.steps, (place) => state.kept.get(place)?.person),
+  ];
+  if (persons.some((person) => !world.keys.has(person))) throw keysNeeded();
   const { said, self } = runFrame(world, invocation, {
     name,
     input,
@@ -223,9 +227,9 @@ function perform(world: CallWorld, request: ModelRequest, invocation: Invocation
 
 /** A stored answer: for as long as everybody whom it is about is still known. */
 function recall(world: CallWorld, subjects: readonly string[], key: string): () => unknown {
+  if (subjects.some((person) => !world.keys.has(person))) throw keysNeeded();
   for (const person of [...subjects].reverse()) {
     const known = world.keys.get(person);
-    if (known === undefined) throw keysNeeded();
     if (known === 'erased') throw new ModelFailure('conflict', 'idempotency_answer_erased');
   }
   const stored = world.state.clear.get(`answer/${key}`);
@@ -319,7 +323,6 @@ function runFrame(
   const said: Said[] = [];
   for (const step of start.input.steps) performStep(world, frame, step, said);
   if (start.input.ends !== 'well') throw bug();
-  if (invocation.keysNeeded) throw keysNeeded();
   if (invocation.refusal) throw invocation.refusal.failure;
   return { said, self };
 }
@@ -640,10 +643,7 @@ function requireKey(
 ): 'key' | 'erased' {
   invocation.subjects.add(person);
   const known = keys.get(person);
-  if (known === undefined) {
-    invocation.keysNeeded = true;
-    throw keysNeeded();
-  }
+  if (known === undefined) throw new Error(`the model has no key of ${person}, who was declared`);
   if (known === 'erased' && purpose === 'to seal') throw new ModelFailure('conflict', 'subject_shredded');
   return known;
 }

@@ -22,6 +22,10 @@ export const READS: Reads = {
     return { tenantId, name };
   },
 
+  keyWork: ({ state }) => ({ tenantId: requireScope(state).tenantId, unbound: [], pool: null }),
+
+  heldKeys: (_, { subject }: { subject: string }) => ({ subject, keyIds: [] }),
+
   latecomers: ({ state }) => {
     const { tenantId, mark } = requireScope(state);
     return { tenantId, mark };

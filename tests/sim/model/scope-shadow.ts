@@ -56,8 +56,23 @@ interface Receipt {
   readonly shreddedAt: string;
 }
 
+interface Supply {
+  readonly keys?: Readonly<Record<string, { readonly key: string } | { readonly shredded: Receipt }>>;
+}
+interface Brought {
+  readonly keys?: Supply;
+}
+
 /** What is answered before the vault was asked. */
-const WHILE_MARKED: readonly string[] = ['latecomers', 'redactLatecomers', 'provideKeys', 'provision'];
+const WHILE_MARKED: readonly string[] = [
+  'freezeKeys',
+  'keyWork',
+  'keysBound',
+  'latecomers',
+  'provideKeys',
+  'provision',
+  'redactLatecomers',
+];
 
 export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
   const { unit, judge, now, keyOf, wasDone } = parts;
@@ -73,6 +88,15 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
   state.tables.commit();
 
   const isMarked = (): boolean => state.scope.get('scope')?.mark != null;
+
+  /** Takes in what a host brings along. It stays, whatever becomes of the call. */
+  const learn = ({ keys: supply }: Brought): void => {
+    for (const [person, found] of Object.entries(supply?.keys ?? {})) {
+      // What comes late must not bring back what was destroyed in the meantime.
+      const isErased = keys.get(person) === 'erased' || state.shredded.has(person);
+      keys.set(person, 'key' in found && !isErased ? 'key' : 'erased');
+    }
+  };
 
   /** What a method does. Answers what makes its answer, once all ids are known. */
   const perform = (world: CallWorld, { method, input }: WatchedCall): (() => unknown) => {
@@ -122,15 +146,14 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
         for (const [key, value] of Object.entries(settings)) state.settings.set(key, { key, value });
         return always(null);
       }
-      case 'provideKeys': {
-        const provided = input as { keys: Record<string, { key: string } | { shredded: Receipt }> };
-        for (const [person, found] of Object.entries(provided.keys)) {
-          // What comes late must not bring back what was destroyed in the meantime.
-          const isErased = keys.get(person) === 'erased' || state.shredded.has(person);
-          keys.set(person, 'key' in found && !isErased ? 'key' : 'erased');
-        }
+      case 'provideKeys':
         return always(null);
-      }
+      case 'keysBound':
+        return always({ more: false });
+      case 'freezeKeys':
+        return always(null);
+      case 'giveUpKeys':
+        return always([]);
       case 'redact': {
         const { receipt } = input as { receipt: Receipt };
         keys.set(receipt.subject, 'erased');
@@ -209,6 +232,10 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
   const shadow = makeShadow({
     ...parts,
     tables: state.tables,
+    begun: ({ method, input }) => {
+      if (method === 'provideKeys') learn({ keys: input as Supply });
+      else if (!isMarked() && (method === 'invoke' || method === 'work')) learn(input as Brought);
+    },
     follow,
     requireNothingLeft: (db) => requireNothingNew(db, state, judge, nameOf(unit)),
     difference: differs,
@@ -319,7 +346,11 @@ function settleRequest(
 
 /** A round's answer, its claims by the ids of their events. */
 function claimsOf(value: unknown): unknown {
-  const { claimed, ...rest } = value as { claimed: readonly { event: { id: string } }[] };
+  // What a round lacked is the vault's to give; that nothing ran without it, its effects tell.
+  const { claimed, needs, ...rest } = value as {
+    readonly needs?: unknown;
+    claimed: readonly { event: { id: string } }[];
+  };
   return { ...rest, claimed: claimed.map((each) => ({ ...each, event: each.event.id })) };
 }
 

@@ -14,6 +14,8 @@ export interface ShadowParts {
   readonly unit: UnitName;
   readonly judge: Judge;
   readonly tables: Tables;
+  /** What a call is handed for memory; see {@link UnitObserver.begun}. Default: nothing. */
+  readonly begun?: (call: WatchedCall) => void;
   /** Follows one call; see {@link UnitObserver.executed}. */
   readonly follow: (call: WatchedCall, db: SqlDatabase) => void;
   /** Nothing may be left of a call that failed. */
@@ -242,6 +244,7 @@ export function makeShadow(parts: ShadowParts): Shadow {
       forget();
       resolve(db);
     },
+    begun: (call) => parts.begun?.(call),
     executed: (call, _outcome, db) => follow(call, db),
     undone: (db) => requireNothingLeft(db),
     committed: () => {

@@ -81,12 +81,19 @@ export function makeVaultShadow(
 
   const follow = ({ method, input, outcome }: WatchedCall, db: SqlDatabase): void => {
     if (!outcome) return;
-    const { scopeId, subjects, subject } = input as { scopeId: string; subjects: string[]; subject: string };
+    const given = input as { scopeId: string; subjects?: { subject: string }[]; subject: string };
+    const { scopeId, subject } = given;
+    const subjects = (given.subjects ?? []).map((each) => each.subject);
     if (!outcome.ok) throw judge.fail('outcome', `${nameOf(unit)}.${method} came to ${summary(outcome)}`);
-    const value = outcome.value as Record<string, Given>;
+    const value = outcome.value as { readonly keys: Record<string, Given> };
     const wanted = (): unknown => {
-      if (method === 'keys')
-        return Object.fromEntries(subjects.map((each) => [each, expected(scopeId, each, value[each])]));
+      if (method === 'supply') {
+        const made = subjects.some((each) => !keys.get(`${scopeId} ${each}`));
+        return {
+          keys: Object.fromEntries(subjects.map((each) => [each, expected(scopeId, each, value.keys[each])])),
+          made,
+        };
+      }
       if (method === 'shredded')
         return keys
           .values()
@@ -103,7 +110,7 @@ export function makeVaultShadow(
     const [found, right] = [canonicalJson(value), canonicalJson(wanted())];
     if (found !== right)
       judge.fail('erasure', `${nameOf(unit)}.${method} answered ${found} instead of ${right}`);
-    if (method === 'keys') learnWrapped(db, scopeId, subjects);
+    if (method === 'supply') learnWrapped(db, scopeId, subjects);
   };
 
   const shadow = makeShadow({

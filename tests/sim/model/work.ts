@@ -35,7 +35,7 @@ export interface WorkMemory {
   firstLane: number;
 }
 
-/** One round. Answers what makes its answer, once chance is known. @throws ModelFailure when keys are missing. */
+/** One round. Answers what makes its answer, once chance is known. A lane whose head lacks a key stays where it is. */
 export function work(world: CallWorld, memory: WorkMemory): () => unknown {
   const { state, nowMs } = world;
   let settled = 0;
@@ -61,10 +61,15 @@ export function work(world: CallWorld, memory: WorkMemory): () => unknown {
       }
       budget -= 1;
       if (budget === 0) next = at + 1;
-      requireReadable(world, row.event);
-      if (Object.hasOwn(EXECUTORS, lane.subscriber)) {
-        if (!claim(world, lane, row, claimed)) settled += 1;
-      } else if (deliver(world, lane, row)) settled += 1;
+      try {
+        requireReadable(world, row.event);
+        if (Object.hasOwn(EXECUTORS, lane.subscriber)) {
+          if (!claim(world, lane, row, claimed)) settled += 1;
+        } else if (deliver(world, lane, row)) settled += 1;
+      } catch (error) {
+        if (!(error instanceof ModelFailure) || error.reason !== 'subject_keys_needed') throw error;
+        break;
+      }
     }
   }
   memory.firstLane = next % LANES.length;
@@ -158,6 +163,7 @@ function deliver(world: CallWorld, lane: Lane, row: DeliveryRow): boolean {
     principal: `service:${as}`,
     input: input({ id: row.event as never, payload }),
     cause: row.event,
+    declared: event?.subject == null ? [] : [event.subject],
   };
   const failure = attempt(world, request, () => state.deliveries.delete(keyOf(lane, row.event)));
   return failure === null || fail(world, lane, row, row.attempts + 1, failure.code);

@@ -103,3 +103,27 @@ test('a directory that holds data is not restored over', async () => {
     /is not empty\. Restore into a new one\.$/,
   );
 });
+
+test('C-20: who was erased stays so when only an older vault comes back, whoever erased them', {
+  timeout: 30_000,
+}, async () => {
+  const settings = settingsFor('data');
+  const vaultFile = join(home, 'data', 'vault', `${SCOPE.tenantId}.sqlite`);
+  await withStorage(settings, keyOf);
+  const older = readFileSync(vaultFile);
+  const receipt = await withStorage(settings, ({ vault }) => vault.shred(SCOPE as never, 'cus_a'));
+  writeFileSync(vaultFile, older);
+  expect(await withStorage(settings, keyOf)).toEqual({ shredded: receipt });
+  expect(await withStorage(settings, ({ vault }) => vault.shredded(SCOPE as never))).toEqual([receipt]);
+});
+
+test('C-20: a key is used only once the archive has it', async () => {
+  const settings = settingsFor('data');
+  await withStorage(settings, async ({ engine, vault }) => {
+    const [key] = await vault.allot(SCOPE as never, 1);
+    expect(engine.archiveStatus()).toMatchObject({ failures: 0 });
+    await restore([], settingsFor('new'));
+    const copy = readFileSync(join(home, 'new', 'vault', `${SCOPE.tenantId}.sqlite`)).toString('latin1');
+    expect(copy).toContain(key?.keyId);
+  });
+});

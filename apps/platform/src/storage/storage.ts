@@ -2,7 +2,14 @@
 
 import { makeNodeBlobStore, type NodeEngine, openNodeEngine } from '@freehold/engine-node';
 import { generateIssuerKeys } from '@freehold/issuer';
-import { makeUnitVault, makeVaultUnit, type Vault, type VaultUnit } from '@freehold/kernel';
+import {
+  ledgerUnit,
+  makeUnitLedger,
+  makeUnitVault,
+  makeVaultUnit,
+  type Vault,
+  type VaultUnit,
+} from '@freehold/kernel';
 import type { BlobStore, IncidentSink, Keyring } from '@freehold/store';
 import { openArchive } from '../settings/archive-settings.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -63,7 +70,14 @@ export async function openStorage(
       engine,
       secrets,
       keyring,
-      vault: makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true })),
+      vault: makeUnitVault((tenantId) => engine.unit(vaultUnit, tenantId, { create: true }), {
+        ledger: makeUnitLedger(
+          (tenantId, options) => engine.unit(ledgerUnit, tenantId, options),
+          (tenantId) => engine.archived(ledgerUnit, tenantId),
+        ),
+        archived: (tenantId) => engine.archived(vaultUnit, tenantId),
+        now,
+      }),
       vaultUnit,
       blobs: blobArchive ? blobArchive.blobs : storeOf,
       blobArchive,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeIdentityDirectory } from '@freehold/auth';
 import { openNodeEngine } from '@freehold/engine-node';
-import { makeVaultUnit } from '@freehold/kernel';
+import { ledgerUnit, makeVaultUnit } from '@freehold/kernel';
 import { makeKeyring } from '@freehold/store';
 import { expect, test } from 'vitest';
 import { makeTenantErasure, type TenantErasureOptions } from './tenant-erasure.ts';
@@ -54,5 +54,5 @@ test('spec C-03: whoever signs in goes first: where that cannot be, the keys sta
   expect(removed).toEqual([]);
   fault = null;
   await erase('tnt_01arz3ndektsv4rrffq69g5fav');
-  expect(removed).toEqual([identity.kind, vaultUnit.kind]);
+  expect(removed).toEqual([identity.kind, vaultUnit.kind, ledgerUnit.kind]);
 });

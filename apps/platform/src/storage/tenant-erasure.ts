@@ -1,6 +1,6 @@
 /** What is kept of a tenant outside of its scopes and the directory: the keys of its people, and who may sign in. */
 import type { IdentityDirectoryUnit } from '@freehold/auth';
-import type { VaultUnit } from '@freehold/kernel';
+import { ledgerUnit, type VaultUnit } from '@freehold/kernel';
 import type { Engine, EngineTools } from '@freehold/store';
 
 export interface TenantErasureOptions {
@@ -22,5 +22,6 @@ export function makeTenantErasure({
   return async (tenant) => {
     for (const unit of identityUnits()) await engine.tools(unit, tenant).remove();
     await engine.tools(vaultUnit, tenant).remove();
+    await engine.tools(ledgerUnit, tenant).remove();
   };
 }

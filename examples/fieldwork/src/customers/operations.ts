@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { ADDRESSES } from '../addresses.ts';
 import { definedOf } from '../change.ts';
 import { searchText } from '../text.ts';
-import { bindTo } from './person.ts';
+import { bindTo, subjectOfCustomer } from './person.ts';
 import { CUSTOMER_PREFIX, customerFields, customerId, customerOutput } from './schema.ts';
 import { insertCustomer, listCustomers, loadCustomer, requireCustomer, saveCustomer } from './store.ts';
 
@@ -24,6 +24,7 @@ export const customerOperations = {
     output: customerOutput,
     permission: 'customer.write',
     http: ADDRESSES['customer/create'],
+    newSubjects: () => 1,
     run: (ctx, input) => {
       const id = ctx.newId(CUSTOMER_PREFIX);
       insertCustomer(ctx.sql, { id, ...input }, ctx.now);
@@ -73,6 +74,7 @@ export const customerOperations = {
     permission: 'customer.write',
     entity: (input) => ({ type: 'customer', id: input.customer }),
     http: ADDRESSES['customer/update'],
+    subjects: ({ customer }, read) => subjectOfCustomer(read, customer),
     run: (ctx, { customer, ...change }) => {
       const before = requireCustomer(ctx.sql, customer);
       saveCustomer(ctx.sql, { ...before, ...definedOf(change) }, ctx.now);

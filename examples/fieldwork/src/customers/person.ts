@@ -3,6 +3,7 @@
  *
  * Rows keep names and numbers in clear, because they are searched and sorted; events and kept answers do not.
  */
+import type { SubjectReader } from '@freehold/contracts';
 import type { OperationContext } from '@freehold/kernel';
 import type { SqlDatabase } from '@freehold/store';
 import { removeRequestsOf } from '../requests/store.ts';
@@ -22,9 +23,58 @@ export function bindTo(ctx: OperationContext, customer: string): void {
     customer,
   );
   if (!row || row.erasedAt !== null) return;
-  const place = `customers.mark/${customer}`;
+  const place = markPlace(customer);
   if (row.mark !== null) ctx.unseal(customer, place, row.mark);
   else ctx.sql.run('UPDATE customers SET mark = ? WHERE id = ?', ctx.seal(customer, place, true), customer);
+}
+
+/** Seals the marks anew, in a copy of another instance that becomes this one. A mark whose customer is erased goes. */
+export function resealMarks(
+  sql: SqlDatabase,
+  reseal: (subject: string, place: string, sealed: string) => string | null,
+): void {
+  for (const { id, mark } of sql.all<{ id: string; mark: string }>(
+    'SELECT id, mark FROM customers WHERE mark IS NOT NULL',
+  ))
+    sql.run('UPDATE customers SET mark = ? WHERE id = ?', reseal(id, markPlace(id), mark), id);
+}
+
+function markPlace(customer: string): string {
+  return `customers.mark/${customer}`;
+}
+
+/** Whose data an operation on a customer touches: nobody's for one who is not there, or was erased. */
+export function subjectOfCustomer(read: SubjectReader, customer: string): string[] {
+  return idsOf(read, 'SELECT id FROM customers WHERE id = ? AND erased_at IS NULL', customer);
+}
+
+/** Whose data an operation on an order touches: its customer's. */
+export function subjectOfOrder(read: SubjectReader, order: string): string[] {
+  return idsOf(
+    read,
+    `SELECT c.id FROM orders o JOIN customers c ON c.id = o.customer_id
+     WHERE o.id = ? AND c.erased_at IS NULL`,
+    order,
+  );
+}
+
+/** Whose data an operation on a site touches: that of the customer whose place it is. */
+export function subjectOfSite(read: SubjectReader, site: string): string[] {
+  return idsOf(
+    read,
+    `SELECT c.id FROM sites s JOIN customers c ON c.id = s.customer_id
+     WHERE s.id = ? AND c.erased_at IS NULL`,
+    site,
+  );
+}
+
+/** Whose data an operation on a request touches: that of the visitor, who becomes a customer under this id. */
+export function subjectOfRequest(read: SubjectReader, request: string): string[] {
+  return idsOf(read, 'SELECT customer_id AS id FROM requests WHERE id = ?', request);
+}
+
+function idsOf(read: SubjectReader, sql: string, id: string): string[] {
+  return read.all<{ id: string }>(sql, id).map((row) => row.id);
 }
 
 /**

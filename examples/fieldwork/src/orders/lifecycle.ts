@@ -10,6 +10,7 @@ import {
 import { type OperationContext, operation } from '@freehold/kernel';
 import { z } from 'zod';
 import { ADDRESSES } from '../addresses.ts';
+import { subjectOfOrder } from '../customers/person.ts';
 import { requireCustomer } from '../customers/store.ts';
 import { optionalText } from '../text.ts';
 import { answerOrder, orderEntity, VERB_PERMISSIONS } from './present.ts';
@@ -52,6 +53,7 @@ export const orderLifecycle = {
     permission: VERB_PERMISSIONS.schedule,
     entity: (input) => orderEntity(input.order),
     http: ADDRESSES['order/schedule'],
+    subjects: ({ order }, read) => subjectOfOrder(read, order),
     run: (ctx, input) => {
       const [scheduledFrom, scheduledTo] = [fromTimestamp(input.from), fromTimestamp(input.to)];
       const before = step(ctx, input.order, 'schedule', { scheduledFrom, scheduledTo });
@@ -76,6 +78,7 @@ export const orderLifecycle = {
     permission: VERB_PERMISSIONS.assign,
     entity: (input) => orderEntity(input.order),
     http: ADDRESSES['order/assign'],
+    subjects: ({ order }, read) => subjectOfOrder(read, order),
     run: (ctx, { order, assignee }) => {
       requireNextState(loadOrder(ctx.sql, order), 'assign');
       if (!isTeammate(ctx.sql, assignee))
@@ -103,6 +106,7 @@ export const orderLifecycle = {
     permission: VERB_PERMISSIONS.unassign,
     entity: (input) => orderEntity(input.order),
     http: ADDRESSES['order/unassign'],
+    subjects: ({ order }, read) => subjectOfOrder(read, order),
     run: (ctx, { order, assignee }) => {
       requireNextState(loadOrder(ctx.sql, order), 'unassign');
       requireAssigned(loadAssignees(ctx.sql, order), assignee);
@@ -123,6 +127,7 @@ export const orderLifecycle = {
     permission: VERB_PERMISSIONS.start,
     entity: (input) => orderEntity(input.order),
     http: ADDRESSES['order/start'],
+    subjects: ({ order }, read) => subjectOfOrder(read, order),
     run: (ctx, { order }) => {
       step(ctx, order, 'start', {});
       ctx.emit({ type: 'order.started', entity: orderEntity(order) });
@@ -143,6 +148,7 @@ export const orderLifecycle = {
     permission: VERB_PERMISSIONS.complete,
     entity: (input) => orderEntity(input.order),
     http: ADDRESSES['order/complete'],
+    subjects: ({ order }, read) => subjectOfOrder(read, order),
     run: (ctx, { order, minutes, materialsCents, note }) => {
       const { customerId } = step(ctx, order, 'complete', { minutes, materialsCents });
       if (note !== null) {
@@ -168,6 +174,7 @@ export const orderLifecycle = {
     entity: (input) => orderEntity(input.order),
     http: ADDRESSES['order/cancel'],
     mcp: { destructive: true },
+    subjects: ({ order }, read) => subjectOfOrder(read, order),
     run: (ctx, { order, reason }) => {
       const before = step(ctx, order, 'cancel', {});
       ctx.emit({
@@ -186,6 +193,7 @@ export const orderLifecycle = {
     permission: VERB_PERMISSIONS.invoice,
     entity: (input) => orderEntity(input.order),
     http: ADDRESSES['order/invoice'],
+    subjects: ({ order }, read) => subjectOfOrder(read, order),
     run: (ctx, { order }) => {
       step(ctx, order, 'invoice', {});
       ctx.emit({ type: 'order.invoiced', entity: orderEntity(order) });

@@ -5,7 +5,7 @@ import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
 import { ADDRESSES } from '../addresses.ts';
 import { definedOf } from '../change.ts';
-import { bindTo } from '../customers/person.ts';
+import { bindTo, subjectOfCustomer, subjectOfOrder } from '../customers/person.ts';
 import { customerId } from '../customers/schema.ts';
 import { requireCustomer } from '../customers/store.ts';
 import { siteId } from '../sites/schema.ts';
@@ -43,6 +43,7 @@ export const orderOperations = {
     output: orderOutput,
     permission: 'order.create',
     http: ADDRESSES['order/create'],
+    subjects: ({ customer }, read) => subjectOfCustomer(read, customer),
     run: (ctx, input) => {
       requireCustomer(ctx.sql, input.customer);
       requireSiteOf(ctx.sql, input.customer, input.site);
@@ -117,6 +118,7 @@ export const orderOperations = {
     permission: VERB_PERMISSIONS.update,
     entity: (input) => orderEntity(input.order),
     http: ADDRESSES['order/update'],
+    subjects: ({ order }, read) => subjectOfOrder(read, order),
     run: (ctx, { order, ...sent }) => {
       const before = loadOrder(ctx.sql, order);
       requireNextState(before, 'update');
@@ -149,6 +151,7 @@ export const orderOperations = {
     permission: VERB_PERMISSIONS.note,
     entity: (input) => orderEntity(input.order),
     http: ADDRESSES['order/note-add'],
+    subjects: ({ order }, read) => subjectOfOrder(read, order),
     run: (ctx, { order, text }) => {
       const before = loadOrder(ctx.sql, order);
       requireNextState(before, 'note');

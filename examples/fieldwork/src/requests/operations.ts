@@ -6,7 +6,7 @@ import { PlatformError, pageOf, pageQuery } from '@freehold/contracts';
 import { operation } from '@freehold/kernel';
 import { z } from 'zod';
 import { ADDRESSES } from '../addresses.ts';
-import { bindTo } from '../customers/person.ts';
+import { bindTo, subjectOfRequest } from '../customers/person.ts';
 import { CUSTOMER_PREFIX, customerId } from '../customers/schema.ts';
 import { insertCustomer } from '../customers/store.ts';
 import { orderId } from '../orders/schema.ts';
@@ -29,6 +29,7 @@ export const requestOperations = {
     // Nothing of the visitor: the answer is kept for repeats.
     output: z.object({ request: requestId }),
     permission: 'request.ask',
+    newSubjects: () => 1,
     run: (ctx, input) => {
       if (countRequests(ctx.sql) >= WAITING_MAX)
         throw new PlatformError('rate_limited', 'Too many requests wait already. Please call instead.', {
@@ -64,6 +65,7 @@ export const requestOperations = {
     permission: 'request.settle',
     entity: (input) => requestEntity(input.request),
     http: ADDRESSES['request/accept'],
+    subjects: ({ request }, read) => subjectOfRequest(read, request),
     run: (ctx, { request }) => {
       const { customerId: customer, name, phone, email, what, when } = loadRequest(ctx.sql, request);
       insertCustomer(ctx.sql, { id: customer, name, phone, email, language: null, remarks: null }, ctx.now);

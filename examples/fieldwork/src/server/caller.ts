@@ -1,15 +1,7 @@
 /** From a request to a principal: who proves who is asking, and who that is to this business. */
-import { resolvePrincipal } from '@freehold/auth';
 import { PlatformError, type PrincipalId } from '@freehold/contracts';
 import type { manifest } from '../manifest.ts';
-import {
-  type Caller,
-  directoryOf,
-  type FieldworkContext,
-  requireNode,
-  type Services,
-  scopeOf,
-} from './env.ts';
+import { type Caller, type FieldworkContext, requireNode, type Services, scopeOf } from './env.ts';
 import { signInException } from './sign-in.ts';
 
 /**
@@ -28,23 +20,13 @@ export function callerOf(services: Services, c: FieldworkContext): Promise<Calle
 
 async function resolveCaller(services: Services, c: FieldworkContext): Promise<Caller> {
   const { tenant, scope } = requireNode(c);
-  const { tenantId } = await scopeOf(services, c).identify({});
+  const tenantId = await services.tenants.of(scope);
   // The router has said whose scope this is. If it were wrong, one tenant's people would walk into another's.
   if (tenantId !== tenant) throw new PlatformError('not_found', 'There is no application at this address.');
-  const signIn = await services.signIn(c);
+  const { signIn, subject, principal } = await services.signIn.recognise(c);
   // Whoever refuses the caller later says how to sign in here.
   c.set('signIn', signIn);
-  const subject = await signIn.provider.resolve(c.req.raw.headers);
-  if (!subject) return { subject: null, principal: null };
-  const { session, ...issued } = subject;
-  const found = await resolvePrincipal(directoryOf(services, c), {
-    scopeId: scope,
-    subject: issued,
-    session,
-  });
-  return found.session === 'ended'
-    ? { subject: null, principal: null }
-    : { subject, principal: found.principal };
+  return { subject, principal };
 }
 
 /**

@@ -14,6 +14,7 @@ import type { BlobStore, Engine, EngineTools, IncidentSink, Keyring } from '@fre
 import type { PlatformSecret, ProblemOptions } from '@freehold/vertical-host';
 import type { ModelHostOptions } from '@freehold/vertical-host/model';
 import type { Context } from 'hono';
+import type { Tenants } from './tenants.ts';
 
 /**
  * Whose request this is, as the router found out. It comes in beside the request, from code, and never from a
@@ -110,13 +111,20 @@ export interface Services {
   /** A tenant's identity directory. `create` is for provisioning alone. */
   readonly directory: (tenant: TenantId, options?: { readonly create: boolean }) => IdentityDirectory;
   readonly signIn: SignIns;
+  readonly tenants: Tenants;
 }
 
 export interface SignIns {
   /** How people sign in at a request's instance. @throws HTTPException when that is not set up. */
   (c: FieldworkContext): Promise<SignIn>;
+  /** The same, with who is asking: one question to the tenant's directory where nothing changed. */
+  recognise(c: FieldworkContext): Promise<Recognition>;
   /** Drops what is kept in memory of a scope that is deleted. */
   forget(scope: { readonly scopeId: string }): void;
+}
+
+export interface Recognition extends Caller {
+  readonly signIn: SignIn;
 }
 
 /** How people sign in at one instance. */

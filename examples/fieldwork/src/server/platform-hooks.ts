@@ -13,6 +13,7 @@ export function platformSurface({
   host,
   directory,
   signIn,
+  tenants,
 }: Services): PlatformSurfaceDeps<Bindings> {
   return {
     ...problems,
@@ -79,6 +80,7 @@ export function platformSurface({
     onDeleteScope: async ({ request: { tenantId, scopeId } }) => {
       await directory(tenantId, { create: true }).forgetScope({ scopeId });
       signIn.forget({ scopeId });
+      tenants.forget({ scopeId });
     },
   };
 }

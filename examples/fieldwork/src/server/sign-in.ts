@@ -5,6 +5,7 @@
 import {
   AuthConfigError,
   type AuthRuntime,
+  type CachedInstance,
   type DirectoryAuthProvider,
   doAuthProvider,
   IDENTITY_CHOICE_KEY,
@@ -12,6 +13,7 @@ import {
   type InstanceAuthCache,
   makeInstanceAuthCache,
   makePasswordHasher,
+  recogniseCaller,
   type VerifyingAuthProvider,
 } from '@freehold/auth';
 import { bearerChallenge, bearerErrorOf, protectedResourceMetadataUrl } from '@freehold/auth/resource-server';
@@ -106,14 +108,15 @@ export function makeSignIns(
     });
   };
 
-  const find = async (c: FieldworkContext): Promise<SignIn> => {
+  const instanceOf = ({ tenant, scope, origin }: Instance): CachedInstance => ({
+    directory: directory(tenant),
+    scopeId: scope,
+    // Clients that take the address apart and put it together again write it with a slash.
+    resource: [origin, `${origin}/`],
+  });
+
+  const signInOf = async (c: FieldworkContext, auth: InstanceAuth): Promise<SignIn> => {
     const node = requireNode(c);
-    const auth = await cacheFor(c)({
-      directory: directory(node.tenant),
-      scopeId: node.scope,
-      // Clients that take the address apart and put it together again write it with a slash.
-      resource: [node.origin, `${node.origin}/`],
-    });
     const known = made.get(auth);
     if (known) return known;
     try {
@@ -125,8 +128,20 @@ export function makeSignIns(
       throw error;
     }
   };
-  // What was made from a configuration goes with it.
-  return Object.assign(find, { forget: (scope: { scopeId: string }) => cache?.find.forget(scope) });
+  const find = async (c: FieldworkContext): Promise<SignIn> =>
+    signInOf(c, await cacheFor(c)(instanceOf(requireNode(c))));
+
+  return Object.assign(find, {
+    recognise: (c: FieldworkContext) =>
+      recogniseCaller({
+        cache: cacheFor(c),
+        instance: instanceOf(requireNode(c)),
+        headers: c.req.raw.headers,
+        signInOf: (auth) => signInOf(c, auth),
+      }),
+    // What was made from a configuration goes with it.
+    forget: (scope: { scopeId: string }) => cache?.find.forget(scope),
+  });
 }
 
 function issuerSignIn(

@@ -4,7 +4,7 @@ import { operation } from '@freehold/kernel';
 import { z } from 'zod';
 import { ADDRESSES } from '../addresses.ts';
 import { definedOf } from '../change.ts';
-import { bindTo } from '../customers/person.ts';
+import { bindTo, subjectOfCustomer, subjectOfSite } from '../customers/person.ts';
 import { customerId } from '../customers/schema.ts';
 import { requireCustomer } from '../customers/store.ts';
 import { searchText } from '../text.ts';
@@ -27,6 +27,7 @@ export const siteOperations = {
     output: siteOutput,
     permission: 'site.write',
     http: ADDRESSES['site/create'],
+    subjects: ({ customer }, read) => subjectOfCustomer(read, customer),
     run: (ctx, input) => {
       requireCustomer(ctx.sql, input.customer);
       const id = ctx.newId(SITE_PREFIX);
@@ -77,6 +78,7 @@ export const siteOperations = {
     permission: 'site.write',
     entity: (input) => ({ type: 'site', id: input.site }),
     http: ADDRESSES['site/update'],
+    subjects: ({ site }, read) => subjectOfSite(read, site),
     run: (ctx, { site, ...change }) => {
       const before = loadSite(ctx.sql, site);
       requireCustomer(ctx.sql, before.customer);

@@ -1,9 +1,8 @@
 /** What every route of the provider works with: the provider's own things, and those of one request. */
-import type { SessionCookies, VerifiedSession } from '@freehold/oidc-rp';
-import type { Account, Attempt } from '../accounts/contract.ts';
+import type { SessionCookies } from '@freehold/oidc-rp';
+import type { Attempt } from '../accounts/contract.ts';
 import type { IdentityDirectory } from '../identity-directory/unit.ts';
 import type { Mail } from '../mailer.ts';
-import type { VerifiedSubject } from '../subject.ts';
 import type { PasswordHasher } from './passwords/password-hash.ts';
 import type { Seals } from './seals.ts';
 import type { CompleteTheme } from './theme.ts';
@@ -84,14 +83,4 @@ export interface Exchange {
 /** Answers one method of one address. */
 export type Handler = (context: ProviderContext, exchange: Exchange) => Promise<Response>;
 
-/** The subject of an account, in a session if there is one. */
-export function subjectOf(issuer: string, account: Account, session?: VerifiedSession): VerifiedSubject {
-  return {
-    issuer,
-    sub: account.userId,
-    email: account.email,
-    name: account.name,
-    emailVerified: account.emailVerified,
-    ...(session ? { session: { sid: session.sid, issuedAtMs: session.issuedAtMs } } : {}),
-  };
-}
+export { accountSubject as subjectOf } from '../identity-directory/recognise.ts';

@@ -7,6 +7,7 @@ import { directoryIssuer } from '../accounts/contract.ts';
 import type { Mail, Mailer } from '../mailer.ts';
 import type { VerifyingAuthProvider } from '../provider.ts';
 import { type AuthRuntime, completeRuntime } from '../runtime.ts';
+import { possibleSessions } from '../sessions/live-session.ts';
 import type { VerifiedSubject } from '../subject.ts';
 import { type AccountDirectory, type ProviderContext, subjectOf } from './context.ts';
 import { type Connection, dispatch } from './dispatch.ts';
@@ -65,6 +66,11 @@ export function doAuthProvider(options: DoAuthProviderOptions): DirectoryAuthPro
   const context = makeContext(options);
   const { directory, issuer } = context;
   return {
+    present: async (headers) =>
+      possibleSessions(context.cookies.readAll(headers), context.now()).map(({ user, sid, issuedAtMs }) => ({
+        userId: user.id,
+        session: { sid, issuedAtMs },
+      })),
     resolve: async (headers): Promise<VerifiedSubject | null> => {
       const found = await findSession(context, headers, (input) => directory.findAccount(input));
       return found === null ? null : subjectOf(issuer, found.account, found.session);

@@ -56,6 +56,7 @@ function openDirectly() {
     newId: makeIdFactory(sources),
     afterCommit: () => undefined,
     onRollback: () => undefined,
+    onClose: () => undefined,
     report: () => undefined,
   });
   const { db } = database;

@@ -32,6 +32,7 @@ function openDirectly() {
     newId: makeIdFactory({ now, random }),
     afterCommit: () => undefined,
     onRollback: () => undefined,
+    onClose: () => undefined,
     report: () => undefined,
   });
   return { db: database.db, methods };

@@ -30,6 +30,7 @@ import { makeRecoveryOperations } from '../seats/recovery.ts';
 import { recoveriesMigration, seatsMigration } from '../seats/schema.ts';
 import { makeSessionOperations } from '../sessions/operations.ts';
 import { sessionListMigration, sessionsMigration } from '../sessions/schema.ts';
+import { makeRecogniseOperation } from './recognise.ts';
 
 type IdentityMethods = ReturnType<typeof openDirectory>;
 
@@ -91,6 +92,7 @@ export function makeIdentityDirectory(options: IdentityDirectoryOptions = {}): I
       'listSessions',
       'getConfig',
       'readInstanceConfig',
+      'recognise',
       'listIdentityEvents',
       'showLink',
       'findPasskey',
@@ -109,15 +111,24 @@ function openDirectory(unit: UnitContext, sealing: Keyring | undefined) {
   const newest = newestEventId(unit.db);
   if (newest !== undefined) unit.newId.observe(newest);
   const keeper = makeSecretKeeper(unit, sealing);
+  const people = makePeopleOperations(unit);
+  const config = makeConfigOperations(unit, keeper);
+  const accounts = makeAccountOperations(unit, keeper);
   return {
-    ...makePeopleOperations(unit),
+    ...people,
     ...makeSeatOperations(unit),
     ...makeRecoveryOperations(unit),
     ...makeInviteOperations(unit),
-    ...makeConfigOperations(unit, keeper),
+    ...config,
     ...makeSessionOperations(unit),
     ...makeEventOperations(unit),
-    ...makeAccountOperations(unit, keeper),
+    ...accounts,
+    ...makeRecogniseOperation({
+      unit,
+      readInstanceConfig: config.readInstanceConfig,
+      findAccount: accounts.findAccount,
+      findPrincipal: people.findPrincipal,
+    }),
     ...makeSealingOperations(unit, keeper),
     ...makeForgetOperations(unit),
   };

@@ -21,7 +21,7 @@ import { problemAnswer, withCare } from '../lib/answers.ts';
 import type { VerifyingAuthProvider } from '../provider.ts';
 import { type AuthRuntime, completeRuntime, issuerAt } from '../runtime.ts';
 import { clientLabel } from '../sessions/client-label.ts';
-import { findLiveSession } from '../sessions/live-session.ts';
+import { findLiveSession, possibleSessions } from '../sessions/live-session.ts';
 import type { VerifiedSubject } from '../subject.ts';
 
 /** The provider's own hint cookie (spec 2.5): the relying party of the platform's apps keeps another. */
@@ -108,6 +108,11 @@ export function oidcRpAuthProvider(options: OidcRpAuthProviderOptions): Verifyin
   };
 
   return {
+    present: async (headers) =>
+      possibleSessions(cookies.readAll(headers), runtime.now()).map((session) => ({
+        subject: toSubject(session),
+      })),
+
     resolve: async (headers) => {
       return findLiveSession(cookies.readAll(headers), {
         nowMs: runtime.now(),

@@ -44,6 +44,7 @@ function openDirectory(tenant: string, keyring: Keyring | undefined, database = 
     newId: makeIdFactory(sources),
     afterCommit: () => undefined,
     onRollback: () => undefined,
+    onClose: () => undefined,
     report: () => undefined,
   });
   return {

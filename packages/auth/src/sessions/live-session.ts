@@ -25,13 +25,20 @@ export async function findLiveSession<T>(
   sessions: readonly VerifiedSession[],
   { nowMs, judge }: LiveSessionRules<T>,
 ): Promise<T | null> {
-  // Under a clock that was set back, sessions that had expired would be good again.
-  const possible = sessions.filter((session) => !isFromTheFuture(session, nowMs));
-  if (possible.length > ASKED_MAX) return null;
   const live: T[] = [];
-  for (const session of possible) {
+  for (const session of possibleSessions(sessions, nowMs)) {
     const found = await judge(session);
     if (found !== null) live.push(found);
   }
   return live.length === 1 ? (live[0] ?? null) : null;
+}
+
+/** The sessions that the directory is asked about: none where a request brings too many. */
+export function possibleSessions(
+  sessions: readonly VerifiedSession[],
+  nowMs: number,
+): readonly VerifiedSession[] {
+  // Under a clock that was set back, sessions that had expired would be good again.
+  const possible = sessions.filter((session) => !isFromTheFuture(session, nowMs));
+  return possible.length > ASKED_MAX ? [] : possible;
 }

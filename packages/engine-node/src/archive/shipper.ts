@@ -57,6 +57,11 @@ export interface Shipper {
   remove(files: UnitFiles): void;
   /** Ships everything that waits; rejects with the first failure. */
   flush(): Promise<void>;
+  /**
+   * Resolves once the archive has what a unit had committed when this was asked, and also when the archive cannot be
+   * had: people go on working while it is away.
+   */
+  shipped(files: UnitFiles): Promise<void>;
   /** Starts nothing any more, and resolves when nothing is under way. */
   stop(): Promise<void>;
 }
@@ -77,6 +82,8 @@ export function makeShipper(parts: ShipperParts): Shipper {
   const definitions = new Map<string, AnyUnit>();
   /** What waits, and since when, oldest first. */
   const waiting = new Map<string, { readonly files: UnitFiles; readonly sinceMs: number }>();
+  /** Of units without copies, how often each was touched, and up to which of these times the archive has it. */
+  const touches = new Map<string, { touched: number; shipped: number }>();
   const remotes = new Map<string, RemoteUnit>();
   const removals = makeRemovals(dataDirectory);
   /** The store itself failed in this round, rather than one unit: the others would only wait for it too. */
@@ -93,10 +100,22 @@ export function makeShipper(parts: ShipperParts): Shipper {
   let timer: NodeJS.Timeout | undefined;
   let round: Promise<void> | undefined;
 
+  const countOf = (files: UnitFiles): { touched: number; shipped: number } => {
+    const known = touches.get(files.database) ?? { touched: 0, shipped: 0 };
+    touches.set(files.database, known);
+    return known;
+  };
+
   const touch = (files: UnitFiles): void => {
+    if (isWithoutCopiesOf(files)) countOf(files).touched += 1;
     if (waiting.has(files.database)) return;
     waiting.set(files.database, { files, sinceMs: now() });
     schedule(intervalMs);
+  };
+
+  const isWithoutCopiesOf = ({ kind }: UnitFiles): boolean => {
+    const definition = definitions.get(kind);
+    return definition !== undefined && isWithoutCopies(definition);
   };
 
   const schedule = (delayMs: number): void => {
@@ -167,7 +186,13 @@ export function makeShipper(parts: ShipperParts): Shipper {
     const definition = definitions.get(files.kind);
     if (!definition || !existsSync(files.database)) return;
     const unit = parts.accessTo(definition, files);
-    if (isWithoutCopies(definition)) return shipPresent(archive, unit, sealArchive);
+    if (isWithoutCopies(definition)) {
+      const count = countOf(files);
+      const { touched } = count;
+      await shipPresent(archive, unit, sealArchive);
+      count.shipped = touched;
+      return;
+    }
     const remote = remotes.get(files.database) ?? (await readRemote(archive, unit));
     // Whatever goes wrong from here on, what the archive has is looked up anew.
     remotes.delete(files.database);
@@ -215,6 +240,20 @@ export function makeShipper(parts: ShipperParts): Shipper {
     },
     flush: async () => {
       while (waiting.size > 0 || round) await ship();
+    },
+    shipped: async (files) => {
+      const count = countOf(files);
+      const { touched } = count;
+      while (count.shipped < touched && !isStopped && !isRefused) {
+        // What it was touched by before this shipper knew its kind, or after the round began, waits for the next round.
+        if (!waiting.has(files.database) && !round) touch(files);
+        try {
+          await ship();
+        } catch {
+          // The unit may have arrived although another one did not.
+          if (count.shipped < touched) return;
+        }
+      }
     },
     stop: async () => {
       isStopped = true;

@@ -1,6 +1,6 @@
 /** A copy takes the unit's place, whole or not at all. */
 import { open } from 'node:fs/promises';
-import type { Admit, CopyFormat, UnitRestored } from '@freehold/store';
+import type { Admission, Admit, CopyFormat, Replacing, UnitRestored } from '@freehold/store';
 import { requireCopies, type UnitAccess } from '../unit-access.ts';
 import { discard } from './copy-workers.ts';
 import { prepareStaged } from './staged-unit.ts';
@@ -9,10 +9,14 @@ import { takePlace } from './take-place.ts';
 export interface Restore {
   readonly format: CopyFormat;
   readonly body: ReadableStream<Uint8Array>;
-  readonly admit: Admit | undefined;
+  readonly admit: Admit | Admission | undefined;
+  readonly replacing: Replacing | undefined;
 }
 
-export async function restoreUnit(unit: UnitAccess, { format, body, admit }: Restore): Promise<UnitRestored> {
+export async function restoreUnit(
+  unit: UnitAccess,
+  { format, body, admit, replacing }: Restore,
+): Promise<UnitRestored> {
   requireCopies(unit);
   unit.open();
   const { workers, now } = unit.parts;
@@ -24,7 +28,7 @@ export async function restoreUnit(unit: UnitAccess, { format, body, admit }: Res
     const { tables, rows } = await workers.examine(staged);
     const { definition, files } = unit;
     await prepareStaged({ definition, key: files.key, path: staged, admit, nowMs: now(), isForeign: true });
-    return { tables, rows, undo: await takePlace(unit, staged, 'restore') };
+    return { tables, rows, undo: await takePlace(unit, staged, { reason: 'restore', replacing }) };
   } finally {
     discard(received);
     discard(staged);

@@ -1,5 +1,5 @@
 /** Takes a unit back to a commit of its history, and keeps the way forward. */
-import type { Admit, Bookmark } from '@freehold/store';
+import type { Admission, Admit, Bookmark, Replacing } from '@freehold/store';
 import { bookmarkOf } from '../history/bookmark.ts';
 import { findCommit, type Target, wayTo } from '../history/commits.ts';
 import { requireCopies, requireHistory, type UnitAccess } from '../unit-access.ts';
@@ -10,7 +10,10 @@ import { takePlace } from './take-place.ts';
 export async function rewindUnit(
   unit: UnitAccess,
   target: Target,
-  admit: Admit | undefined,
+  {
+    admit,
+    replacing,
+  }: { readonly admit: Admit | Admission | undefined; readonly replacing: Replacing | undefined },
 ): Promise<Bookmark & { readonly undo: string }> {
   requireCopies(unit);
   const { files, parts, definition } = unit;
@@ -34,7 +37,7 @@ export async function rewindUnit(
       nowMs: parts.now(),
       isForeign: false,
     });
-    const undo = await takePlace(unit, staged, 'rewind');
+    const undo = await takePlace(unit, staged, { reason: 'rewind', replacing });
     if (undo === null) throw new Error('a unit with a history was rewound without one');
     return { bookmark: bookmarkOf(commit), atMs: commit.atMs, undo };
   } finally {

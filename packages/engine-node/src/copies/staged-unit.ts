@@ -1,7 +1,9 @@
 /** Makes a staged database a unit of its kind: is it one, is it up to date, may it take the place? */
 import {
+  type Admission,
   type Admit,
   type AppliedMigration,
+  admissionOf,
   appliedMigrations,
   checkScript,
   migrate,
@@ -26,7 +28,7 @@ export interface StagedUnit<M extends UnitMethods> {
   readonly definition: UnitDefinition<M>;
   readonly key: string;
   readonly path: string;
-  readonly admit: Admit | undefined;
+  readonly admit: Admit | Admission | undefined;
   readonly nowMs: number;
   /** True for what came from elsewhere: its schema is believed only when it is the one that the migrations make. */
   readonly isForeign: boolean;
@@ -40,11 +42,15 @@ export async function prepareStaged<M extends UnitMethods>(staged: StagedUnit<M>
   const database = openNodeDatabase(staged.path, { ownLog: true });
   try {
     if (staged.isForeign) requireKind(staged.definition, database.db);
+    const admission = admissionOf(staged.admit);
+    let seen: unknown;
     database.transact(() => {
       migrateAll(staged, database);
       staged.definition.admit?.(database.db, staged.key);
-      staged.admit?.(database.db);
+      seen = admission.look(database.db);
     });
+    await admission.prepare(seen);
+    database.transact(() => admission.admit(database.db));
     if (!database.emptyLog('truncate')) throw new Error('somebody else reads the staged database');
   } finally {
     database.close();

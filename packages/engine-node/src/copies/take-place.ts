@@ -3,11 +3,17 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
+import type { Replacing } from '@freehold/store';
 import { syncDirectory } from '../durable-file.ts';
 import type { CompressedCopy } from '../history/base-writer.ts';
 import { bookmarkOf } from '../history/bookmark.ts';
 import { keepsHistory, type UnitAccess } from '../unit-access.ts';
 import { discard } from './copy-workers.ts';
+
+export interface Placing {
+  readonly reason: 'restore' | 'rewind';
+  readonly replacing: Replacing | undefined;
+}
 
 /**
  * Swaps it in. Calls that were made before see the old state, those after it the new one.
@@ -17,7 +23,7 @@ import { discard } from './copy-workers.ts';
 export async function takePlace(
   unit: UnitAccess,
   path: string,
-  reason: 'restore' | 'rewind',
+  { reason, replacing = (swap) => swap() }: Placing,
 ): Promise<string | null> {
   const { parts, fileLocks } = unit;
   let copy: CompressedCopy | null = null;
@@ -25,7 +31,7 @@ export async function takePlace(
     const { history } = unit.open();
     await history?.begin();
     if (history) copy = await parts.workers.compress(path);
-    return await fileLocks.alone(() => swapIn(unit, { path, copy }, reason));
+    return await replacing(() => fileLocks.alone(() => swapIn(unit, { path, copy }, reason)));
   } finally {
     discard(path);
     if (copy) discard(copy.path);

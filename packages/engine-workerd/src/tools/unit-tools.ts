@@ -3,7 +3,15 @@
  * neither a slow reader nor a slow sender holds the object up.
  */
 import { type Failure, fromFailure, PlatformError } from '@freehold/contracts';
-import type { Admit, CopyFormat, UnitCopy, UnitTools } from '@freehold/store';
+import {
+  type Admission,
+  type Admit,
+  admissionOf,
+  type CopyFormat,
+  type Replacing,
+  type UnitCopy,
+  type UnitTools,
+} from '@freehold/store';
 import { type AdmitStep, admitFromAfar } from './admission.ts';
 import { PART_BYTES_MAX, type StoredCopy } from './copy-store.ts';
 import type { ToolMethods } from './object-methods.ts';
@@ -83,15 +91,13 @@ export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
       return { format, bookmark: copy.bookmark, body: bodyOf(copy, () => ask('drop', { id: copy.id })) };
     },
 
-    restore: async (format, body, admit?: Admit) => {
+    restore: async (format, body, admit?: Admit | Admission, replacing: Replacing = atOnce) => {
       const id = newId();
       try {
         await requireText(format);
         await stage(id, body);
-        const steps: readonly AdmitStep[] = admit
-          ? await admitFromAfar(admit, (before) => ask('judge', { id, steps: before }))
-          : [];
-        return await ask('restore', { id, steps });
+        const steps = await judged(admit, (before) => ask('judge', { id, steps: before }));
+        return await replacing(() => ask('restore', { id, steps }));
       } catch (error) {
         await body.cancel().catch(() => undefined);
         await ask('drop', { id }).catch(() => undefined);
@@ -108,14 +114,15 @@ export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
     removeSnapshot: (id) => ask('removeSnapshot', { id }),
 
     bookmarks: (query) => ask('bookmarks', query),
-    rewind: async (target, admit) => {
-      const rewound = await ask('rewind', { target });
-      try {
+    rewind: async (target, admit, replacing: Replacing = atOnce) => {
+      const rewound = await replacing(async () => {
+        const reached = await ask('rewind', { target });
         // The object ends without an answer, and starts anew at the bookmark.
         await ask('leave').catch(() => undefined);
-        const steps: readonly AdmitStep[] = admit
-          ? await admitFromAfar(admit, (before) => ask('judgeRewound', { steps: before }))
-          : [];
+        return reached;
+      });
+      try {
+        const steps = await judged(admit, (before) => ask('judgeRewound', { steps: before }));
         await ask('admitRewound', { steps });
         return rewound;
       } catch (error) {
@@ -129,6 +136,23 @@ export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
     remove: () => ask('remove'),
   };
 }
+
+/** What a judge does to a staged database that it sees from afar. */
+async function judged(
+  judge: Admit | Admission | undefined,
+  answer: Parameters<typeof admitFromAfar>[1],
+): Promise<readonly AdmitStep[]> {
+  if (!judge) return [];
+  const admission = admissionOf(judge);
+  let seen: unknown;
+  await admitFromAfar((staged) => {
+    seen = admission.look(staged);
+  }, answer);
+  await admission.prepare(seen);
+  return admitFromAfar(admission.admit, answer);
+}
+
+const atOnce: Replacing = (swap) => swap();
 
 /** What arrives, cut anew into parts of one size. @throws PlatformError `copy_damaged` when the sender breaks off. */
 async function* inParts(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {

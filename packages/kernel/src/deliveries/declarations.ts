@@ -1,5 +1,6 @@
 /** What a vertical does when something has happened, or when it is time (design: kernel, "Events, causes, deliveries"). */
-import type { EventId, EventRecord } from '@freehold/contracts';
+import type { EventId, EventRecord, SubjectReader } from '@freehold/contracts';
+import type { KeyNeeds, KeySupply } from '../sealing/key-needs.ts';
 
 /** Which events, and as whom. */
 interface Listener {
@@ -9,6 +10,11 @@ interface Listener {
   readonly as: string;
   /** How often it is tried before the event becomes a dead letter. Default 10; at most 100. */
   readonly attemptsMax?: number;
+  /**
+   * The persons whose sealed data the delivery touches, beside the one whom the event is about and those whom the
+   * operation itself declares. Default: nobody.
+   */
+  readonly subjects?: (event: EventRecord, read: SubjectReader) => readonly string[];
 }
 
 /**
@@ -102,10 +108,12 @@ export interface DeliveryResult {
 /** How a round is asked for. */
 export interface WorkRequest {
   /**
-   * Persons' keys cannot be had: a delivery that takes one has failed, instead of the whole round. Asked for when the
-   * vault has refused, so that one person's damaged key is in nobody else's way.
+   * Persons' keys cannot be had: a delivery that takes one has failed, instead of waiting for it. Asked for when the
+   * vault has refused, so that one person's damaged key is in no other delivery's way.
    */
   readonly withoutKeys?: true;
+  /** What a host that has a vault brings. */
+  readonly keys?: KeySupply;
 }
 
 /** What one round of work did. */
@@ -118,6 +126,8 @@ export interface WorkDone {
    * round itself put in line is told to `onWork`, and need not be in here.
    */
   readonly nextAtMs: number | null;
+  /** What deliveries lacked that this round left where they are: they come in the next one that is given it. */
+  readonly needs?: KeyNeeds;
   /** Set when bytes of attachments may have become free: whoever has them is to sweep. */
   readonly sweep?: true;
 }

@@ -7,7 +7,7 @@ import type { IncidentSink } from '@freehold/store';
 import type { Attachments } from '../attachments/attachments.ts';
 import { needsRetention } from '../retention/policy.ts';
 import type { ScopeStub } from '../scope-host.ts';
-import { areKeysRefused } from '../sealing/with-subject-keys.ts';
+import { keysRefusedTo } from '../sealing/keyed-scope.ts';
 import type { Vertical } from '../vertical.ts';
 import type { ClaimedDelivery, WorkDone } from './declarations.ts';
 import { makeLanes } from './lanes.ts';
@@ -112,16 +112,12 @@ export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunn
     } while (state.again && waiting.size === 0 && !stopping.signal.aborted);
   };
 
-  /** One round. When the vault refuses somebody's key, what needs it fails by itself, and the rest goes on. */
+  /** One round. When the vault refuses a person's key, what needs it fails by itself, and the rest goes on. */
   const work = async (scopeId: string): Promise<WorkDone> => {
-    const stub = scope(scopeId);
-    try {
-      return await stub.work({});
-    } catch (error) {
-      if (!areKeysRefused(error)) throw error;
-      incident(error, scopeId, 'work');
-      return await stub.work({ withoutKeys: true });
-    }
+    const round = await scope(scopeId).work({});
+    const refusal = keysRefusedTo(round);
+    if (refusal !== undefined) incident(refusal, scopeId, 'work');
+    return round;
   };
 
   const sleepUntil = (scopeId: string, atMs: number | null): void => {

@@ -2,20 +2,27 @@
  * The work that a scope does by itself: events brought to subscriptions, lent to executors, schedules run. One call
  * is one transaction; each delivery in it has a savepoint, so that a poisonous event costs nobody but its own lane.
  */
-import { type ActorId, type EventRecord, PlatformError } from '@freehold/contracts';
+import { type ActorId, type EventRecord, PlatformError, type SubjectReader } from '@freehold/contracts';
 import { RollbackThen, TransactionLost, type UnitContext } from '@freehold/store';
 import type { EventStore } from '../events/store.ts';
 import type { Invoke, InvokeInput, InvokeOptions } from '../invoke.ts';
 import { soundError } from '../lib/thrown.ts';
 import type { makeHousekeeping } from '../retention/housekeeping.ts';
-import type { Mint } from '../sealing/minted.ts';
-import { isKeysNeeded, keysNeeded } from '../sealing/subject-keys.ts';
+import {
+  isKeysNeeded,
+  isNothing,
+  joinNeeds,
+  type KeyNeeds,
+  NO_NEEDS,
+  needsOf,
+} from '../sealing/key-needs.ts';
 import type { Vertical } from '../vertical.ts';
 import {
   CHAIN_DEFAULT,
   type ClaimedDelivery,
   type DeliveryResult,
   type Schedule,
+  type Subscription,
   type WaitingEvent,
   type WorkDone,
   type WorkRequest,
@@ -41,33 +48,43 @@ export interface WorkParts {
   readonly invoke: Invoke;
   readonly store: ReturnType<typeof makeDeliveryStore>;
   readonly housekeeping: ReturnType<typeof makeHousekeeping>;
+  /** What declarations of subjects may read. */
+  readonly reader: SubjectReader;
 }
 
+/** A round takes in what was brought once; each of its calls has a vault behind it, and brings nothing more. */
+const NOTHING_MORE = {} as const;
+
 /** Builds what a scope does by itself. */
-export function makeWork({ unit, vertical, lanes, store, events, invoke, housekeeping }: WorkParts) {
+export function makeWork(parts: WorkParts) {
+  const { unit, vertical, lanes, store, events, invoke, housekeeping, reader } = parts;
   const schedules = Object.entries(vertical.schedules ?? {});
   const { chainMax = CHAIN_DEFAULT } = vertical;
   /** Where the next round begins: behind the lane at which the last one had done enough, so that none has to starve. */
   let firstLane = 0;
-  /** Whether this round goes without the keys that are not here. */
-  let withoutKeys = false;
-  /** Makes the ids of one delivery or schedule in this round. */
-  let mintOf: (step: string) => Mint = () => unit.newId;
+  /** How this round was asked for. */
+  let asked: WorkRequest = {};
+  /** What this round lacks so far. */
+  let needs: KeyNeeds = NO_NEEDS;
 
-  /** An error that ends the whole round, whatever it was thrown by. */
-  const endsRound = (thrown: unknown): boolean =>
-    thrown instanceof TransactionLost || (!withoutKeys && isKeysNeeded(thrown));
+  /** Whether something waits for keys: then its handler has not run, and it stays where it is. */
+  const waitsForKeys = (thrown: unknown): boolean => {
+    if (asked.withoutKeys || !isKeysNeeded(thrown)) return false;
+    const lacking = needsOf(thrown);
+    needs = joinNeeds(needs, lacking);
+    return !isNothing(lacking);
+  };
 
   /** Runs an operation as a service in a savepoint. Answers what it failed with, or null. */
   const attempt = (input: InvokeInput, options: InvokeOptions, done: () => void): Error | null => {
     try {
       unit.db.savepoint(() => {
-        invoke(input, options);
+        invoke(asked.keys === undefined ? input : { ...input, keys: NOTHING_MORE }, options);
         done();
       });
       return null;
     } catch (thrown) {
-      if (endsRound(thrown)) throw thrown;
+      if (thrown instanceof TransactionLost) throw thrown;
       if (thrown instanceof RollbackThen) {
         unit.db.savepoint(thrown.write);
         return thrown.error;
@@ -114,15 +131,15 @@ export function makeWork({ unit, vertical, lanes, store, events, invoke, houseke
       detail: chainEnded(chainMax),
     });
 
-  /** Brings the head of a subscription's lane. Answers whether the lane moved on. */
-  const deliver = (lane: Lane, row: DeliveryRow): boolean => {
+  /** Brings the head of a subscription's lane. Answers whether the lane moved on, or that it waits for keys. */
+  const deliver = (lane: Lane, row: DeliveryRow): boolean | 'waits' => {
     if (lane.listener.kind !== 'subscription') return false;
-    const { operation, as, input } = lane.listener.subscription;
+    const { operation, as, input, subjects } = lane.listener.subscription;
     const key = { subscriber: lane.subscriber, type: lane.type, event: row.event };
     let failure: Error | null;
     try {
       const found = events.delivered(row.event);
-      // It was lost with a damaged log: there is nothing to tell.
+      // It was lost with a damaged log: there is nothing to deliver.
       if (!found) {
         store.remove(key);
         return true;
@@ -130,21 +147,28 @@ export function makeWork({ unit, vertical, lanes, store, events, invoke, houseke
       const { event, hops } = found;
       const value = input ? input(event) : { event: event.id };
       const call = { operation, input: value, principal: `service:${as}` as ActorId, cause: event.id };
-      const mint = mintOf(`${lane.subscriber}/${event.id}`);
-      failure = attempt(call, { mint, causeHops: hops }, () => store.remove(key));
+      const declared = declaredBy(event, subjects);
+      failure = attempt(call, { declared, causeHops: hops }, () => store.remove(key));
     } catch (thrown) {
-      if (endsRound(thrown)) throw thrown;
+      if (thrown instanceof TransactionLost) throw thrown;
       failure = soundError(operation, thrown);
       if (!isKeysNeeded(failure)) unit.report(failure, operation);
     }
+    if (failure !== null && waitsForKeys(failure)) return 'waits';
     return failure === null || fail(lane, row, row.attempts + 1, describe(failure));
   };
+
+  /** Whom a delivery touches: the person of its event, and those whom its listener names. */
+  const declaredBy = (event: EventRecord, subjects: Subscription['subjects']): string[] => [
+    ...(event.subject === null ? [] : [event.subject]),
+    ...(subjects?.(event, reader) ?? []),
+  ];
 
   /**
    * Lends the head of an executor's lane, until its time and a margin are over. When there is nothing to lend, it answers
    * whether the lane moved on.
    */
-  const claim = (lane: Lane, row: DeliveryRow, timeoutMs: number): ClaimedDelivery | boolean => {
+  const claim = (lane: Lane, row: DeliveryRow, timeoutMs: number): ClaimedDelivery | boolean | 'waits' => {
     const nowMs = unit.now();
     const key = { subscriber: lane.subscriber, type: lane.type, event: row.event };
     const attempts = row.attempts + 1;
@@ -152,7 +176,8 @@ export function makeWork({ unit, vertical, lanes, store, events, invoke, houseke
     try {
       event = events.record(row.event);
     } catch (thrown) {
-      if (!isKeysNeeded(thrown) || endsRound(thrown)) throw thrown;
+      if (!isKeysNeeded(thrown)) throw thrown;
+      if (waitsForKeys(thrown)) return 'waits';
       return fail(lane, row, attempts, describe(thrown));
     }
     if (!event) {
@@ -167,6 +192,7 @@ export function makeWork({ unit, vertical, lanes, store, events, invoke, houseke
     return { subscriber: lane.subscriber, event, attempt: attempts, claim: next };
   };
 
+  /** Runs a schedule that is due. One that waits for keys runs in the next round. */
   const runSchedule = ([key, schedule]: [string, Schedule]): { ran: boolean; nextAtMs: number | null } => {
     const nowMs = unit.now();
     const pattern = `${schedule.cron} ${schedule.timezone ?? 'UTC'}`;
@@ -185,9 +211,10 @@ export function makeWork({ unit, vertical, lanes, store, events, invoke, houseke
         input: schedule.input ?? {},
         principal: `service:${schedule.as}` as ActorId,
       },
-      { mint: mintOf(`schedule/${key}`) },
+      {},
       () => undefined,
     );
+    if (failure !== null && waitsForKeys(failure)) return { ran: false, nextAtMs: nowMs };
     store.saveSchedule({
       key,
       pattern,
@@ -229,6 +256,10 @@ export function makeWork({ unit, vertical, lanes, store, events, invoke, houseke
         const { listener } = lane;
         const done =
           listener.kind === 'executor' ? claim(lane, head, listener.timeoutMs) : deliver(lane, head);
+        if (done === 'waits') {
+          needs = joinNeeds(needs, ahead(lane));
+          break;
+        }
         if (typeof done === 'object') claimed.push(done);
         else if (done) settled += 1;
         // The head is where it was, with another time: nothing behind it comes first.
@@ -238,18 +269,20 @@ export function makeWork({ unit, vertical, lanes, store, events, invoke, houseke
     firstLane = next % Math.max(1, lanes.all.length);
     const kept = housekeeping.round();
     wait(kept.nextAtMs);
-    return { settled, claimed, nextAtMs, ...(kept.sweep ? { sweep: true } : {}) };
+    return {
+      settled,
+      claimed,
+      nextAtMs,
+      ...(isNothing(needs) ? {} : { needs }),
+      ...(kept.sweep ? { sweep: true } : {}),
+    };
   };
 
-  /**
-   * What a round lacks, and what those behind it will lack: asked for together, because each asking begins the round
-   * anew.
-   */
-  const allKeysNeeded = (error: PlatformError): PlatformError => {
-    const waiting = lanes.all.flatMap(({ subscriber, type }) => store.first(subscriber, type, ROUND_MAX));
-    const missing = (error.errors ?? []).map(({ path }) => path);
-    return keysNeeded([...new Set([...missing, ...events.keyless(waiting)])]);
-  };
+  /** The persons of the events of a lane whose keys are not here: fetched together with those of its head. */
+  const ahead = ({ subscriber, type }: Lane): KeyNeeds => ({
+    subjects: events.keyless(store.first(subscriber, type, ROUND_MAX)),
+    pool: null,
+  });
 
   return {
     /**
@@ -268,14 +301,10 @@ export function makeWork({ unit, vertical, lanes, store, events, invoke, houseke
     },
 
     /** One round: at most 50 deliveries, lane by lane, each lane as far as it goes; and a part of the housekeeping. */
-    work: (request: WorkRequest, mint: (step: string) => Mint): WorkDone => {
-      mintOf = mint;
-      withoutKeys = request.withoutKeys === true;
-      try {
-        return round();
-      } catch (thrown) {
-        throw isKeysNeeded(thrown) ? allKeysNeeded(thrown) : thrown;
-      }
+    work: (request: WorkRequest): WorkDone => {
+      asked = request;
+      needs = NO_NEEDS;
+      return round();
     },
 
     /** What became of a claimed delivery. An answer to a claim that is over changes nothing. */

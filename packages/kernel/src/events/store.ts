@@ -15,7 +15,9 @@ import {
 import type { SqlDatabase } from '@freehold/store';
 import type { Pruned, PrunedPage } from '../retention/pruned.ts';
 import type { EventWalkResult } from '../scope-methods.ts';
-import { keysNeeded, type Sealed, type SubjectKeys } from '../sealing/subject-keys.ts';
+import { keysNeeded } from '../sealing/key-needs.ts';
+import type { Sealed, SubjectKeys } from '../sealing/subject-keys.ts';
+import type { HeldKeys } from '../sealing/vault.ts';
 
 /** How many events one walk answers at most. */
 export const WALK_MAX = 500;
@@ -94,10 +96,8 @@ export function makeEventStore(db: SqlDatabase, subjectKeys: SubjectKeys, pruned
    */
   const recordsOf = (rows: readonly EventRow[], sealed: boolean): EventRecord[] => {
     if (!sealed) {
-      const missing = new Set(
-        rows.flatMap(({ subject }) => subject ?? []).filter((each) => !subjectKeys.has(each)),
-      );
-      if (missing.size > 0) throw keysNeeded([...missing]);
+      const missing = subjectKeys.missing(rows.flatMap(({ subject }) => subject ?? []));
+      if (missing.length > 0) throw keysNeeded({ subjects: missing, pool: null });
     }
     return rows.map((row) => recordOf(row, sealed ? null : subjectKeys));
   };
@@ -272,13 +272,10 @@ export function makeEventStore(db: SqlDatabase, subjectKeys: SubjectKeys, pruned
     },
 
     /** The persons whom some events are about, and whose keys are not here. */
-    keyless: (ids: readonly string[]): string[] => [
-      ...new Set(
-        ids
-          .flatMap((id) => db.get<{ subject: string | null }>(EVENT_SQL.subject, id)?.subject ?? [])
-          .filter((subject) => !subjectKeys.has(subject)),
+    keyless: (ids: readonly string[]): HeldKeys[] =>
+      subjectKeys.missing(
+        ids.flatMap((id) => db.get<{ subject: string | null }>(EVENT_SQL.subject, id)?.subject ?? []),
       ),
-    ],
 
     /** How long the chain is that set an event off; undefined when there is no such event. */
     hops: (id: string): number | undefined => db.get<{ hops: number }>(EVENT_SQL.hops, id)?.hops,

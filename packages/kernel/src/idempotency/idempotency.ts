@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { canonicalJson, type InvokeResult, PlatformError } from '@freehold/contracts';
 import { defineAnswerTable, makeAnswerStore } from '@freehold/operations/idempotency';
 import type { SqlDatabase } from '@freehold/store';
+import { keysNeeded } from '../sealing/key-needs.ts';
 import type { SubjectKeys } from '../sealing/subject-keys.ts';
 
 /**
@@ -64,17 +65,23 @@ export function keyedCall(call: {
   return { principal, operation, key, fingerprint, nowMs };
 }
 
-export function makeIdempotency(db: SqlDatabase, subjectKeys: SubjectKeys) {
-  const placeOf = ({ principal, operation, key }: KeyedCall): string =>
-    `answer/${principal}/${operation}/${key}`;
+/** Where a stored answer is sealed to. */
+export function answerPlace({
+  principal,
+  operation,
+  key,
+}: Pick<KeyedCall, 'principal' | 'operation' | 'key'>): string {
+  return `answer/${principal}/${operation}/${key}`;
+}
 
+export function makeIdempotency(db: SqlDatabase, subjectKeys: SubjectKeys) {
   /** An answer may repeat what is sealed: it is sealed for each of the persons, and gone with the first of them. */
   const sealed = (call: KeyedCall, text: string, subjects: readonly string[]): string =>
-    subjects.reduce((inner, subject) => subjectKeys.seal(subject, placeOf(call), inner), text);
+    subjects.reduce((inner, subject) => subjectKeys.seal(subject, answerPlace(call), inner), text);
 
   const opened = (call: KeyedCall, text: string, subjects: readonly string[]): string =>
     subjects.reduceRight((outer, subject) => {
-      const found = subjectKeys.open(subject, placeOf(call), outer);
+      const found = subjectKeys.open(subject, answerPlace(call), outer);
       if ('text' in found) return found.text;
       throw new PlatformError(
         'conflict',
@@ -101,6 +108,9 @@ export function makeIdempotency(db: SqlDatabase, subjectKeys: SubjectKeys) {
       const row = answers.recall(addressed(call));
       if (!row || row.answer === null) return undefined;
       const subjects = row.extra === null ? [] : (JSON.parse(String(row.extra)) as string[]);
+      // The persons of a stored answer are known by it: no declaration has to name them.
+      const missing = subjectKeys.missing(subjects);
+      if (missing.length > 0) throw keysNeeded({ subjects: missing, pool: null });
       return { ...(JSON.parse(opened(call, row.answer, subjects)) as InvokeResult), replayed: true };
     },
 

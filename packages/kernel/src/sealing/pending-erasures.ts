@@ -17,6 +17,8 @@ import type { ScopeMethods } from '../scope-methods.ts';
 
 /** What a call is told that came before the vault was asked. */
 const ERASURES_UNSEEN = 'erasures_unseen';
+/** What a call is told that came before the vault knew which keys an earlier opening used. */
+const KEYS_UNBOUND = 'keys_unbound';
 
 export const pendingErasuresMigration: Migration = {
   version: 10,
@@ -25,7 +27,15 @@ export const pendingErasuresMigration: Migration = {
 };
 
 /** What is answered all the same: it tells nothing of what the scope holds, and changes nothing of it but this. */
-const ANSWERED: readonly string[] = ['latecomers', 'redactLatecomers', 'provideKeys', 'provision'];
+const ANSWERED: readonly string[] = [
+  'freezeKeys',
+  'keyWork',
+  'keysBound',
+  'latecomers',
+  'provideKeys',
+  'provision',
+  'redactLatecomers',
+];
 
 const redactInput = z.strictObject({ mark: z.string(), receipts: z.array(shredReceipt) });
 
@@ -42,14 +52,21 @@ export function markForPendingErasures(staged: SqlDatabase, mark: string): void 
   staged.run('UPDATE _spine_scope SET latecomers = ?', mark);
 }
 
-/** Closes a scope's methods while it is marked. @param row the scope's, or null before it is provisioned. */
-export function closedWhileMarked<M extends UnitMethods>(row: () => ScopeRow | null, methods: M): M {
+/**
+ * Closes a scope's methods while it is marked, and until the keys are bound that an earlier opening used.
+ * @param row the scope's, or null before it is provisioned.
+ */
+export function closedUntilVaultIsAsked<M extends UnitMethods>(
+  { row, isBound }: { readonly row: () => ScopeRow | null; readonly isBound: () => boolean },
+  methods: M,
+): M {
   const guarded = Object.entries(methods).map(([name, method]) => {
     if (ANSWERED.includes(name)) return [name, method];
     return [
       name,
       (input: unknown) => {
         if (row()?.latecomers) throw erasuresUnseen();
+        if (!isBound()) throw keysUnbound();
         return method(input);
       },
     ];
@@ -89,6 +106,18 @@ function erasuresUnseen(): PlatformError {
     'An older state came back, and it is not known yet who was erased meanwhile. Try again in a moment.',
     { reason: ERASURES_UNSEEN, headers: { 'retry-after': '1' } },
   );
+}
+
+function keysUnbound(): PlatformError {
+  return new PlatformError(
+    'unavailable',
+    'The vault was not told yet which keys this scope used before it was opened. Try again in a moment.',
+    { reason: KEYS_UNBOUND, headers: { 'retry-after': '1' } },
+  );
+}
+
+export function isKeysUnbound(error: unknown): boolean {
+  return error instanceof PlatformError && error.reason === KEYS_UNBOUND;
 }
 
 export function isErasuresUnseen(error: unknown): boolean {

@@ -24,7 +24,7 @@ export function makeRedact({
 }): ScopeMethods['redact'] {
   return (input) => {
     const { receipt } = parseInput('The receipt', redactInput, input);
-    subjectKeys.provide({ [receipt.subject]: { shredded: receipt } });
+    subjectKeys.supply({ keys: { [receipt.subject]: { shredded: receipt } } });
     redactScope({ db: unit.db, sql, vertical, receipt, nowMs: unit.now() });
     return null;
   };

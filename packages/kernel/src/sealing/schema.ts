@@ -1,4 +1,4 @@
-/** What sealing adds to the spine: finding a person's events, and remembering who was erased. */
+/** What sealing adds to the spine: the events of a person, which keys a person has here, and who was erased. */
 import type { Migration } from '@freehold/store';
 
 export const sealingMigration: Migration = {
@@ -10,5 +10,21 @@ ALTER TABLE _spine_idempotency ADD COLUMN subjects TEXT;
 CREATE TABLE _spine_shredded (
   subject TEXT PRIMARY KEY, key_digest TEXT, shredded_at TEXT NOT NULL, at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+`,
+};
+
+/**
+ * Which key of the pool was used for whom. `bound` is 0 until the vault was told; the vault refuses a key that is used
+ * for a second person. `scope_id` says whose keys these are, which a copy in another scope needs to know.
+ */
+export const subjectKeysMigration: Migration = {
+  version: 13,
+  name: 'keys of persons who were made here',
+  sql: `
+CREATE TABLE _spine_subject_keys (
+  subject TEXT NOT NULL, key_id TEXT NOT NULL, bound INTEGER NOT NULL, PRIMARY KEY (subject, key_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX _spine_subject_keys_unbound ON _spine_subject_keys (key_id) WHERE bound = 0;
+ALTER TABLE _spine_scope ADD COLUMN scope_id TEXT;
 `,
 };

@@ -1,185 +1,125 @@
 /**
- * The vault: one key for each person that a scope keeps personal data of, outside of the scope and of every copy of
- * it. To destroy the key is to erase the person from all of them at once (design: kernel, "Erasure").
+ * The port to the vault: the truth about which keys a person has in a scope. The keys lie outside of the scope's
+ * database and outside of every copy of it. To end them is to erase the person everywhere at once (design: kernel,
+ * "Erasure").
  */
-import { createHash } from 'node:crypto';
-import { type ScopeRef, type ShredReceipt, shredReceipt, toTimestamp } from '@freehold/contracts';
-import {
-  defineUnit,
-  type Keyring,
-  SEAL_KEY_BYTES,
-  type UnitContext,
-  type UnitDefinition,
-} from '@freehold/store';
+import type { ScopeRef, ShredReceipt } from '@freehold/contracts';
+import type { ErasureLedger } from './erasure-ledger.ts';
+import type { AllottedKey, VaultCalls } from './vault-unit.ts';
 
-/** A subject's key as base64url, or that there is none any more. */
-export type SubjectKey = { readonly key: string } | { readonly shredded: ShredReceipt };
+/** A person's keys as base64url, or the receipt of the erasure. */
+export type SubjectKey =
+  | {
+      /** Seals, and opens. */
+      readonly key: string;
+      /** Only open: a person has more than one key only after a copy from elsewhere or an older state came in. */
+      readonly more?: readonly string[];
+    }
+  | { readonly shredded: ShredReceipt };
 
-/** The port to the vault; on one machine it is a unit, elsewhere it may be somewhere else. */
+/** A person, with the keys that the scope's own table has for them: the vault may not have heard of those yet. */
+export interface HeldKeys {
+  readonly subject: string;
+  readonly keyIds: readonly string[];
+}
+
+/** A key that was used for a person. */
+export interface Binding {
+  readonly subject: string;
+  readonly keyId: string;
+}
+
+/** The port to the vault; on one machine it is a unit, elsewhere it may be on another one. */
 export interface Vault {
-  /** The keys of subjects; those that are missing are made. */
-  keys(scope: ScopeRef, subjects: readonly string[]): Promise<Readonly<Record<string, SubjectKey>>>;
-  /** Everybody who was erased from a scope: what is brought back from an older time is redacted of them. */
+  /** The keys of subjects. Held keys are bound first; a person without any key is given one. */
+  keys(
+    scope: ScopeRef,
+    subjects: readonly (string | HeldKeys)[],
+  ): Promise<Readonly<Record<string, SubjectKey>>>;
+  /** Fresh keys for a scope's pool. No key is allotted twice, and each outlives a crash before it is answered. */
+  allot(scope: ScopeRef, count: number): Promise<readonly AllottedKey[]>;
+  /**
+   * Says whom keys were used for, and is heard before it answers, by the archive too. Binding twice is binding once; a
+   * key of an erased person ends.
+   */
+  bind(scope: ScopeRef, bindings: readonly Binding[]): Promise<void>;
+  /** Ends keys that were allotted and that no committed state uses. Keys that are bound are left alone. */
+  handBack(scope: ScopeRef, keyIds: readonly string[]): Promise<void>;
+  /** Every person who was erased from a scope: an older state is redacted of them before it is let in. */
   shredded(scope: ScopeRef): Promise<readonly ShredReceipt[]>;
-  /** Destroys a subject's key for good, or remembers that there must never be one. Twice is once. */
-  shred(scope: ScopeRef, subject: string): Promise<ShredReceipt>;
+  /**
+   * Ends every key that a person ever had in the scope, those of `keyIds` included, and leaves a tombstone: the person
+   * never has a key again. Doing it twice is doing it once.
+   */
+  shred(scope: ScopeRef, subject: string, keyIds?: readonly string[]): Promise<ShredReceipt>;
 }
 
-type VaultMethods = ReturnType<typeof openVault>;
-export type VaultUnit = UnitDefinition<VaultMethods>;
-
-/** The unit: kind `vault`, keyed by tenant. `keyring` wraps every key at rest. */
-export function makeVaultUnit(keyring: Keyring): VaultUnit {
-  return defineUnit<VaultMethods>({
-    kind: 'vault',
-    // What a copy of the vault holds could bring an erased person back: there is no history of it, and no snapshot.
-    copies: 'none',
-    migrations: [
-      {
-        name: 'vault',
-        migrations: [
-          {
-            version: 1,
-            name: 'subject keys',
-            // Keys lie in slots that are only ever added at the end and overwritten in place, at the same length. Where
-            // rows move from page to page SQLite leaves copies of them behind, with secure_delete too, and a key that was
-            // destroyed would still be in the file.
-            sql: `
-CREATE TABLE key_slots (slot INTEGER PRIMARY KEY AUTOINCREMENT, wrapped TEXT NOT NULL) STRICT;
-CREATE TABLE subject_keys (
-  scope_id TEXT NOT NULL, subject TEXT NOT NULL, slot INTEGER, digest TEXT, created_at INTEGER NOT NULL,
-  shredded_at INTEGER, PRIMARY KEY (scope_id, subject)
-) STRICT, WITHOUT ROWID;
-`,
-          },
-        ],
-      },
-    ],
-    queries: ['shredded'],
-    open: (unit) => openVault(unit, keyring),
-  });
-}
-
-interface KeyRow {
-  /** Null once it was destroyed, and where there never was one. */
-  readonly slot: number | null;
-  readonly wrapped: string | null;
-  readonly digest: string | null;
-  readonly shreddedAtMs: number | null;
-}
-
-function openVault(unit: UnitContext, keyring: Keyring) {
-  const { db } = unit;
-  const load = (scopeId: string, subject: string): KeyRow | undefined =>
-    db.get<KeyRow>(
-      `SELECT slot, wrapped, digest, shredded_at AS shreddedAtMs FROM subject_keys LEFT JOIN key_slots USING (slot)
-       WHERE scope_id = ? AND subject = ?`,
-      scopeId,
-      subject,
-    );
-  const placeOf = (scopeId: string, subject: string): string => `vault/${unit.key}/${scopeId}/${subject}`;
-  const receiptOf = (subject: string, row: KeyRow): ShredReceipt =>
-    shredReceipt.parse({ subject, keyDigest: row.digest, shreddedAt: toTimestamp(row.shreddedAtMs ?? 0) });
-
-  const make = (scopeId: string, subject: string): string => {
-    const bytes = Buffer.from(unit.random(SEAL_KEY_BYTES));
-    const key = bytes.toString('base64url');
-    const added = db.get<{ slot: number }>(
-      'INSERT INTO key_slots (wrapped) VALUES (?) RETURNING slot',
-      keyring.seal(placeOf(scopeId, subject), key, unit.random(12)),
-    );
-    db.run(
-      'INSERT INTO subject_keys (scope_id, subject, slot, digest, created_at) VALUES (?, ?, ?, ?, ?)',
-      scopeId,
-      subject,
-      added?.slot ?? null,
-      createHash('sha256').update(bytes).digest('hex'),
-      unit.now(),
-    );
-    return key;
-  };
-
-  return {
-    keys: ({
-      scopeId,
-      subjects,
-    }: {
-      scopeId: string;
-      subjects: readonly string[];
-    }): Record<string, SubjectKey> =>
-      Object.fromEntries(
-        subjects.map((subject) => {
-          const row = load(scopeId, subject);
-          if (!row) return [subject, { key: make(scopeId, subject) }];
-          if (row.wrapped === null) return [subject, { shredded: receiptOf(subject, row) }];
-          const key = keyring.open(placeOf(scopeId, subject), row.wrapped);
-          // Silence would make another key, and what is sealed under this one would be lost.
-          if (key === null)
-            throw new Error('a subject key does not open with any SEAL_KEY that is configured');
-          return [subject, { key }];
-        }),
-      ),
-
-    shred: ({ scopeId, subject }: { scopeId: string; subject: string }): ShredReceipt => {
-      const row = load(scopeId, subject);
-      if (row?.shreddedAtMs != null) return receiptOf(subject, row);
-      if (row?.slot != null)
-        db.run(
-          'UPDATE key_slots SET wrapped = ? WHERE slot = ?',
-          '-'.repeat(row.wrapped?.length ?? 0),
-          row.slot,
-        );
-      db.run(
-        `INSERT INTO subject_keys (scope_id, subject, created_at, shredded_at) VALUES (?, ?, ?, ?)
-         ON CONFLICT (scope_id, subject) DO UPDATE SET slot = NULL, shredded_at = excluded.shredded_at`,
-        scopeId,
-        subject,
-        unit.now(),
-        unit.now(),
-      );
-      return receiptOf(subject, load(scopeId, subject) as KeyRow);
-    },
-
-    shredded: ({ scopeId }: { scopeId: string }): ShredReceipt[] =>
-      db
-        .all<KeyRow & { subject: string }>(
-          `SELECT subject, slot, NULL AS wrapped, digest, shredded_at AS shreddedAtMs FROM subject_keys
-           WHERE scope_id = ? AND shredded_at IS NOT NULL ORDER BY subject`,
-          scopeId,
-        )
-        .map((row) => receiptOf(row.subject, row)),
-
-    /** Seals again what is under another key than the first: at most so many at a time; answers how many are left. */
-    reseal: ({ limit }: { limit: number }): { left: number } => {
-      const rows = db.all<{ scopeId: string; subject: string; slot: number; wrapped: string }>(
-        'SELECT scope_id AS scopeId, subject, slot, wrapped FROM subject_keys JOIN key_slots USING (slot)',
-      );
-      const stale = rows.filter(({ wrapped }) => keyring.isStale(wrapped));
-      for (const { scopeId, subject, slot, wrapped } of stale.slice(0, limit)) {
-        const key = keyring.open(placeOf(scopeId, subject), wrapped);
-        if (key === null) continue;
-        db.run(
-          'UPDATE key_slots SET wrapped = ? WHERE slot = ?',
-          keyring.seal(placeOf(scopeId, subject), key, unit.random(12)),
-          slot,
-        );
-      }
-      return { left: Math.max(0, stale.length - limit) };
-    },
-  };
+export interface UnitVaultOptions {
+  /** The receipts of erasures, kept beside the vault: applied again to a vault that was restored. Default: none. */
+  readonly ledger?: ErasureLedger;
+  /**
+   * Resolves once the archive has the tenant's vault as it is now; called after keys were made, before any is used.
+   * Default: there is no archive.
+   */
+  readonly archived?: (tenantId: string) => Promise<void>;
+  readonly now?: () => number;
 }
 
 /** The vault of tenants whose vaults are units on one engine. */
 export function makeUnitVault(
-  unitOf: (tenantId: string) => {
-    keys(input: { scopeId: string; subjects: readonly string[] }): Promise<Record<string, SubjectKey>>;
-    shred(input: { scopeId: string; subject: string }): Promise<ShredReceipt>;
-    shredded(input: { scopeId: string }): Promise<ShredReceipt[]>;
-  },
+  unitOf: (tenantId: string) => VaultCalls,
+  { ledger, archived = async () => undefined, now = Date.now }: UnitVaultOptions = {},
 ): Vault {
+  const ready = new Map<string, Promise<void>>();
+
+  /** A vault that was restored has forgotten erasures since its copy was made. Its first use in a process says them again. */
+  const vaultOf = async (tenantId: string): Promise<VaultCalls> => {
+    const unit = unitOf(tenantId);
+    if (!ledger) return unit;
+    let applied = ready.get(tenantId);
+    if (!applied) {
+      applied = ledger.of(tenantId).then(async (erasures) => {
+        if (erasures.length > 0) await unit.reapply({ erasures });
+      });
+      ready.set(tenantId, applied);
+      // The next call asks again; until the receipts were applied no key leaves this vault.
+      applied.catch(() => ready.delete(tenantId));
+    }
+    await applied;
+    return unit;
+  };
+
   return {
-    keys: ({ tenantId, scopeId }, subjects) => unitOf(tenantId).keys({ scopeId, subjects }),
-    shredded: ({ tenantId, scopeId }) => unitOf(tenantId).shredded({ scopeId }),
-    shred: ({ tenantId, scopeId }, subject) => unitOf(tenantId).shred({ scopeId, subject }),
+    keys: async ({ tenantId, scopeId }, subjects) => {
+      const { keys, made } = await (await vaultOf(tenantId)).supply({
+        scopeId,
+        subjects: subjects.map((each) => (typeof each === 'string' ? { subject: each, keyIds: [] } : each)),
+      });
+      if (made) await archived(tenantId);
+      return keys;
+    },
+    allot: async ({ tenantId, scopeId }, count) => {
+      const keys = await (await vaultOf(tenantId)).allot({ scopeId, count });
+      await archived(tenantId);
+      return keys;
+    },
+    bind: async ({ tenantId, scopeId }, bindings) => {
+      if (bindings.length === 0) return;
+      await (await vaultOf(tenantId)).bind({ scopeId, bindings });
+      // A state of the scope that was left may come back after the vault did: then the archive must know whose key it is.
+      await archived(tenantId);
+    },
+    handBack: async ({ tenantId, scopeId }, keyIds) => {
+      if (keyIds.length > 0) await (await vaultOf(tenantId)).handBack({ scopeId, keyIds });
+    },
+    shredded: async ({ tenantId, scopeId }) => (await vaultOf(tenantId)).shredded({ scopeId }),
+    shred: async ({ tenantId, scopeId }, subject, keyIds = []) => {
+      const unit = await vaultOf(tenantId);
+      // Written down before anything ends: a vault that is restored from before this erasure carries it out again.
+      await ledger?.begin(tenantId, { scopeId, subject, keyIds, shreddedAtMs: now() });
+      const receipt = await unit.shred({ scopeId, subject, keyIds });
+      await ledger?.done(tenantId, scopeId, receipt);
+      return receipt;
+    },
   };
 }

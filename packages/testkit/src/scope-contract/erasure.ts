@@ -1,4 +1,5 @@
 /** The contract of personal data: sealed for its person, read by the vertical, and gone once the person is (spec C-20). */
+import type { ExportFormat } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import type { ScopeHostSetup } from './index.ts';
 import { type Library, librarian, observed, openLibrary } from './world.ts';
@@ -54,10 +55,10 @@ export function erasureContract(setup: ScopeHostSetup): void {
     });
   });
 
-  describe('somebody whom a call makes up', () => {
+  describe('a person whom a call makes', () => {
     const join = ({ ask }: Library, ...names: string[]) => ask<string[]>(librarian, 'reader/join', { names });
 
-    test('is the same at every try for their key', async () => {
+    test('has a key at once, and so has their family', async () => {
       const opened = await openLibrary(setup);
       const family = await join(opened, 'Ada', 'Byron', 'Annabella');
       expect(new Set(family).size).toBe(3);
@@ -68,7 +69,18 @@ export function erasureContract(setup: ScopeHostSetup): void {
       ]);
     });
 
-    test('is nobody whom another call made up, be it the same words at the same time', async () => {
+    test('keeps that key after everything in memory is gone', async () => {
+      const opened = await openLibrary(setup);
+      const family = await join(opened, 'Ada', 'Byron');
+      await opened.reopen();
+      expect(await Promise.all(family.map((each) => notes(opened, each)))).toEqual([['Ada'], ['Byron']]);
+      const receipt = await opened.host.shredSubjectLocal({ ...opened.ref, subject: family[0] as string });
+      expect(receipt.keyDigest).toMatch(/^[0-9a-f]{64}$/);
+      await opened.reopen();
+      expect(await Promise.all(family.map((each) => notes(opened, each)))).toEqual([[], ['Byron']]);
+    });
+
+    test('is another one than whom another call makes, be it in the same words at the same time', async () => {
       const opened = await openLibrary(setup);
       const [one, other] = await Promise.all([join(opened, 'Ada'), join(opened, 'Ada')]);
       const [third] = await join(opened, 'Ada');
@@ -112,6 +124,25 @@ export function erasureContract(setup: ScopeHostSetup): void {
       const receipt = await opened.host.shredSubjectLocal({ ...opened.ref, subject: reader });
       expect(receipt).toMatchObject({ subject: reader, keyDigest: null });
       await expect(note(opened)).rejects.toMatchObject({ code: 'conflict', reason: 'subject_shredded' });
+    });
+
+    test('is erased in one scope alone, also where its data was copied into another one', async () => {
+      const { copies } = setup.capabilities;
+      if ('missing' in copies) return;
+      const format = copies[0] as ExportFormat;
+      const one = await openLibrary(setup);
+      const other = await openLibrary(setup, undefined, one);
+      await note(one);
+      const [made = ''] = (await one.ask(librarian, 'reader/join', { names: ['Byron'] })) as string[];
+      const { body } = await one.host.exportScopeLocal({ ...one.ref, format });
+      await other.host.restoreScopeLocal({ ...other.ref, format }, body);
+      expect(await payloads(other)).toEqual([{ text: SECRET }]);
+      expect([await notes(other), await notes(other, made)]).toEqual([[SECRET], ['Byron']]);
+      await one.host.shredSubjectLocal({ ...one.ref, subject: reader });
+      await other.host.shredSubjectLocal({ ...other.ref, subject: made });
+      expect([await notes(one), await notes(one, made)]).toEqual([[], ['Byron']]);
+      await other.reopen();
+      expect([await notes(other), await notes(other, made)]).toEqual([[SECRET], []]);
     });
 
     test('is still known in another scope of the same tenant', async () => {

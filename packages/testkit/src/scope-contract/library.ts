@@ -6,7 +6,7 @@ import { type ActorId, type EntityRef, entityRef, PlatformError } from '@freehol
 import { makeKeyring } from '@freehold/store';
 import { z } from 'zod';
 import { makeScopeUnit } from '../../../kernel/src/scope-unit.ts';
-import { makeVaultUnit } from '../../../kernel/src/sealing/vault.ts';
+import { makeVaultUnit } from '../../../kernel/src/sealing/vault-unit.ts';
 import { defineOperations, defineVertical, operation, type Vertical } from '../../../kernel/src/vertical.ts';
 import { misbehaviour } from './misbehaviour.ts';
 
@@ -122,6 +122,7 @@ const readers = defineOperations({
     input: noteInput,
     output: z.strictObject({ noted: z.string() }),
     permission: 'loan.write',
+    subjects: ({ reader }) => [reader],
     run: (ctx, { reader, text }) => {
       const entity = { type: 'reader', id: reader };
       const sealed = ctx.seal(reader, `notes.text/${reader}`, text);
@@ -135,6 +136,7 @@ const readers = defineOperations({
     input: z.strictObject({ names: z.array(z.string()).max(10) }),
     output: z.array(z.string()),
     permission: 'loan.write',
+    newSubjects: ({ names }) => names.length,
     run: (ctx, { names }) =>
       names.map((name) => {
         const reader = ctx.newId('rdr');
@@ -148,6 +150,7 @@ const readers = defineOperations({
     input: z.strictObject({ reader: z.string() }),
     output: z.array(z.unknown()),
     permission: 'loan.write',
+    subjects: ({ reader }) => [reader],
     readOnly: true,
     run: (ctx, { reader }) =>
       ctx.sql
@@ -277,6 +280,15 @@ export const library: Vertical = defineVertical({
     tidying: { cron: '* * * * * *', operation: 'library/tidy', as: 'desk' },
   },
   onShred: ({ sql }, subject) => sql.run('DELETE FROM notes WHERE reader = ?', subject),
+  reseal: ({ sql, reseal }) => {
+    for (const { id, reader, text } of sql.all<{ id: number; reader: string; text: string }>(
+      'SELECT rowid AS id, reader, text FROM notes',
+    )) {
+      const anew = reseal(reader, `notes.text/${reader}`, text);
+      if (anew === null) sql.run('DELETE FROM notes WHERE rowid = ?', id);
+      else sql.run('UPDATE notes SET text = ? WHERE rowid = ?', anew, id);
+    }
+  },
 });
 
 /** The units of an environment under test: its engine must host both kinds. */

@@ -3,7 +3,7 @@ import type { ActorId, InvokeResult, PrincipalId, ScopeId, ScopeRef, TenantId } 
 import type { IncidentSink } from '@freehold/store';
 import { describe } from 'vitest';
 import type { ScopeHost, ScopeStub } from '../../../kernel/src/scope-host.ts';
-import type { Missing, ScopeHostSetup } from './index.ts';
+import type { Missing, ScopeHostSetup, ScopeHostUnderTest } from './index.ts';
 
 /** What the suite sees of an engine that runs in its own process or isolate. */
 export const observed = { incidents: [] as { readonly error: unknown; readonly method: string }[] };
@@ -46,11 +46,13 @@ export interface Library {
   count(...tables: string[]): Promise<(number | null | undefined)[]>;
 }
 
+/** @param beside a library whose host holds this one too. Default: a host of its own. */
 export async function openLibrary(
   setup: Pick<ScopeHostSetup, 'open'>,
   ref: ScopeRef = { tenantId: tenant, scopeId: newScopeId() },
+  beside?: Library,
 ): Promise<Library> {
-  const opened = await setup.open();
+  const opened = beside ? hostOf(beside) : await setup.open();
   let present = opened.host;
   // A test may hold on to these two over a reopening.
   const host = forward(() => present);
@@ -82,6 +84,17 @@ export async function openLibrary(
     count: async (...tables) => {
       const all = await host.introspectScopeTables(ref);
       return tables.map((table) => all.find(({ name }) => name === table)?.rows);
+    },
+  };
+}
+
+function hostOf({ host, pass, reopen }: Library): ScopeHostUnderTest {
+  return {
+    host,
+    pass,
+    reopen: async () => {
+      await reopen();
+      return host;
     },
   };
 }

@@ -165,6 +165,7 @@ export function openBare(database: OpenDatabase) {
     newId: makeIdFactory(sources),
     afterCommit: () => undefined,
     onRollback: () => undefined,
+    onClose: () => undefined,
     report: () => undefined,
   };
   const accounts = makeAccountOperations(unit, makeSecretKeeper(unit, undefined));
