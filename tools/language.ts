@@ -9,7 +9,19 @@ import { root } from './run.ts';
 import { tokensOf } from './tokens.ts';
 
 /** Folders and files that are held to the rules. Grows until it says everything. */
-const CLEAN: readonly string[] = ['docs/glossary.md', 'tools', 'tests/tools/language.test.ts'];
+const CLEAN: readonly string[] = [
+  'README.md',
+  'docs/decisions.md',
+  'docs/glossary.md',
+  'docs/settings.md',
+  'packages/api-docs',
+  'packages/archive-s3',
+  'packages/mail',
+  'packages/operations',
+  'packages/store',
+  'tests/tools/language.test.ts',
+  'tools',
+];
 /** These files show what is refused. */
 const SAMPLES: readonly string[] = ['tests/tools/language.test.ts', 'tools/language.ts'];
 

@@ -27,7 +27,7 @@ export interface ApiDocs {
 }
 
 /**
- * What the page may do. The renderer puts its style into the page, and nothing else of it is inline; what it would ask
+ * The page's content security policy. The renderer puts its style into the page, and nothing else of it is inline; what it would ask
  * of other origins (fonts, a registry, a proxy, statistics) is turned off below, and would be refused here.
  */
 const POLICY = [

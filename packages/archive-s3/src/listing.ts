@@ -3,7 +3,7 @@ import { PlatformError } from '@freehold/contracts';
 
 export interface Listing {
   readonly keys: readonly string[];
-  /** What asks for the next page; null on the last one. */
+  /** The token that asks for the next page; null on the last one. */
   readonly nextToken: string | null;
 }
 

@@ -17,13 +17,13 @@ export interface S3ArchiveOptions {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
-  /** What every key begins with: `backups/production/`. Default: nothing. */
+  /** The beginning of every key: `backups/production/`. Default: empty. */
   readonly prefix?: string;
   /** Default: the platform's `fetch`. */
   readonly fetch?: typeof fetch;
   /** For one request, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number;
-  /** How often a request that failed for a passing reason is made again. Default 3. */
+  /** The number of retries of a request that failed for a passing reason. Default 3. */
   readonly retriesMax?: number;
   /** Waits between retries. Default: a timer. */
   readonly sleep?: (ms: number) => Promise<void>;
@@ -40,7 +40,7 @@ interface S3Request {
 const TIMEOUT_MS = 30_000;
 const RETRIES_MAX = 3;
 const RETRY_MS = 200;
-/** What may pass: too many requests, and errors of the store (RFC 9110, 15.6; AWS, "Error Responses"). */
+/** The statuses that may pass: too many requests, and errors of the store (RFC 9110, 15.6; AWS, "Error Responses"). */
 const isPassing = (status: number): boolean => status === 429 || status === 408 || status >= 500;
 
 /**
@@ -123,7 +123,7 @@ export function makeS3Archive(options: S3ArchiveOptions): Archive {
   };
 }
 
-/** What the store says, by its own code, which holds nothing of the request. */
+/** The store's error by its own code, which holds nothing of the request. */
 async function refused(response: Response): Promise<PlatformError> {
   const said = /<Code>([A-Za-z0-9]{1,64})<\/Code>/.exec(await response.text().catch(() => ''))?.[1];
   const reason = isPassing(response.status) ? 'archive_unavailable' : 'archive_refused';

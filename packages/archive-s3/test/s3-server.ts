@@ -20,7 +20,7 @@ export interface S3ServerOptions {
   readonly bucket: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** How many keys a page has. */
+  /** The number of keys on a page. */
   readonly pageKeys: number;
 }
 

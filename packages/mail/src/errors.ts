@@ -1,4 +1,4 @@
-/** What can keep a message from being sent, in a closed list of codes. */
+/** The reasons why a message is not sent: a closed list of codes. */
 
 /**
  * - `settings_invalid`: the address of the mail server, or the sender, cannot be used.

@@ -13,7 +13,7 @@ const ADDRESS = /^([^\s\p{C}@,;:<>()[\]"\\]+)@([^\s\p{C}@,;:<>()[\]"\\]+)$/u;
 const NAMED = /^(.*?)\s*<([^<>]+)>$/u;
 const CONTROL = /\p{Cc}/u;
 
-/** Who a message is from. */
+/** The sender of a message. */
 export interface Sender {
   /** Empty for none. */
   readonly name: string;

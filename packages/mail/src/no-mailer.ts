@@ -3,8 +3,8 @@ import type { Mailer } from '@freehold/auth';
 import { MailError } from './errors.ts';
 
 /**
- * Makes a mailer that refuses every message, so that a forgotten setting is a failure somebody sees and not mail
- * that never comes.
+ * Makes a mailer that refuses every message, so that a forgotten setting is a visible failure and not mail that never
+ * arrives.
  * @param advice what the operator has to do, as a sentence.
  */
 export function makeNoMailer(advice: string): Mailer {

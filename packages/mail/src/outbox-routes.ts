@@ -17,7 +17,7 @@ const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** A message is somebody else's markup: no scripts, no requests, no cookies, and links only when they are clicked. */
+/** A message is markup of unknown origin: no scripts, no requests, no cookies, and links only when they are clicked. */
 const MESSAGE_POLICY = [
   'sandbox allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation',
   "default-src 'none'",

@@ -83,7 +83,7 @@ test('a message of text alone has no frame', async () => {
   expect(get('/outbox/1/html').status).toBe(404);
 });
 
-test('answers JSON to whoever asks for it', async () => {
+test('answers JSON where the caller accepts it', async () => {
   const { outbox, get } = open();
   await outbox.send(mail);
   const wire = { id: '1', sentAt: '2026-03-03T07:00:00.000Z', ...mail };

@@ -18,7 +18,7 @@ export interface OutboxMessage {
 export interface OutboxOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** How many messages are kept; the oldest goes first. Default 100. */
+  /** The number of messages that it holds; the oldest goes first. Default 100. */
   readonly sizeMax?: number;
   /** Where the pages are mounted. Default `/outbox`. */
   readonly basePath?: string;
@@ -28,8 +28,8 @@ export interface Outbox extends Mailer {
   /** Newest first. */
   list(): readonly OutboxMessage[];
   /**
-   * Answers the pages and, for `Accept: application/json`, the messages. Whoever can call this can read every
-   * message, and with it enter every account: mount it for nobody but the developer at the machine.
+   * Answers the pages and, for `Accept: application/json`, the messages. A caller can read every message,
+   * and with it enter every account: mount it for the developer at the machine alone.
    */
   handle(request: Request): Response;
 }

@@ -190,14 +190,17 @@ describe('TLS', () => {
     expect(attempts).toEqual([]);
   });
 
-  test.each(['smtps', 'smtp'])('with a certificate of nobody’s is a refusal: %s', async (scheme) => {
-    const { taken, port } = await serve({ secure: scheme === 'smtps' });
-    await expect(open(`${scheme}://localhost:${port}?tls=required`).send(mail)).rejects.toMatchObject({
-      code: 'not_secure',
-      message: expect.stringMatching(/^The mail server at localhost:\d+ offers no TLS that can be trusted/),
-    });
-    expect(taken).toEqual([]);
-  });
+  test.each(['smtps', 'smtp'])(
+    'with a certificate of an unknown authority is a refusal: %s',
+    async (scheme) => {
+      const { taken, port } = await serve({ secure: scheme === 'smtps' });
+      await expect(open(`${scheme}://localhost:${port}?tls=required`).send(mail)).rejects.toMatchObject({
+        code: 'not_secure',
+        message: expect.stringMatching(/^The mail server at localhost:\d+ offers no TLS that can be trusted/),
+      });
+      expect(taken).toEqual([]);
+    },
+  );
 
   test('with a certificate for another name is a refusal', async () => {
     const { taken, port } = await serve({ secure: true });
@@ -231,7 +234,7 @@ describe('a server that does not take it', () => {
     });
   });
 
-  test('because nobody signed in: is refused', async () => {
+  test('without a sign-in is refused', async () => {
     const { taken, port } = await serve({ authOptional: false });
     await expect(open(`smtp://127.0.0.1:${port}`).send(mail)).rejects.toMatchObject({ code: 'refused' });
     expect(taken).toEqual([]);
@@ -240,7 +243,7 @@ describe('a server that does not take it', () => {
   test.each([
     [450, true],
     [550, false],
-  ])('because of the recipient: %i, and the message names nobody', async (responseCode, retryable) => {
+  ])('because of the recipient: %i, and the message names no person', async (responseCode, retryable) => {
     const { port } = await serve({
       onRcptTo: (_address, _session, callback) => callback(Object.assign(new Error('no'), { responseCode })),
     });

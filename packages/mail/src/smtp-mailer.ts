@@ -5,7 +5,7 @@ import { MailError } from './errors.ts';
 import { parseSender, requireSound } from './message.ts';
 import { parseSmtpUrl, type SmtpServer } from './smtp-url.ts';
 
-/** Whoever asked for the message waits for it, so a server gets seconds and not minutes. */
+/** The caller waits for the message, so that a server gets seconds and not minutes. */
 const CONNECT_MS = 10_000;
 const IDLE_MS = 20_000;
 const CONNECTIONS_MAX = 3;
@@ -57,7 +57,7 @@ export function makeSmtpMailer({ url, from, ca }: SmtpMailerOptions): SmtpMailer
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  // An idle connection that breaks is nobody's failure: the next message makes a new one.
+  // An idle connection that breaks fails no message: the next one makes a new connection.
   transport.on('error', () => undefined);
 
   return {
@@ -71,7 +71,7 @@ export function makeSmtpMailer({ url, from, ca }: SmtpMailerOptions): SmtpMailer
           to: { name: '', address: mail.to },
           subject: mail.subject,
           ...bodyOf(mail),
-          // Out-of-office replies to a robot help nobody (RFC 3834, section 5).
+          // Asks for no out-of-office replies: a robot cannot read them (RFC 3834, section 5).
           headers: { 'auto-submitted': 'auto-generated' },
         });
       } catch (cause) {
@@ -86,7 +86,7 @@ function bodyOf({ text, html }: Mail): { readonly text: string; readonly html?: 
   return html === undefined ? { text } : { text, html };
 }
 
-/** What a failure of the library means to an operator. The words of the server stay in the cause. */
+/** Translates a failure of the library for the operator. The server's own text stays in the cause. */
 function toMailError(cause: unknown, { host, port }: SmtpServer): MailError {
   const { code, responseCode } = cause as { readonly code?: string; readonly responseCode?: number };
   const at = `The mail server at ${host}:${port}`;

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { MailError } from './errors.ts';
 
 /**
- * How a connection is protected.
+ * The protection of a connection.
  * - `implicit`: TLS from the first byte (`smtps://`, RFC 8314).
  * - `required`: STARTTLS, and nothing is sent without it. What `smtp://` means to every other machine.
  * - `off`: none. What `smtp://` means to this machine, and `?tls=off` to another.

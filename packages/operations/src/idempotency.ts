@@ -5,7 +5,7 @@
 import { PlatformError } from '@freehold/contracts';
 import type { SqlDatabase, SqlValue } from '@freehold/store';
 
-/** How long an answer is kept: 24 hours. */
+/** An answer is stored for 24 hours. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
 /** A call with its key, and what the key stands for. */
@@ -27,7 +27,7 @@ export interface AnswerTable {
   readonly extra: string;
   /** When a row was written, or when it ends. */
   readonly time: { readonly column: string; readonly is: 'written' | 'end' };
-  /** How many expired rows one call clears away, so that no call pays for a whole day of others. */
+  /** The number of expired rows that one call clears away, so that no call pays for a whole day of others. */
   readonly clearedPerCall: number;
 }
 
@@ -39,12 +39,12 @@ export interface KeptAnswer {
 
 export interface AnswerStore {
   /**
-   * What is kept for this call, or undefined when it is the first of its key.
+   * The answer stored for this call, or undefined when it is the first of its key.
    * @throws PlatformError `conflict`, reason `idempotency_key_reused`, when the key came with another input before.
    */
   recall(call: KeyedCall): KeptAnswer | undefined;
   /** Keeps an answer under the call's key, in place of what was there. */
-  keep(call: KeyedCall, kept: KeptAnswer): void;
+  keep(call: KeyedCall, answer: KeptAnswer): void;
   /** Makes the key as if it was never used. */
   forget(call: KeyedCall): void;
   /** Clears expired rows away, the oldest first; answers how many there were. */

@@ -6,7 +6,7 @@
 import type { EntityRef, HttpMethod, ProblemCode, SubjectReader } from '@freehold/contracts';
 import type { z } from 'zod';
 
-/** What every operation says of itself. `I` is one schema, or one for each part of a request. */
+/** The part of a declaration that every operation has. `I` is one schema, or one for each part of a request. */
 export interface OperationContract<I = unknown, O extends z.ZodType = z.ZodType> {
   /** One line for people: the title in the documentation and the MCP tool list. */
   readonly summary: string;
@@ -14,7 +14,7 @@ export interface OperationContract<I = unknown, O extends z.ZodType = z.ZodType>
   readonly description?: string;
   readonly input: I;
   readonly output: O;
-  /** What can go wrong beyond the codes that every operation shares. */
+  /** The codes of failures beyond those that every operation shares. */
   readonly problems?: readonly ProblemCode[];
 }
 
@@ -52,7 +52,7 @@ export interface OperationDeclaration<
    * for any other person is a fault of the operation. What it invokes is part of it. Default: none.
    */
   readonly subjects?: (input: z.output<I>, read: SubjectReader) => readonly string[];
-  /** How many persons the operation makes and seals for, at most. Default 4. */
+  /** The number of persons that the operation makes and seals for, at most. Default 4. */
   readonly newSubjects?: (input: z.output<I>) => number;
   readonly run: (ctx: Ctx, input: z.output<I>) => z.input<O>;
 }

@@ -1,6 +1,6 @@
 /** The port to where the bytes of attachments lie: addressed by their content, one store for each scope. */
 
-/** What is demanded of bytes while they come in. */
+/** The checks of bytes while they come in. */
 export interface BlobLimits {
   readonly bytesMax: number;
   /** Their number and SHA-256 (hexadecimal), when the sender said: what arrives must be that. */

@@ -7,7 +7,7 @@ import { type Failure, fromFailure, PlatformError, publicError, toFailure } from
 import { plainValue } from './plain-value.ts';
 import type { UnitDefinition, UnitMethods, UnitStub } from './unit.ts';
 
-/** What an engine can do; what it cannot is answered with `unsupported`, never silently different. */
+/** The capabilities of an engine. A call of one that it lacks is answered with `unsupported`, never silently different. */
 export interface EngineCapabilities {
   readonly name: 'node' | 'workerd';
   /** Whether a rewind to a point in time is possible. */
@@ -37,7 +37,7 @@ export type Outcome =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly failure: Failure };
 
-/** Receives what nobody expected: an error that was thrown and is not a `PlatformError`. It must not throw. */
+/** Receives unexpected errors: those that were thrown and are no `PlatformError`. It must not throw. */
 export type IncidentSink = (
   error: unknown,
   where: { readonly kind: string; readonly key: string; readonly method: string },

@@ -8,8 +8,8 @@ import { defineUnit, RollbackThen, type UnitContext } from './unit.ts';
 
 /** A database of one list, which is all that the group commit asks of one. */
 interface FakeHost extends UnitHost {
-  readonly kept: string[];
-  /** What happened, in order. */
+  readonly rows: string[];
+  /** The steps that happened, in order. */
   readonly log: string[];
   /** Runs what was scheduled. */
   turn(): void;
@@ -41,7 +41,7 @@ function makeHost(): FakeHost {
     db,
     log,
     failCommit: null,
-    get kept() {
+    get rows() {
       return rows;
     },
     guarded: () => db,
@@ -91,7 +91,7 @@ beforeEach(() => {
 const ok = { ok: true, value: undefined };
 
 describe('a group', () => {
-  test('is one transaction, and nobody hears of success before its commit', async () => {
+  test('is one transaction, and no caller hears of success before its commit', async () => {
     const unit = open(add);
     const heard: string[] = [];
     const calls = ['a', 'b', 'c'].map((input) =>
@@ -114,11 +114,11 @@ describe('a group', () => {
     const unit = open(add);
     const calls = Array.from({ length: 600 }, (_, i) => unit.call('run', `${i}`));
     host.turn();
-    expect(host.kept).toHaveLength(256);
+    expect(host.rows).toHaveLength(256);
     host.turn();
     host.turn();
     await Promise.all(calls);
-    expect(host.kept).toEqual(Array.from({ length: 600 }, (_, i) => `${i}`));
+    expect(host.rows).toEqual(Array.from({ length: 600 }, (_, i) => `${i}`));
     expect(host.log.filter((line) => line === 'commit')).toHaveLength(3);
   });
 
@@ -153,7 +153,7 @@ describe('a group', () => {
       { ok: false, failure },
       { ok: false, failure },
     ]);
-    expect(host.kept).toEqual([]);
+    expect(host.rows).toEqual([]);
     expect(drops).toBe(1);
     expect(host.log).toEqual(['begin', 'incident run,run: Error: disk I/O error']);
     host.failCommit = null;
@@ -176,7 +176,7 @@ describe('a group', () => {
       const calls = ['a', losing, 'b'].map((input) => unit.call('run', input));
       host.turn();
       expect((await Promise.all(calls)).every((outcome) => !outcome.ok)).toBe(true);
-      expect(host.kept).toEqual([]);
+      expect(host.rows).toEqual([]);
     }
   });
 });
@@ -205,14 +205,14 @@ describe('a call from inside a call', () => {
 });
 
 describe('a query', () => {
-  test('that nobody is before runs at once, without a transaction', async () => {
+  test('that has no call before it runs at once, without a transaction', async () => {
     const unit = open(() => 'read');
     expect(await unit.call('read', '')).toEqual({ ok: true, value: 'read' });
     expect(host.log).toEqual([]);
   });
 
   test('waits behind a call that was made before it', async () => {
-    const unit = open((context, input) => (input === 'count' ? host.kept.length : add(context, input)));
+    const unit = open((context, input) => (input === 'count' ? host.rows.length : add(context, input)));
     const calls = [unit.call('run', 'a'), unit.call('read', 'count')];
     host.turn();
     expect((await Promise.all(calls))[1]).toEqual({ ok: true, value: 1 });
@@ -251,7 +251,7 @@ describe('callers are answered', () => {
     const calls = ['a', 'fail', 'b'].map((input) => unit.call('run', input));
     host.turn();
     expect((await Promise.all(calls)).map((outcome) => outcome.ok)).toEqual([true, false, true]);
-    expect(host.kept).toEqual(['a', 'b']);
+    expect(host.rows).toEqual(['a', 'b']);
   });
 
   test('and an after-commit task that fails late or with a platform error is an incident', async () => {

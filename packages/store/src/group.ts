@@ -15,7 +15,7 @@ import { plainValue } from './plain-value.ts';
 import type { GuardOptions, SqlDatabase } from './sql-database.ts';
 import { RollbackThen, type UnitContext, type UnitDefinition, type UnitMethods } from './unit.ts';
 
-/** How many calls share one commit at most, so that one busy unit cannot hold the others up for long. */
+/** The most calls that share one commit, so that one busy unit cannot hold the others up for long. */
 const GROUP_CALLS_MAX = 256;
 
 /** Says that the outer transaction is gone (a full disk, an I/O error): a savepoint throws it, the group fails. */
@@ -23,7 +23,7 @@ export class TransactionLost extends Error {
   override readonly name = 'TransactionLost';
 }
 
-/** What an engine brings: a database, a durable transaction, and the world. */
+/** The parts that an engine brings: a database, a durable transaction, clock and randomness. */
 export interface UnitHost {
   readonly key: string;
   readonly db: SqlDatabase;
@@ -90,7 +90,7 @@ export function openUnit<M extends UnitMethods>(
   let running = false;
 
   const call = (method: string, input: unknown): Promise<Outcome> => {
-    // Between two groups nothing is uncommitted, so a read that has nobody to wait for needs no transaction.
+    // Between two groups nothing is uncommitted, so a read with no call before it needs no transaction.
     if (waiting.length === 0 && !running && queries.has(method))
       return Promise.resolve(attempt(method, () => run(method, input)));
     return new Promise((settle) => {
@@ -246,7 +246,7 @@ function migrateAll<M extends UnitMethods>(definition: UnitDefinition<M>, host: 
           : {};
         migrate(host.db, set, { nowMs: host.now(), ...through });
       } catch (error) {
-        // What was applied before the failing one is good and stays; the unit is not opened.
+        // Migrations before the failing one stay applied; the unit is not opened.
         if (error instanceof TransactionLost) throw error;
         failure = error;
         return;
@@ -273,7 +273,7 @@ function notKept(cause: unknown): PlatformError {
   );
 }
 
-/** What was thrown, or an error in its place where it cannot even be asked what it is: that must cost only its own call. */
+/** The thrown value, or an error in its place where reading it fails: that must cost only its own call. */
 function safeThrown(thrown: unknown): unknown {
   try {
     if (thrown instanceof PlatformError) failureOf(thrown);

@@ -1,7 +1,7 @@
-/** What a unit may answer: JSON values, the same on both sides of the boundary on every engine. */
+/** The values that a unit may answer: JSON, the same on both sides of the boundary on every engine. */
 import { PlatformError } from '@freehold/contracts';
 
-/** How deep a value may be, so that looking at it cannot exhaust the stack. */
+/** The greatest depth of a value, so that reading it cannot exhaust the stack. */
 const DEPTH_MAX = 200;
 
 const MEMBER = { configurable: true, enumerable: true, writable: true };

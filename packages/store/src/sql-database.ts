@@ -3,14 +3,14 @@
  * a Durable Object. Statements are prepared once and kept by the engine; values are bound, never spliced.
  */
 
-/** What can be bound to a `?` and what a column can hold. Integers are safe integers. */
+/** The values that can be bound to a `?` and that a column can hold. Integers are safe integers. */
 export type SqlValue = null | number | string | Uint8Array;
 
 export type SqlRow = Readonly<Record<string, SqlValue>>;
 
 export interface SqlDatabase {
   /**
-   * Runs one statement whose rows nobody needs. Parameters are `?` or `?NNN`, and exactly as many values are given:
+   * Runs one statement for its effect. Parameters are `?` or `?NNN`, and exactly as many values are given:
    * a text that is not one statement is a `StatementRefused`, a wrong value or number of them a TypeError.
    */
   run(sql: string, ...params: readonly SqlValue[]): void;
@@ -28,7 +28,7 @@ export interface SqlDatabase {
 }
 
 /**
- * What the guarded view of a database refuses (design: architecture, "Spine tables"). It refuses with a
+ * The refusals of the guarded view of a database (design: architecture, "Spine tables"). It refuses with a
  * `StatementRefused`; the list of what is refused besides is in this package's README.
  */
 export interface GuardOptions {

@@ -1,5 +1,5 @@
 /**
- * What one SQL text may be: exactly one statement with positional parameters, and, for SQL that is not the
+ * Checks that a SQL text is exactly one statement with positional parameters, and, for SQL that is not the
  * platform's own, nothing that could write a protected table. On workerd this is the guard; on Node it stands
  * before SQLite's authorizer, which cannot see everything either (the new name of a renamed table, the body of a
  * trigger, `OR ROLLBACK`), so that both engines refuse the same.
@@ -9,9 +9,9 @@
 import type { GuardOptions, SqlValue } from './sql-database.ts';
 import { isKeyword, isMark, StatementRefused, splitStatements, type Token, tokenize } from './sql-tokens.ts';
 
-/** What an engine must know of a statement before it runs it. */
+/** The facts that an engine needs before it runs a statement. */
 export interface CheckedStatement {
-  /** How many values it takes. */
+  /** The number of values that it takes. */
   readonly parameters: number;
 }
 
@@ -75,7 +75,7 @@ function requireHarmless(statement: readonly Token[], guard: GuardOptions): void
   else throw new StatementRefused('a statement of this kind is not allowed here');
 }
 
-/** What reaches outside the rows of this database, in any statement. */
+/** Words that reach outside the rows of this database, in any statement. */
 function requireNoReach(statement: readonly Token[]): void {
   for (const [i, { kind, text }] of statement.entries()) {
     if (kind !== 'word' && kind !== 'quoted' && kind !== 'string') continue;

@@ -1,6 +1,6 @@
 /**
- * What an engine can do with a whole unit, beside calling it: copy it, put it back, take it back in time, look into
- * it. Everything here is asynchronous and stands in line with the unit's calls: none sees half of it.
+ * The tools of an engine for a whole unit: copy it, restore it, rewind it, look into it. All of them are asynchronous and
+ * wait in the queue of the unit's calls: none sees half of a call.
  */
 import type { SqlDatabase, SqlValue } from './sql-database.ts';
 import type { UnitDefinition, UnitMethods } from './unit.ts';
@@ -33,7 +33,7 @@ export interface UnitRestored {
 export interface UnitSnapshot {
   readonly id: string;
   readonly name: string | null;
-  /** How many bytes {@link UnitTools.openSnapshot} hands out, and their SHA-256 in hexadecimal. */
+  /** The number of bytes that {@link UnitTools.openSnapshot} hands out, and their SHA-256 in hexadecimal. */
   readonly bytes: number;
   readonly digest: string;
   readonly bookmark: string | null;

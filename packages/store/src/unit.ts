@@ -7,7 +7,7 @@ import type { IdFactory } from '@freehold/contracts';
 import type { MigrationSet } from './migrations.ts';
 import type { GuardOptions, SqlDatabase } from './sql-database.ts';
 
-/** What an engine gives to a unit when it opens it. */
+/** The world of a unit: its engine gives it when it opens the unit. */
 export interface UnitContext {
   /** The unit's own key, for example a scope id. */
   readonly key: string;
@@ -24,7 +24,7 @@ export interface UnitContext {
    * earlier, and what it sends anywhere is held back until then.) One that fails is reported, and changes nothing.
    */
   afterCommit(task: () => void): void;
-  /** Tells the operator of an error that nobody expected and that does not fail the present call. Never throws. */
+  /** Reports an unexpected error that does not fail the present call to the operator. Never throws. */
   report(error: unknown, method: string): void;
   /** Registers what to do when something was rolled back: drop whatever is cached from the database. */
   onRollback(task: () => void): void;
@@ -79,7 +79,7 @@ export type UnitStub<M extends UnitMethods> = {
 /** Thrown by a method to roll its own writes back and then, in the same transaction, write something else. */
 export class RollbackThen extends Error {
   override readonly name = 'RollbackThen';
-  /** What the caller gets. */
+  /** The error that the caller gets. */
   readonly error: Error;
   /** Runs after the roll-back; what it writes is durable when the caller hears of the failure. */
   readonly write: () => void;

@@ -9,12 +9,12 @@ export class ConnectionBroken extends TypeError {
 }
 
 /**
- * How long nothing may come. The control plane breaks every silence after fifteen seconds: after three times that the line
- * is dead, and whoever was at its other end may be gone without a word, as when a network was taken away.
+ * The longest silence of a live connection. The control plane sends something every fifteen seconds: after three times
+ * that the connection is dead, although no end of it was received, as when a network was taken away.
  */
 const SILENCE_MAX_MS = 3 * 15_000;
 
-/** What a call without events would have been answered. */
+/** The answer of the same call without events. */
 export interface EndedCall {
   readonly status: number;
   readonly headers: Headers;
@@ -89,12 +89,12 @@ async function* textOf(
     }
   } finally {
     signal?.removeEventListener('abort', stop);
-    // What was not read is not wanted any more; after the end there is nothing to cancel.
+    // The rest is not wanted; after the end there is nothing to cancel.
     stop();
   }
 }
 
-/** What comes, or a {@link ConnectionBroken} when it takes too long. */
+/** The next chunk, or a {@link ConnectionBroken} when it takes too long. */
 async function heardInTime<T>(coming: Promise<T> | undefined): Promise<T | undefined> {
   const silent = Promise.withResolvers<never>();
   const timer = setTimeout(() => {

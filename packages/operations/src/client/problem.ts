@@ -1,4 +1,4 @@
-/** What a refusal says, as far as it says something that we understand. */
+/** The parts of a refusal that have a form we know. */
 import { type Problem, problemSchema } from '@freehold/contracts';
 
 /** The problem document of an answer, or null for any other answer. */

@@ -11,7 +11,7 @@ const BACKOFF_MAX_MS = 8_000;
 const RETRY_AFTER_MAX_MS = 60_000;
 
 export interface RetryOptions {
-  /** How many attempts after the first, at most. Default 2. */
+  /** The number of attempts after the first, at most. Default 2. */
   readonly retriesMax?: number;
   /** Waits that many milliseconds; rejects when the signal aborts. Default: a timer. */
   readonly sleep?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
@@ -78,7 +78,7 @@ function isStillRunning(answer: Answer | TypeError): boolean {
 }
 
 /**
- * How long to wait before the next attempt, in milliseconds; null when there should be none.
+ * The wait before the next attempt in milliseconds; null when there should be none.
  * @param attempt how many attempts were made, at least 1.
  */
 function retryDelayMs(

@@ -17,7 +17,7 @@ import { type McpMessage, readMcpMessage } from './message.ts';
 import { MCP_META } from './meta.ts';
 import type { McpTool } from './tools.ts';
 
-/** What a call answered. */
+/** The answer of a call. */
 export interface ToolAnswer {
   /** The value, or the content blocks of an operation that answers those. */
   readonly value: unknown;
@@ -34,7 +34,7 @@ export interface ToolCall<T extends McpTool> {
   readonly meta: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What differs between endpoints. */
+/** The differences between endpoints. */
 export interface McpPolicy<T extends McpTool> {
   readonly serverInfo: Implementation;
   /** Every tool, also those that this caller is not shown. */
@@ -43,13 +43,13 @@ export interface McpPolicy<T extends McpTool> {
   listed(): Promise<readonly T[]> | readonly T[];
   /** Makes a call. A {@link malformed} is an error of the protocol; whatever else it throws is a result that says so. */
   call(call: ToolCall<T>): Promise<ToolAnswer>;
-  /** The document of whatever was thrown, which it records where nobody expected it. */
+  /** The problem document of a thrown value. Records one that is no `PlatformError`. */
   problemOf(thrown: unknown): Promise<Problem> | Problem;
   /** Headers of every answer. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What the client, not the model, got wrong: an error of the protocol (JSON-RPC 2.0, "Invalid params"). */
+/** A mistake of the client, not of the model: an error of the protocol (JSON-RPC 2.0, "Invalid params"). */
 export function malformed(message: string): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 }

@@ -1,4 +1,4 @@
-/** What both MCP endpoints read of a request: its message, and the conditions of a call. */
+/** Both MCP endpoints read the same of a request: its message, and the conditions of a call. */
 
 import { PlatformError } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
@@ -39,7 +39,7 @@ describe('D-11 the message of a request', () => {
     expect(await response.json()).toMatchObject({ id: answered, error: { code: -32601 } });
   });
 
-  test('whose refusal is not about its form goes on to whoever answers it', async () => {
+  test('whose refusal is not about its form goes on to the handler', async () => {
     const tooLarge = new PlatformError('payload_too_large', 'It is too large.');
     await expect(readMcpMessage(() => Promise.reject(tooLarge))).rejects.toBe(tooLarge);
     const bug = new TypeError('a bug');

@@ -18,7 +18,7 @@ const UNPARSED: ReadonlySet<string | undefined> = new Set([
 export async function readMcpMessage(read: () => Promise<McpMessage>): Promise<McpMessage | Response> {
   try {
     const message = await read();
-    // There is nothing here to be told of, so that nobody is kept on the line for it.
+    // This server sends no events of its own, so that it holds no connection open for them.
     return message.method === 'subscriptions/listen'
       ? rpcError(404, -32601, 'Method not found', message)
       : message;

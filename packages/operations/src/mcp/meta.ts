@@ -1,4 +1,4 @@
-/** What HTTP says in headers, a tool call says under `_meta`: the same conditions, keys and answers (spec 4.5.2). */
+/** A tool call carries under `_meta` what HTTP carries in headers: the same conditions, keys and answers (spec 4.5.2). */
 import { PlatformError } from '@freehold/contracts';
 import { parseIdempotencyKey } from '@freehold/contracts/http';
 
@@ -21,7 +21,7 @@ export const MCP_META = {
 /** As many characters as an entity tag may have here, none of them a quote: `_meta` holds the version itself. */
 const VERSION = /^[!#-~]{1,255}$/;
 
-/** What a tool call is conditional on. */
+/** The conditions of a tool call. */
 export interface CallConditions {
   readonly idempotencyKey?: string;
   readonly ifMatch?: string;

@@ -6,7 +6,7 @@ import { z } from 'zod';
 /** A schema whose root says that it is an object, as a tool list asks of inputs. */
 export type ObjectSchema = JsonSchema & { readonly type: 'object' };
 
-/** What a client may think of a call before it is made. Hints: permissions are checked whatever they say. */
+/** Hints for a client before it makes a call. Permissions are checked whatever they say. */
 export interface McpToolHints {
   /** True for an operation that changes nothing. */
   readonly readOnlyHint: boolean;
