@@ -10,6 +10,7 @@ import { printTable, type Row } from './harness.ts';
 /** Loaded when they are run, so that one can be measured without the others. */
 const BENCHES: Readonly<Record<string, (directory: string) => Promise<Row[]>>> = {
   kernel: async (directory) => (await import('./kernel.ts')).benchKernel(directory),
+  sealed: async (directory) => (await import('./sealed.ts')).benchSealed(directory),
   scale: async (directory) => (await import('./scale.ts')).benchScale(directory),
   copies: async (directory) => (await import('./copies.ts')).benchCopies(directory),
   directory: async (directory) => (await import('./directory.ts')).benchDirectory(directory),

@@ -16,7 +16,9 @@ export const shredPlan = z
   .object({
     dryRun: z.literal(true),
     scope: scopeId,
-    status: scopeStatus.describe('Of the scope: people are erased from archived ones too'),
+    status: scopeStatus.describe(
+      'Of the scope: people are erased from archived ones too. What was copied into another scope is sealed anew there, and stays',
+    ),
     receipt: erasureReceipt
       .nullable()
       .describe('Of the erasure that was done already: the call would answer it again, and do nothing else'),

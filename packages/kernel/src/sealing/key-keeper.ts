@@ -19,6 +19,8 @@ const FROZEN_MS = 20;
 const TENANTS_KNOWN_MAX = 10_000;
 
 type Stub = UnitStub<ScopeMethods>;
+/** To fill a pool up, or to say which keys were used. */
+type KeyWorkKind = 'fill' | 'bind';
 
 export interface KeyKeeperParts {
   readonly vault: Vault;
@@ -33,8 +35,8 @@ export type KeyKeeper = ReturnType<typeof makeKeyKeeper>;
 export function makeKeyKeeper({ vault, scope, after = afterTimeout }: KeyKeeperParts) {
   /** A scope never changes hands. */
   const tenants = new Map<string, TenantId>();
-  /** Scopes whose turn will come, and what for. */
-  const waiting = new Map<string, 'fill' | 'bind'>();
+  /** Scopes whose turn will come, or is. */
+  const waiting: Readonly<Record<KeyWorkKind, Set<string>>> = { fill: new Set(), bind: new Set() };
   /** Scopes whose pools may hold keys that nothing uses. */
   const pooled = new Set<string>();
   const running = new Set<Promise<void>>();
@@ -82,6 +84,18 @@ export function makeKeyKeeper({ vault, scope, after = afterTimeout }: KeyKeeperP
     }
   };
 
+  /** The same for the background: what waits at this moment, and no more than that. */
+  const bindWaiting = async (scopeId: string): Promise<void> => {
+    const stub = scope(scopeId);
+    for (let isFull = true; isFull; ) {
+      const { tenantId, unbound } = await stub.keyWork({ limit: BATCH });
+      if (unbound.length === 0) return;
+      await vault.bind({ tenantId, scopeId: scopeId as ScopeId }, unbound);
+      await stub.keysBound({ bindings: unbound });
+      isFull = unbound.length === BATCH;
+    }
+  };
+
   const fill = async (scopeId: string): Promise<void> => {
     const { tenantId, pool } = await scope(scopeId).keyWork({ limit: 1 });
     if (!pool || pool.count <= 0) return;
@@ -90,15 +104,14 @@ export function makeKeyKeeper({ vault, scope, after = afterTimeout }: KeyKeeperP
     await scope(scopeId).provideKeys({ allotment: { opening: pool.opening, keys } });
   };
 
-  const turn = (scopeId: string): void => {
-    waiting.delete(scopeId);
-    // What fails here is done when the scope is opened or copied, or before the next call: nobody waits for it now.
-    const run = Promise.all([fill(scopeId), bindAll(scopeId)])
-      .then(
-        () => undefined,
-        () => undefined,
-      )
-      .finally(() => running.delete(run));
+  /** Does one kind of work for a scope, one at a time. What fails is done when the scope is opened or copied next. */
+  const turn = (what: KeyWorkKind, scopeId: string): void => {
+    const run = (what === 'fill' ? fill : bindWaiting)(scopeId)
+      .catch(() => undefined)
+      .finally(() => {
+        waiting[what].delete(scopeId);
+        running.delete(run);
+      });
     running.add(run);
   };
 
@@ -109,11 +122,10 @@ export function makeKeyKeeper({ vault, scope, after = afterTimeout }: KeyKeeperP
     bindAll,
 
     /** There is something to do at the vault for a scope, when there is time. Costs nothing. */
-    tend: (scopeId: string, what: 'fill' | 'bind'): void => {
-      const before = waiting.get(scopeId);
-      if (before === what || before === 'fill') return;
-      waiting.set(scopeId, what);
-      after(what === 'fill' ? FILL_AFTER_MS : BIND_AFTER_MS, () => turn(scopeId));
+    tend: (scopeId: string, what: KeyWorkKind): void => {
+      if (waiting[what].has(scopeId)) return;
+      waiting[what].add(scopeId);
+      after(what === 'fill' ? FILL_AFTER_MS : BIND_AFTER_MS, () => turn(what, scopeId));
     },
 
     /** Runs a task in which no key is taken, and before which the vault was told of all that were. */
@@ -144,7 +156,7 @@ export function makeKeyKeeper({ vault, scope, after = afterTimeout }: KeyKeeperP
 
     /** Before the engine closes: binds what is unbound and hands back what is unused. Never rejects. */
     settleAll: async (): Promise<void> => {
-      const settled = [...new Set([...pooled, ...waiting.keys()])].map(async (scopeId) => {
+      const settled = [...new Set([...pooled, ...waiting.fill, ...waiting.bind])].map(async (scopeId) => {
         const stub = scope(scopeId);
         const unused = await stub.giveUpKeys({});
         await Promise.all([bindAll(scopeId), vault.handBack(await refOf(scopeId), unused)]);

@@ -3,11 +3,10 @@ import type { SqlDatabase } from '@freehold/store';
 import type { Binding } from './vault.ts';
 
 export const SUBJECT_KEY_SQL = {
-  ofSubject: 'SELECT key_id AS keyId FROM _spine_subject_keys WHERE subject = ? ORDER BY key_id',
-  isUsed: 'SELECT 1 FROM _spine_subject_keys WHERE subject = ? AND key_id = ?',
-  unbound:
-    'SELECT subject, key_id AS keyId FROM _spine_subject_keys WHERE bound = 0 ORDER BY key_id LIMIT ? + 0',
-  bind: 'UPDATE _spine_subject_keys SET bound = 1 WHERE subject = ? AND key_id = ? AND bound = 0',
+  ofSubject: 'SELECT key_id AS keyId FROM _spine_subject_keys WHERE bound IN (0, 1) AND subject = ?',
+  isUsed: 'SELECT 1 FROM _spine_subject_keys WHERE bound IN (0, 1) AND subject = ? AND key_id = ?',
+  unbound: 'SELECT subject, key_id AS keyId FROM _spine_subject_keys WHERE bound = 0 LIMIT ? + 0',
+  bind: 'UPDATE _spine_subject_keys SET bound = 1 WHERE bound = 0 AND subject = ? AND key_id = ?',
 } as const;
 
 export function makeSubjectKeyStore(db: SqlDatabase) {

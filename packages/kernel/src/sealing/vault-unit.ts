@@ -228,9 +228,11 @@ function openVault(unit: UnitContext, keyring: Keyring) {
         subjects.map((subject) => [subject, keysOf(scopeId, subject) ?? { key: make(scopeId, subject) }]),
       ),
 
-    allot: ({ scopeId, count }: { scopeId: string; count: number }): AllottedKey[] =>
-      Array.from({ length: count }, () => {
-        const keyId = `key_${Buffer.from(unit.random(KEY_ID_BYTES)).toString('hex')}`;
+    allot: ({ scopeId, count }: { scopeId: string; count: number }): AllottedKey[] => {
+      // One random name for all of them: rows that are made together lie together, and few pages are written.
+      const allotment = Buffer.from(unit.random(KEY_ID_BYTES)).toString('hex');
+      return Array.from({ length: count }, (_, index) => {
+        const keyId = `key_${allotment}${index.toString(16).padStart(4, '0')}`;
         const { slot, key, digest } = slots.add(poolPlaceOf(scopeId, keyId));
         db.run(
           'INSERT INTO pool_keys (key_id, scope_id, slot, digest, allotted_at) VALUES (?, ?, ?, ?, ?)',
@@ -241,7 +243,8 @@ function openVault(unit: UnitContext, keyring: Keyring) {
           unit.now(),
         );
         return { keyId, key };
-      }),
+      });
+    },
 
     bind: ({ scopeId, bindings }: { scopeId: string; bindings: readonly Binding[] }): null => {
       for (const each of bindings) bindOne(scopeId, each);
