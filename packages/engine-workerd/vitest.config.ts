@@ -33,5 +33,6 @@ export default defineConfig({
       },
     }),
   ],
-  test: { name: 'workerd', include: ['src/**/*.test.ts', 'test/**/*.test.ts'] },
+  // Generous: all lanes share the machine, and some tests hash 16 MiB.
+  test: { name: 'workerd', include: ['src/**/*.test.ts', 'test/**/*.test.ts'], testTimeout: 60_000 },
 });

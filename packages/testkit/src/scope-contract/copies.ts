@@ -226,8 +226,12 @@ function restoreContract(setup: ScopeHostSetup, format: ExportFormat): void {
     ['cut short', (bytes) => bytes.subarray(0, bytes.length - 40)],
     ['cut in half', (bytes) => bytes.subarray(0, bytes.length >> 1)],
     [
+      // In a database file this is the first byte of a page, which says what the page is.
       'changed in one place',
-      (bytes) => bytes.with(bytes.length >> 1, (bytes[bytes.length >> 1] as number) ^ 1),
+      (bytes) => {
+        const place = (bytes.length >> 1) & ~4_095;
+        return bytes.with(place, (bytes[place] as number) ^ 1);
+      },
     ],
     ['empty', () => new Uint8Array()],
     ['something else', () => new TextEncoder().encode('{"not": "a copy"}\n'.repeat(50))],
