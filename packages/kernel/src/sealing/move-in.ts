@@ -40,6 +40,7 @@ export function lookAtStaged(staged: SqlDatabase, vertical: Vertical, scopeId: s
       .all<{ subject: string }>(
         `SELECT DISTINCT subject FROM _spine_events WHERE subject IS NOT NULL
          UNION SELECT subject FROM _spine_subject_keys
+         UNION SELECT subject FROM _spine_unbound_keys
          UNION SELECT j.value AS subject FROM _spine_idempotency i, json_each(i.subjects) j
            WHERE i.subjects IS NOT NULL`,
       )
@@ -158,6 +159,7 @@ export function moveIn(
   // Who was erased there, and which keys were used there, is nothing of this scope's.
   staged.run('DELETE FROM _spine_shredded');
   staged.run('DELETE FROM _spine_subject_keys');
+  staged.run('DELETE FROM _spine_unbound_keys');
 }
 
 /** Instead of a payload whose person was erased, on the one side or on the other. */

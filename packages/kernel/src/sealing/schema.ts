@@ -14,16 +14,19 @@ CREATE TABLE _spine_shredded (
 };
 
 /**
- * Which key of the pool was used for whom. `bound` is 0 until the vault was told; the vault refuses a key that is used
- * for a second person. It leads the key, so that a create writes one page for it and finding what is unbound needs no
- * index of its own. `scope_id` says whose keys these are, which a copy in another scope needs to know.
+ * Which key of the pool was used for whom: unbound until the vault was told. The vault refuses a key that is used for a
+ * second person. Unbound ones stand apart, in a table that stays small: a create writes one page for them, and what is
+ * unbound is found without an index. `scope_id` says whose keys these are, which a copy in another scope needs to know.
  */
 export const subjectKeysMigration: Migration = {
   version: 13,
   name: 'keys of persons who were made here',
   sql: `
 CREATE TABLE _spine_subject_keys (
-  bound INTEGER NOT NULL, subject TEXT NOT NULL, key_id TEXT NOT NULL, PRIMARY KEY (bound, subject, key_id)
+  subject TEXT NOT NULL, key_id TEXT NOT NULL, PRIMARY KEY (subject, key_id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE _spine_unbound_keys (
+  subject TEXT NOT NULL, key_id TEXT NOT NULL, PRIMARY KEY (subject, key_id)
 ) STRICT, WITHOUT ROWID;
 ALTER TABLE _spine_scope ADD COLUMN scope_id TEXT;
 `,
