@@ -1,7 +1,7 @@
 import { cloudflareTest } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
 
-// The tool would report its use to its maker; a test run talks to nobody.
+// The tool would report its use to its maker; a test run talks to no program.
 process.env.WRANGLER_SEND_METRICS = 'false';
 
 /** These tests run inside workerd. Storage is one a test file, so every test takes a unit key of its own. */

@@ -138,7 +138,7 @@ export const ENGINE_NODE: readonly Mutant[] = [
     file: `${src}/copies/staged-unit.ts`,
     find: '      staged.admit?.(database.db);\n',
     replace: '',
-    killer: inNode(tools, 'that is not admitted changes nothing'),
+    killer: inNode(tools, 'that is not admitted changes nothing, by either judge'),
   },
   {
     id: 'node-inspect-writes',

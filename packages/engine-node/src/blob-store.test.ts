@@ -1,4 +1,4 @@
-/** What the store of attachments does with files that are not whole, beyond the contract that every store keeps. */
+/** Unfinished files in the store of attachments, beyond the contract of every store. */
 import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ async function listed(store: BlobStore): Promise<BlobEntry[]> {
   return entries;
 }
 
-test('what an earlier process left half written is gone a day later, and nothing else is', async () => {
+test('unfinished files of an earlier process are removed a day later, and nothing else is', async () => {
   const { dataDirectory, store } = open();
   const { digest } = await store.put(bodyOf('whole'), { bytesMax: 100 });
   const root = join(dataDirectory, 'blobs', 's');
@@ -39,7 +39,7 @@ test('what an earlier process left half written is gone a day later, and nothing
   expect(readdirSync(root).sort()).toEqual(['.coming-late', digest.slice(0, 2)]);
 });
 
-test('what is coming in is left alone, however long it takes', async () => {
+test('an upload in progress is left alone, however long it takes', async () => {
   const { dataDirectory, store } = open();
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const stored = store.put(readable, { bytesMax: 100 });
@@ -55,7 +55,7 @@ test('what is coming in is left alone, however long it takes', async () => {
   expect(await stored).toMatchObject({ bytes: 4 });
 });
 
-test('a failure of the disk says to the operator what failed', async () => {
+test('a failure of the disk is reported with its cause to the operator', async () => {
   const { dataDirectory, store } = open();
   writeFileSync(join(dataDirectory, 'blobs'), 'no directory');
   const failed = { code: 'unavailable', reason: 'blob_store_failed' };

@@ -1,4 +1,4 @@
-/** The bytes of attachments in a directory: one file a blob, named by its SHA-256, whole or not there. */
+/** The bytes of attachments in a directory: one file a blob, named by its SHA-256, complete or absent. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
@@ -14,33 +14,33 @@ import {
 } from '@freehold/store';
 
 const DIGEST = /^[0-9a-f]{64}$/;
-/** Names of files that are still coming in. */
+/** Names of files of uploads in progress. */
 const COMING = /^\.coming-/;
-/** What came in for longer than a day is not coming any more: its process ended in the middle. */
+/** An unfinished file that is older than a day belongs to a process that ended in the middle. */
 const COMING_MS = 24 * 60 * 60 * 1_000;
 
 export interface NodeBlobStoreOptions {
-  /** The data directory; the bytes of a scope lie under `blobs/<scope id>`. */
+  /** The data directory; the bytes of a scope are under `blobs/<scope id>`. */
   readonly dataDirectory: string;
   readonly scopeId: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** A part of a file name that no two uploads share. Default: `crypto.randomUUID`. */
+  /** Returns a part of a file name that no two uploads share. Default: `crypto.randomUUID`. */
   readonly newName?: () => string;
 }
 
-/** What this process is taking in at this moment, by its path. */
+/** The uploads in progress in this process, by path. */
 const comingIn = new Set<string>();
 
 /**
- * Makes the store of one scope. It makes its directory with the first bytes. Listing it, which is what the daily sweep
- * does, removes what an earlier process left half written.
+ * Makes the store of one scope. The first upload makes its directory. Listing it, which the daily sweep does, removes
+ * unfinished files of an earlier process.
  */
 export function makeNodeBlobStore(options: NodeBlobStoreOptions): BlobStore {
   const { dataDirectory, scopeId, now, newName = () => crypto.randomUUID() } = options;
   assertUnitKey(scopeId);
   const root = join(dataDirectory, 'blobs', scopeId);
-  /** Two levels, so that no directory grows beyond what a file system is quick with. */
+  /** Two levels, so that no directory grows beyond the number of files that a file system handles quickly. */
   const folderOf = (digest: string): string => join(root, digest.slice(0, 2));
   const pathOf = (digest: string): string => join(folderOf(digest), requireDigest(digest));
 
@@ -120,7 +120,10 @@ async function takeIn(
   if (limits.bytes !== undefined && limits.bytes !== bytes)
     throw mismatch('length_mismatch', `${limits.bytes} bytes were announced and ${bytes} arrived.`);
   if (limits.digest !== undefined && limits.digest !== digest)
-    throw mismatch('digest_mismatch', 'What arrived is not what was announced: its SHA-256 is another.');
+    throw mismatch(
+      'digest_mismatch',
+      'The bytes that arrived are not those announced: their SHA-256 is another.',
+    );
   return { digest, bytes };
 }
 
@@ -130,7 +133,7 @@ async function removeLeftover(path: string, nowMs: number): Promise<void> {
   if (found && found.mtimeMs < nowMs - COMING_MS) await rm(path, { force: true }).catch(rethrowUnavailable);
 }
 
-/** A file as a stream that fails at its end when its bytes are not those of the digest. */
+/** Returns a file as a stream that fails at its end when its bytes do not match the digest. */
 function checked(file: Readable, digest: string): ReadableStream<Uint8Array> {
   const hash = createHash('sha256');
   const check = new TransformStream<Uint8Array, Uint8Array>({
@@ -172,7 +175,7 @@ function rethrowUnavailable(error: unknown): never {
 }
 
 function unavailable(cause: unknown): PlatformError {
-  return new PlatformError('unavailable', 'The attachments cannot be reached right now.', {
+  return new PlatformError('unavailable', 'The attachments are not available right now.', {
     reason: 'blob_store_failed',
     cause,
   });

@@ -1,4 +1,4 @@
-/** A line of JSON behind the SHA-256 of its text: what describes a file must not be damaged without being noticed. */
+/** A line of JSON after the SHA-256 of its text, so that damage to a file's description is noticed. */
 import { createHash } from 'node:crypto';
 
 const DIGEST_CHARACTERS = 64;
@@ -8,7 +8,7 @@ export function checkedLine(value: unknown): string {
   return `${sha256(json)} ${json}\n`;
 }
 
-/** What {@link checkedLine} wrote; null when the line is not exactly that. */
+/** Parses a line of {@link checkedLine}; returns null for any other line. */
 export function parseCheckedLine<T>(line: string): T | null {
   const json = line.slice(DIGEST_CHARACTERS + 1, line.endsWith('\n') ? -1 : undefined);
   if (line[DIGEST_CHARACTERS] !== ' ' || line.slice(0, DIGEST_CHARACTERS) !== sha256(json)) return null;

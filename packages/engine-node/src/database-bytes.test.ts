@@ -22,7 +22,7 @@ const notes = defineUnit({
   }),
 });
 
-test('spec C-22: the size of a database is told without opening it', async () => {
+test('spec C-22: the size of a database is read without opening it', async () => {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-bytes-'));
   onTestFinished(() => rmSync(dataDirectory, { recursive: true, force: true }));
   const options = { dataDirectory, onIncident: () => undefined };

@@ -1,4 +1,4 @@
-/** Files that are whole or not there, also after the power was cut: synchronised before they get their name. */
+/** Files that are complete or absent, also after a power cut: they are synchronised before they get their name. */
 import {
   closeSync,
   existsSync,
@@ -12,9 +12,9 @@ import {
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** How the history's files get onto the disk. A test puts a failing disk in its place. */
+/** Writes the history's files to disk. A test puts a failing disk in its place. */
 export interface HistoryDisk {
-  /** Writes a file of its own and synchronises it. */
+  /** Writes a separate file and synchronises it. */
   stage(path: string, parts: readonly Uint8Array[]): Promise<void>;
   stageSync(path: string, parts: readonly Uint8Array[]): void;
   /** Gives a staged file its name, in one step that is durable when this returns. */
@@ -51,7 +51,7 @@ export const historyDisk: HistoryDisk = {
   syncNames: (directory) => syncDirectory(directory),
 };
 
-/** Writes a small file whole, in place of whatever had its name. */
+/** Writes a small file completely, replacing the one under its name. */
 export function writeDurably(path: string, text: string): void {
   const staged = `${path}.new`;
   rmSync(staged, { force: true });
@@ -59,7 +59,7 @@ export function writeDurably(path: string, text: string): void {
   historyDisk.publish(staged, path);
 }
 
-/** Makes the names in a directory durable: without it a rename or a removal may be undone by a power cut. */
+/** Makes the names in a directory durable: a power cut may undo a rename or a removal otherwise. */
 export function syncDirectory(path: string): void {
   const directory = openSync(path, 'r');
   try {
@@ -69,7 +69,7 @@ export function syncDirectory(path: string): void {
   }
 }
 
-/** Makes a directory, and what is missing above it, durably. */
+/** Makes a directory, and the missing ones above it, durably. */
 export function makeDirectory(path: string): void {
   if (existsSync(path)) return;
   makeDirectory(dirname(path));
@@ -77,7 +77,7 @@ export function makeDirectory(path: string): void {
   syncDirectory(dirname(path));
 }
 
-/** Writes all of it, however many pieces the system takes it in. */
+/** Writes all bytes, in however many pieces the system takes them. */
 export function writeAll(file: number, bytes: Uint8Array): void {
   for (let written = 0; written < bytes.length; )
     written += writeSync(file, bytes, written, bytes.length - written);

@@ -1,4 +1,4 @@
-/** What the parts of the engine share: the directory, the world, and the workers. */
+/** The parts that the components of the engine share: the directory, the clock, and the workers. */
 import type { IncidentSink, UnitDefinition, UnitMethods } from '@freehold/store';
 import type { CopyWorkers } from './copies/copy-workers.ts';
 import type { Swaps } from './copies/swap.ts';
@@ -19,15 +19,18 @@ export interface EngineParts {
   readonly disk: HistoryDisk;
   /** Above this many frames the log of a unit with a history is emptied. */
   readonly logFramesMax: number;
-  /** How much history a kind keeps; null for none. */
+  /** Returns the limits of a kind's history; null for none. */
   historyOf(definition: AnyUnit): HistoryLimits | null;
-  /** Told of every commit of a unit that is kept somewhere, and of new files of its history. Costs next to nothing. */
+  /**
+   * Called for every commit of a unit that is archived or has history, and for new files of its history. Must cost
+   * next to nothing.
+   */
   readonly onChange: (files: UnitFiles) => void;
-  /** Told of a unit that is about to be taken away. */
+  /** Called for a unit that is about to be removed. */
   readonly onRemove: (files: UnitFiles) => void;
 }
 
-/** Whether nothing of a unit may be kept beside it. */
+/** Whether a unit has no copies. */
 export function isWithoutCopies<M extends UnitMethods>(definition: UnitDefinition<M>): boolean {
   return definition.copies === 'none';
 }

@@ -1,4 +1,4 @@
-/** What the embedded engine promises beyond the unit contract. */
+/** Promises of the embedded engine beyond the unit contract. */
 import { createHash } from 'node:crypto';
 import {
   existsSync,
@@ -170,7 +170,7 @@ describe('the file system', () => {
     const { engine, directory, incidents } = open();
     mkdirSync(join(directory, 'ledger'));
     const path = join(directory, 'ledger', 'damaged.sqlite');
-    writeFileSync(path, 'this is no database, and it was somebody’s only copy '.repeat(100));
+    writeFileSync(path, 'this is no database, and it was the operator’s only copy '.repeat(100));
     const before = digest(path);
     for (const options of [{}, create]) {
       await expect(engine.unit(ledgerUnit, 'damaged', options).ids()).rejects.toMatchObject({

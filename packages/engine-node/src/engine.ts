@@ -32,15 +32,15 @@ import { makeUnitAccess } from './unit-access.ts';
 import { type UnitFiles, unitFiles } from './unit-files.ts';
 import { makeUnitTools } from './unit-tools.ts';
 
-/** Every call of a unit is told to those who subscribe, with its kind, key and method: for counting them. */
+/** A diagnostics channel: each call of a unit with its kind, key and method, so that subscribers can count calls. */
 const unitCalls = channel('freehold.unit.call');
 
-/** How many databases stay open unless told otherwise: each costs about two file handles and its page cache. */
+/** The default number of open databases: each costs about two file handles and its page cache. */
 const OPEN_UNITS_MAX = 256;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const HISTORY_MS = 7 * DAY_MS;
 const HISTORY_BYTES_MAX = 1024 * 1024 * 1024;
-/** How long a shutdown waits for the archive. */
+/** The longest wait of a shutdown for the archive. */
 const SHIP_LAST_MS = 5_000;
 const NO_ARCHIVE: ArchiveStatus = {
   state: 'off',
@@ -57,54 +57,54 @@ export interface NodeEngineOptions {
   /** The directory that holds everything; it is made when it is missing. One process at a time may use it. */
   readonly dataDirectory: string;
   /**
-   * Default 256. The least recently used unit is closed first; it reopens on its next call. A busy one finishes
-   * what it was asked before it is closed, so that the bound holds under load too.
+   * Default 256. The least recently used unit is closed first; it reopens on its next call. A busy unit finishes its
+   * accepted calls before it is closed, so that the bound holds under load too.
    */
   readonly openUnitsMax?: number;
-  /** How far back a unit can be taken, in milliseconds. Default 7 days; 0 keeps no history. */
+  /** The length of the history of a unit, in milliseconds. Default 7 days; 0 keeps no history. */
   readonly historyMs?: number;
-  /** How many bytes the history of one unit may take: beyond, its window becomes shorter. Default 1 GiB. */
+  /** The largest size of one unit's history in bytes: beyond it, the window becomes shorter. Default 1 GiB. */
   readonly historyBytesMax?: number;
-  /** Which kinds have a history. Default: `directory`, `identity`, and whatever begins with `scope-`. */
+  /** Whether a kind has a history. Default: `directory`, `identity`, and kinds that begin with `scope-`. */
   readonly hasHistory?: (kind: string) => boolean;
   /**
-   * A place where every unit is kept a second time, a moment after each commit. Default: none. It must belong to this
-   * data directory, or to nobody.
+   * A second place for every unit, updated a moment after each commit. Default: none. It must belong to this data
+   * directory, or have no owner.
    */
   readonly archive?: ArchiveOptions;
-  /** After how many pages the log of a unit with a history is moved into its file. Default 2,000. */
+  /** The number of pages after which the log of a unit with a history is moved into its file. Default 2,000. */
   readonly logFramesMax?: number;
   /** Default: the system's clock, in milliseconds. */
   readonly now?: () => number;
   /** Default: the system's cryptographic source. */
   readonly random?: (bytes: number) => Uint8Array;
-  /** Receives errors that nobody expected. */
+  /** Receives unexpected errors. */
   readonly onIncident: IncidentSink;
-  /** How the files of the history are written. For tests of a failing disk. */
+  /** Writes the files of the history. For tests of a failing disk. */
   readonly historyDisk?: HistoryDisk;
 }
 
-/** The embedded engine, with what its operator may ask of it. */
+/** The embedded engine, with the tools of its operator. */
 export interface NodeEngine extends Engine, EngineTools {
-  /** How many databases are open at this moment. */
+  /** The number of open databases. */
   readonly openUnits: number;
-  /** How far the archive is. */
+  /** Returns the state of the archive. */
   archiveStatus(): ArchiveStatus;
-  /** Ships whatever the archive does not have yet. Rejects when that fails; it is then tried again by itself. */
+  /** Ships all changes that the archive lacks. Rejects on a failure, which is retried in the background. */
   flushArchive(): Promise<void>;
   /**
-   * Resolves once the archive has what a unit without copies had committed when this was asked. Also resolves where there
-   * is no archive, and when it cannot be reached.
+   * Resolves once the archive has the commits that a unit without copies had at the call. Also resolves without an
+   * archive, and when it is unavailable.
    */
   archived<M extends UnitMethods>(definition: UnitDefinition<M>, key: string): Promise<void>;
   /**
-   * Removes the history of a unit that has left its window, also when nothing happens in the unit any more. To be
-   * called for every unit about once a day.
+   * Removes the history of a unit that has left its window, also of an idle unit. Called for every unit about once a
+   * day.
    */
   sweepHistory<M extends UnitMethods>(definition: UnitDefinition<M>, key: string): Promise<void>;
   /**
-   * The size of a unit's database file in bytes, without opening the unit; null for one that was never created. What was
-   * written last, and waits in the log (at most about eight megabytes), is not in it, nor are its history and snapshots.
+   * Returns the size of a unit's database file in bytes, without opening the unit; null for one that was never
+   * created. The size excludes recent writes in the log (at most about eight megabytes), history and snapshots.
    */
   databaseBytes<M extends UnitMethods>(definition: UnitDefinition<M>, key: string): Promise<number | null>;
 }
@@ -157,7 +157,7 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
       if (unitCalls.hasSubscribers) unitCalls.publish({ kind: files.kind, key: files.key, method });
       return units.find(files, definition, unitOptions).unit.call(method, input);
     } catch (error) {
-      // A unit that cannot be opened is for the operator to know too, though its caller is told in our words.
+      // The operator must learn of a unit that cannot be opened, though its caller gets a public text.
       const isExpected = error instanceof PlatformError && (error.status < 500 || isClosing);
       if (!isExpected) onIncident(causeOf(error), { kind: files.kind, key: files.key, method });
       return Promise.resolve({ ok: false, failure: failureOf(error) });
@@ -167,7 +167,7 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
   const closeAll = async (): Promise<void> => {
     if (closeTasks.length > 0) await Promise.allSettled(closeTasks.map((task) => task()));
     isClosing = true;
-    // What only reads is not waited for.
+    // The shutdown does not wait for read-only statements.
     inspectors.close();
     await shipLast(shipper);
     await units.closeAll();
@@ -230,7 +230,7 @@ function orMissing(error: NodeJS.ErrnoException): null {
   throw error;
 }
 
-/** Gives the directory back when it cannot be opened after all. */
+/** Runs `open`, and returns the directory when it fails. */
 function orElse<T>(open: () => T, giveUp: () => void): T {
   try {
     return open();
@@ -249,7 +249,7 @@ function makeHistoryOf(options: NodeEngineOptions): (definition: AnyUnit) => His
   return (definition) => {
     if (isWithoutCopies(definition)) return null;
     if (historyMs > 0 && hasHistory(definition.kind)) return { historyMs, historyBytesMax };
-    // An archive consists of the same files; of the past only as much is kept as leads to the present.
+    // An archive consists of the same files; only the history that leads to the present is kept.
     return options.archive ? { historyMs: 0, historyBytesMax } : null;
   };
 }
@@ -267,7 +267,7 @@ function startShipper(parts: EngineParts, units: OpenUnits, options: ArchiveOpti
   });
 }
 
-/** Whatever does not arrive in time is shipped after the next start. */
+/** Changes that do not arrive in time are shipped after the next start. */
 async function shipLast(shipper: Shipper | undefined): Promise<void> {
   if (!shipper) return;
   const { promise: late, resolve } = Promise.withResolvers<void>();

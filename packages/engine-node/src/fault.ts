@@ -1,6 +1,6 @@
 /**
- * What is wrong with a copy or a history: named, refused, and left untouched. A plain error, so that the processes that
- * find it need not load what the platform's own errors are made of; the tools make it one of those.
+ * A fault of a copy or a history: named, refused, and left untouched. It is a plain error, so that the processes that
+ * find it need not load the platform's own errors; the tools convert it.
  */
 import { basename } from 'node:path';
 
@@ -16,7 +16,7 @@ export class Fault extends Error {
   }
 }
 
-/** A file of a unit's history is not what it was. */
+/** Returns the fault of a damaged history file. */
 export function damagedHistory(path: string, why: string): Fault {
   return new Fault(
     'history_damaged',
@@ -24,17 +24,17 @@ export function damagedHistory(path: string, why: string): Fault {
   );
 }
 
-/** Something between two files of a history is not there. */
+/** Returns the fault of a gap between two files of a history. */
 export function missingHistory(what: string): Fault {
   return new Fault('history_damaged', `The history has a gap: ${what}. What is there was left untouched.`);
 }
 
-/** A copy that is to be restored is broken. */
+/** Returns the fault of a broken copy. */
 export function copyDamaged(why: string, cause?: unknown): Fault {
   return new Fault('copy_damaged', `The copy is damaged: ${why}. Nothing was changed.`, cause);
 }
 
-/** A copy is whole, and one of something else. */
+/** Returns the fault of a copy of another unit or kind. */
 export function copyForeign(why: string, cause?: unknown): Fault {
   return new Fault('copy_foreign', `The copy does not belong here: ${why}. Nothing was changed.`, cause);
 }

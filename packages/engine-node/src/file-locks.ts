@@ -1,21 +1,22 @@
 /**
- * Who reads a unit's files beside its connection. While somebody holds them, nothing is moved from the log into the
- * database file, and the file is neither replaced nor closed; what must do so waits, and those who come later wait
- * behind it.
+ * Shared locks on a unit's files. While one is held, nothing is moved from the log into the database file, and the
+ * file is neither replaced nor closed. Exclusive work waits for the holders; later holders wait behind it.
  */
 
 export interface FileLocks {
-  /** Takes hold, after everybody who waits to be alone. Answers the function that lets go; a second call is nothing. */
+  /**
+   * Takes a shared lock, after all waiting exclusive work. Returns the release function; a second call does nothing.
+   */
   take(): Promise<() => void>;
-  /** Whether nobody holds. */
+  /** True when no lock is held. */
   readonly free: boolean;
-  /** Whether nobody holds and nobody waits: only then may another object take this one's place. */
+  /** True when no lock is held and no work waits: only then may another object replace this one. */
   readonly unused: boolean;
-  /** Runs `work` in the same turn in which nobody holds any more. */
-  alone<T>(work: () => T): Promise<T>;
+  /** Runs `work` in the same turn in which the last lock is released. */
+  runExclusive<T>(work: () => T): Promise<T>;
 }
 
-/** @param onFree told whenever the last one has let go. */
+/** @param onFree called whenever the last lock is released. */
 export function makeFileLocks(onFree: () => void): FileLocks {
   let holding = 0;
   let waitingAlone = 0;
@@ -25,7 +26,7 @@ export function makeFileLocks(onFree: () => void): FileLocks {
     new Promise((resolve) => {
       wake.push(resolve);
     });
-  const tell = (): void => {
+  const wakeAll = (): void => {
     const waiting = wake;
     wake = [];
     for (const resolve of waiting) resolve();
@@ -40,21 +41,21 @@ export function makeFileLocks(onFree: () => void): FileLocks {
       held = false;
       holding -= 1;
       if (holding > 0) return;
-      tell();
+      wakeAll();
       onFree();
     };
   };
 
-  const alone = async <T>(work: () => T): Promise<T> => {
+  const runExclusive = async <T>(work: () => T): Promise<T> => {
     waitingAlone += 1;
     try {
-      // Out of whatever call is on the stack: a transaction is synchronous, so none is open after one turn.
+      // Leaves the current call stack: a transaction is synchronous, so none is open after one turn.
       await Promise.resolve();
       while (holding > 0) await changed();
       return work();
     } finally {
       waitingAlone -= 1;
-      tell();
+      wakeAll();
     }
   };
 
@@ -66,6 +67,6 @@ export function makeFileLocks(onFree: () => void): FileLocks {
     get unused() {
       return holding === 0 && waitingAlone === 0 && wake.length === 0;
     },
-    alone,
+    runExclusive,
   };
 }

@@ -1,4 +1,4 @@
-/** The authorizer alone, without the check of the text that stands before it: either must hold by itself. */
+/** The authorizer alone, without the check of the text that runs before it: each must hold by itself. */
 import { constants, DatabaseSync } from 'node:sqlite';
 import { checkStatement, StatementRefused } from '@freehold/store';
 import fc from 'fast-check';
@@ -12,7 +12,7 @@ const READ = { protectedPrefix: '_spine_', readOnly: true };
 type Words = fc.Arbitrary<string>;
 
 let db: DatabaseSync;
-/** What SQLite was about to do and the guard refused. */
+/** The actions that SQLite was about to take and the guard refused. */
 let refusals: number[];
 
 beforeEach(() => {
@@ -85,7 +85,7 @@ describe('the check of the text and SQLite', () => {
     'SELECT 1, 2 FROM _spine_events|BEGIN DELETE FROM mine; END|BEGIN DELETE FROM _spine_events; END|RENAME TO _spine_x',
     '(id REFERENCES mine (id))|RETURNING id|; DELETE FROM _spine_events|; COMMIT|(id)|',
   ].flatMap((line) => line.split('|'));
-  /** What may turn up anywhere: quotes and comments that are left open, marks, and words that change the sense. */
+  /** Noise for any place: unclosed quotes and comments, marks, and words that change the meaning. */
   const NOISE = [
     "||||||||;|--|/*|*/|\n|'|\"|[|]|`|$a(|:b|?|\uFEFF|\0|1|x'00'|->>|(|)|,|.|END|BEGIN|COMMIT|REPLACE|UNION",
     "CASE WHEN 1 THEN 2 END|''|PRAGMA user_version|OR ROLLBACK|SELECT|DELETE|\\|\f|\v|\u00a0|#1|@c|AS",

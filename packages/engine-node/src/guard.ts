@@ -1,6 +1,6 @@
 /**
- * What SQL that is not the platform's own may do, decided by SQLite's authorizer while a statement is prepared:
- * spine tables are read and never written, and nothing reaches outside the transaction or the file.
+ * Decides which SQL of a vertical may run, by SQLite's authorizer while a statement is prepared: spine tables are read
+ * and never written, and nothing reaches outside the transaction or the file.
  */
 import { constants } from 'node:sqlite';
 import type { GuardOptions } from '@freehold/store';
@@ -8,7 +8,7 @@ import type { GuardOptions } from '@freehold/store';
 /** Actions that write to the table named first. */
 const WRITES = new Set<number>([constants.SQLITE_INSERT, constants.SQLITE_UPDATE, constants.SQLITE_DELETE]);
 
-/** Actions that change the schema, with the position of the table's (or the object's own) name. */
+/** Actions that change the schema, with the position of the name of the table or object. */
 const SCHEMA = new Map<number, readonly ('first' | 'second')[]>([
   [constants.SQLITE_CREATE_TABLE, ['first']],
   [constants.SQLITE_CREATE_VIEW, ['first']],
@@ -23,10 +23,10 @@ const SCHEMA = new Map<number, readonly ('first' | 'second')[]>([
   [constants.SQLITE_ANALYZE, ['first']],
 ]);
 
-/** Actions that need no look at their names: reading is what a guarded view is for. */
+/** Actions whose names need no check: a guarded view exists for reading. */
 const READS = new Set<number>([constants.SQLITE_SELECT, constants.SQLITE_READ, constants.SQLITE_RECURSIVE]);
 
-/** Whether the guard refuses an action. Whatever is not known to be harmless is refused. */
+/** Whether the guard refuses an action. It refuses every action that is not known to be harmless. */
 export function isRefused(
   guard: GuardOptions,
   action: number,
@@ -38,8 +38,8 @@ export function isRefused(
   if (guard.readOnly) return true;
   const isProtected = (name: string | null) => name?.toLowerCase().startsWith(guard.protectedPrefix) ?? false;
   if (WRITES.has(action)) return isProtected(first);
-  // Adding a column to a STRICT table makes SQLite check that table by itself. A PRAGMA that somebody wrote has been
-  // refused before, by its text.
+  // Adding a column to a STRICT table makes SQLite check that table by itself. A PRAGMA in the text was refused
+  // before.
   if (action === constants.SQLITE_PRAGMA && first === 'quick_check')
     return second === null || isProtected(second);
   const positions = SCHEMA.get(action);

@@ -1,4 +1,4 @@
-/** One process a data directory: a lock that the operating system releases when the process dies, however it dies. */
+/** Ensures one process a data directory, with a lock that the operating system releases when the process dies. */
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -6,8 +6,8 @@ import { PlatformError } from '@freehold/contracts';
 import { isBusy } from './sqlite-errors.ts';
 
 /**
- * Takes the directory for this process, making it when it is missing. Answers the function that gives it back.
- * The lock is SQLite's own file lock on a file of its own, held by an open exclusive transaction.
+ * Takes the directory for this process, making it when it is missing. Returns the release function. The lock is
+ * SQLite's own file lock on a separate file, held by an open exclusive transaction.
  */
 export function lockDirectory(directory: string): () => void {
   let lock: DatabaseSync | undefined;
@@ -23,7 +23,10 @@ export function lockDirectory(directory: string): () => void {
   return () => held.close();
 }
 
-/** Makes a directory and what is missing above it, one after the other: asked for all at once, Node never answers below /proc. */
+/**
+ * Makes a directory and the missing ones above it, one after the other: with `recursive`, Node never answers below
+ * /proc.
+ */
 function makeDirectory(directory: string): void {
   if (existsSync(directory)) return;
   makeDirectory(dirname(directory));

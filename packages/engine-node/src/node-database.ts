@@ -1,4 +1,4 @@
-/** The `SqlDatabase` port on `node:sqlite`: prepared statements are kept, and a guard watches what is not our own. */
+/** The `SqlDatabase` port on `node:sqlite`: prepared statements are cached, and a guard checks the SQL of verticals. */
 import { existsSync } from 'node:fs';
 import { constants, DatabaseSync, type StatementSync } from 'node:sqlite';
 import {
@@ -15,34 +15,37 @@ import {
 import { isRefused } from './guard.ts';
 import { isNotAuthorized, isStorageFailure } from './sqlite-errors.ts';
 
-/** How many prepared statements one view of a database keeps; the least recently used is dropped first. */
+/** The number of prepared statements that one view of a database caches; the least recently used is dropped first. */
 const STATEMENTS_MAX = 256;
 
 /** A database file with one connection: the single writer of its unit. */
 export interface NodeDatabase {
   readonly db: SqlDatabase;
-  /** One view an option set: asking twice gives the same, with the statements it has prepared. */
+  /** Returns one view for each set of options, with its prepared statements. */
   guarded(options: GuardOptions): SqlDatabase;
   /** Runs `work` in one transaction, durable when this returns (`synchronous=FULL`). */
   transact(work: () => void): void;
-  /** How many committed frames the write-ahead log has, and how many of them are in the file too. */
+  /** Returns the number of committed frames in the write-ahead log, and the number of them that are in the file too. */
   logState(): LogState;
   /**
-   * Moves the log into the file, and lets it begin anew. False when somebody else reads the database: nothing is lost.
-   * `truncate` leaves nothing of it in its file either. That costs: a log that is written over is synchronised faster
+   * Moves the log into the file and restarts it. Returns false, without harm, when another connection reads the
+   * database. `truncate` also empties the log's file. That costs: a log that is overwritten is synchronised faster
    * than one that grows.
    */
   emptyLog(mode: 'restart' | 'truncate'): boolean;
-  /** Whether SQLite empties the log by itself, at its default of 1,000 frames. It does unless the log is ours. */
+  /**
+   * Sets whether SQLite empties the log by itself, at its default of 1,000 frames. True unless the engine manages the
+   * log.
+   */
   emptyLogByItself(does: boolean): void;
   /**
-   * Keeps in memory what SQLite sets aside: the pages that a savepoint could need again, which are every call's, become
-   * a file beyond 64 KB otherwise, and that takes as long as the rest of a small call. Not before the migrations are
-   * through, because what an index of a large table sorts may need more than there is.
+   * Keeps SQLite's temporary pages in memory: the pages for each call's savepoint become a file beyond 64 KB
+   * otherwise, which takes as long as the rest of a small call. Not before the migrations are through, because sorting
+   * for an index of a large table may need more memory than there is.
    */
   keepTempInMemory(): void;
   close(): void;
-  /** Closes without moving the log into the file: what only the log holds stays there for the next opening. */
+  /** Closes without moving the log into the file: the log stays for the next opening. */
   closeWithLog(): void;
 }
 
@@ -52,13 +55,13 @@ export interface LogState {
 }
 
 export interface NodeDatabaseOptions {
-  /** True leaves it to the caller when the log is emptied. Default false. */
+  /** True leaves the emptying of the log to the caller. Default false. */
   readonly ownLog?: boolean;
 }
 
 const LOG_FRAMES_DEFAULT = 1_000;
 const BUSY_TIMEOUT_MS = 5_000;
-/** How much of its file a log keeps when it begins anew: what a few large transactions leave is given back. */
+/** The size of the log's file after a restart: the space of a few large transactions is freed. */
 const LOG_BYTES_KEPT = 16 * 1024 * 1024;
 
 /**
@@ -72,10 +75,10 @@ export function openNodeDatabase(path: string, options: NodeDatabaseOptions = {}
     connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF');
     if (options.ownLog) {
       connection.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${LOG_BYTES_KEPT}`);
-      // What an earlier process left in the log is known from the first reading on.
+      // The first read finds the log of an earlier process.
       connection.prepare('SELECT count(*) FROM sqlite_master').get();
     }
-    // What was deleted would lie on in free pages, and go along with every copy of the file.
+    // Deleted rows would remain in free pages otherwise, and in every copy of the file.
     connection.exec('PRAGMA secure_delete = ON');
     connection.enableDefensive(true);
   } catch (error) {
@@ -83,24 +86,25 @@ export function openNodeDatabase(path: string, options: NodeDatabaseOptions = {}
     throw error;
   }
 
-  // One authorizer for the connection's life: replacing it would expire every prepared statement.
-  // The guard is set while SQLite runs a guarded view's statement, and at no other time.
+  // One authorizer for the connection's life: replacing it would expire every prepared statement. The guard is set
+  // only while SQLite runs a statement of a guarded view.
   let guard: GuardOptions | null = null;
   connection.setAuthorizer((action, first, second) =>
     guard !== null && isRefused(guard, action, first, second) ? constants.SQLITE_DENY : constants.SQLITE_OK,
   );
 
-  // Statements are never `run`: that answers the last rowid, and throws, after it has executed the statement, once that
-  // is no safe integer. For a COMMIT that would be the difference between kept and not kept.
+  // Statements never use `run`: it returns the last rowid, and throws, after it has executed the statement, once that
+  // is no safe integer. A COMMIT would then be durable and reported as failed.
   const begin = connection.prepare('BEGIN IMMEDIATE');
   const commit = connection.prepare('COMMIT');
-  // Empties nothing, and answers: whether somebody was in the way, frames in the log, frames moved (SQLite 3.51).
+  // Empties nothing, and returns whether another connection was in the way, frames in the log, frames moved (SQLite
+  // 3.51).
   const countFrames = connection.prepare('PRAGMA wal_checkpoint(NOOP)');
   countFrames.setReturnArrays(true);
   let depth = 0;
   /**
-   * Set once the database gave the transaction up. Until the outermost frame has unwound, every statement would
-   * commit by itself, so a method that caught the error and went on must not reach the database again.
+   * Set once the database gave the transaction up. Until the outermost frame has unwound, every statement would commit
+   * by itself, so a method that caught the error and went on must not reach the database again.
    */
   let lost: TransactionLost | null = null;
 
@@ -195,7 +199,7 @@ export function openNodeDatabase(path: string, options: NodeDatabaseOptions = {}
   const judge = (error: unknown): unknown => {
     if (isNotAuthorized(error))
       return new StatementRefused('this statement is not allowed here', { cause: error });
-    // Whether SQLite undid the statement or the whole transaction, nothing can be promised after a failing disk.
+    // After a failing disk nothing is certain, whether SQLite undid the statement or the whole transaction.
     return depth > 0 && (isStorageFailure(error) || !connection.isTransaction) ? lose(error) : error;
   };
 
@@ -214,7 +218,7 @@ export function openNodeDatabase(path: string, options: NodeDatabaseOptions = {}
       return { frames, moved };
     },
     emptyLog: (mode) => {
-      // Whoever reads the database may take long, and nobody here waits for them.
+      // A reader of the database may take long, and no call waits for it.
       connection.exec('PRAGMA busy_timeout = 0');
       try {
         return connection.prepare(`PRAGMA wal_checkpoint(${mode})`).get()?.busy === 0;
@@ -227,12 +231,12 @@ export function openNodeDatabase(path: string, options: NodeDatabaseOptions = {}
     keepTempInMemory: () => connection.exec('PRAGMA temp_store = MEMORY'),
     close: () => connection.close(),
     closeWithLog: () => {
-      // A file that somebody removed has no log to keep.
+      // A file that was removed has no log to keep.
       if (!existsSync(path)) {
         connection.close();
         return;
       }
-      // Only the last connection empties the log when it closes, and this one cannot, because it cannot write.
+      // Only the last connection empties the log when it closes. This one cannot, because it cannot write.
       const last = new DatabaseSync(path, { readOnly: true });
       try {
         last.prepare('SELECT count(*) FROM sqlite_master').get();
@@ -249,7 +253,7 @@ interface CachedStatement {
   readonly checked: CheckedStatement;
 }
 
-/** Checks and prepares each text once. Once the cache is full, a hit moves to the back; the front is dropped. */
+/** Checks and prepares each text once. In a full cache, a hit moves to the back; the front is dropped. */
 function makeStatementCache(
   connection: DatabaseSync,
   guard: GuardOptions | null,

@@ -1,4 +1,4 @@
-/** The units that are open at this moment, in the order of their use, and a bound on how many there are. */
+/** The open units, in the order of their use, and a bound on their number. */
 import { existsSync } from 'node:fs';
 import { type UnitOptions, unknownUnit } from '@freehold/store';
 import type { AnyUnit, EngineParts } from './engine-parts.ts';
@@ -10,22 +10,22 @@ import type { UnitFiles } from './unit-files.ts';
 export interface OpenUnits {
   readonly size: number;
   /**
-   * The open unit; opens it when it is not.
-   * @throws PlatformError `not_found` for one that was never created (unless `create`), and what opening throws.
+   * Returns the open unit; opens it when it is closed.
+   * @throws PlatformError `not_found` for one that was never created (unless `create`), and errors of opening.
    */
   find(files: UnitFiles, definition: AnyUnit, options: UnitOptions): OpenedUnit;
-  /** The unit when it is open; does not count as a use. */
+  /** Returns the unit when it is open; does not count as a use. */
   peek(files: UnitFiles): OpenedUnit | undefined;
-  /** Who reads the files of a unit, whether it is open or not. */
-  holdsOf(files: UnitFiles): FileLocks;
+  /** Returns the locks on a unit's files, whether it is open or not. */
+  fileLocksOf(files: UnitFiles): FileLocks;
   /** Closes a unit that is closable; does nothing when it is not open. */
   close(files: UnitFiles): void;
-  /** Finishes what was accepted and closes every unit, each when nobody holds its files any more. */
+  /** Finishes the accepted calls and closes every unit, each when its files are not locked any more. */
   closeAll(): Promise<void>;
 }
 
 export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
-  /** By the path of the database. In order of use: the first is the least recently used. */
+  /** By the path of the database, in order of use: the first is the least recently used. */
   const open = new Map<string, OpenedUnit>();
   /** The last one in that order. Most calls are for the unit of the call before, and move nothing. */
   let newest: OpenedUnit | null = null;
@@ -47,7 +47,7 @@ export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
       newest = found;
       return found;
     }
-    // Somebody who was at work when the engine closed must not open anything again.
+    // Work that was running when the engine closed must not open a unit again.
     if (isClosed) throw shuttingDown();
     parts.swaps.finish(files);
     if (!options.create && !existsSync(files.database)) throw unknownUnit(definition.kind);
@@ -62,7 +62,7 @@ export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
     for (const each of open.values()) {
       if (open.size < unitsMax) return;
       each.unit.drain();
-      // Not: one whose call is on the stack right now, whose files somebody reads, or whose history is yet to begin.
+      // Skips a unit whose call is on the stack, whose files are locked, or whose history is yet to begin.
       if (each.closable) close(each.files);
       else if (each.history) each.history.begin().catch(() => undefined);
     }
@@ -85,7 +85,7 @@ export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
     for (const opened of [...open.values()]) {
       if (!opened.closable && opened.history) await opened.history.begin().catch(() => undefined);
       if (opened.closable) close(opened.files);
-      else await fileLocksOf(opened.files).alone(() => close(opened.files));
+      else await fileLocksOf(opened.files).runExclusive(() => close(opened.files));
     }
   };
 
@@ -95,7 +95,7 @@ export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
     },
     find,
     peek: ({ database }) => open.get(database),
-    holdsOf: fileLocksOf,
+    fileLocksOf,
     close,
     closeAll,
   };

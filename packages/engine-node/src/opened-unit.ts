@@ -1,4 +1,4 @@
-/** One unit with its database open, and what becomes of its write-ahead log. */
+/** One unit with its database open, and the management of its write-ahead log. */
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
@@ -17,13 +17,13 @@ export interface OpenedUnit {
   readonly definition: AnyUnit;
   readonly unit: RunningUnit;
   readonly database: NodeDatabase;
-  /** Null for a unit whose past is not kept. */
+  /** Null for a unit without history. */
   readonly history: UnitHistory | null;
   /** Whether it can be closed at once. */
   readonly closable: boolean;
-  /** Told when nobody holds the files any more. */
+  /** Called when the files are not locked any more. */
   onFree(): void;
-  /** Closes the database. What could not be stored of its history stays in the log, and is reported. */
+  /** Closes the database. History that could not be stored stays in the log, and is reported. */
   close(): void;
 }
 
@@ -51,7 +51,7 @@ export function openUnitFiles(
   let history: UnitHistory | null = null;
   const close = (): void => {
     if (!history) {
-      // A history that could not even be started must find the log as it is when it is.
+      // A history that failed to start must find the log unchanged at the next start.
       if (limits) database.closeWithLog();
       else database.close();
       return;
@@ -87,7 +87,7 @@ export function openUnitFiles(
         guarded: (guard) => database.guarded(guard),
         transact: (work) => {
           database.transact(work);
-          // What was committed stays committed, whatever becomes of its history.
+          // A failure of the history does not undo the commit.
           attempt(afterCommit, (error) => report(error, 'history'));
         },
         schedule: (task) => void setImmediate(task),
@@ -154,7 +154,7 @@ function startHistory(parts: EngineParts, { loaded, report, ...start }: HistoryS
   );
 }
 
-/** A unit that is made anew must not find what is left of one that was removed. */
+/** A new unit must not find files of a removed one. */
 function prepareDirectory(files: UnitFiles): void {
   try {
     if (existsSync(files.database)) return;

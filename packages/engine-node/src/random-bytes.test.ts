@@ -11,7 +11,7 @@ test('pieces of every length are as long as was asked, never zeros, and never th
   expect(pieces.filter((piece) => piece.every((byte) => byte === 0))).toEqual([]);
 });
 
-test('what was given out is nobody else’s: changing it changes no later piece', () => {
+test('a piece is given out once: changing it changes no later piece', () => {
   const random = makeRandomBytes();
   const piece = random(16);
   expect(piece.buffer.byteLength).toBe(16);

@@ -1,11 +1,11 @@
-/** Randomness in small pieces, drawn from the system in large ones: the drawing costs more than the bytes. */
+/** Randomness in small pieces, drawn from the system in large ones: a draw costs more than the bytes. */
 import { randomFillSync } from 'node:crypto';
 
 const DRAWN_BYTES = 4_096;
-/** What is longer is drawn by itself. */
+/** Larger pieces are drawn separately. */
 const PIECE_BYTES_MAX = 64;
 
-/** Builds a cryptographic source of bytes. Each byte is given out once, and nothing of it is kept. */
+/** Builds a cryptographic source of bytes. Each byte is given out once, and then cleared here. */
 export function makeRandomBytes(): (bytes: number) => Uint8Array {
   const drawn = new Uint8Array(DRAWN_BYTES);
   let used = DRAWN_BYTES;

@@ -1,4 +1,4 @@
-/** What callers of an engine hear that is closing, or closed. */
+/** The failure of calls to an engine that is closing, or closed. */
 import { PlatformError } from '@freehold/contracts';
 
 export function shuttingDown(): PlatformError {

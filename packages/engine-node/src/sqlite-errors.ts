@@ -1,6 +1,6 @@
-/** What SQLite's result codes mean to the engine (SQLite, "Result and Error Codes"). */
+/** The meaning of SQLite's result codes for the engine (SQLite, "Result and Error Codes"). */
 
-/** The primary code is in the low eight bits of what `node:sqlite` puts on its errors. */
+/** Returns the primary code: the low eight bits of the code on an error of `node:sqlite`. */
 function primaryCode(error: unknown): number | undefined {
   const code = (error as { errcode?: unknown } | null)?.errcode;
   return typeof code === 'number' ? code & 0xff : undefined;
@@ -14,17 +14,17 @@ const FULL = 13;
 const AUTH = 23;
 const NOTADB = 26;
 
-/** Somebody else holds the lock. */
+/** Whether another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   return primaryCode(error) === BUSY;
 }
 
-/** The authorizer refused the statement. */
+/** Whether the authorizer refused the statement. */
 export function isNotAuthorized(error: unknown): boolean {
   return primaryCode(error) === AUTH;
 }
 
-/** The file is not a database, or is a damaged one; also when that is the cause of the error. */
+/** Whether the file is not a database, or is a damaged one; also when that is the cause of the error. */
 export function isDamaged(error: unknown): boolean {
   for (let each = error; each instanceof Error; each = each.cause) {
     const code = primaryCode(each);
@@ -33,7 +33,7 @@ export function isDamaged(error: unknown): boolean {
   return false;
 }
 
-/** The storage or the memory failed, not the statement: what the transaction holds can no longer be trusted. */
+/** Whether the storage or the memory failed, not the statement: the transaction can no longer be trusted. */
 export function isStorageFailure(error: unknown): boolean {
   const code = primaryCode(error);
   return code === FULL || code === IOERR || code === NOMEM || isDamaged(error);

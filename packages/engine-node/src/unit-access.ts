@@ -1,4 +1,4 @@
-/** One unit as its tools see it, open or not. */
+/** One unit from the view of its tools, open or not. */
 import { PlatformError } from '@freehold/contracts';
 import { type AnyUnit, type EngineParts, isWithoutCopies } from './engine-parts.ts';
 import type { FileLocks } from './file-locks.ts';
@@ -14,9 +14,9 @@ export interface UnitAccess {
   readonly fileLocks: FileLocks;
   /** @throws PlatformError `not_found`, reason `unknown_unit`. */
   open(): OpenedUnit;
-  /** The unit when it is open. */
+  /** Returns the unit when it is open. */
   peek(): OpenedUnit | undefined;
-  /** Closes it, when it is open. Only when nobody holds its files. */
+  /** Closes it, when it is open. Only while its files are not locked. */
   close(): void;
 }
 
@@ -30,7 +30,7 @@ export function makeUnitAccess(
     definition,
     parts,
     get fileLocks() {
-      return units.holdsOf(files);
+      return units.fileLocksOf(files);
     },
     open: () => units.find(files, definition, {}),
     peek: () => units.peek(files),
@@ -41,16 +41,12 @@ export function makeUnitAccess(
 /** @throws PlatformError `unsupported`, reason `unit_has_no_copies`. */
 export function requireCopies({ definition }: UnitAccess): void {
   if (!isWithoutCopies(definition)) return;
-  throw new PlatformError(
-    'unsupported',
-    `Nothing of a ${definition.kind} is kept beside it, so this cannot be done.`,
-    {
-      reason: 'unit_has_no_copies',
-    },
-  );
+  throw new PlatformError('unsupported', `A ${definition.kind} has no copies, so this cannot be done.`, {
+    reason: 'unit_has_no_copies',
+  });
 }
 
-/** Whether a unit can be taken back in time. An archive alone keeps no more of the past than leads to the present. */
+/** Whether a unit can be rewound. An archive alone keeps only the history that leads to the present. */
 export function keepsHistory({ parts, definition }: UnitAccess): boolean {
   return (parts.historyOf(definition)?.historyMs ?? 0) > 0;
 }

@@ -1,4 +1,4 @@
-/** Where everything of a unit lies under the data directory. */
+/** The paths of a unit's files under the data directory. */
 import { join } from 'node:path';
 
 export interface UnitFiles {
@@ -27,12 +27,12 @@ export function unitFiles(dataDirectory: string, kind: string, key: string): Uni
   };
 }
 
-/** Files in the making. Nothing in it outlives the process: a start empties it. A kind cannot begin with a dot. */
+/** The directory of unfinished files. A start empties it. A kind cannot begin with a dot. */
 export function workDirectory(dataDirectory: string): string {
   return join(dataDirectory, '.work');
 }
 
-/** What was decided and is to be finished, also by the next start: see `copies/swap.ts`. */
+/** The directory of recorded swaps, which the next start finishes: see `copies/swap.ts`. */
 export function swapDirectory(dataDirectory: string): string {
   return join(dataDirectory, '.swaps');
 }

@@ -1,4 +1,4 @@
-/** The tools of one unit on this engine, put together. */
+/** Assembles the tools of one unit on this engine. */
 import { PlatformError } from '@freehold/contracts';
 import type { UnitTools } from '@freehold/store';
 import { listBookmarks } from './copies/bookmarks.ts';
@@ -13,7 +13,7 @@ import type { ProcessPool } from './processes/process-pool.ts';
 import { isStorageFailure } from './sqlite-errors.ts';
 import type { UnitAccess } from './unit-access.ts';
 
-/** What a tool of one unit runs under: that the engine is open, and that failures of the disk are told as such. */
+/** The conditions of a tool: the engine is open, and failures of the disk get their own problem. */
 export interface ToolsOptions {
   readonly inspectors: ProcessPool;
   /** Throws when the engine is closing. */
@@ -22,7 +22,7 @@ export interface ToolsOptions {
 
 export function makeUnitTools(unit: UnitAccess, { inspectors, requireOpen }: ToolsOptions): UnitTools {
   const run = async <T>(method: string, work: () => T | Promise<T>): Promise<T> => {
-    // Out of whatever call is on the stack: no tool runs within a transaction.
+    // Leaves the current call stack: no tool runs within a transaction.
     await Promise.resolve();
     requireOpen();
     try {
@@ -51,7 +51,7 @@ export function makeUnitTools(unit: UnitAccess, { inspectors, requireOpen }: Too
   };
 }
 
-/** What its caller is told. Anything that nobody expected stays what it is. */
+/** Returns the error for the caller. An unexpected error stays as it is. */
 function told(error: unknown): unknown {
   if (error instanceof Fault) {
     const code = error.reason.startsWith('copy_') ? 'validation_failed' : 'unavailable';

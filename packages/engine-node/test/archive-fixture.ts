@@ -1,4 +1,4 @@
-/** An engine with an archive that a test can break, and what it takes to lose the one and restore from the other. */
+/** An engine with an archive that a test can break, and the steps of losing the one and restoring from the other. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,7 +60,7 @@ export interface Fixture {
   readonly incidents: unknown[];
 }
 
-/** It ships when it is told to, and otherwise hardly ever. */
+/** It ships on request, and otherwise hardly ever. */
 export function openFixture(
   archive: BreakableArchive,
   dataDirectory = newDirectory(),
@@ -79,7 +79,7 @@ export function openFixture(
   return { engine, archive, dataDirectory, incidents };
 }
 
-/** What a new disk has after a restore, while the old one still runs. */
+/** Restores to a new disk, while the old one still runs. */
 export async function restored(archive: Archive, more: Partial<RestoreOptions> = {}): Promise<string> {
   const into = join(newDirectory(), 'data');
   // The archive stays with the directory that ships to it, so that a test can restore more than once.

@@ -39,7 +39,7 @@ describe('what was shipped', () => {
     await (await again.tools(historyUnit, 'a').openSnapshot('snp_1')).body.cancel();
   });
 
-  test('is all there is: a later commit is not there', async () => {
+  test('is all there is: a later commit is missing', async () => {
     const { engine, archive } = openFixture(breakableArchive());
     const unit = engine.unit(historyUnit, 'a', create);
     await unit.add({ note: 'shipped' });
@@ -73,7 +73,7 @@ describe('what was shipped', () => {
     ).toBe(contents);
   });
 
-  test('includes units that nobody has used since the archive was set up', async () => {
+  test('includes units that were not used since the archive was set up', async () => {
     const dataDirectory = newDirectory();
     const plain = openPlain(dataDirectory);
     await plain.unit(historyUnit, 'old', create).add({ note: 'old' });
@@ -151,7 +151,7 @@ describe('what was shipped', () => {
 });
 
 describe('a store that is away', () => {
-  test('holds nobody up, is told of once, and is caught up with', async () => {
+  test('holds no caller up, is reported once, and is caught up with', async () => {
     const { engine, archive, incidents } = openFixture(breakableArchive());
     archive.fails = new Error('the store is away');
     const unit = engine.unit(historyUnit, 'a', create);
@@ -337,7 +337,7 @@ describe('one data directory an archive', () => {
     expect(await openPlain(into).unit(historyUnit, 'a').contents()).toBe(await unit.contents());
   });
 
-  test('nothing is restored over something', async () => {
+  test('a restore overwrites nothing', async () => {
     const into = newDirectory();
     writeFileSync(join(into, 'something'), '');
     await expect(restoreDataDirectory({ archive: breakableArchive(), into })).rejects.toMatchObject({

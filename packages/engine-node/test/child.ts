@@ -1,4 +1,4 @@
-/** A process of its own over a data directory: `hold` keeps it open, `hammer` writes until it is killed. */
+/** A separate process over a data directory: `hold` keeps it open, `hammer` writes until it is killed. */
 import { writeSync } from 'node:fs';
 import { openNodeEngine } from '../src/index.ts';
 import { ledgerUnit } from './ledger-unit.ts';

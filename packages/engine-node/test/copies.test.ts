@@ -1,4 +1,4 @@
-/** What the embedded engine promises of copies beyond the contract of tools. */
+/** Promises of the embedded engine about copies, beyond the contract of tools. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -39,14 +39,14 @@ test('a copy leaves nothing behind, whether it is read, cancelled, never begun o
   expect(work(dataDirectory)).toEqual([]);
 });
 
-test('a copy is read as slowly as it is asked for', async () => {
+test('a copy is read only as fast as its consumer asks', async () => {
   const { unit, tools, dataDirectory } = openHistory();
   await unit.addRandom({ bytes: 8_000_000 });
   const { body } = await tools.export('sqlite');
   const reader = body.getReader();
   let bytes = (await reader.read()).value?.length ?? 0;
   expect(bytes).toBeLessThanOrEqual(256 * 1024);
-  // The file that it is read from is there until its end, and no longer.
+  // Its file is there until the end of the stream, and no longer.
   expect(work(dataDirectory)).toHaveLength(1);
   for (let next = await reader.read(); !next.done; next = await reader.read()) bytes += next.value.length;
   expect(bytes).toBeGreaterThan(8_000_000);
@@ -152,7 +152,7 @@ describe('a snapshot that was damaged', () => {
   });
 });
 
-test('a unit that somebody copies or inspects is not closed for want of room, and the others go on', async () => {
+test('a unit that is being copied or inspected is not closed for want of room, and the others go on', async () => {
   const { engine, unit, tools } = openHistory(newPlace(), { openUnitsMax: 1 });
   await unit.addRandom({ bytes: 3_000_000 });
   const limits = { rowsMax: 10, bytesMax: 1_000, timeMs: 300 };
@@ -172,7 +172,7 @@ test('a unit that somebody copies or inspects is not closed for want of room, an
   expect(engine.openUnits).toBe(1);
 });
 
-test('closing ends what only reads, and waits for what is being copied', async () => {
+test('closing ends read-only statements, and waits for copies in progress', async () => {
   const { engine, unit, tools, dataDirectory } = openHistory();
   await unit.addRandom({ bytes: 1_000_000 });
   const limits = { rowsMax: 10, bytesMax: 1_000, timeMs: 600_000 };
@@ -192,13 +192,13 @@ test('closing ends what only reads, and waits for what is being copied', async (
   );
 });
 
-test('a decision that was written down and not carried out is carried out at the next start', async () => {
+test('a recorded swap that was not carried out is carried out at the next start', async () => {
   const { unit, dataDirectory, engine } = openHistory();
   await unit.add({ note: 'one' });
   await engine.close();
   const swaps = join(dataDirectory, '.swaps');
   mkdirSync(swaps);
-  writeFileSync(join(swaps, 'scope-history.a.sqlite'), 'a state that nobody decided on');
+  writeFileSync(join(swaps, 'scope-history.a.sqlite'), 'a state without a recorded swap');
   const again = openHistory(dataDirectory);
   expect(await again.unit.count()).toBe(1);
   expect(existsSync(swaps)).toBe(false);

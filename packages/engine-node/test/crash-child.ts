@@ -1,6 +1,6 @@
 /**
- * A process that changes one unit in every way there is, and says before and after each change what the unit holds,
- * until it is killed.
+ * A process that changes one unit in every way, and prints its contents before and after each change, until it is
+ * killed.
  */
 import { writeSync } from 'node:fs';
 import { openNodeEngine } from '../src/index.ts';
@@ -20,10 +20,10 @@ const tools = engine.tools(historyUnit, 'a');
 await unit.count();
 const say = (what: readonly unknown[]): void => void writeSync(1, `${JSON.stringify(what)}\n`);
 
-/** What was seen in this process, by bookmark. */
+/** The states seen in this process, by bookmark. */
 const seen = new Map<string, string>();
 
-async function tell(): Promise<string> {
+async function report(): Promise<string> {
   const { current } = await tools.bookmarks({ limit: 1 });
   const contents = await unit.contents();
   seen.set(current?.bookmark ?? '', contents);
@@ -31,7 +31,7 @@ async function tell(): Promise<string> {
   return contents;
 }
 
-for (let round = 0, contents = await tell(); ; round++) {
+for (let round = 0, contents = await report(); ; round++) {
   const dice = random();
   if (dice < 0.6) {
     const note = `r${round}`;
@@ -54,11 +54,11 @@ for (let round = 0, contents = await tell(); ; round++) {
     const copy = await tools.export(dice < 0.9 ? 'sqlite' : 'ndjson');
     say(['will be', withRow(contents, 'x')]);
     await unit.add({ note: 'x' });
-    await tell();
+    await report();
     say(['will be', contents]);
     await tools.restore(copy.format, copy.body);
   } else await engine.sweepHistory(historyUnit, 'a');
-  contents = await tell();
+  contents = await report();
 }
 
 function withRow(contents: string, note: string): string {

@@ -15,11 +15,11 @@ const CHILD = join(import.meta.dirname, 'crash-child.ts');
 const ROUNDS = Number(process.env.CRASH_ROUNDS ?? runs(30, 8));
 const SEED = Number(process.env.CRASH_SEED ?? 1);
 
-/** What the process said before it died. */
+/** The output of the process before it died. */
 interface Said {
   /** The last state that it saw. */
   readonly is: string;
-  /** What it was about to make of it. */
+  /** The state that it was about to make. */
   readonly willBe: string | null;
   readonly seen: ReadonlyMap<string, string>;
 }
@@ -80,7 +80,7 @@ async function killOne(dataDirectory: string, seed: number, afterMs: number): Pr
       willBe = null;
       seen.set(rest[0] as string, is);
     }
-    // When it begins to work is up to the machine; from then on, the moment of the kill is ours.
+    // The machine decides when it begins to work; the test decides the moment of the kill from then on.
     if (!isAlive) setTimeout(() => child.kill('SIGKILL'), afterMs);
     isAlive = true;
   }

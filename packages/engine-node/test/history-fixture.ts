@@ -41,7 +41,7 @@ export function openHistory(
   return { engine, dataDirectory, incidents, unit: unitOf(engine), tools: toolsOf(engine), clock, disk };
 }
 
-/** What a disk holds at this moment, as it would after the power was cut. */
+/** Copies the disk at this moment, as a power cut would leave it. */
 export function copyOf(dataDirectory: string): string {
   const copy = newPlace();
   cpSync(dataDirectory, copy, {

@@ -17,7 +17,7 @@ export const historyUnit = defineUnit({
   ],
   queries: ['contents', 'count'],
   open: ({ db }) => ({
-    /** Adds rows; `bytes` each is filled with what follows from the note. */
+    /** Adds rows; `bytes` each are filled with text that follows from the note. */
     add: ({ note, rows = 1, bytes = 0 }: { note: string; rows?: number; bytes?: number }): number => {
       for (let i = 0; i < rows; i++)
         db.run(
@@ -32,7 +32,7 @@ export const historyUnit = defineUnit({
     addRandom: ({ bytes }: { bytes: number }): void =>
       db.run('INSERT INTO entry (fill) VALUES (randomblob(?))', bytes),
     remove: ({ every }: { every: number }): void => db.run('DELETE FROM entry WHERE id % ? = 0', every),
-    /** Writes more than SQLite keeps in memory, and takes it back. */
+    /** Writes more than SQLite keeps in memory, and rolls it back. */
     addAndFail: ({ rows, bytes }: { rows: number; bytes: number }): void => {
       for (let i = 0; i < rows; i++) db.run('INSERT INTO entry (fill) VALUES (randomblob(?))', bytes);
       throw new Error('taken back');

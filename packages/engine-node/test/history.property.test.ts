@@ -1,4 +1,4 @@
-/** Whatever happens to a unit: every bookmark leads to exactly the state that it was given for, and undoing leads back. */
+/** After any sequence of actions on a unit, every bookmark leads to exactly its state, and an undo leads back. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

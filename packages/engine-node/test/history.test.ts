@@ -1,4 +1,4 @@
-/** What the history of a unit outlives, what it costs, and when it ends. */
+/** Survival, cost and end of a unit's history. */
 import { createHash } from 'node:crypto';
 import {
   existsSync,
@@ -73,7 +73,7 @@ describe('after the power was cut', () => {
   test('a segment that was stored while its frames are still in the log is not stored twice', async () => {
     const fixture = openHistory();
     for (let i = 0; i < 5; i++) await fixture.unit.add({ note: `n${i}` });
-    // To rewind is to store what is in the log; a refused one leaves the log as it is.
+    // A rewind stores the log first; a refused one leaves the log as it is.
     const refuse = (): never => {
       throw new Error('not now');
     };
@@ -135,7 +135,7 @@ describe('a damaged history', () => {
         renameSync(`${path}.x`, next);
       },
     ],
-  ])('is told by name when a segment %s; the unit and the commits before go on', async (_what, spoil) => {
+  ])('is reported by name when a segment %s; the unit and the commits before go on', async (_what, spoil) => {
     const { dataDirectory, states } = await oldFixture();
     const [, second = '', third = ''] = filesOf(dataDirectory, '.fhs');
     spoil(second, third);
@@ -155,7 +155,7 @@ describe('a damaged history', () => {
     expect(await unit.contents()).toBe(first?.[1]);
   });
 
-  test('is told by name when its base is damaged', async () => {
+  test('is reported by name when its base is damaged', async () => {
     const { dataDirectory, states } = await oldFixture();
     const [base = ''] = filesOf(dataDirectory, '.zst');
     for (const bytes of [
@@ -190,7 +190,7 @@ describe('a damaged history', () => {
   });
 });
 
-test('a database that somebody else changed meanwhile begins its history anew, and keeps what was before', async () => {
+test('a database that another process changed meanwhile begins its history anew, and keeps the history before', async () => {
   const first = openHistory();
   await first.unit.add({ note: 'one' });
   const one = await currentOf(first);
@@ -231,7 +231,7 @@ test('a unit that had no history gets one from its present state on', async () =
 });
 
 describe('a disk that is full', () => {
-  test('for the history holds nobody up, and nothing is lost when there is room again', async () => {
+  test('for the history holds no caller up, and nothing is lost when there is room again', async () => {
     const fixture = openHistory(newPlace(), { logFramesMax: 10 });
     await fixture.unit.add({ note: 'one' });
     fixture.disk.fails = diskFull;
@@ -343,7 +343,7 @@ describe('history ends', () => {
     }
   });
 
-  test('also when nothing happens any more: only the present is left', async () => {
+  test('also of an idle unit: only the present is left', async () => {
     const fixture = openHistory(newPlace(), { historyMs: 4 * DAY_MS });
     await fixture.unit.add({ note: 'secret' });
     await fixture.unit.remove({ every: 1 });
@@ -356,7 +356,7 @@ describe('history ends', () => {
     expect(await fixture.tools.bookmarks({ limit: 10 })).toEqual(again);
   });
 
-  test('where it would take more room than it may', async () => {
+  test('where it would take more room than its limit', async () => {
     const fixture = openHistory(newPlace(), { historyBytesMax: 3_000_000 });
     for (let i = 0; i < 12; i++) {
       await fixture.unit.addRandom({ bytes: 400_000 });

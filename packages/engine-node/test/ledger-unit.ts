@@ -21,24 +21,24 @@ export const ledgerUnit = defineUnit({
       key: () => key,
       add: (input?: { bytes: number }) => add(input?.bytes),
       ids: () => db.all<{ id: number }>('SELECT id FROM entry ORDER BY id').map((row) => row.id),
-      /** Runs many different texts: more than an engine keeps prepared. */
+      /** Runs many different texts: more than an engine caches. */
       sum: ({ texts }: { texts: number }) => {
         let total = 0;
         for (let round = 0; round < 2; round++)
           for (let i = 0; i < texts; i++) total += db.get<{ n: number }>(`SELECT ${i} + ? AS n`, 1)?.n ?? 0;
         return total;
       },
-      /** From here on the database may have so many pages: a full disk, without one. */
+      /** Limits the pages of the database from now on, as a full disk does. */
       limitPages: ({ pages }: { pages: number }) => {
         db.get(`PRAGMA max_page_count = ${Math.trunc(pages)}`);
       },
-      /** A method that does not care about a full disk, and goes on. */
+      /** A method that ignores a full disk, and goes on. */
       addRegardless: ({ bytes }: { bytes: number }) => {
         for (const each of [bytes, 0]) {
           try {
             db.savepoint(() => add(each));
           } catch {
-            // The engine must not let it get away with this.
+            // The engine must not accept this.
           }
         }
       },
@@ -56,12 +56,12 @@ export const ledgerUnit = defineUnit({
       addInstead: ({ bytes }: { bytes: number }) => {
         throw new RollbackThen(new Error('refused'), () => void add(bytes));
       },
-      /** Calls back after the commit, for what a test wants to happen at that very moment. */
+      /** Calls a hook after the commit. */
       addThen: ({ hook }: { hook: string }) => {
         afterCommit(() => hooks.get(hook)?.());
         return add();
       },
-      /** Calls back in the middle of the transaction. */
+      /** Calls a hook in the middle of the transaction. */
       addDuring: ({ hook }: { hook: string }) => {
         const id = add();
         hooks.get(hook)?.();
@@ -71,5 +71,5 @@ export const ledgerUnit = defineUnit({
   },
 });
 
-/** What a test wants to happen inside a call; functions cannot be an input. */
+/** Hooks that tests run inside a call; functions cannot be an input. */
 export const hooks = new Map<string, () => void>();

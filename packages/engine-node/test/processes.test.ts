@@ -1,4 +1,4 @@
-/** What other processes see of a data directory, and what is left of one that was killed. */
+/** A data directory as other processes see it, and the remains of a process that was killed. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -23,7 +23,7 @@ function start(directory: string, task: 'hold' | 'hammer'): ChildProcess {
   return child;
 }
 
-/** Reads whole lines until there are so many, kills the process, and answers every line it had got out by then. */
+/** Reads so many whole lines, kills the process, and returns every line that it had printed by then. */
 async function readLinesThenKill(child: ChildProcess, lines: number): Promise<string[]> {
   const read: string[] = [];
   if (!child.stdout) throw new Error('the child has no output');
@@ -40,7 +40,7 @@ const onIncident = (error: unknown): never => {
   throw error;
 };
 
-test('a second process on one data directory is refused in words, until the first is gone', async () => {
+test('a second process on one data directory is refused with a reason, until the first is gone', async () => {
   const dataDirectory = newDirectory();
   const child = start(dataDirectory, 'hold');
   if (!child.stdout) throw new Error('the child has no output');
@@ -64,10 +64,10 @@ test('a process that is killed while it writes has kept every call that it ackno
     const lines = await readLinesThenKill(start(dataDirectory, 'hammer'), 150);
     acknowledged = acknowledged.concat(lines.map(Number));
     const engine = openNodeEngine({ dataDirectory, onIncident });
-    const kept = new Set(await engine.unit(ledgerUnit, 'hammered').ids());
+    const stored = new Set(await engine.unit(ledgerUnit, 'hammered').ids());
     await engine.close();
     expect(acknowledged.length).toBeGreaterThanOrEqual(150 * (round + 1));
-    expect(acknowledged.filter((id) => !kept.has(id))).toEqual([]);
+    expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
   }
   expect(new Set(acknowledged).size).toBe(acknowledged.length);
 });

@@ -1,4 +1,4 @@
-/** A unit of which nothing may be kept beside it. */
+/** A unit without copies. */
 import { defineUnit } from '@freehold/store';
 
 export const vaultUnit = defineUnit({

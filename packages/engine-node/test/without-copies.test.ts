@@ -1,4 +1,4 @@
-/** A unit of which nothing may be kept: nothing of what was deleted is anywhere in the data directory. */
+/** A unit without copies: no deleted bytes are anywhere in the data directory. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

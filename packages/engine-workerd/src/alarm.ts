@@ -1,24 +1,24 @@
 /**
- * When an object is called for what its unit does by itself. The alarm is in the object's storage: it rings also when
- * the object has died since, and it is set in the same write as what it is for.
+ * The alarm of an object, which calls it for its unit's own work. It is in the object's storage: it rings also when
+ * the object has died since, and it is set in the same write as the work that needs it.
  */
 
-/** After work that failed as a whole. */
+/** The delay after work that failed as a whole. */
 const RETRY_MS = 5_000;
 
 export interface ObjectAlarm {
-  /** Rings soon. */
+  /** Makes the alarm ring soon. */
   wake(): void;
-  /** Rings soon unless it will ring anyway. */
+  /** Makes the alarm ring soon, unless one is set. */
   ensure(): void;
   /**
-   * Does what is due, and sets the time of the next: the one that `work` answers, or an earlier one that somebody set
-   * meanwhile. Never rejects, because the runtime would ring again as it sees fit.
+   * Runs `work`, and sets the time of the next ring: the one that `work` returns, or an earlier one that was set
+   * meanwhile. Never rejects, because the runtime would ring again at times of its own.
    */
   ring(work: () => Promise<number | null>, onError: (error: unknown) => void): Promise<void>;
 }
 
-/** @param now the clock of the unit, which need not be that of the runtime. */
+/** @param now the clock of the unit, which may differ from the runtime's. */
 export function makeAlarm(storage: DurableObjectStorage, now: () => number): ObjectAlarm {
   const set = (atMs: number): void =>
     void storage.setAlarm(Date.now() + Math.max(0, atMs - now())).catch(discarded);
@@ -43,7 +43,7 @@ export function makeAlarm(storage: DurableObjectStorage, now: () => number): Obj
   };
 }
 
-/** The runtime discards an object whose storage fails; the next one asks again what is to be done. */
+/** The runtime discards an object whose storage fails; the next one looks for work again. */
 function discarded(): void {}
 
 /** A unit that was removed has no work. */

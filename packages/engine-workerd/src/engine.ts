@@ -16,9 +16,9 @@ import type { UnitObject } from './unit-object.ts';
 export type UnitNamespace = DurableObjectNamespace<UnitObject>;
 
 export interface WorkerdEngineOptions {
-  /** A namespace for each kind of unit that is asked for. */
+  /** A namespace for each kind of unit that is called. */
   readonly namespaces: Readonly<Record<string, UnitNamespace>>;
-  /** Receives what happened when an object could not be reached or did not answer. */
+  /** Receives the errors of objects that were unreachable or did not answer. */
   readonly onIncident: IncidentSink;
   /** Whether the objects were made with a `history`. Default false. */
   readonly rewind?: boolean;
@@ -33,7 +33,7 @@ export function workerdEngine({
   const pending = new Set<Promise<Outcome>>();
   let closed = false;
 
-  /** Moves one call to the object of a unit. What went wrong on the way is an answer too. */
+  /** Returns the function that moves one call to the object of a unit. A failure on the way is an answer too. */
   const mover = (kind: string, key: string): Move => {
     assertUnitKey(key);
     const namespace = Object.hasOwn(namespaces, kind) ? namespaces[kind] : undefined;
@@ -80,8 +80,8 @@ type Ask = (stub: DurableObjectStub<UnitObject>) => Promise<unknown>;
 type Move = (method: string, ask: Ask, expected?: boolean) => Promise<Outcome>;
 
 /**
- * Calls through one stub of workerd's arrive in the order they were made, so it is kept. One that failed fails for
- * ever, and one belongs to the request that made it: both are replaced.
+ * Calls through one stub of workerd arrive in the order in which they were made, so the stub is reused. One that
+ * failed fails for ever, and one belongs to the request that made it: both are replaced.
  */
 function connect(namespace: UnitNamespace, key: string): (ask: Ask) => Promise<Outcome> {
   let current: DurableObjectStub<UnitObject> | undefined;
@@ -105,19 +105,25 @@ function connect(namespace: UnitNamespace, key: string): (ask: Ask) => Promise<O
   };
 }
 
-/** workerd refuses such a call before it sends anything, and says so in words only; so it may be made again. */
+/**
+ * Whether workerd refused a call of another request. It refuses before it sends anything, and only its text shows it;
+ * so the call may be made again.
+ */
 function isOfOtherRequest(error: unknown): boolean {
   return (
     error instanceof Error && error.message.startsWith('Cannot perform I/O on behalf of a different request')
   );
 }
 
-/** The object may have died before the call, in it, or after its commit: nobody can promise either way. */
+/**
+ * Returns the failure of a call without an answer. The object may have died before the call, in it, or after its
+ * commit.
+ */
 function unanswered(kind: string): Failure {
   return toFailure(
     new PlatformError(
       'unavailable',
-      `No answer came from this ${kind}. What was asked for may or may not have been done.`,
+      `No answer came from this ${kind}. The call may or may not have been done.`,
       { reason: 'unit_unreachable', headers: { 'retry-after': '1' } },
     ),
   );

@@ -1,16 +1,16 @@
-/** The object beside an object that remembers what the latter forgets when it is taken back in time. */
+/** The keeper: a second object that remembers a rewind, which the object itself forgets when its storage goes back. */
 import { fromFailure } from '@freehold/contracts';
 import type { Keeper, Ticket } from './tools/history.ts';
 import type { ToolOutcome } from './tools/unit-tools.ts';
 
 const TICKET = 'freehold/ticket';
 
-/** The name of a unit's keeper. It is no unit's key, because of its colon. */
+/** Returns the name of a unit's keeper. It is no unit's key, because of its colon. */
 export function keeperName(key: string): string {
   return `rewind:${key}`;
 }
 
-/** What a keeper answers. */
+/** The methods of a keeper. */
 export function keeperMethods(kv: SyncKvStorage) {
   return {
     ticket: (): Ticket | null => kv.get<Ticket>(TICKET) ?? null,
@@ -19,12 +19,12 @@ export function keeperMethods(kv: SyncKvStorage) {
   };
 }
 
-/** A namespace as far as a keeper is reached through it. */
+/** The parts of a namespace through which a keeper is reached. */
 interface KeeperNamespace {
   getByName(name: string): { tool(tool: string, input: unknown): Promise<ToolOutcome> };
 }
 
-/** A unit's keeper, from the unit's own object. */
+/** Returns a unit's keeper, for the unit's own object. */
 export function keeperOf(
   namespace: KeeperNamespace,
   key: string,

@@ -24,60 +24,58 @@ import { type PointInTime, runtimeHistory, type Ticket } from './tools/history.t
 import { isForClosed, makeObjectMethods, type ToolMethods } from './tools/object-methods.ts';
 import type { ToolOutcome } from './tools/unit-tools.ts';
 
-/** How large a copy may be, as text, unless an object is told otherwise. */
+/** The default limit of a copy, as text. */
 const COPY_BYTES_MAX = 64 * 1_024 * 1_024;
 
 /**
- * What a unit does by itself: called when it was woken, and when its time has come. Answers when to come again, in
+ * The unit's own work: called when it was woken, and when its time has come. Returns the time of the next call, in
  * milliseconds since the epoch (at once when that has passed), or null: not before it is woken.
  */
 export type UnitWork<M extends UnitMethods> = (unit: UnitStub<M>, key: string) => Promise<number | null>;
 
-/** Where the runtime keeps a history of objects, so that one can be taken back in time. */
+/** The runtime's history of objects, by which one can be rewound. */
 export interface UnitHistoryOptions {
-  /** The namespace of these objects themselves: what closes one while it goes back is remembered in another of them. */
+  /** The namespace of these objects themselves: a second object of it remembers a rewind. */
   readonly namespace: (env: Cloudflare.Env) => DurableObjectNamespace<UnitObject>;
   /** Default: the history of the object's storage. */
   readonly pointInTime?: (storage: DurableObjectStorage, key: string) => PointInTime;
 }
 
 export interface UnitObjectOptions<M extends UnitMethods = UnitMethods> {
-  /** Receives errors that nobody expected. */
+  /** Receives unexpected errors. */
   readonly onIncident: IncidentSink;
   /** Default: the system's clock, in milliseconds. */
   readonly now?: () => number;
   /** Default: the system's cryptographic source. */
   readonly random?: (bytes: number) => Uint8Array;
-  /** Default: a unit does nothing by itself. */
+  /** Default: the unit has no work of its own. */
   readonly work?: UnitWork<M>;
-  /** Default: it cannot be taken back in time. */
+  /** Default: no rewind. */
   readonly history?: UnitHistoryOptions;
-  /** How large a copy may be, as text. Default 64 MiB: the object does nothing else while one is written or restored. */
+  /** The largest copy, as text. Default 64 MiB: the object does nothing else while one is written or restored. */
   readonly copyBytesMax?: number;
 }
 
-/** What the engine asks of the object, over RPC. */
+/** The object's methods for the engine, over RPC. */
 export interface UnitObject extends Rpc.DurableObjectBranded {
   call(method: string, input: unknown, options: UnitOptions): Promise<Outcome>;
   tool(tool: string, input: unknown): Promise<ToolOutcome>;
   alarm(): Promise<void>;
 }
 
-/** The object that a definition is made for. */
+/** The object of a definition. */
 export interface WorkingObject {
-  /** Something is to be done: `work` is called soon, and also when the object dies before. Costs nothing. */
+  /** Has `work` called soon, and also when the object dies before. Costs nothing. */
   wake(): void;
 }
 
 /**
- * Makes the class to export from a worker and to bind as a SQLite-backed Durable Object namespace. The object's
- * name is the unit's key.
- *
+ * Makes the class to export from a worker and to bind as a SQLite-backed Durable Object namespace. The object's name
+ * is the unit's key.
  * A call is answered after its group's transaction, and the answer leaves the object only when that is durable:
- * workerd holds back whatever an object sends until its writes are (the output gate). When they cannot be made
- * durable, the object is discarded with everything it had in memory, and the caller hears `unavailable`.
- *
- * @param definition the unit, or what makes it for one object that it can wake.
+ * workerd holds back an object's messages until its writes are (the output gate). When they cannot be made durable,
+ * the object is discarded with its memory, and the caller gets `unavailable`.
+ * @param definition the unit, or a function that makes it for one object that it can wake.
  */
 export function makeUnitObject<M extends UnitMethods>(
   definition: UnitDefinition<M> | ((object: WorkingObject) => UnitDefinition<M>),
@@ -95,14 +93,14 @@ export function makeUnitObject<M extends UnitMethods>(
     readonly #alarm = options.work && makeAlarm(this.ctx.storage, now);
     #unit: RunningUnit | undefined;
     #methods: ToolMethods | undefined;
-    /** While it is set, the unit is closed. */
+    /** The record of a running rewind. While it is set, the unit is closed. */
     #ticket: Ticket | null = null;
 
     constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
       super(ctx, env);
       const { history } = options;
       if (!history || !isUnitKey(this.#key)) return;
-      // Nothing is answered before it is known whether the object may answer.
+      // The object answers no call before it knows whether a rewind is running.
       void ctx.blockConcurrencyWhile(async () => {
         const keeper = keeperOf(history.namespace(env), this.#key);
         const ticket = await keeper.find();
@@ -152,7 +150,7 @@ export function makeUnitObject<M extends UnitMethods>(
       this.#requireOpen();
       if (this.#unit) return;
       this.#unit = openUnit(this.#definition, hostOf(this.ctx.storage, this.#key, options), unitOptions);
-      // What it does by itself may have changed with its code, or have been lost with a copy that was restored.
+      // The unit's work may have changed with its code, or have been lost in a restore.
       this.#alarm?.ensure();
     }
 
@@ -183,14 +181,14 @@ export function makeUnitObject<M extends UnitMethods>(
             this.#ticket = ticket;
           },
         },
-        leave: () => this.ctx.abort('the object starts anew in another state'),
+        leave: () => this.ctx.abort('the object restarts in another state'),
       });
       return this.#methods;
     }
 
     #requireOpen(): void {
       if (!this.#ticket) return;
-      throw new PlatformError('unavailable', 'This is being taken back in time. Try again in a moment.', {
+      throw new PlatformError('unavailable', 'This is being rewound. Try again in a moment.', {
         reason: 'being_rewound',
         headers: { 'retry-after': '5' },
       });
@@ -203,7 +201,7 @@ export function makeUnitObject<M extends UnitMethods>(
   };
 }
 
-/** A unit that cannot be opened is for the operator to know too, though its caller is told in our words. */
+/** The operator must learn of a unit that cannot be opened, though its caller gets a public text. */
 function isExpected(error: unknown): boolean {
   if (!(error instanceof PlatformError)) return false;
   const isAnswer = error.code === 'unsupported' || error.code === 'unavailable';

@@ -1,4 +1,4 @@
-/** What a unit does by itself in its object: at its time, also when the object has died since. */
+/** A unit's own work in its object: done at its time, also when the object has died since. */
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -15,7 +15,7 @@ beforeEach(() => {
   ticks.length = 0;
 });
 
-/** When an object's alarm rings on the clock of its unit, or null. */
+/** Returns the time of an object's alarm on the clock of its unit, or null. */
 async function alarmOf(key: string): Promise<number | null> {
   const atMs = await runInDurableObject(env.TICKING.getByName(key), (_, { storage }) => storage.getAlarm());
   return atMs === null ? null : atMs + ahead.ms;
@@ -53,7 +53,7 @@ describe('an object', () => {
     await unit.plan({ atMs: firstMs });
     await unit.plan({ atMs: firstMs + HOUR_MS });
     await abortAllDurableObjects();
-    // Opened anew, it looks for work, and finds when there will be some.
+    // After it reopened, it looks for work, and finds the time of the next.
     expect(await unit.done({}).catch(() => unit.done({}))).toBe(0);
     await expect.poll(async () => Math.abs(((await alarmOf('timed')) ?? 0) - firstMs) < 1_000).toBe(true);
     ahead.ms += HOUR_MS + 1_000;
@@ -64,7 +64,7 @@ describe('an object', () => {
       .toBe(true);
   });
 
-  test('whose work fails tries again, and tells the operator of what nobody expected', async () => {
+  test('whose work fails tries again, and reports unexpected errors to the operator', async () => {
     const unit = await openTicking('failing');
     await unit.plan({ atMs: 0, fails: 1 });
     await abortAllDurableObjects();
@@ -114,7 +114,7 @@ describe('a scope in its object', () => {
     return { host, ref, lend, countOf, waiting };
   };
 
-  test('tells its subscribers and its executors without being asked to', async () => {
+  test('delivers to its subscribers and its executors by itself', async () => {
     const { lend, countOf, waiting } = await openScope();
     await lend('Emma');
     await expect.poll(() => countOf('loan.reminded')).toBe(1);

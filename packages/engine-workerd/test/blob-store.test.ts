@@ -11,7 +11,7 @@ import { makeSimulatedS3 } from './simulated-s3.ts';
 const SIZES = [PART_BYTES, PART_BYTES + 1, 2 * PART_BYTES + 5];
 const LIMITS = { bytesMax: 100_000_000 };
 
-/** R2 as it answers when there is more than one page of everything. */
+/** Returns R2 with more than one page of every listing. */
 function inPages(r2: R2Bucket): R2Bucket {
   return new Proxy(r2, {
     get: (target, name) => {
@@ -63,7 +63,7 @@ function piecesOf(count: number, bytes: number, onPull: (at: number) => void = (
 }
 
 describe('a large blob', () => {
-  test('leaves for the bucket while it comes in', async () => {
+  test('is sent to the bucket while it arrives', async () => {
     const steps: string[] = [];
     const watched: Bucket = {
       ...r2,
@@ -84,7 +84,7 @@ describe('a large blob', () => {
       piecesOf(9, quarter, (at) => steps.push(`piece ${at}`)),
       LIMITS,
     );
-    // The fifth piece shows that the first part is not the last, and nothing more is asked for before that is away.
+    // The fifth piece shows that the first part is not the last, and nothing more is read before that is sent.
     expect(steps.slice(0, 7)).toEqual([
       'piece 0',
       'piece 1',
@@ -97,7 +97,7 @@ describe('a large blob', () => {
     expect(steps.at(-1)).toBe(`part of ${quarter}`);
   });
 
-  test('that is refused leaves nothing in the bucket: no parts, and no object on its way', async () => {
+  test('that is refused leaves nothing in the bucket: no parts, and no unfinished object', async () => {
     const blobs = makeBucketBlobStore({ bucket: s3Bucket, scopeId: 'scp_refused' });
     await expect(
       blobs.put(piecesOf(3, PART_BYTES), { ...LIMITS, digest: 'f'.repeat(64) }),
@@ -106,7 +106,7 @@ describe('a large blob', () => {
     expect([...s3.objects.keys()].filter((key) => key.includes('scp_refused'))).toEqual([]);
   });
 
-  test('whose upload died is removed by a later listing, once nobody can be at it any more', async () => {
+  test('whose upload died is removed by a later listing, once no upload can be at it any more', async () => {
     let nowMs = Date.now();
     const options = { bucket: r2, scopeId: 'scp_died', now: () => nowMs, newName: () => 'dead' };
     const dying: Bucket = {
@@ -145,7 +145,10 @@ describe('a bucket that fails', () => {
   test.each([
     ['with an error of its own', () => new Response('<Error><Code>SlowDown</Code></Error>', { status: 503 })],
     ['without its bucket', () => new Response('<Error><Code>NoSuchBucket</Code></Error>', { status: 404 })],
-    ['because nobody may', () => new Response('<Error><Code>AccessDenied</Code></Error>', { status: 403 })],
+    [
+      'because access is denied',
+      () => new Response('<Error><Code>AccessDenied</Code></Error>', { status: 403 }),
+    ],
   ])('%s is unavailable, and never taken for one that is empty', async (_name, answer) => {
     const { store, blobs } = open();
     for (const use of everyUse(blobs)) {
@@ -177,7 +180,7 @@ describe('a bucket that fails', () => {
     expect(store.uploads.size).toBe(0);
   });
 
-  test('says what it said to operators, and nothing of the request', async () => {
+  test('reports its own code to operators, and nothing of the request', async () => {
     const { store, blobs } = open();
     store.answerNext(() => new Response('<Error><Code>SlowDown</Code></Error>', { status: 503 }));
     const error = (await blobs.open('a'.repeat(64)).catch((thrown: unknown) => thrown)) as Error;

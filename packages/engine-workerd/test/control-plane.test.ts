@@ -1,6 +1,6 @@
 /**
- * The control plane inside workerd: its directory in an object of its own, the scopes of a real vertical in others, and
- * one story over HTTP that passes through every family of operations which keeps something.
+ * The control plane inside workerd: its directory in an object of its own, the scopes of a real vertical in others,
+ * and one story over HTTP that passes through every family of operations which stores something.
  */
 import { abortAllDurableObjects } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -31,7 +31,7 @@ function bucketBackups(): BackupStore {
   };
 }
 
-/** A platform as a worker would wire it. Whatever nobody expected is in `incidents`. */
+/** Opens a platform as a worker would wire it. Unexpected errors are in `incidents`. */
 function openPlatform() {
   const incidents: unknown[] = [];
   const onIncident = (error: unknown): void => void incidents.push(error);
@@ -74,14 +74,14 @@ async function openCaller() {
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       }),
     );
-  /** The answer, which has to be a success. */
+  /** Returns the answer, which must be a success. */
   const ask = async <T = Record<string, never>>(method: string, path: string, body?: unknown): Promise<T> => {
     const response = await send(method, path, body);
     const text = await response.text();
     expect(response.status, `${method} ${path}: ${text}`).toBeLessThan(300);
     return (text === '' ? null : JSON.parse(text)) as T;
   };
-  /** Long work to its end, which has to be a good one; its result. */
+  /** Waits for long work, which must succeed; returns its result. */
   const finish = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
     const { id } = await ask<{ id: string }>(method, path, body);
     const done = await ask<{ state: string; result: T; problem: unknown }>(
@@ -96,7 +96,7 @@ async function openCaller() {
     ask,
     finish,
     incidents: () => platform.incidents,
-    /** Every object ends where it is, and a new isolate begins. */
+    /** Ends every object, and starts a new isolate. */
     crash: async () => {
       await abortAllDurableObjects();
       platform = openPlatform();
@@ -128,7 +128,7 @@ test('C-01 to C-30: a tenant from its first day to its last', async () => {
   expect(new TextDecoder().decode(copy).split('\n').length).toBeGreaterThan(10);
   expect((await send('GET', `${at}/bookmarks`)).status).toBe(501);
 
-  // What the directory keeps about it.
+  // The directory's records of it.
   await ask('PUT', `${of}/entitlements/reports`, { quota: 5 });
   await ask('POST', `${of}/identities`, { kind: 'issuer', issuer: 'https://login.example.com' });
   await ask('PUT', '/roles/helper', { name: 'Helper', permissions: ['book.read'] });
@@ -140,7 +140,7 @@ test('C-01 to C-30: a tenant from its first day to its last', async () => {
   });
   await ask('POST', '/verticals', { slug: 'orchard', name: 'Orchard', ownerTenant: tenant.id });
 
-  // Copies, and the way back: of the scope, and of the directory itself, with a crash between.
+  // Copies and restores of the scope and of the directory itself, with a crash between.
   const snapshot = await ask<{ id: string }>('POST', `${at}/snapshots`, {});
   const backup = await finish<{ id: string; bytes: number }>('POST', `${at}/backups`, {});
   expect(backup.bytes).toBeGreaterThan(1_000);

@@ -1,4 +1,4 @@
-/** What the engine on workerd promises beyond the unit contract. */
+/** Promises of the engine on workerd beyond the unit contract. */
 import { abortAllDurableObjects, runInDurableObject } from 'cloudflare:test';
 import { env, exports } from 'cloudflare:workers';
 import { notesUnit, observed } from '@freehold/testkit/unit-contract';
@@ -41,7 +41,7 @@ describe('group commit', () => {
     expect(await notes.list()).toHaveLength(65);
   });
 
-  test('opens no transaction for a query that nobody is before', async () => {
+  test('opens no transaction for a query without calls before it', async () => {
     const notes = openEngine().unit(notesUnit, 'queried', { create: true });
     await notes.add({ text: 'opened' });
     const transactions = await countTransactions('queried');
@@ -90,7 +90,7 @@ test('an object whose name is no unit key answers nothing', async () => {
   expect(await nameless.call('list', undefined, { create: true })).toMatchObject({ ok: false });
 });
 
-test('a kind without a namespace is our bug, told when the stub is made', () => {
+test('a kind without a namespace is our bug, reported when the stub is made', () => {
   const engine = workerdEngine({ namespaces: {}, onIncident: () => undefined });
   expect(() => engine.unit(notesUnit, 'x')).toThrow('no Durable Object namespace');
   const named = { ...notesUnit, kind: 'constructor' };

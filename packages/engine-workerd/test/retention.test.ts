@@ -1,4 +1,4 @@
-/** Housekeeping inside a Durable Object: what is old goes, the reads say so, and the bucket is swept. */
+/** Housekeeping inside a Durable Object: old rows are removed, the reads say so, and the bucket is swept. */
 import { env } from 'cloudflare:workers';
 import type { PrincipalId, ScopeId, TenantId } from '@freehold/contracts';
 import { expect, test } from 'vitest';
@@ -13,7 +13,7 @@ const ref = {
 };
 const librarian = 'prn_01j00000000000000000000001' as PrincipalId;
 
-test('an object removes what its policy no longer keeps, a part for each alarm, and has its bytes swept', async () => {
+test('an object removes rows that its policy no longer keeps, a part for each alarm, and has its bytes swept', async () => {
   const host = makeScopeHost({
     engine: openScopeEngine(env.KEEPING),
     unit: makeScopeUnit(keeping),
@@ -70,6 +70,6 @@ test('an object removes what its policy no longer keeps, a part for each alarm, 
     code: 'not_found',
     reason: 'history_pruned',
   });
-  // R2 goes by its own clock, which is not ahead: to the sweep, the bytes are old all the same.
+  // R2 uses its own clock, which is not ahead: to the sweep, the bytes are old all the same.
   expect((await env.BLOBS.list({ prefix: `blobs/${ref.scopeId}/` })).objects).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Going back in time, over a history that is simulated: what the engine makes of one, and how it keeps an object closed. */
+/** Rewinds over a simulated history: the engine's use of one, and its closing of the object. */
 import { abortAllDurableObjects } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -58,7 +58,7 @@ describe('an object that goes back in time', () => {
     return { ...opened, tools, bookmark: current?.bookmark as string };
   };
 
-  test('answers nobody until what it went back to was admitted, also after it died', async () => {
+  test('answers no caller until the older state was admitted, also after it died', async () => {
     const { tools, bookmark, count, host, ref } = await openBack();
     const closed = { code: 'unavailable', reason: 'being_rewound' };
     let seen: unknown;
@@ -66,12 +66,12 @@ describe('an object that goes back in time', () => {
       seen = count('books').catch((error: unknown) => error);
       throw new Error('the judge is gone');
     });
-    // The object hears of it, and goes forward again.
+    // The object gets the refusal, and goes forward again.
     await expect(refusing).rejects.toThrow('the judge is gone');
     expect(await seen).toMatchObject(closed);
     expect(await count('books')).toEqual([2]);
 
-    // Whoever was to judge died on the way: nobody ever says what becomes of it.
+    // The judge died on the way: its verdict never comes.
     const object = env.HISTORIC.getByName(ref.scopeId);
     await object.tool('rewind', { target: { bookmark } });
     await object.tool('leave', undefined).catch(() => undefined);
@@ -79,12 +79,12 @@ describe('an object that goes back in time', () => {
     await abortAllDurableObjects();
     await expect(count('books')).rejects.toMatchObject(closed);
     await expect(host.exportScopeLocal({ ...ref, format: 'ndjson' })).rejects.toMatchObject(closed);
-    // Until somebody takes it back once more.
+    // Until an operator rewinds it once more.
     await tools.rewind({ bookmark });
     expect(await count('books')).toEqual([1]);
   });
 
-  test('is changed by its judges before anybody sees it', async () => {
+  test('is changed by its judges before any caller sees it', async () => {
     const { tools, bookmark, scope, count } = await openBack();
     await tools.rewind({ bookmark }, (staged) => {
       const book = staged.get<{ id: string }>('SELECT id FROM books');

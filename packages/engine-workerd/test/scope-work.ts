@@ -1,4 +1,4 @@
-/** What a scope does by itself in its object: one round for each alarm. */
+/** A scope's own work in its object: one round for each alarm. */
 import type { IncidentSink } from '@freehold/store';
 import { runDeliveries, type ScopeMethods, type Vertical } from '../../kernel/src/index.ts';
 import type { UnitWork } from '../src/index.ts';

@@ -1,6 +1,6 @@
 /**
- * A history of objects, as Cloudflare keeps one and workerd by itself does not: every state that a call left behind,
- * put back as the object starts anew. It is in the memory of the isolate, which the tests and the objects share.
+ * A history of objects, as Cloudflare keeps one and workerd does not: every state after a call, restored as the object
+ * restarts. It is in the memory of the isolate, which the tests and the objects share.
  */
 import type { PointInTime } from '../src/index.ts';
 
@@ -46,7 +46,7 @@ export function remember({ id, storage }: DurableObjectState, nowMs: number): vo
   states.push({ ...state, bookmark: String(states.length + 1).padStart(8, '0'), atMs: nowMs });
 }
 
-/** What the runtime does before the object is made: puts the state in place that it was told of. */
+/** Restores the requested state, as the runtime does before the object is made. */
 export function startAnew({ id, storage }: DurableObjectState): void {
   const remembered = rememberedOf(id.name ?? '');
   const { pending } = remembered;
@@ -80,7 +80,7 @@ export function startAnew({ id, storage }: DurableObjectState): void {
   });
 }
 
-/** The port to it. */
+/** The port to the simulated history. */
 export function simulatedHistory(_storage: DurableObjectStorage, key: string): PointInTime {
   const remembered = rememberedOf(key);
   const newest = (): State => remembered.states.at(-1) as State;
@@ -96,7 +96,7 @@ export function simulatedHistory(_storage: DurableObjectStorage, key: string): P
       if (!found) throw new Error('no such bookmark');
       const before = newest();
       remembered.pending = found;
-      // To go back is a step forward in the history: the older state is its newest from then on.
+      // A rewind is a step forward in the history: the older state is its newest from then on.
       remembered.states.push({
         ...found,
         bookmark: String(remembered.states.length + 1).padStart(8, '0'),

@@ -1,4 +1,6 @@
-/** A store that speaks as much of the S3 protocol as attachments need, in memory. It demands what a real one does. */
+/**
+ * A store in memory that speaks the part of the S3 protocol that attachments need. It requires the same as a real one.
+ */
 import { createHash } from 'node:crypto';
 
 interface Held {
@@ -11,9 +13,9 @@ export interface SimulatedS3 {
   readonly bucket: string;
   readonly send: (request: Request) => Promise<Response>;
   readonly objects: Map<string, Held>;
-  /** Uploads that are neither complete nor given up. */
+  /** Uploads that are neither complete nor aborted. */
   readonly uploads: Map<string, Map<number, Uint8Array>>;
-  /** Answers the next request instead of it being done. */
+  /** Answers the next request without doing it. */
   answerNext(answer: () => Response): void;
   /** Methods and queries, in their order. */
   readonly log: string[];
@@ -71,7 +73,7 @@ export function makeSimulatedS3(): SimulatedS3 {
       return bytes && digestOf(bytes).startsWith(etag ?? '?') ? bytes : null;
     });
     const isWhole = parts.length === upload.size && parts.every((each) => each !== null);
-    // The store begins its answer before it knows how this ends.
+    // The store begins its answer before it knows the result.
     if (!isWhole) return xml('<Error><Code>InvalidPart</Code></Error>');
     const all = parts as Uint8Array[];
     if (all.slice(0, -1).some(({ length }) => length < PART_BYTES_MIN))
@@ -127,7 +129,7 @@ export function makeSimulatedS3(): SimulatedS3 {
       next = null;
       if (given) return given();
       const body = new Uint8Array(await request.arrayBuffer());
-      // What is signed is the digest: another body than that is refused.
+      // The digest is signed: another body than that is refused.
       if (request.headers.get('x-amz-content-sha256') !== digestOf(body))
         return failure(400, 'XAmzContentSHA256Mismatch');
       const [, bucket, ...key] = url.pathname.split('/').map(decodeURIComponent);

@@ -1,4 +1,4 @@
-/** A unit with something to do at a time, for the tests of alarms. */
+/** A unit with timed work, for the tests of alarms. */
 import { PlatformError } from '@freehold/contracts';
 import { defineUnit } from '@freehold/store';
 
@@ -24,13 +24,13 @@ export const makeTickingUnit = (wake: () => void) =>
     open: ({ db, now, afterCommit }) => ({
       plan: ({ atMs, fails = 0 }: { atMs: number; fails?: number }): void =>
         db.run('INSERT INTO task (at, fails) VALUES (?, ?)', atMs, fails),
-      /** Wants it done at once, and perhaps fails after that. */
+      /** Makes work due at once, and perhaps fails after that. */
       hurry: ({ fail = false }: { fail?: boolean }): void => {
         db.run('INSERT INTO task (at, fails) VALUES (0, 0)');
         afterCommit(wake);
         if (fail) throw new PlatformError('conflict', 'Not after all.');
       },
-      /** Does what is due; a task that fails does so the first time only. */
+      /** Does the due work; a task that fails does so the first time only. */
       tick: (_: Record<string, never>): { nextAtMs: number | null } => {
         const failing = db.get('SELECT 1 FROM task WHERE fails > 0 AND at <= ?', now());
         if (failing) throw new PlatformError('conflict', 'Not yet.');

@@ -1,4 +1,4 @@
-/** What the tools of this engine promise beyond their contract: bounds, and copies that are on their way. */
+/** Promises of this engine's tools beyond their contract: bounds, and copies in transfer. */
 
 import { abortAllDurableObjects, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -38,8 +38,8 @@ const bytesOf = async (tools: UnitTools) =>
   new Uint8Array(await new Response((await tools.export('ndjson')).body).arrayBuffer());
 const bodyOf = (bytes: Uint8Array) => new Blob([bytes]).stream() as ReadableStream<Uint8Array>;
 
-/** How many copies and parts of copies an object keeps. */
-const kept = (key: string) =>
+/** Returns the number of copies and parts of copies that an object stores. */
+const storedCounts = (key: string) =>
   runInDurableObject(env.NOTES.getByName(key), (_, { storage }) => [...storage.kv.list()].length - 1);
 
 describe('a copy', () => {
@@ -52,10 +52,10 @@ describe('a copy', () => {
     await opened.notes.add({ text: 'later' });
     await opened.tools.restore('ndjson', bodyOf(bytes));
     expect(await opened.notes.list()).toEqual(before);
-    expect(await kept(opened.key)).toBe(0);
+    expect(await storedCounts(opened.key)).toBe(0);
   });
 
-  test('that is on its way out is read to its end, whatever becomes of the object', async () => {
+  test('that is being sent is read to its end, whatever happens to the object', async () => {
     const opened = await openNotes();
     await grow(opened, 2);
     const { body } = await opened.tools.export('ndjson');
@@ -73,7 +73,7 @@ describe('a copy', () => {
     expect(await opened.notes.list()).toHaveLength(5);
   });
 
-  test('that nobody came back for is gone after an hour, and so many at a time are refused', async () => {
+  test('whose reader does not come back is gone after an hour, and so many at a time are refused', async () => {
     const opened = await openNotes();
     for (let i = 0; i < 8; i++) await opened.tools.export('ndjson');
     await expect(opened.tools.export('ndjson')).rejects.toMatchObject({
@@ -82,7 +82,7 @@ describe('a copy', () => {
     });
     ahead.ms += HOUR_MS + 1;
     await bytesOf(opened.tools);
-    expect(await kept(opened.key)).toBe(0);
+    expect(await storedCounts(opened.key)).toBe(0);
   });
 
   test('that would be too large is neither made nor taken, and leaves nothing', async () => {
@@ -101,9 +101,9 @@ describe('a copy', () => {
       code: 'payload_too_large',
       reason: 'copy_too_large',
     });
-    expect(await kept(opened.key)).toBe(0);
+    expect(await storedCounts(opened.key)).toBe(0);
     await opened.notes.add({ text: 'goes on' });
-    // Nothing of it holds the tables that another copy takes the place of.
+    // Nothing of it locks the tables that another copy replaces.
     await opened.tools.restore('ndjson', bodyOf(bytes));
     expect(await opened.notes.list()).toHaveLength(3);
     expect(observed.incidents).toEqual([]);
@@ -154,7 +154,7 @@ describe('a copy', () => {
 });
 
 describe('a judge from afar', () => {
-  /** A judge of every kind of step, which decides by what it reads. */
+  /** A judge with every kind of step, which decides by its readings. */
   const judge: Admit = (staged) => {
     staged.run('UPDATE note SET text = ? WHERE position = 1', 'seen');
     const seen = staged.get<{ text: string }>('SELECT text FROM note WHERE position = 1');
@@ -173,7 +173,7 @@ describe('a judge from afar', () => {
     try {
       staged.savepoint(work);
     } catch {
-      // What was undone is seen in what is there afterwards.
+      // The effect of the undone steps shows in the contents afterwards.
     }
   }
 
@@ -188,7 +188,7 @@ describe('a judge from afar', () => {
     expect(await afar.notes.list()).not.toContain('seen undone');
   });
 
-  test('that refuses by what it reads changes nothing, and its words arrive', async () => {
+  test('that refuses by its readings changes nothing, and its message arrives', async () => {
     const opened = await openNotes();
     const bytes = await bytesOf(opened.tools);
     await opened.notes.add({ text: 'later' });
@@ -200,10 +200,10 @@ describe('a judge from afar', () => {
       }),
     ).rejects.toThrow('there are 0');
     expect(await opened.notes.list()).toEqual(['first', 'later']);
-    expect(await kept(opened.key)).toBe(0);
+    expect(await storedCounts(opened.key)).toBe(0);
   });
 
-  test('that goes on without an answer is asked again, and one that never stops asking is stopped', async () => {
+  test('that swallows the stop is asked again, and one that never stops reading is stopped', async () => {
     const opened = await openNotes();
     const bytes = await bytesOf(opened.tools);
     await opened.tools.restore('ndjson', bodyOf(bytes), (staged) => {
@@ -211,7 +211,7 @@ describe('a judge from afar', () => {
       try {
         text = staged.get<{ text: string }>('SELECT text FROM note')?.text ?? 'nothing';
       } catch {
-        // As if it did not matter.
+        // The judge swallows the error.
       }
       staged.run('INSERT INTO note (text) VALUES (?)', `saw ${text}`);
     });
@@ -301,7 +301,7 @@ describe('a question', () => {
     // An index by which each search finds a third.
     'SELECT count(*) FROM thing a JOIN thing b ON b.kind = a.kind JOIN thing c ON c.kind = b.kind',
     'SELECT count(*) FROM thing a WHERE a.number < (SELECT count(*) FROM thing b JOIN thing c ON c.kind = b.kind WHERE b.kind = a.kind)',
-    // A query within that makes many more rows than any table has.
+    // An inner query that makes many more rows than any table has.
     'SELECT count(*) FROM (SELECT a.number AS n FROM thing a, thing b LIMIT -1 OFFSET 0) s, thing c WHERE c.number <> s.n',
     'WITH p AS MATERIALIZED (SELECT a.number AS n FROM thing a, thing b) SELECT count(*) FROM p AS x, thing c WHERE c.list <> x.n',
     // Tables that functions make.
@@ -348,7 +348,7 @@ describe('a question', () => {
     expect((await ask(tools, sql)).rows.length).toBeGreaterThan(0);
   });
 
-  test('that takes too long for its clock is told so', async () => {
+  test('that takes too long by its clock is refused', async () => {
     const { tools } = await openNotes();
     const asked = tools.inspect({
       sql: 'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 1000000) SELECT max(x) FROM c',

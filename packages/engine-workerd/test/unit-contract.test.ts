@@ -8,7 +8,7 @@ unitContract({
   open: async () => ({
     engine: openEngine(),
     reopen: async () => {
-      // Harsher than a restart: nothing that an object had in memory is finished.
+      // Harsher than a restart: the objects finish nothing.
       await abortAllDurableObjects();
       return openEngine();
     },

@@ -49,7 +49,7 @@ const options = { onIncident: recordIncident };
 const [toolsUnit, otherToolsUnit, secretUnit] = toolsUnits;
 
 export const NOTES_COPY_BYTES_MAX = 8 * 1_024 * 1_024;
-/** How far the clocks of some objects are ahead of the system's. */
+/** The lead of some objects' clocks over the system's. */
 export const ahead = { ms: 0 };
 export class NotesObject extends makeUnitObject(notesUnit, {
   ...options,
@@ -61,7 +61,7 @@ export class MigratingObject extends makeUnitObject(migratingUnit, options) {}
 
 /**
  * The first copy makes the object's key-value table, which shows in `sqlite_master` from then on. The suite compares
- * all that is there, so that it is made beforehand.
+ * the whole schema, so the table is made beforehand.
  */
 export class ToolsObject extends makeUnitObject(toolsUnit, options) {
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
@@ -81,11 +81,11 @@ export class VaultObject extends makeUnitObject(libraryVaultUnit, scopeOptions) 
 /** The directory of the platform. */
 export class DirectoryObject extends makeUnitObject(directoryUnit, scopeOptions) {}
 
-/** The same scopes, which keep what happened for a while only. */
+/** The same scopes with a limited retention. */
 export const keeping = defineVertical({ ...library, retention: { historyDays: 30, denialsDays: 30 } });
 export class KeepingObject extends makeUnitObject(makeScopeUnit(keeping), scopeOptions) {}
 
-/** The same scopes, which do by themselves what is to be done. */
+/** The same scopes, which do their own work. */
 export class WorkingObject extends makeUnitObject(
   (object) => makeScopeUnit(library, { onWork: () => object.wake() }),
   { ...scopeOptions, work: scopeWork(library, scopeOptions) },
@@ -98,7 +98,7 @@ export class TickingObject extends makeUnitObject((object) => makeTickingUnit(()
   },
 }) {}
 
-/** The same scopes with a history, which the runtime under test has none of. */
+/** The same scopes with a history, which the runtime under test lacks. */
 export class HistoricObject extends makeUnitObject(libraryUnit, {
   ...scopeOptions,
   history: { namespace: (env) => env.HISTORIC, pointInTime: simulatedHistory },

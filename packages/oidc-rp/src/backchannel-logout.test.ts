@@ -18,7 +18,7 @@ const FORM = 'application/x-www-form-urlencoded';
 const posting = (body: string | URLSearchParams, contentType = FORM): Request =>
   new Request(ADDRESS, { method: 'POST', body, headers: { 'content-type': contentType } });
 
-/** Posts to a relying party whose application remembers what it was told. */
+/** Posts to a relying party whose application records its calls. */
 async function post(
   { rp }: Pick<Fixture, 'rp'>,
   request: Request,
@@ -157,7 +157,7 @@ describe('a request at fault is 400, and nothing is ended', () => {
   });
 });
 
-describe('the issuer is asked to come back (503 with Retry-After)', () => {
+describe('the issuer is asked to repeat (503 with Retry-After)', () => {
   test.each(['/.well-known/openid-configuration', '/jwks'])('when its %s cannot be had', async (path) => {
     const fixture = await makeFixture();
     const body = new URLSearchParams({ logout_token: await fixture.issuer.logoutToken({ sub: 'alice-1' }) });
@@ -206,7 +206,7 @@ test('our own bug is not turned into an answer', async () => {
 });
 
 describe('the mount', () => {
-  test('is its own: it adds one address, and the three routes of spec 4.1 stay three', () => {
+  test('adds one address of its own, and the three routes of spec 4.1 stay three', () => {
     const app = new Hono();
     const rp = makeFixture().then((fixture) => fixture.rp);
     mountBackchannelLogout(app, { resolve: () => rp, onLogout: () => undefined });
@@ -235,7 +235,7 @@ describe('the mount', () => {
     expect(ended).toEqual(['bob-1 of https://issuer-b.example at b.example']);
   });
 
-  test('tells a wrong method which is right, and hands failures on', async () => {
+  test('names the right method for a wrong one, and passes failures on', async () => {
     const { rp } = await makeFixture();
     const failures: string[] = [];
     const app = new Hono();

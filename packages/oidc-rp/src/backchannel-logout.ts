@@ -1,6 +1,6 @@
 /**
- * Being told by the issuer that somebody signed out (OpenID Connect Back-Channel Logout 1.0). An opt-in of its own:
- * ending sessions takes a memory of ended ones, which a relying party that only signs cookies does not have.
+ * Receives an issuer's notice that a user signed out (OpenID Connect Back-Channel Logout 1.0). It is optional: the
+ * application must remember ended sessions, and a relying party that only signs cookies does not.
  */
 import { PlatformError, problemDocument } from '@freehold/contracts';
 import type { Context, Env, Hono } from 'hono';
@@ -9,42 +9,43 @@ import { OidcError } from './lib/errors.ts';
 import { readLimitedBody } from './lib/limited-body.ts';
 import { type LogoutToken, verifyLogoutToken } from './logout-token.ts';
 
-/** What the issuer is given as `backchannel_logout_uri`, after the application's origin. */
+/** The path to register at the issuer as `backchannel_logout_uri`, after the application's origin. */
 export const BACKCHANNEL_LOGOUT_PATH = '/api/auth/backchannel-logout';
 
-/** Logout tokens have about 1 KB; whoever sends more wants our memory. */
+/** Logout tokens have about 1 KB; a larger body only costs memory. */
 const BODY_BYTES_MAX = 16 * 1024;
-/** Seconds after which an issuer that repeats its requests should. */
+/** Seconds after which an issuer should repeat its request. */
 const RETRY_AFTER_S = 30;
 
 export interface BackchannelLogoutHooks {
   /**
-   * Ends what the token names; awaited before the issuer is told so. Must bear repetition: issuers repeat a request
-   * whose answer they missed, and a captured one can be repeated until it expires, which `token.jti` shows.
+   * Ends the sessions that the token names; awaited before the issuer gets its answer. Must be idempotent: issuers
+   * repeat a request whose answer they missed, and a captured one can be repeated until it expires (see
+   * `token.jti`).
    */
   readonly onLogout: (token: LogoutToken, request: Request) => void | Promise<void>;
-  /** Told of every refusal and failure, for the operator's log. */
+  /** Called for every refusal and failure, for the operator's log. */
   readonly onFailure?: (error: OidcError) => void;
 }
 
 export interface MountBackchannelLogoutOptions<E extends Env = Env>
   extends Pick<BackchannelLogoutHooks, 'onFailure'> {
-  /** The relying party of a request, such as its tenant's. */
+  /** Returns the relying party of a request, such as its tenant's. */
   readonly resolve: (c: Context<E>) => OidcContext | Promise<OidcContext>;
   /** As in `BackchannelLogoutHooks`. */
   readonly onLogout: (token: LogoutToken, c: Context<E>) => void | Promise<void>;
 }
 
 /**
- * Mounts the address that the issuer posts to, and only that; `mountOidcRoutes` never does. What `resolve` throws
- * goes to the application's error handler.
+ * Mounts the address to which the issuer posts, and only that; `mountOidcRoutes` never mounts it. An error that
+ * `resolve` throws goes to the application's error handler.
  */
 export function mountBackchannelLogout<E extends Env>(
   app: Hono<E>,
   options: MountBackchannelLogoutOptions<E>,
 ): void {
   const { resolve, onLogout, onFailure } = options;
-  // Every method, so that a wrong one is told which is right.
+  // Every method, so that a wrong one is answered with the right one.
   app.all(BACKCHANNEL_LOGOUT_PATH, async (c) =>
     handleBackchannelLogout(await resolve(c), c.req.raw, {
       onLogout: (token) => onLogout(token, c),
@@ -54,10 +55,10 @@ export function mountBackchannelLogout<E extends Env>(
 }
 
 /**
- * Answers a form POST with exactly one `logout_token` (section 2.5): 200 once `onLogout` is done, 400 for a request
- * or token at fault, 405 for another method, and 503 with `Retry-After` when the issuer's keys cannot be had or
- * `onLogout` throws, so that the issuer tries again. Errors are JSON as in section 2.8; nothing is ever stored.
- * Rejects only for a body that breaks off, and for our own bugs.
+ * Answers a form POST with exactly one `logout_token` (section 2.5): 200 once `onLogout` is done, 400 for an
+ * invalid request or token, 405 for another method, and 503 with `Retry-After` when the issuer's keys are
+ * unavailable or `onLogout` throws, so that the issuer repeats. Errors are JSON as in section 2.8; no answer may
+ * be stored. Rejects only for a body that breaks off, and for our own bugs.
  */
 export async function handleBackchannelLogout(
   env: OidcContext,
@@ -104,7 +105,7 @@ async function endSessions(
   }
 }
 
-/** Our own words only: what the caller sent is not repeated to it. */
+/** The answer repeats nothing that the caller sent. */
 function refusal(error: OidcError): Response {
   const headers = { 'cache-control': 'no-store' };
   if (error.code === 'logout_request_invalid') {
@@ -117,7 +118,7 @@ function refusal(error: OidcError): Response {
   return Response.json(
     {
       error: isOurs ? 'server_error' : 'temporarily_unavailable',
-      error_description: isOurs ? error.detail : 'The keys of the issuer cannot be had right now.',
+      error_description: isOurs ? error.detail : 'The keys of the issuer are not available right now.',
     },
     { status: 503, headers: { ...headers, 'retry-after': String(RETRY_AFTER_S) } },
   );

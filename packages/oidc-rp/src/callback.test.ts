@@ -232,7 +232,7 @@ describe('a callback fails with a closed code', () => {
     });
   });
 
-  test('cookie_too_large: a session that no browser would keep is loud, not silently lost', async () => {
+  test('cookie_too_large: a session that is too large for a browser is an error, not silently lost', async () => {
     const { signIn, browser } = await start();
     const response = await signIn({
       user: { ...ALICE, claims: { ...ALICE.claims, name: 'n'.repeat(4000) } },
@@ -248,7 +248,7 @@ test('token-type-case-insensitivity and a response without expires_in are fine',
   expect((await signIn()).headers.get('location')).toBe('/home');
 });
 
-describe('a late or repeated callback of somebody who is signed in', () => {
+describe('a late or repeated callback of a user who is signed in', () => {
   test.each([
     ['to onSuccess when its login named no place', undefined, '/home'],
     ['to the returnTo of its login, as the first time', '/inbox?folder=1', '/inbox?folder=1'],
@@ -290,7 +290,7 @@ describe('a late or repeated callback of somebody who is signed in', () => {
     expect((await visit(elsewhere)).headers.get('location')).toBe('/home');
   });
 
-  test('is refused after signing out: a used flow signs nobody in', async () => {
+  test('is refused after signing out: a used flow signs no user in', async () => {
     const { approve, visit, browser, issuer } = await start();
     const callback = await approve({ returnTo: '/inbox' });
     const used = await visit(callback);
@@ -298,7 +298,7 @@ describe('a late or repeated callback of somebody who is signed in', () => {
     await visit('/api/auth/logout');
     const asked = issuer.requests.length;
     expect(errorOf(await visit(callback))).toBe('flow_expired');
-    // The same with the cookie that says it was used.
+    // The same with the cookie that says the flow was used.
     browser.store(APP, { headers: new Headers({ 'set-cookie': usedFlow ?? '' }) });
     expect(errorOf(await visit(callback))).toBe('flow_expired');
     expect(browser.values('sb_session')).toEqual([]);
@@ -309,7 +309,7 @@ describe('a late or repeated callback of somebody who is signed in', () => {
     const { approve, visit, clock, issuer } = await start();
     const late = await approve({ returnTo: '/late' });
     clock.nowMs += 9 * 60 * 1000;
-    // Another tab signs in and renews the cookie, in which the first tab's flow still is.
+    // Another tab signs in and renews the cookie, which still has the first tab's flow.
     await visit(await approve());
     const asked = issuer.count('/token');
     clock.nowMs += 2 * 60 * 1000;
@@ -317,13 +317,13 @@ describe('a late or repeated callback of somebody who is signed in', () => {
     expect(issuer.count('/token')).toBe(asked);
   });
 
-  test('is an ordinary failure for somebody who is not', async () => {
+  test('is an ordinary failure for a visitor who is not signed in', async () => {
     const { approve, rp } = await start();
     expect(errorOf(await rp.handle(new Request(await approve()), ROUTES))).toBe('flow_expired');
   });
 });
 
-test('signing in as somebody else replaces the session, under a new id', async () => {
+test('signing in as another user replaces the session, under a new id', async () => {
   const { signIn, rp, browser } = await start();
   await signIn();
   const first = rp.verifiedSessionFromHeaders(browser.request(`${APP}/x`).headers);

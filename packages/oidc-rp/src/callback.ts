@@ -1,4 +1,4 @@
-/** The second half of a sign-in: from the issuer's answer to a session (RFC 6749 section 4.1.2 and following). */
+/** The second half of a sign-in: turns the issuer's answer into a session (RFC 6749 section 4.1.2 and following). */
 import {
   AuthorizationResponseError,
   authorizationCodeGrantRequest,
@@ -25,20 +25,24 @@ export interface CompletedLogin {
   readonly user: SessionUser;
   /** The session JWT. */
   readonly session: string;
-  /** What the session JWT says. */
+  /** The content of the session JWT. */
   readonly verified: VerifiedSession;
   readonly returnTo?: string;
   readonly idToken: string;
-  /** The issuer's own session, which a logout token would name (Back-Channel Logout section 2.1). Often absent. */
+  /**
+   * The id of the issuer's own session, which a logout token would name (Back-Channel Logout section 2.1). Often
+   * absent.
+   */
   readonly issuerSid?: string;
-  /** `Set-Cookie` values: the session, the logout hint (or its removal), and the flows that are left. */
+  /** `Set-Cookie` values: the session, the logout hint (or its removal), and the flows that remain. */
   readonly setCookies: readonly string[];
 }
 
 /**
- * Completes the flow that the callback's `state` names. The code is redeemed only after state, flow age and the
- * RFC 9207 issuer have been judged. Throws `OidcError`; the flow is spent then too (see `flowCookiesWithout`). After
- * `state_mismatch` and `flow_expired`, `restartLogin` may know how to go on.
+ * Completes the flow that the callback's `state` names. The code is redeemed only after the checks of state, flow
+ * age and RFC 9207 issuer.
+ * @throws OidcError; the flow is used up then too (see `flowCookiesWithout`). After `state_mismatch` and
+ * `flow_expired`, `restartLogin` may start another one.
  */
 export async function completeLogin(env: OidcContext, request: IncomingRequest): Promise<CompletedLogin> {
   const parameters = new URL(request.url).searchParams;
@@ -73,21 +77,21 @@ export async function completeLogin(env: OidcContext, request: IncomingRequest):
   };
 }
 
-/** The one flow that the callback belongs to. Throws `OidcError` `flow_expired` or `state_mismatch`. */
+/** Returns the one flow to which the callback belongs. @throws OidcError `flow_expired` or `state_mismatch`. */
 function requireFlow(env: OidcContext, headers: Headers, state: string): Flow {
   const flow = findFlow(env, headers, state);
   if (flow === undefined) {
     throw isSigningIn(env, headers)
       ? new OidcError('state_mismatch', 'The state is none of those that this browser was given.')
-      : new OidcError('flow_expired', 'The browser brought no sign-in that is under way.');
+      : new OidcError('flow_expired', 'The browser brought no pending sign-in.');
   }
   if (isExpired(env, flow)) throw new OidcError('flow_expired', 'The sign-in is older than ten minutes.');
   return flow;
 }
 
 /**
- * Judges the authorization response, and answers it in the form that oauth4webapi redeems. The issuer comes first
- * (RFC 9207 section 2.4): an error that another issuer sent is not shown as if it were ours.
+ * Checks the authorization response, and returns it in the form that oauth4webapi redeems. The issuer is checked
+ * first (RFC 9207 section 2.4): another issuer's error must not be shown as if it were ours.
  */
 function judgeAnswer(
   env: OidcContext,
@@ -123,7 +127,7 @@ function judgeAnswer(
   }
 }
 
-/** RFC 6749 section 4.1.2.1 and OpenID Connect Core section 3.1.2.6, in our closed list. */
+/** Maps the issuer's error (RFC 6749 section 4.1.2.1, OpenID Connect Core section 3.1.2.6) to our closed list. */
 function codeForAnswer(error: string): OidcErrorCode {
   switch (error) {
     case 'access_denied':
@@ -165,8 +169,8 @@ async function redeemCode(
       flow.verifier,
       oauthHttp(env.peerFetch),
     );
-    // Ours is the full judgement, signature and injected clock included, so it comes first and names the failure;
-    // oauth4webapi then judges the rest of the token response, and the claims once more.
+    // Our own check includes the signature and the injected clock, so it comes first and names the failure. Then
+    // oauth4webapi checks the rest of the token response, and the claims once more.
     const idToken = await readIdToken(response);
     const claims =
       idToken === undefined
@@ -199,8 +203,8 @@ async function redeemCode(
 }
 
 /**
- * The ID token of a successful token response. Undefined leaves a response that is none to oauth4webapi, which
- * throws; a successful one without an ID token is refused here.
+ * Returns the ID token of a successful token response, or undefined for an unsuccessful one, for which
+ * oauth4webapi throws. A successful response without an ID token is refused here.
  */
 async function readIdToken(response: Response): Promise<string | undefined> {
   if (response.status !== 200) return undefined;
@@ -215,7 +219,10 @@ async function readIdToken(response: Response): Promise<string | undefined> {
   return body.id_token;
 }
 
-/** A hint that no browser would keep is left out, and an older user's removed: signing in matters more. */
+/**
+ * Omits a hint that is too large for a browser, and removes an older user's: the sign-in must not fail because of
+ * it.
+ */
 function hintCookies(env: OidcContext, origin: string, idToken: string): readonly string[] {
   const sealed = sealHint(env, idToken);
   return fitsInCookie(cookieName(env, 'hint'), sealed)

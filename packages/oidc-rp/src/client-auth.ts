@@ -1,4 +1,4 @@
-/** How this client shows the issuer who it is, chosen from what the issuer says it accepts. */
+/** Chooses the client's authentication from the methods that the issuer accepts. */
 import {
   type Client,
   type ClientAuth,
@@ -11,16 +11,16 @@ import type { OidcContext } from './context.ts';
 import type { IssuerMetadata } from './discovery.ts';
 import { OidcError } from './lib/errors.ts';
 
-/** The client as oauth4webapi wants it. */
+/** Returns the client in the form of oauth4webapi. */
 export function oauthClient(env: OidcContext): Client {
   return {
     client_id: env.env.clientId,
-    // oauth4webapi reads the ambient clock. Times are judged by `verifyIdToken`, with the clock that was passed in.
+    // oauth4webapi reads the ambient clock. `verifyIdToken` checks the times with the injected one.
     [clockTolerance]: Number.MAX_SAFE_INTEGER,
   };
 }
 
-/** Throws `OidcError` `issuer_misconfigured` when the issuer accepts nothing that a client secret can do. */
+/** @throws OidcError `issuer_misconfigured` when the issuer accepts no method that works with a client secret. */
 export function chooseClientAuth(env: OidcContext, metadata: IssuerMetadata): ClientAuth {
   const secret = env.env.clientSecret;
   if (secret === undefined) return None();

@@ -1,4 +1,4 @@
-/** The dependency record that every function of this package takes first, and how it is made. */
+/** The dependency record that every function of this package takes first, and its constructor. */
 
 import type { CookieRules } from './cookies.ts';
 import { checkOidcEnv, type OidcEnv } from './env.ts';
@@ -8,13 +8,13 @@ import { makeTokenSigner, type TokenSigner } from './lib/signed-token.ts';
 import { makeTextSealer, type TextSealer } from './lib/text-sealer.ts';
 import type { OriginRules } from './origin.ts';
 
-/** How long the token, userinfo and pushed-authorization endpoints may take. */
+/** The time limit of the token, userinfo and pushed-authorization endpoints. */
 export const EXCHANGE_TIMEOUT_MS = 10_000;
 
-/** Spec 2.5: the hint cookie of the relying party itself. */
+/** The name of the hint cookie in spec 2.5. */
 export const HINT_COOKIE_NAME = 'sb_oidc_idt';
 
-/** How the client authenticates at the token endpoint (OpenID Connect Core section 9). */
+/** The client's authentication at the token endpoint (OpenID Connect Core section 9). */
 export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post';
 
 export interface OidcContextOptions {
@@ -25,27 +25,30 @@ export interface OidcContextOptions {
   /** Default `crypto.getRandomValues`. */
   readonly random?: (bytes: number) => Uint8Array;
   /**
-   * Which tenant or instance the cookies are for: what is signed for one audience is nothing at another. Default:
+   * The tenant or instance of the cookies: a value that is signed for one audience is refused at another. Default:
    * BASE_URL's origin, or without BASE_URL the client id at its issuer.
    */
   readonly audience?: string;
   /** Domain of all cookies, already checked against the Public Suffix List. Default: host-only. */
   readonly cookieDomain?: string;
-  /** Believe `X-Forwarded-Proto` and `X-Forwarded-Host`. Default false. */
+  /** Whether `X-Forwarded-Proto` and `X-Forwarded-Host` are trusted. Default false. */
   readonly trustForwarded?: boolean;
   /** Default `sb_oidc_idt`. */
   readonly hintCookieName?: string;
   /** Default `openid email profile`. Must contain `openid`. */
   readonly scope?: string;
-  /** Overrides the choice from the issuer's metadata, for issuers that advertise what they do not do. */
+  /** Overrides the choice from the issuer's metadata, for issuers that advertise methods which do not work. */
   readonly clientAuthMethod?: ClientAuthMethod;
-  /** Share one issuer (and its caches) among several relying parties of the same issuer. */
+  /** An issuer, with its caches, that several relying parties share. */
   readonly issuer?: Issuer;
   /** Default `AbortSignal.timeout`. */
   readonly deadline?: Deadline;
 }
 
-/** Made once per configuration by `makeRelyingParty`, and kept: it holds the derived keys and the issuer's caches. */
+/**
+ * Made once per configuration by `makeRelyingParty`, and reused: it holds the derived keys and the issuer's
+ * caches.
+ */
 export interface OidcContext extends OriginRules, CookieRules {
   readonly env: OidcEnv;
   readonly audience: string;
@@ -54,14 +57,14 @@ export interface OidcContext extends OriginRules, CookieRules {
   readonly clientAuthMethod: ClientAuthMethod | undefined;
   readonly now: () => number;
   readonly random: (bytes: number) => Uint8Array;
-  /** Time- and size-limited; for the endpoints that the metadata names. */
+  /** Fetches with limits of time and size, for the endpoints that the metadata names. */
   readonly peerFetch: PeerFetch;
   readonly signers: { readonly flow: TokenSigner; readonly session: TokenSigner; readonly hint: TokenSigner };
-  /** For the `state` that goes to the issuer and comes back; of this issuer and client only. */
+  /** Seals the `state` that goes to the issuer and comes back; bound to this issuer and client. */
   readonly states: TextSealer;
 }
 
-/** Throws `OidcConfigError` for an `env` that cannot be used, `TypeError` for other wrong options. */
+/** @throws OidcConfigError for an `env` that cannot be used; TypeError for other wrong options. */
 export function makeContext(options: OidcContextOptions): OidcContext {
   const env = checkOidcEnv(options.env);
   const audience = options.audience ?? env.baseUrl ?? `${env.clientId}@${env.issuer}`;
@@ -71,7 +74,7 @@ export function makeContext(options: OidcContextOptions): OidcContext {
   if (options.issuer !== undefined && options.issuer.url !== env.issuer) {
     throw new TypeError('A shared issuer must be the one that OIDC_ISSUER names.');
   }
-  // Both stand in a Set-Cookie header, where a separator would add attributes.
+  // Both values go into a Set-Cookie header, where a separator would add attributes.
   if (options.cookieDomain !== undefined && !/^[a-z0-9.-]+$/i.test(options.cookieDomain)) {
     throw new TypeError('The cookie domain must be a plain domain name.');
   }

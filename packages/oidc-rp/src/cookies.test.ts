@@ -28,19 +28,16 @@ describe('attributes', () => {
     expect(setCookie(hostOnly, 'session', 'http://umbrel.local', 'v')[0]).not.toContain('Secure');
   });
 
-  test.each(['flow', 'session', 'hint'] as const)(
-    'clearing the %s cookie repeats what it was set with',
-    (kind) => {
-      const attributes = (line: string | undefined): string[] =>
-        (line ?? '').split('; ').filter((part) => !/^(sb_|Max-Age)/.test(part));
-      for (const rules of [hostOnly, widened]) {
-        const set = setCookie(rules, kind, https, 'v').at(-1);
-        const cleared = clearCookie(rules, kind, https).at(-1);
-        expect(attributes(cleared)).toEqual(attributes(set));
-        expect(cleared).toMatch(/^sb_\w+=; .*Max-Age=0;/);
-      }
-    },
-  );
+  test.each(['flow', 'session', 'hint'] as const)('clearing the %s cookie repeats its attributes', (kind) => {
+    const attributes = (line: string | undefined): string[] =>
+      (line ?? '').split('; ').filter((part) => !/^(sb_|Max-Age)/.test(part));
+    for (const rules of [hostOnly, widened]) {
+      const set = setCookie(rules, kind, https, 'v').at(-1);
+      const cleared = clearCookie(rules, kind, https).at(-1);
+      expect(attributes(cleared)).toEqual(attributes(set));
+      expect(cleared).toMatch(/^sb_\w+=; .*Max-Age=0;/);
+    }
+  });
 
   test('with a domain, a host-only cookie left from before is cleared first', () => {
     const [first, second] = setCookie(widened, 'session', https, 'v');

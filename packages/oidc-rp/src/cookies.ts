@@ -1,7 +1,7 @@
 /** The three cookies (spec 2.5): one function decides name, domain, path and flags, for setting and for clearing. */
 import { OidcError } from './lib/errors.ts';
 
-/** Where the three routes live (spec 4.1). */
+/** The paths of the three routes (spec 4.1). */
 export const LOGIN_PATH = '/api/auth/login';
 export const CALLBACK_PATH = '/api/auth/callback';
 export const LOGOUT_PATH = '/api/auth/logout';
@@ -11,14 +11,14 @@ export const AUTH_PATH = '/api/auth';
 export const FLOW_TTL_MS = 10 * 60 * 1000;
 export const SESSION_TTL_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** What browsers keep of one cookie, in bytes of `name=value` (RFC 6265 section 6.1). */
+/** The largest cookie that browsers store, in bytes of `name=value` (RFC 6265 section 6.1). */
 export const COOKIE_BYTES_MAX = 4096;
 
 export type CookieKind = 'flow' | 'session' | 'hint';
 
-/** What deciding a cookie's attributes needs. */
+/** The settings that decide a cookie's attributes. */
 export interface CookieRules {
-  /** Name of the hint cookie; `sb_oidc_idt` unless the caller keeps its own. */
+  /** Name of the hint cookie; `sb_oidc_idt` unless the caller sets another. */
   readonly hintCookieName: string;
   /** A Domain that the caller has checked against the Public Suffix List; undefined for host-only cookies. */
   readonly cookieDomain: string | undefined;
@@ -31,14 +31,14 @@ interface CookieShape {
   readonly maxAgeMs: number;
 }
 
-/** The name under which a kind of cookie travels. */
+/** Returns the name of a kind of cookie. */
 export function cookieName(rules: CookieRules, kind: CookieKind): string {
   return shapeOf(rules, kind).name;
 }
 
 /**
- * `Set-Cookie` values that store a value. `origin` is the application's own (see `resolveOrigin`). Throws `OidcError`
- * `cookie_too_large` for what a browser would silently drop.
+ * Returns the `Set-Cookie` values that store a value. `origin` is the application's own (see `resolveOrigin`).
+ * @throws OidcError `cookie_too_large` for a cookie that a browser would silently drop.
  */
 export function setCookie(rules: CookieRules, kind: CookieKind, origin: string, value: string): string[] {
   const shape = shapeOf(rules, kind);
@@ -56,21 +56,21 @@ export function setCookie(rules: CookieRules, kind: CookieKind, origin: string, 
     : [serialize(shape, { origin, domain: undefined, value: '', maxAgeMs: 0 }), current];
 }
 
-/** `Set-Cookie` values that remove a cookie, with the very attributes that it was set with. */
+/** Returns the `Set-Cookie` values that remove a cookie, with the attributes with which it was set. */
 export function clearCookie(rules: CookieRules, kind: CookieKind, origin: string): string[] {
   const shape = shapeOf(rules, kind);
   const domains = rules.cookieDomain === undefined ? [undefined] : [undefined, rules.cookieDomain];
   return domains.map((domain) => serialize(shape, { origin, domain, value: '', maxAgeMs: 0 }));
 }
 
-/** Whether a browser would keep it. Names and values are ASCII here; anything else counts in UTF-8. */
+/** Whether a browser would store the cookie. Names and values are ASCII here; other characters count in UTF-8. */
 export function fitsInCookie(name: string, value: string): boolean {
   return new TextEncoder().encode(`${name}=${value}`).byteLength <= COOKIE_BYTES_MAX;
 }
 
 /**
- * Every distinct value that a request sends under a name, in order. There can be several: a sibling subdomain can
- * plant a cookie of our name, so the caller verifies each and never trusts the first.
+ * Returns every distinct value that a request sends under a name, in order. A sibling subdomain can plant a cookie
+ * of our name, so the caller verifies each and never trusts the first.
  */
 export function readCookies(headers: Headers, name: string): readonly string[] {
   const header = headers.get('cookie');
@@ -85,10 +85,13 @@ export function readCookies(headers: Headers, name: string): readonly string[] {
   return values;
 }
 
-/** More candidates than this are an attack on the CPU, not a misconfigured domain. */
+/** A request with more candidates is an attack on the CPU, not a misconfigured domain. */
 const CANDIDATES_MAX = 8;
 
-/** What `read` makes of the one value that it accepts; null when it accepts none, or several different ones. */
+/**
+ * Returns the result of `read` for the one value that it accepts; null when it accepts none, or several different
+ * ones.
+ */
 export function readOnlyCookie<T>(
   headers: Headers,
   name: string,
@@ -113,7 +116,7 @@ function shapeOf(rules: CookieRules, kind: CookieKind): CookieShape {
     case 'session':
       return { name: 'sb_session', path: '/', sameSite: 'Lax', maxAgeMs: SESSION_TTL_MS };
     case 'hint':
-      // Only the logout route may see the ID token, and only when our own site asks for it.
+      // Only the logout route gets the ID token, and only from our own site.
       return {
         name: rules.hintCookieName,
         path: LOGOUT_PATH,
@@ -133,7 +136,7 @@ function serialize(
     ...(use.domain === undefined ? [] : [`Domain=${use.domain}`]),
     `Max-Age=${use.maxAgeMs / 1000}`,
     'HttpOnly',
-    // A Secure cookie on a plain-http origin is dropped by browsers, and its user could never sign in.
+    // Browsers drop a Secure cookie on a plain-http origin, and its user could never sign in.
     ...(use.origin.startsWith('https:') ? ['Secure'] : []),
     `SameSite=${shape.sameSite}`,
   ].join('; ');

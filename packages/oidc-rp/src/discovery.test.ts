@@ -14,7 +14,7 @@ const down = (): never => {
 };
 
 describe('B-03: endpoints come from the discovery document', () => {
-  test('at {issuer}/.well-known/openid-configuration, and only when first wanted', async () => {
+  test('at {issuer}/.well-known/openid-configuration, and only at the first use', async () => {
     const { rp, issuer } = await makeFixture();
     expect(issuer.requests).toEqual([]);
     const metadata = await rp.issuer.metadata();
@@ -32,7 +32,7 @@ describe('B-03: endpoints come from the discovery document', () => {
 });
 
 describe('caching', () => {
-  test('many waiters share one fetch, and the copy serves ten minutes', async () => {
+  test('many callers share one fetch, and the copy serves ten minutes', async () => {
     const { rp, issuer, clock } = await makeFixture();
     await Promise.all(Array.from({ length: 20 }, () => rp.issuer.metadata()));
     clock.nowMs += DOCUMENT_TTL_MS - 1;
@@ -124,7 +124,7 @@ describe('an issuer that cannot be reached is 503', () => {
     await expect(waiting).rejects.toMatchObject(unavailable);
   });
 
-  test('a waiter whose shared fetch died gives up alone, and the next one starts afresh', async () => {
+  test('a caller whose shared fetch died gives up alone, and the next one starts afresh', async () => {
     const controllers: AbortController[] = [];
     const deadline = (): AbortSignal => {
       const controller = new AbortController();

@@ -1,4 +1,4 @@
-/** The issuer's description of itself (OpenID Connect Discovery 1.0), checked before anything in it is used. */
+/** The issuer's metadata (OpenID Connect Discovery 1.0), checked before any of it is used. */
 import {
   type AuthorizationServer,
   discoveryRequest,
@@ -13,8 +13,8 @@ import { oauthHttp } from './lib/oauth-http.ts';
 import type { PeerFetch } from './lib/peer-fetch.ts';
 
 /**
- * Signature algorithms that are believed from anybody: by a public key only, never `none`, and never HS*, with which
- * the public key would be the secret (RFC 8725 section 2.1).
+ * The accepted signature algorithms: public keys only, never `none`, and never HS*, for which the public key would
+ * be the secret (RFC 8725 section 2.1).
  */
 export const SIGNING_ALGORITHMS = [
   'RS256',
@@ -32,7 +32,7 @@ export const SIGNING_ALGORITHMS = [
 
 export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number];
 
-/** What the relying party uses of an issuer's metadata; everything else is left out. */
+/** The members of an issuer's metadata that the relying party uses. */
 export interface IssuerMetadata {
   readonly issuer: string;
   readonly authorizationEndpoint: string;
@@ -43,13 +43,16 @@ export interface IssuerMetadata {
   readonly pushedAuthorizationRequired: boolean;
   /** RFC 9207: the issuer promises `iss` in every authorization response. */
   readonly sendsIssInResponse: boolean;
-  /** What the issuer signs ID tokens with, less what is never believed. Not empty. */
+  /** The issuer's algorithms for ID tokens, without those that are never accepted. Not empty. */
   readonly idTokenAlgorithms: readonly SigningAlgorithm[];
   /** RFC 8414 section 2: `client_secret_basic` when the issuer says nothing. */
   readonly clientAuthMethods: readonly string[];
-  /** The values of `prompt` that the issuer has, if it says (Initiating User Registration 1.0, section 4). */
+  /**
+   * The values of `prompt` that the issuer supports, if it lists them (Initiating User Registration 1.0, section
+   * 4).
+   */
   readonly promptValues: readonly string[] | undefined;
-  /** The same, as oauth4webapi wants it. */
+  /** The same in the form of oauth4webapi. */
   readonly server: AuthorizationServer;
 }
 
@@ -75,9 +78,9 @@ const metadataSchema = z.object({
 });
 
 /**
- * Fetches and checks the metadata. Throws `OidcError`: `issuer_unavailable` when it cannot be had,
- * `issuer_misconfigured` when it names another issuer, lacks what sign-in needs, or points to an endpoint that
- * secrets must not be sent to.
+ * Fetches and checks the metadata.
+ * @throws OidcError `issuer_unavailable` when it cannot be fetched; `issuer_misconfigured` when it names another
+ * issuer, lacks a member that sign-in needs, or names an endpoint to which secrets must not be sent.
  */
 export async function discoverIssuer({
   issuer,
@@ -96,7 +99,7 @@ export async function discoverIssuer({
   return judgeMetadata(document, { issuer, allowInsecure });
 }
 
-/** Judges a discovery document that was already fetched. Throws `OidcError` `issuer_misconfigured`. */
+/** Checks a fetched discovery document. @throws OidcError `issuer_misconfigured`. */
 export function judgeMetadata(
   document: unknown,
   { issuer, allowInsecure }: Pick<DiscoveryOptions, 'issuer' | 'allowInsecure'>,
@@ -156,7 +159,10 @@ function otherIssuer(): OidcError {
   );
 }
 
-/** Only an issuer that is itself plain http, which was decided on, may have plain-http endpoints. */
+/**
+ * Whether an endpoint may be used. Only an issuer that is itself plain http, by setting, may have plain-http
+ * endpoints.
+ */
 function isUsableEndpoint(
   endpoint: string,
   { issuer, allowInsecure }: Pick<DiscoveryOptions, 'issuer' | 'allowInsecure'>,

@@ -1,9 +1,9 @@
-/** The relying party's configuration (spec 2.4), parsed once into something that cannot be wrong. */
+/** The relying party's configuration (spec 2.4), parsed and checked once. */
 import { OidcConfigError } from './lib/errors.ts';
 
 /** A parsed configuration. Made by `parseOidcEnv`; checked again by `makeRelyingParty` when made by hand. */
 export interface OidcEnv {
-  /** Issuer identifier, compared character for character with what the issuer calls itself. */
+  /** Issuer identifier, compared character for character with the issuer's own. */
   readonly issuer: string;
   readonly clientId: string;
   /** Absent for a public client, which authenticates by PKCE alone. */
@@ -40,7 +40,7 @@ export function parseOidcEnv(
   });
 }
 
-/** Answers the same configuration, with `baseUrl` reduced to its origin, or throws `OidcConfigError`. */
+/** Returns the configuration with `baseUrl` reduced to its origin. @throws OidcConfigError. */
 export function checkOidcEnv(env: OidcEnv): OidcEnv {
   checkIssuer(env);
   if (env.clientId === '') throw new OidcConfigError('OIDC_CLIENT_ID', 'OIDC_CLIENT_ID must not be empty.');
@@ -54,7 +54,7 @@ export function checkOidcEnv(env: OidcEnv): OidcEnv {
   return env.baseUrl === undefined ? env : { ...env, baseUrl: parseBaseUrl(env.baseUrl) };
 }
 
-/** Whether a host name can only mean this machine (RFC 8252 section 8.3, RFC 6761 section 6.3). */
+/** Whether a host name always means this machine (RFC 8252 section 8.3, RFC 6761 section 6.3). */
 export function isLoopbackHost(hostname: string): boolean {
   const host = hostname.toLowerCase();
   return (
@@ -136,7 +136,7 @@ function requiredText(record: Readonly<Record<string, unknown>>, variable: strin
   return value;
 }
 
-/** An empty variable counts as absent, which is how deployment files say "not set". */
+/** An empty variable counts as absent: deployment files write "not set" so. */
 function optionalText(record: Readonly<Record<string, unknown>>, variable: string): string | undefined {
   const value = record[variable];
   if (value === undefined || value === null || value === '') return undefined;

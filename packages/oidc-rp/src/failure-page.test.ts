@@ -9,7 +9,7 @@ const APP = 'https://app.example';
 interface Page {
   readonly text: string;
   readonly policy: string;
-  /** The address behind each link, as a browser reads it, by its words. */
+  /** The address of each link, as a browser reads it, by its text. */
   readonly links: Readonly<Record<string, string>>;
 }
 
@@ -40,7 +40,7 @@ describe.each(OIDC_ERROR_CODES)('the page of %s', (code) => {
     expect(text).not.toContain('operators');
   });
 
-  test('is in English, fits a phone, runs nothing and is framed by nobody', async () => {
+  test('is in English, fits a phone, runs nothing and cannot be framed', async () => {
     const { text, policy } = await pageOf(code);
     expect(text).toMatch(/^<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport"/);
     expect(text).not.toContain('<script');
@@ -78,7 +78,7 @@ test.each<OidcErrorCode>(['sign_in_refused', 'access_denied', 'login_required', 
   },
 );
 
-test('whom the application refuses is not told to try the same again', async () => {
+test('a user whom the application refuses is not advised to try the same again', async () => {
   expect((await pageOf('sign_in_refused')).links).not.toHaveProperty('Try again');
 });
 
@@ -89,7 +89,7 @@ test.each<OidcErrorCode>(['sign_out_incomplete', 'prefetch_refused', 'navigation
   },
 );
 
-test('no place that was asked for leads elsewhere, or out of its attribute', async () => {
+test('a requested place neither leads elsewhere nor leaves its attribute', async () => {
   const payloads = [...OPEN_REDIRECT_PAYLOADS, '/"><script>alert(1)</script>', "/'onclick='x", null, 7];
   for (const payload of payloads) {
     const { text, links } = await pageOf('access_denied', payload);

@@ -1,22 +1,25 @@
-/** The plain page that a person sees when a sign-in fails and the application has no page of its own for it. */
+/** The plain page for a failed sign-in, when the application has no page of its own for it. */
 import { createHash } from 'node:crypto';
 import { LOGIN_PATH } from './cookies.ts';
 import type { OidcError, OidcErrorCode } from './lib/errors.ts';
 import { landingPath } from './safe-path.ts';
 
-/** Seconds after which trying again makes sense. */
+/** Seconds after which another attempt makes sense. */
 const RETRY_AFTER_S = 30;
 
-/** A way on from the page. */
-type Way = 'again' | 'other_account' | 'start';
+/** A link of the page. */
+type FailureLink = 'again' | 'other_account' | 'start';
 
-/** What helps, the likeliest first. Where the issuer is at fault, trying again only helps once it has been repaired. */
-const WAYS: Readonly<Record<OidcErrorCode, readonly Way[]>> = {
+/**
+ * The links that help, the likeliest first. Where the issuer is at fault, another attempt helps only after its
+ * repair.
+ */
+const LINKS: Readonly<Record<OidcErrorCode, readonly FailureLink[]>> = {
   flow_expired: ['again', 'start'],
   state_mismatch: ['again', 'start'],
   issuer_mismatch: ['again', 'start'],
   response_invalid: ['again', 'start'],
-  // An issuer that still knows who they are would decline them again at once.
+  // An issuer that still knows the user would decline again at once.
   access_denied: ['again', 'other_account', 'start'],
   login_required: ['again', 'other_account', 'start'],
   authorization_failed: ['again', 'start'],
@@ -35,7 +38,7 @@ const WAYS: Readonly<Record<OidcErrorCode, readonly Way[]>> = {
   method_not_allowed: ['start'],
 };
 
-const WORDS: Readonly<Record<Way, string>> = {
+const LINK_TEXTS: Readonly<Record<FailureLink, string>> = {
   again: 'Try again',
   other_account: 'Use another account',
   start: 'Go to the start page',
@@ -56,13 +59,13 @@ const STYLE =
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
 /**
- * An HTML answer with the error's own status: what happened, ways on, and the code, which people quote in reports.
- * It holds our own words only, and in its links the place that the person was going to, if that is a safe path.
+ * Returns an HTML answer with the error's status: the failure, links, and the code, which people quote in reports.
+ * It holds only our own text, and in its links the place that the user was going to, if that is a safe path.
  */
 export function failureResponse(error: OidcError, returnTo?: unknown): Response {
   const heading = HEADINGS[error.code] ?? 'Signing in did not work';
-  const ways = WAYS[error.code].map(
-    (way) => `<li><a href="${addressOf(way, returnTo)}">${WORDS[way]}</a></li>`,
+  const ways = LINKS[error.code].map(
+    (way) => `<li><a href="${addressOf(way, returnTo)}">${LINK_TEXTS[way]}</a></li>`,
   );
   const page =
     '<!doctype html><html lang="en"><meta charset="utf-8">' +
@@ -80,8 +83,8 @@ export function failureResponse(error: OidcError, returnTo?: unknown): Response 
   return new Response(page, { status: error.status, headers });
 }
 
-/** An address as it stands in an attribute: form-encoding leaves no character that would have to be escaped there. */
-function addressOf(way: Way, returnTo: unknown): string {
+/** Returns an address for an attribute: form-encoding leaves no character that would have to be escaped there. */
+function addressOf(way: FailureLink, returnTo: unknown): string {
   if (way === 'start') return '/';
   const place = landingPath(returnTo);
   const query = [

@@ -1,11 +1,11 @@
-/** The flow cookie: the sign-ins that this browser has under way, and those it lately finished (B-04). */
+/** The flow cookie: the browser's pending sign-ins, and those it finished lately (B-04). */
 import { z } from 'zod';
 import type { OidcContext } from './context.ts';
 import { clearCookie, cookieName, fitsInCookie, readOnlyCookie, setCookie } from './cookies.ts';
 
 /** One sign-in between its redirect and its callback. */
 export interface Flow {
-  /** Stands for the `state` (see `stateId`). */
+  /** Identifies the `state` (see `stateId`). */
   readonly id: string;
   readonly nonce: string;
   /** PKCE code verifier (RFC 7636). */
@@ -13,12 +13,12 @@ export interface Flow {
   readonly redirectUri: string;
   readonly expiresAtMs: number;
   readonly returnTo?: string;
-  /** Asked for, and therefore enforced on the ID token (OpenID Connect Core section 3.1.2.1). */
+  /** Requested, and therefore enforced on the ID token (OpenID Connect Core section 3.1.2.1). */
   readonly maxAgeS?: number;
   readonly acrValues?: readonly string[];
 }
 
-/** A sign-in that has succeeded: nothing of it is left but where it led, for a reader who reloads the callback. */
+/** A sign-in that succeeded. Only its destination is stored, for a user who reloads the callback. */
 export interface UsedFlow {
   readonly id: string;
   readonly expiresAtMs: number;
@@ -30,7 +30,7 @@ export interface FlowCookie {
   readonly used: readonly UsedFlow[];
 }
 
-/** Parallel tabs that are kept; those that have lately signed in count, and make room first. */
+/** The number of parallel tabs. Finished sign-ins count too, and are dropped first. */
 export const FLOWS_MAX = 4;
 
 // One-letter names, since four flows share 4,096 bytes.
@@ -52,7 +52,10 @@ const cookieSchema = z.object({
   used: z.array(usedSchema).default([]),
 });
 
-/** What a request's flow cookie holds, the expired ones too; nothing for a cookie that is not ours. Never throws. */
+/**
+ * Returns the content of a request's flow cookie, expired flows included, and an empty one for a cookie that is
+ * not ours. Never throws.
+ */
 export function readFlowCookie(env: OidcContext, headers: Headers): FlowCookie {
   return (
     readOnlyCookie(headers, cookieName(env, 'flow'), (value) => parseFlows(env, value)) ?? {
@@ -62,13 +65,19 @@ export function readFlowCookie(env: OidcContext, headers: Headers): FlowCookie {
   );
 }
 
-/** The `Set-Cookie` values after a new flow joins: at most four live ones, and no more than fit, oldest out first. */
+/**
+ * Returns the `Set-Cookie` values after a new flow: at most four live ones, and no more than fit; the oldest go
+ * first.
+ */
 export function flowCookiesWith(env: OidcContext, headers: Headers, origin: string, flow: Flow): string[] {
   const { flows, used } = readLive(env, headers);
   return setFlowCookie(env, origin, { flows: [...flows, flow], used });
 }
 
-/** The `Set-Cookie` values after a flow has failed: none when the cookie does not hold it. Other tabs' flows stay. */
+/**
+ * Returns the `Set-Cookie` values after a flow failed: none when the cookie does not hold it. Flows of other tabs
+ * stay.
+ */
 export function flowCookiesWithout(env: OidcContext, headers: Headers, origin: string, id: string): string[] {
   if (!readFlowCookie(env, headers).flows.some((flow) => flow.id === id)) return [];
   const { flows, used } = readLive(env, headers);
@@ -76,9 +85,9 @@ export function flowCookiesWithout(env: OidcContext, headers: Headers, origin: s
 }
 
 /**
- * The same after a flow has succeeded. Its verifier and nonce are gone, so that it can never be completed again; its
- * `returnTo` is kept for the rest of its ten minutes. One that the cookie never held is remembered as used even
- * without a `returnTo`, since what it leans on may still be there.
+ * Returns the `Set-Cookie` values after a flow succeeded. Its verifier and nonce are removed, so that it can never
+ * be completed again; its `returnTo` stays for the rest of its ten minutes. A flow that the cookie never held is
+ * recorded as used even without a `returnTo`, since its supporting flow may still be there.
  */
 export function flowCookiesAfter(env: OidcContext, headers: Headers, origin: string, flow: Flow): string[] {
   const { flows, used } = readLive(env, headers);
@@ -89,9 +98,9 @@ export function flowCookiesAfter(env: OidcContext, headers: Headers, origin: str
   return setFlowCookie(env, origin, { flows: others, used: isWorthKeeping ? [...used, now] : used });
 }
 
-/** Whether a flow's ten minutes are over. Our own clock made them, so there is no tolerance. */
+/** Whether a flow's ten minutes are over. Our own clock set them, so there is no tolerance. */
 export function isExpired(env: OidcContext, flow: Pick<Flow, 'expiresAtMs'>): boolean {
-  // Said in the negative, so that a clock that answers no number ends every flow.
+  // Negated, so that a clock that returns NaN ends every flow.
   return !(env.now() < flow.expiresAtMs);
 }
 
@@ -108,7 +117,7 @@ function setFlowCookie(env: OidcContext, origin: string, cookie: FlowCookie): st
   const isTooMuch = (): boolean =>
     flows.length + used.length > FLOWS_MAX ||
     !fitsInCookie(cookieName(env, 'flow'), serializeFlows(env, { flows, used }));
-  // What is under way matters more than what is over.
+  // Pending flows matter more than finished ones.
   while (used.length > 0 && isTooMuch()) used.shift();
   while (flows.length > 1 && isTooMuch()) flows.shift();
   return flows.length + used.length === 0
@@ -139,7 +148,7 @@ function serializeFlows(env: OidcContext, { flows, used }: FlowCookie): string {
 
 function parseFlows(env: OidcContext, value: string): FlowCookie | null {
   const parsed = cookieSchema.safeParse(env.signers.flow.verify(value));
-  // A flow belongs to the provider that it was started at; a changed configuration must not inherit it.
+  // A flow belongs to the provider at which it was started; a changed configuration must not inherit it.
   if (!parsed.success || parsed.data.idp !== env.env.issuer || parsed.data.cid !== env.env.clientId)
     return null;
   const used = parsed.data.used.map(({ s, e, r }) => ({

@@ -32,9 +32,9 @@ describe('B-04: a flow lasts ten minutes', () => {
   test('at ten minutes it has expired, even if the browser kept the cookie', async () => {
     const fixture = await makeFixture();
     const callback = await fixture.approve();
-    const kept = fixture.browser.request(callback);
+    const request = fixture.browser.request(callback);
     fixture.clock.nowMs += FLOW_TTL_MS;
-    await expect(fixture.rp.completeLogin(kept)).rejects.toMatchObject({ code: 'flow_expired' });
+    await expect(fixture.rp.completeLogin(request)).rejects.toMatchObject({ code: 'flow_expired' });
     expect(fixture.issuer.count('/token')).toBe(0);
   });
 
@@ -75,7 +75,7 @@ describe('parallel tabs', () => {
     for (const callback of rest) expect((await fixture.visit(callback)).headers.get('location')).toBe('/');
   });
 
-  test('a wrong state spends nobody’s flow', async () => {
+  test('a wrong state uses up no flow', async () => {
     const fixture = await makeFixture();
     const callback = await fixture.approve();
     const wrong = new URL(callback);
@@ -141,7 +141,7 @@ describe('of a flow that was used', () => {
     expect(claimsOf(fixture)).not.toHaveProperty('used');
   });
 
-  test('the place goes to a tab that is signing in: the oldest used one is forgotten first', async () => {
+  test('the space goes to a tab that is signing in: the oldest used one is dropped first', async () => {
     const fixture = await makeFixture();
     for (const returnTo of ['/one', '/two', '/three']) {
       fixture.clock.nowMs += 1000;
@@ -158,7 +158,7 @@ describe('of a flow that was used', () => {
     }
   });
 
-  test('and when the bytes are short, it goes before any flow that is under way', async () => {
+  test('and when the bytes are short, it is dropped before any pending flow', async () => {
     const fixture = await makeFixture({ issuerUrl: `https://issuer.example/${'r'.repeat(600)}` });
     await fixture.signIn({ returnTo: `/${'u'.repeat(511)}` });
     await fixture.approve({ returnTo: `/${'a'.repeat(511)}` });
@@ -176,7 +176,7 @@ test('returnTo is kept up to 512 bytes and left out beyond', async () => {
   expect((await fixture.signIn({ returnTo: `${path}a` })).headers.get('location')).toBe('/');
 });
 
-describe('a flow is worth nothing', () => {
+describe('a flow is refused', () => {
   test('in another browser: state alone does not sign in (login CSRF)', async () => {
     const attacker = await makeFixture();
     const callback = await attacker.approve();

@@ -16,7 +16,7 @@ const changed = (change: Readonly<Record<string, unknown>>): FakeBehaviour => ({
 });
 const NOW_S = Date.UTC(2026, 0, 1, 12) / 1000;
 
-// Names of the OpenID Foundation's relying-party test modules are kept (oidcc-client-test-…).
+// Titles keep the names of the OpenID Foundation's relying-party test modules (oidcc-client-test-…).
 describe('an ID token is refused', () => {
   test.each<[string, FakeBehaviour]>([
     ['invalid-iss', changed({ iss: 'https://evil.example' })],
@@ -121,7 +121,7 @@ describe('what was asked for is enforced', () => {
     expect(judge('silver')).not.toThrow();
   });
 
-  test('through a whole sign-in: the flow remembers what was asked', async () => {
+  test('through a whole sign-in: the flow remembers the request', async () => {
     const fixture = await makeFixture();
     const begun = await fixture.rp.beginLogin(fixture.browser.request('https://app.example/api/auth/login'), {
       maxAgeS: 60,
@@ -132,7 +132,7 @@ describe('what was asked for is enforced', () => {
     });
     const asked = new URL(begun.redirectTo).searchParams;
     expect([asked.get('max_age'), asked.get('acr_values')]).toEqual(['60', 'gold']);
-    // The issuer, or somebody editing the URL, ignored both.
+    // The issuer, or a user who edited the URL, ignored both.
     const request = fixture.browser.request(fixture.issuer.approve(begun.redirectTo, ALICE));
     await expect(fixture.rp.completeLogin(request)).rejects.toMatchObject({ code: 'id_token_invalid' });
   });

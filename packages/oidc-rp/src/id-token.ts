@@ -1,16 +1,16 @@
-/** The judgement of an ID token (OpenID Connect Core section 3.1.3.7), its signature included. */
+/** Checks an ID token (OpenID Connect Core section 3.1.3.7), its signature included. */
 import type { JWTPayload } from 'jose';
 import type { Flow } from './flow-cookie.ts';
 import { CLOCK_TOLERANCE_S, type Issuer } from './issuer.ts';
 import { OidcError } from './lib/errors.ts';
 
-/** What the ID token must answer to. */
+/** The values that the ID token must match. */
 export interface IdTokenExpectations extends Pick<Flow, 'nonce' | 'maxAgeS' | 'acrValues'> {
   readonly clientId: string;
   readonly nowMs: number;
 }
 
-/** The claims of an ID token that was verified; `sub` is a non-empty string. */
+/** The claims of a verified ID token; `sub` is a non-empty string. */
 export interface IdTokenClaims extends JWTPayload {
   readonly sub: string;
   readonly auth_time?: number;
@@ -21,7 +21,7 @@ const SUBJECT_CHARS_MAX = 255;
 
 /**
  * Verifies the signature by the issuer's keys although the token came straight from the token endpoint, then every
- * claim. Throws `OidcError` `id_token_invalid`, or `issuer_unavailable` when the keys cannot be had.
+ * claim. @throws OidcError `id_token_invalid`, or `issuer_unavailable` when the keys cannot be fetched.
  */
 export async function verifyIdToken(
   issuer: Issuer,
@@ -32,7 +32,7 @@ export async function verifyIdToken(
   return judgeIdToken(claims, expected);
 }
 
-/** The claims that a signature says nothing about. Throws `OidcError` `id_token_invalid`. */
+/** Checks the claims that the signature does not cover. @throws OidcError `id_token_invalid`. */
 export function judgeIdToken(claims: JWTPayload, expected: IdTokenExpectations): IdTokenClaims {
   const { sub, iat, auth_time: authTime } = claims;
   const nowS = expected.nowMs / 1000;
@@ -41,7 +41,7 @@ export function judgeIdToken(claims: JWTPayload, expected: IdTokenExpectations):
   if (typeof iat !== 'number') refuse('does not say when it was issued');
   if (iat > nowS + CLOCK_TOLERANCE_S) refuse('was issued in the future');
   if (claims.nonce !== expected.nonce) refuse('has another nonce than the one sent');
-  // Other audiences are accepted only when the token was issued to us, since nobody else here trusts them.
+  // Other audiences are accepted only when the token was issued to us, since we trust none of them.
   const audiences = Array.isArray(claims.aud) ? claims.aud : [claims.aud];
   if (audiences.length > 1 && claims.azp === undefined)
     refuse('has several audiences and no authorized party');

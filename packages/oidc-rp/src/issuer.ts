@@ -1,52 +1,52 @@
-/** One issuer as this process knows it: its metadata and keys, cached, and the judgement of what it signed. */
+/** One issuer in this process: its metadata and keys, cached, and the verification of its JWTs. */
 import { type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { discoverIssuer, type IssuerMetadata, type SigningAlgorithm } from './discovery.ts';
 import { makeKeySet } from './jwks.ts';
 import { makeCachedDocument } from './lib/cached-document.ts';
 import { type Deadline, type FetchLike, makePeerFetch } from './lib/peer-fetch.ts';
 
-/** How long discovery and key requests may take. */
+/** The time limit of discovery and key requests. */
 export const METADATA_TIMEOUT_MS = 5000;
-/** How far a peer's clock may be off, in seconds. */
+/** The tolerated difference between a peer's clock and ours, in seconds. */
 export const CLOCK_TOLERANCE_S = 30;
 
 export interface IssuerOptions {
-  /** Issuer identifier, exactly as it names itself. */
+  /** Issuer identifier, character for character as the issuer's own. */
   readonly url: string;
   readonly fetch: FetchLike;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Accept `http:` endpoints beyond the loopback interface. Default false. */
+  /** Whether `http:` endpoints beyond the loopback interface are accepted. Default false. */
   readonly allowInsecure?: boolean;
   /** Default `AbortSignal.timeout`. */
   readonly deadline?: Deadline;
 }
 
-/** What a JWT of this issuer must satisfy beside its signature, issuer and times. */
+/** The properties that a JWT of this issuer must have beside its signature, issuer and times. */
 export interface JwtExpectations {
   readonly audience?: string;
-  /** The `typ` header, such as `at+jwt` or `logout+jwt`; any when left out. */
+  /** The `typ` header, such as `at+jwt` or `logout+jwt`; any when absent. */
   readonly typ?: string;
   readonly requiredClaims?: readonly string[];
-  /** Accept a token without `exp`, whose age the caller judges; one that is present holds all the same. */
+  /** Accepts a token without `exp`, whose age the caller checks; a present `exp` is checked all the same. */
   readonly isExpiryOptional?: boolean;
-  /** Default: what the issuer says it signs ID tokens with. Symmetric algorithms cannot be named. */
+  /** Default: the issuer's algorithms for ID tokens. Symmetric algorithms cannot be named. */
   readonly algorithms?: readonly SigningAlgorithm[];
 }
 
-/** Nothing is fetched until first use; a process starts without its issuer. */
+/** Fetches nothing before its first use, so that a process starts without its issuer. */
 export interface Issuer {
   readonly url: string;
   /** Throws `OidcError` `issuer_unavailable` or `issuer_misconfigured`. */
   metadata(): Promise<IssuerMetadata>;
   /**
-   * The claims of a JWT whose signature, `iss`, `exp` and `nbf` (30 s tolerance) hold. Throws a `JOSEError` when the
-   * token is at fault, and an `OidcError` when the issuer's keys cannot be had.
+   * Returns the claims of a JWT after checking signature, `iss`, `exp` and `nbf` (30 s tolerance). Throws a
+   * `JOSEError` for an invalid token, and an `OidcError` when the issuer's keys cannot be fetched.
    */
   verifyJwt(token: string, expected?: JwtExpectations): Promise<JWTPayload>;
 }
 
-/** Makes an issuer with empty caches. Keep it: the caches are the point. */
+/** Makes an issuer with empty caches. Reuse it, since it holds the caches. */
 export function makeIssuer(options: IssuerOptions): Issuer {
   const deadline = options.deadline ?? AbortSignal.timeout.bind(AbortSignal);
   const fetch = makePeerFetch({
@@ -55,7 +55,7 @@ export function makeIssuer(options: IssuerOptions): Issuer {
     deadline,
     timeoutMs: METADATA_TIMEOUT_MS,
   });
-  // The fetch has its deadline; a waiter's own comes just after it.
+  // The fetch has its deadline; the one of each caller comes just after it.
   const shared = { now: options.now, deadline, waitMaxMs: METADATA_TIMEOUT_MS + 1000 };
   const discovery = makeCachedDocument({
     ...shared,
@@ -74,7 +74,7 @@ export function makeIssuer(options: IssuerOptions): Issuer {
     async verifyJwt(token, expected = {}) {
       const metadata = await discovery.get();
       const nowMs = options.now();
-      // Every comparison with an impossible time is false, and the token would never have expired.
+      // Every comparison with NaN is false, and a token would never expire.
       if (!Number.isFinite(nowMs)) throw new TypeError('The clock must answer milliseconds since the epoch.');
       const { payload } = await jwtVerify(token, keySetAt(metadata.jwksUri), {
         issuer: options.url,

@@ -53,7 +53,7 @@ test('invented key names cause at most one fetch in 30 seconds', async () => {
   await expect(fixture.rp.issuer.verifyJwt(rotated)).resolves.toMatchObject({ sub: 'alice-1' });
 });
 
-test('everybody who signs in at the moment of a rotation waits for one fetch, and is signed in', async () => {
+test('all who sign in at the moment of a rotation wait for one fetch, and are signed in', async () => {
   const fixture = await makeFixture();
   await idToken(fixture);
   await fixture.issuer.rotateKeys();
@@ -70,7 +70,7 @@ test('a token that comes while newer keys are being fetched is judged by those',
   const fixture = await makeFixture();
   await idToken(fixture);
   await fixture.issuer.rotateKeys();
-  const kept = await fixture.issuer.publicKeys();
+  const formerKeys = await fixture.issuer.publicKeys();
   const request = fixture.browser.request(await fixture.approve());
   let answer: (response: Response) => void = () => undefined;
   const late = new Promise<Response>((resolve) => {
@@ -83,7 +83,7 @@ test('a token that comes while newer keys are being fetched is judged by those',
     fixture.rp.issuer.verifyJwt(await fixture.issuer.logoutToken({ sub }), { isExpiryOptional: true }),
   );
   await new Promise((resolve) => setImmediate(resolve));
-  answer(Response.json(kept));
+  answer(Response.json(formerKeys));
   await expect(first).resolves.toMatchObject({ user: { id: 'alice-1' } });
   await expect(Promise.all(others)).resolves.toMatchObject([{ sub: 'a' }, { sub: 'b' }, { sub: 'c' }]);
   expect(fixture.issuer.count('/jwks')).toBe(2);
@@ -101,7 +101,7 @@ test('a new key is found at whatever moment of its arrival a token names it', as
     let published = before;
     const resolve = makeKeySet({
       url: 'https://issuer.example/jwks',
-      // Answers without leaving the microtask queue, so that every turn of it is a moment.
+      // Answers within the microtask queue, so that every turn of it is a moment.
       fetch: async () => Object.assign(new Response(), { json: async () => published }),
       now: () => 0,
       deadline: () => new AbortController().signal,

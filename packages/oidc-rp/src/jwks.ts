@@ -1,11 +1,14 @@
-/** The issuer's signing keys: fetched late, cached, and fetched again when a token names a key we do not have. */
+/**
+ * The issuer's signing keys: fetched at the first use, cached, and fetched again when a token names an unknown
+ * key.
+ */
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import { makeCachedDocument } from './lib/cached-document.ts';
 import { OidcError } from './lib/errors.ts';
 import type { Deadline, PeerFetch } from './lib/peer-fetch.ts';
 import { isRecord } from './lib/record.ts';
 
-/** Unknown keys make us ask again at most once in so long: anybody can send a token with an invented `kid`. */
+/** The shortest time between two fetches for unknown keys: an attacker can send tokens with invented `kid`s. */
 export const UNKNOWN_KEY_COOLDOWN_MS = 30 * 1000;
 
 export interface KeySetOptions {
@@ -17,21 +20,24 @@ export interface KeySetOptions {
 }
 
 /**
- * A key resolver for jose. Throws `OidcError` `issuer_unavailable` or `issuer_misconfigured` when the keys cannot be
- * had or used, and jose's `JWKSNoMatchingKey` or `JWKSMultipleMatchingKeys` when the token's key is not exactly one
- * of them.
+ * Returns a key resolver for jose.
+ * @throws OidcError `issuer_unavailable` or `issuer_misconfigured` when the keys cannot be fetched or used; jose's
+ * `JWKSNoMatchingKey` or `JWKSMultipleMatchingKeys` when the token's key is not exactly one of them.
  */
 export function makeKeySet(options: KeySetOptions): JWTVerifyGetKey {
   const cached = makeCachedDocument({ ...options, load: () => loadKeys(options) });
   let askedAgainAtMs = Number.NEGATIVE_INFINITY;
 
-  /** Keys that may know what others did not: being fetched, or just fetched. The same ones when asking is too soon. */
+  /**
+   * Returns keys that may be newer than the cached ones: being fetched, or just fetched. The same ones within the
+   * cooldown.
+   */
   function newerKeys(): Promise<KeySet> {
     if (!cached.isRefreshing()) {
       if (options.now() - askedAgainAtMs < UNKNOWN_KEY_COOLDOWN_MS) return cached.get();
       askedAgainAtMs = options.now();
     }
-    // After a rotation everybody who signs in at that moment waits for the one fetch.
+    // After a rotation all who sign in at that moment wait for the one fetch.
     return cached.refresh();
   }
 
@@ -50,7 +56,7 @@ export function makeKeySet(options: KeySetOptions): JWTVerifyGetKey {
 
 type KeySet = ReturnType<typeof createLocalJWKSet>;
 
-/** A published key that cannot be imported is the issuer's fault, and not that of a token which names it. */
+/** Finds a key. A published key that cannot be imported is the issuer's fault, and not the token's. */
 async function findKey(keys: KeySet, ...wanted: Parameters<KeySet>): Promise<Awaited<ReturnType<KeySet>>> {
   try {
     return await keys(...wanted);

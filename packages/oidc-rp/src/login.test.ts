@@ -58,7 +58,7 @@ test('nothing in the query but returnTo reaches the issuer', async () => {
   expect(asked.get('state')).not.toBe('x');
 });
 
-test('what the application asks for does', async () => {
+test('the application’s own parameters do', async () => {
   const { rp, browser } = await makeFixture();
   const { redirectTo, state } = await rp.beginLogin(browser.request(`${APP}/api/auth/login`), {
     prompt: 'none',
@@ -82,7 +82,7 @@ describe('the link with `switch` has the issuer ask who signs in', () => {
     expect(query(await visit('/api/auth/login')).has('prompt')).toBe(false);
   });
 
-  test('but what the application asks for goes before it', async () => {
+  test('but the application’s own prompt goes before it', async () => {
     const { rp, browser } = await makeFixture();
     const asked = { otherAccount: true, prompt: 'consent' };
     const { redirectTo } = await rp.beginLogin(browser.request(`${APP}/api/auth/login`), asked);
@@ -106,7 +106,7 @@ describe('B-12, B-18: an unsafe returnTo is left out', () => {
   );
 });
 
-describe('a guess of the browser starts no flow', () => {
+describe('a speculative request of the browser starts no flow', () => {
   test.each([
     { 'sec-purpose': 'prefetch' },
     { 'sec-purpose': 'prefetch;prerender' },

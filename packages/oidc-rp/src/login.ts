@@ -1,4 +1,7 @@
-/** The first half of a sign-in: where to send the browser, and what it must bring back (RFC 6749 section 4.1.1). */
+/**
+ * The first half of a sign-in: the redirect to the issuer, and the cookies that the browser must bring back (RFC
+ * 6749 section 4.1.1).
+ */
 import {
   calculatePKCECodeChallenge,
   processPushedAuthorizationResponse,
@@ -16,33 +19,33 @@ import { oauthHttp } from './lib/oauth-http.ts';
 import { resolveOrigin } from './origin.ts';
 
 export interface BeginLoginOptions {
-  /** A same-origin absolute path; anything else, and more than 512 bytes, is left out. */
+  /** A same-origin absolute path of at most 512 bytes; any other value is omitted. */
   readonly returnTo?: unknown;
   /** `none`, `login`, `consent`, `select_account` (OpenID Connect Core section 3.1.2.1). */
   readonly prompt?: string;
   readonly loginHint?: string;
-  /** Have the issuer ask who signs in, whoever is signed in there already. `prompt` goes before it. */
+  /** Makes the issuer ask who signs in, even if a user is signed in there. `prompt` takes precedence. */
   readonly otherAccount?: boolean;
-  /** Seconds since the last proof of identity that are acceptable. Enforced on the ID token. */
+  /** The accepted age of the last authentication, in seconds. Enforced on the ID token. */
   readonly maxAgeS?: number;
-  /** Acceptable authentication contexts. Enforced on the ID token: one of them must come back. */
+  /** The accepted authentication contexts. Enforced on the ID token: one of them must come back. */
   readonly acrValues?: readonly string[];
 }
 
 export interface BegunLogin {
-  /** The issuer's authorization endpoint with the request in it. */
+  /** The issuer's authorization endpoint with the request in its query. */
   readonly redirectTo: string;
-  /** `Set-Cookie` values that must leave with the redirect. */
+  /** `Set-Cookie` values that must go with the redirect. */
   readonly setCookies: readonly string[];
   readonly state: string;
 }
 
-/** What is read of a request. */
+/** The parts of a request that are read. */
 export type IncomingRequest = Pick<Request, 'url' | 'headers'>;
 
 /**
  * Starts an authorization code flow with PKCE S256, state and nonce; pushes the request first when the issuer
- * requires that (RFC 9126). Throws `OidcError` `issuer_unavailable` (503) or `issuer_misconfigured`.
+ * requires that (RFC 9126). @throws OidcError `issuer_unavailable` (503) or `issuer_misconfigured`.
  */
 export async function beginLogin(
   env: OidcContext,
@@ -63,7 +66,7 @@ export async function beginLogin(
     ...asked,
     redirectUri: `${origin}${CALLBACK_PATH}`,
     returnTo: options.returnTo,
-    // A second try would not ask for these again.
+    // A second flow would not request these again.
     isFinal: prompt !== undefined || maxAgeS !== undefined || acrValues !== undefined,
   });
   return {
@@ -74,10 +77,11 @@ export async function beginLogin(
 }
 
 /**
- * Begins a sign-in anew whose callback this browser cannot complete any more, because tabs that began at the same
- * moment overwrote each other's cookie, more of them were open than are kept, or it came late. Its answer is thrown
- * away; it leads where the first try was to lead. Null when it must not: see `restartFlow`, an answer that is no code
- * of our issuer, or a request that nobody meant. Throws what `beginLogin` throws.
+ * Starts a sign-in again whose callback this browser can no longer complete: tabs that started at the same moment
+ * overwrote each other's cookie, too many of them were open, or the callback came late. The answer of the first
+ * flow is discarded; the second one leads to the same place. Returns null when it must not start: see
+ * `restartFlow`, an answer that is no code of our issuer, or a request that the user did not mean. Throws as
+ * `beginLogin` does.
  */
 export async function restartLogin(env: OidcContext, request: IncomingRequest): Promise<BegunLogin | null> {
   const answer = new URL(request.url).searchParams;
@@ -93,7 +97,7 @@ export async function restartLogin(env: OidcContext, request: IncomingRequest): 
   };
 }
 
-/** A request that a browser makes on a guess, before its user decided anything. */
+/** Whether a browser makes a request speculatively, before its user decided. */
 export function isPrefetch(headers: Headers): boolean {
   return (
     headers.has('next-router-prefetch') ||
@@ -103,7 +107,7 @@ export function isPrefetch(headers: Headers): boolean {
   );
 }
 
-/** `select_account` unless the issuer says which prompts it has and that is none of them; `login` is everybody's. */
+/** Returns `select_account`, unless the issuer lists its prompts without it; then `login`, which every issuer has. */
 function promptForAccount({ promptValues }: IssuerMetadata): string {
   return promptValues === undefined || promptValues.includes('select_account') ? 'select_account' : 'login';
 }
@@ -147,7 +151,7 @@ async function authorizationParameters(
 
 function authorizationUrl(metadata: IssuerMetadata, parameters: URLSearchParams): string {
   const url = new URL(metadata.authorizationEndpoint);
-  // The endpoint may have a query of its own, which is kept (RFC 6749 section 3.1).
+  // The endpoint's own query is preserved (RFC 6749 section 3.1).
   for (const [name, value] of parameters) url.searchParams.set(name, value);
   return url.href;
 }

@@ -8,7 +8,7 @@ const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 const invalid = { code: 'logout_request_invalid', status: 400 };
 const MINUTE_S = 60;
 
-/** What becomes of a logout token whose claims the issuer changed; undefined leaves one out. */
+/** Verifies a logout token whose claims the issuer changed; undefined omits one. */
 async function verifyChanged(
   change: Readonly<Record<string, unknown>>,
   fixture?: Fixture,
@@ -109,7 +109,7 @@ describe('a logout token is refused', () => {
   });
 
   test.each(['at+jwt', 'secevent+jwt', 'dpop+jwt', 'id_token+jwt', ''])(
-    'of type %j: what else the issuer signs for us is no order to sign out',
+    'of type %j: no other token of the issuer is an order to sign out',
     async (typ) => {
       const fixture = await makeFixture();
       fixture.issuer.behaviour.logoutType = typ;

@@ -1,18 +1,18 @@
-/** The judgement of a logout token (OpenID Connect Back-Channel Logout 1.0, sections 2.4 and 2.6). */
+/** Checks a logout token (OpenID Connect Back-Channel Logout 1.0, sections 2.4 and 2.6). */
 import { decodeProtectedHeader, errors, type JWTPayload } from 'jose';
 import type { OidcContext } from './context.ts';
 import { CLOCK_TOLERANCE_S } from './issuer.ts';
 import { OidcError } from './lib/errors.ts';
 import { isRecord } from './lib/record.ts';
 
-/** An issuer says that sessions have ended. */
+/** An issuer's notice that sessions ended. */
 export interface LogoutToken {
   readonly issuer: string;
-  /** Whose sessions ended. Without `sid`: every one that this issuer gave rise to. */
+  /** The subject whose sessions ended. Without `sid`: every session from this issuer. */
   readonly sub?: string;
-  /** Which of the issuer's sessions ended: the `sid` of its ID tokens, never the one of our own sessions. */
+  /** The issuer's session that ended: the `sid` of its ID tokens, never the one of our own sessions. */
   readonly sid?: string;
-  /** The token's own id, so that the one who ends the sessions can tell a repetition. */
+  /** The token's own id, by which the application recognises a repetition. */
   readonly jti: string;
   readonly issuedAtMs: number;
   readonly expiresAtMs?: number;
@@ -22,26 +22,28 @@ export interface LogoutToken {
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 /** `logout+jwt` is the token's own type. Issuers from before the recommendation write the general one, or none. */
 const TYPES = new Set([undefined, 'logout+jwt', 'application/logout+jwt', 'jwt', 'application/jwt']);
-/** How old a token that does not say when it expires may be. */
+/** The greatest age of a token without an expiry. */
 const AGE_MAX_S = 10 * 60;
 /** As for the subject of an ID token (OpenID Connect Core section 2). */
 const NAME_CHARS_MAX = 255;
 
 /**
- * What a logout token says, once its signature holds by the issuer's keys and the algorithms that its ID tokens may
- * have, and every claim is as it must be. `iat` is required, and without `exp` at most 10 minutes old; both have 30 s
- * of tolerance. Throws `OidcError`: `logout_request_invalid` when the token is at fault, `issuer_unavailable` or
- * `issuer_misconfigured` when the issuer's keys cannot be had. Whether the token was seen before is not judged here.
+ * Returns the content of a logout token after checking every claim, and its signature by the issuer's keys and the
+ * algorithms of its ID tokens. `iat` is required, and without `exp` at most 10 minutes old; both have 30 s of
+ * tolerance. Does not check whether the token was seen before.
+ * @throws OidcError `logout_request_invalid` for an invalid token; `issuer_unavailable` or `issuer_misconfigured`
+ * when the issuer's keys cannot be fetched.
  */
 export async function verifyLogoutToken(env: OidcContext, token: string): Promise<LogoutToken> {
   const claims = await verifySignature(env, token);
   const type = decodeProtectedHeader(token).typ;
-  // RFC 8725 section 3.11: whatever else the issuer signs for us, such as an access token, is no order to sign out.
+  // RFC 8725 section 3.11: other tokens that the issuer signs for us, such as access tokens, are no order to sign
+  // out.
   if (!TYPES.has(typeof type === 'string' ? type.toLowerCase() : type)) refuse('is of another type');
   return judgeLogoutToken(claims, { issuer: env.env.issuer, nowMs: env.now() });
 }
 
-/** The claims that a signature says nothing about. Throws `OidcError` `logout_request_invalid`. */
+/** Checks the claims that the signature does not cover. @throws OidcError `logout_request_invalid`. */
 export function judgeLogoutToken(
   claims: JWTPayload,
   { issuer, nowMs }: { issuer: string; nowMs: number },

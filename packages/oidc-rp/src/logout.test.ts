@@ -46,7 +46,7 @@ describe('B-12: logout', () => {
     expect(issuer.requests).toEqual([]);
   });
 
-  test('of nobody is a redirect too', async () => {
+  test('without a session is a redirect too', async () => {
     const { visit } = await makeFixture();
     expect((await visit('/api/auth/logout')).status).toBe(302);
   });
@@ -159,13 +159,13 @@ describe('B-15: the hint is dropped from a URL that is neither https nor loopbac
     ['http://127.0.0.1:9000/logout', true],
     ['http://[::1]:9000/logout', true],
     ['https://issuer.example/logout', true],
-  ])('%s: hint %s, and the redirect happens', async (endpoint, kept) => {
+  ])('%s: hint %s, and the redirect happens', async (endpoint, isSent) => {
     const fixture = await makeFixture();
     fixture.issuer.behaviour.metadata = { end_session_endpoint: endpoint };
     await fixture.signIn();
     const url = locationOf(await fixture.visit('/api/auth/logout?federated'));
     expect(`${url.origin}${url.pathname}`).toBe(endpoint);
-    expect(url.searchParams.has('id_token_hint')).toBe(kept);
+    expect(url.searchParams.has('id_token_hint')).toBe(isSent);
     expect(isSignedOut(fixture)).toBe(true);
   });
 });
@@ -226,7 +226,7 @@ describe('B-14: the session cookie is cleared before anything else', () => {
     }
   });
 
-  test('also when ending the session on the server fails, which is said and not hidden', async () => {
+  test('also when ending the session on the server fails, which is reported and not hidden', async () => {
     const failures: string[] = [];
     const fixture = await makeFixture({
       routes: {
@@ -292,7 +292,7 @@ describe('B-14: the session cookie is cleared before anything else', () => {
   });
 });
 
-test('a prefetch of the logout link signs nobody out', async () => {
+test('a prefetch of the logout link signs no user out', async () => {
   const fixture = await makeFixture();
   await fixture.signIn();
   const response = await fixture.visit('/api/auth/logout', { headers: { 'sec-purpose': 'prefetch' } });

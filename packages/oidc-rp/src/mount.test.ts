@@ -52,7 +52,7 @@ test('the relying party is resolved for each request, so that tenants keep apart
   expect(refused.headers.get('location')).toBe('/oops?error=flow_expired');
 });
 
-test('B-01: nothing is shared but the configuration: another process completes the sign-in', async () => {
+test('B-01: processes share nothing but the configuration: another one completes the sign-in', async () => {
   const { approve, browser, other } = await makeFixture();
   const app = new Hono();
   mountOidcRoutes(app, { onSuccess: '/home', resolve: () => other({}) });

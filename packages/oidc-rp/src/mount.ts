@@ -9,13 +9,13 @@ import { type AuthRoutesOptions, checkAuthRoutesOptions, handleAuthRequest } fro
 
 export interface MountOidcOptions<E extends Env = Env> extends AuthRoutesOptions {
   /**
-   * The relying party of a request, such as its tenant's. Default: one made from the worker's bindings (`c.env`),
-   * with the platform's own fetch and clock.
+   * Returns the relying party of a request, such as its tenant's. Default: one made from the worker's bindings
+   * (`c.env`), with the platform's own fetch and clock.
    */
   readonly resolve?: (c: Context<E>) => OidcContext | Promise<OidcContext>;
 }
 
-/** Throws `TypeError` when `onSuccess` or `onError` is not a same-origin path. */
+/** @throws TypeError when `onSuccess` or `onError` is not a same-origin path. */
 export function mountOidcRoutes<E extends Env>(app: Hono<E>, options: MountOidcOptions<E> = {}): void {
   checkAuthRoutesOptions(options);
   const resolve = options.resolve ?? makeBindingsResolver();
@@ -24,7 +24,10 @@ export function mountOidcRoutes<E extends Env>(app: Hono<E>, options: MountOidcO
   }
 }
 
-/** Wiring for a worker that has one relying party: made at the first request, and again when a binding changes. */
+/**
+ * Makes a resolver for a worker with one relying party: made at the first request, and again when a binding
+ * changes.
+ */
 function makeBindingsResolver(): (c: { env: unknown }) => OidcContext {
   let made: { readonly key: string; readonly relyingParty: OidcContext } | undefined;
   return (c) => {

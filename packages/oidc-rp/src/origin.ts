@@ -1,16 +1,16 @@
-/** Which origin this application has, as its users see it. */
+/** Decides the application's origin as its users see it. */
 import type { OidcEnv } from './env.ts';
 
-/** What deciding an origin needs. */
+/** The settings that decide an origin. */
 export interface OriginRules {
   readonly env: Pick<OidcEnv, 'baseUrl'>;
-  /** Believe `X-Forwarded-Proto` and `X-Forwarded-Host`. Only behind a proxy that overwrites both. */
+  /** Whether `X-Forwarded-Proto` and `X-Forwarded-Host` are trusted. Only behind a proxy that overwrites both. */
   readonly trustForwarded: boolean;
 }
 
 /**
- * BASE_URL's origin; else, if forwarded headers are trusted, theirs; else the request's own. A forwarded header that
- * is not exactly one well-formed value is not believed, since its extra values were written by somebody unknown.
+ * Returns BASE_URL's origin; else, if forwarded headers are trusted, theirs; else the request's own. A forwarded
+ * header that is not exactly one well-formed value is ignored, since its extra values are of unknown origin.
  */
 export function resolveOrigin(rules: OriginRules, request: { url: string; headers: Headers }): string {
   if (rules.env.baseUrl !== undefined) return rules.env.baseUrl;

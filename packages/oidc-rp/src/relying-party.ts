@@ -25,8 +25,8 @@ import {
 export type RelyingPartyOptions = OidcContextOptions;
 
 /**
- * One OpenID Connect client of one issuer. It is itself the record that the free functions take first, and has the
- * same functions as methods, which may be passed around unbound.
+ * One OpenID Connect client of one issuer. It is the record that the free functions take first, and has the same
+ * functions as methods, which may be passed around unbound.
  */
 export interface RelyingParty extends OidcContext {
   resolveOrigin(request: IncomingRequest): string;
@@ -46,7 +46,7 @@ export interface RelyingParty extends OidcContext {
   handleBackchannelLogout(request: Request, hooks: BackchannelLogoutHooks): Promise<Response>;
 }
 
-/** Make it once and keep it: it holds derived keys and the issuer's caches. Throws `OidcConfigError`. */
+/** Makes a relying party. Reuse it: it holds derived keys and the issuer's caches. @throws OidcConfigError. */
 export function makeRelyingParty(options: RelyingPartyOptions): RelyingParty {
   const env = makeContext(options);
   return {

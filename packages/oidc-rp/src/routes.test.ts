@@ -68,7 +68,7 @@ test('B-11: without onError a failure is a page of our own, with the code and no
   expect(page).not.toContain('<script>');
 });
 
-describe('B-11: the page leads on to the place that the sign-in was to lead to', () => {
+describe('B-11: the page leads on to the destination of the sign-in', () => {
   const again = '<a href="/api/auth/login?returnTo=%2Finbox">Try again</a>';
 
   test('when the issuer is down at login', async () => {
@@ -78,7 +78,7 @@ describe('B-11: the page leads on to the place that the sign-in was to lead to',
     expect(await response.text()).toContain(again);
   });
 
-  test('when the issuer says no, as somebody else too', async () => {
+  test('when the issuer says no, as another user too', async () => {
     const { visit, issuer } = await makeFixture();
     const login = await visit('/api/auth/login?returnTo=%2Finbox');
     const page = await visit(issuer.refuse(login.headers.get('location') ?? '', 'access_denied'));
@@ -113,7 +113,7 @@ test('every code has a page with its own status, and never 401', () => {
 });
 
 describe('hooks', () => {
-  test('onSignedIn hears of the new session and of the one it replaces', async () => {
+  test('onSignedIn gets the new session and the one it replaces', async () => {
     const events: SignedIn[] = [];
     const { signIn } = await makeFixture({ routes: { onSignedIn: (event) => void events.push(event) } });
     await signIn();
@@ -139,7 +139,7 @@ describe('hooks', () => {
     expect(browser.values('sb_oidc_idt')).toEqual([]);
   });
 
-  test('a hook that breaks signs nobody in: the error is not turned into anything', async () => {
+  test('a hook that fails signs no user in: its error is passed on unchanged', async () => {
     const { approve, rp, browser } = await makeFixture();
     const request = browser.request(await approve());
     const onSignedIn = (): never => {
@@ -148,7 +148,7 @@ describe('hooks', () => {
     await expect(rp.handle(request, { onSignedIn })).rejects.toThrow('the directory is down');
   });
 
-  test('onSignedOut hears which session ended, and nothing when there was none', async () => {
+  test('onSignedOut gets the session that ended, and nothing when there was none', async () => {
     const ended: string[] = [];
     const fixture = await makeFixture({
       routes: { onSignedOut: ({ session }) => void ended.push(session.user.id) },
@@ -160,7 +160,7 @@ describe('hooks', () => {
     expect(ended).toEqual(['alice-1']);
   });
 
-  test('onFailure hears of every failure, with a detail for operators', async () => {
+  test('onFailure gets every failure, with a detail for operators', async () => {
     const failures: OidcError[] = [];
     const { visit } = await makeFixture({ routes: { onFailure: (error) => void failures.push(error) } });
     await visit('/api/auth/callback?state=x');

@@ -16,37 +16,46 @@ import { landingPath } from './safe-path.ts';
 import { type VerifiedSession, verifiedSessionFromHeaders } from './session.ts';
 import { stateId } from './state.ts';
 
-/** Somebody has signed in; the cookies are about to be set. */
+/** A user signed in; the cookies are about to be set. */
 export interface SignedIn {
   readonly session: VerifiedSession;
-  /** Who was signed in in this browser until now. Their session is replaced and should be ended. */
+  /** The session that this browser had until now. It is replaced and should be ended. */
   readonly previous: VerifiedSession | null;
   readonly idToken: string;
-  /** The issuer's own session: keep it beside `session.sid` to end that one when a logout token names this. */
+  /**
+   * The issuer's own session: store it beside `session.sid`, so that a logout token that names it can end this
+   * session.
+   */
   readonly issuerSid?: string;
   readonly request: Request;
 }
 
-/** Somebody has signed out in this browser. */
+/** A user signed out in this browser. */
 export interface SignedOut {
   readonly session: VerifiedSession;
   readonly request: Request;
 }
 
 export interface AuthRoutesOptions {
-  /** Where a sign-in without `returnTo` ends. A same-origin path. Default `/`. */
+  /** The destination of a sign-in without `returnTo`. A same-origin path. Default `/`. */
   readonly onSuccess?: string;
-  /** Where a failed sign-in ends, with `?error=<code>`. A same-origin path. Default: a plain page of our own. */
+  /**
+   * The destination of a failed sign-in, with `?error=<code>`. A same-origin path. Default: a plain page of our
+   * own.
+   */
   readonly onError?: string;
-  /** Awaited before the session cookie leaves. Throw `OidcError` `sign_in_refused` to refuse the user. */
+  /** Awaited before the session cookie is sent. Throw `OidcError` `sign_in_refused` to refuse the user. */
   readonly onSignedIn?: (event: SignedIn) => void | Promise<void>;
-  /** Awaited after the cookies are gone from the response; a throw is reported to the user as incomplete. */
+  /**
+   * Awaited after the cookies are removed from the response; a throw is shown to the user as an incomplete
+   * sign-out.
+   */
   readonly onSignedOut?: (event: SignedOut) => void | Promise<void>;
-  /** Told of every failure, for the operator's log. */
+  /** Called for every failure, for the operator's log. */
   readonly onFailure?: (error: OidcError) => void;
 }
 
-/** Throws `TypeError` when `onSuccess` or `onError` is not a same-origin path; call it when mounting. */
+/** Call it when mounting. @throws TypeError when `onSuccess` or `onError` is not a same-origin path. */
 export function checkAuthRoutesOptions(options: AuthRoutesOptions): void {
   for (const name of ['onSuccess', 'onError'] as const) {
     if (options[name] !== undefined && landingPath(options[name]) === null) {
@@ -57,7 +66,7 @@ export function checkAuthRoutesOptions(options: AuthRoutesOptions): void {
 
 /**
  * Answers GET `/api/auth/login`, `/api/auth/callback` and `/api/auth/logout`; 404 for any other path, 405 for any
- * other method. Every answer is `Cache-Control: no-store`. Rejects only for what a hook throws that is no
+ * other method. Every answer is `Cache-Control: no-store`. Rejects only with a hook's error that is no
  * `OidcError`, and for our own bugs.
  */
 export async function handleAuthRequest(
@@ -69,22 +78,22 @@ export async function handleAuthRequest(
   const route = ROUTES[path];
   if (route === undefined)
     return new Response(null, { status: 404, headers: { 'cache-control': 'no-store' } });
-  // A HEAD is refused too: link checkers send it, and these addresses change something.
+  // HEAD is refused too: link checkers send it, and these addresses change state.
   if (request.method !== 'GET') {
     return problemDocument(
       new PlatformError('method_not_allowed', 'This address takes GET.', { headers: { allow: 'GET' } }),
     );
   }
   if (isPrefetch(request.headers)) {
-    return failureResponse(new OidcError('prefetch_refused', 'The browser asked on a guess.'));
+    return failureResponse(new OidcError('prefetch_refused', 'The browser made the request speculatively.'));
   }
-  // A picture on somebody's page must not sign its readers out, or push their flows from the cookie. The callback
-  // needs no such rule: it does nothing without a flow of this browser and its unguessable state, and `restartLogin`
-  // asks for itself.
+  // An image on a foreign page must not sign its readers out, or push their flows out of the cookie. The callback
+  // needs no such rule: it does nothing without a flow of this browser and its unguessable state, and
+  // `restartLogin` checks for itself.
   if (path !== CALLBACK_PATH && !isDeliberate(request.headers, resolveOrigin(env, request))) {
     const error = new OidcError(
       'navigation_required',
-      'A page asked by itself, without anybody following a link.',
+      'A page made the request by itself; the user followed no link.',
     );
     options.onFailure?.(error);
     return failureResponse(error);
@@ -127,7 +136,9 @@ async function handleCallback(
     try {
       return await signIn(env, request, previous, options);
     } catch (error) {
-      const onward = isStale(error) ? await goOn(env, request, { ...visit, previous }, options) : null;
+      const onward = isStale(error)
+        ? await continueStale(env, request, { ...visit, previous }, options)
+        : null;
       if (onward === null) throw error;
       return onward;
     }
@@ -155,19 +166,19 @@ async function signIn(
   return redirect(landing(options, login.returnTo), login.setCookies);
 }
 
-/** The callback belongs to no flow that this browser has: it was used, came late, was overtaken, or is not its own. */
+/** Whether the callback belongs to no flow of this browser: it was used, came late, was overtaken, or is foreign. */
 function isStale(error: unknown): boolean {
   return error instanceof OidcError && (error.code === 'flow_expired' || error.code === 'state_mismatch');
 }
 
-/** Where a stale callback goes on, if it does. */
-async function goOn(
+/** Returns the redirect with which a stale callback continues, or null. */
+async function continueStale(
   env: OidcContext,
   request: Request,
   visit: { readonly returnTo: string | undefined; readonly previous: VerifiedSession | null },
   options: AuthRoutesOptions,
 ): Promise<Response | null> {
-  // For somebody who is signed in nothing was lost, so nothing is reported.
+  // A user who is signed in lost nothing, so nothing is reported.
   if (visit.previous !== null) return redirect(landing(options, visit.returnTo), []);
   const again = await restartLogin(env, request);
   return again && redirect(again.redirectTo, again.setCookies);
@@ -181,8 +192,8 @@ async function handleLogout(
   const query = new URL(request.url).searchParams;
   const origin = resolveOrigin(env, request);
   const returnTo = landingPath(query.get('returnTo')) ?? '/';
-  // Before anything that can fail, so that whatever does fail, these cookies go (B-14). The hint has its single use
-  // here; a sign-in that another tab has under way must not undo this.
+  // Before any step that can fail, so that these cookies are removed in any case (B-14). The hint is used once,
+  // here; another tab's pending sign-in must not undo this.
   const cleared = [
     ...clearCookie(env, 'session', origin),
     ...clearCookie(env, 'hint', origin),
@@ -202,13 +213,16 @@ async function handleLogout(
   }
 }
 
-/** Where a sign-in ends. Settings are judged again here, at the sink, since not every caller checks them. */
+/**
+ * Returns the destination of a sign-in. Settings are checked again here, at the sink, since not every caller
+ * checks them.
+ */
 function landing(options: AuthRoutesOptions, returnTo: string | undefined): string {
   return landingPath(returnTo) ?? landingPath(options.onSuccess) ?? '/';
 }
 
 interface FailureAnswer {
-  /** Where the person was going, which the page's own links remember; judged by `landingPath`. */
+  /** The place that the user was going to, for the page's links; checked by `landingPath`. */
   readonly returnTo: unknown;
   readonly setCookies: readonly string[];
 }
@@ -218,7 +232,7 @@ function fail(error: unknown, { returnTo, setCookies }: FailureAnswer, options: 
   options.onFailure?.(error);
   const path = landingPath(options.onError);
   if (path === null) return withCookies(failureResponse(error, returnTo), setCookies);
-  // Only the closed code travels: a description that somebody else wrote is never shown as ours.
+  // Only the closed code is passed on: a description by a peer is never shown as ours.
   const url = new URL(path, 'https://path.invalid');
   url.searchParams.set('error', error.code);
   return redirect(`${url.pathname}${url.search}${url.hash}`, setCookies);

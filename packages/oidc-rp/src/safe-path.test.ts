@@ -71,7 +71,7 @@ describe('B-18: safePath refuses everything else', () => {
   });
 });
 
-test('B-18: whatever is accepted stays on the origin, however often it is decoded', () => {
+test('B-18: every accepted path stays on the origin, however often it is decoded', () => {
   const piece = fc.oneof(
     fc.constantFrom(
       '/',

@@ -1,17 +1,16 @@
-/** `safePath`: the one judge of a `returnTo`, at the source and again at the sink (spec 2.5, B-18). */
+/** `safePath`: the one check of a `returnTo`, at the source and again at the sink (spec 2.5, B-18). */
 import { AUTH_PATH } from './cookies.ts';
 
-/** Nested encodings deeper than this serve nobody but somebody who is hiding something. */
+/** Deeper nested encodings only serve to hide something. */
 const DECODE_ROUNDS_MAX = 8;
 
-// Any base serves: it only has to be left unchanged by the path.
+// Any base will do that the path leaves unchanged.
 const BASE = 'https://safe.invalid';
 
 /**
- * Answers a same-origin absolute path (with its query and fragment), normalised and percent-encoded so that it can
- * stand in a header; or null. Refused, in the value and in every percent-decoding of it: a scheme or host, `//` in
- * the path, a backslash, a control character. A browser reads `/\` as `//` and drops tabs and newlines, hence all
- * four.
+ * Returns a same-origin absolute path (with its query and fragment), normalised and percent-encoded for use in a
+ * header; or null. Refused, in the value and in every percent-decoding of it: a scheme or host, `//` in the path,
+ * a backslash, a control character. A browser reads `/\` as `//` and drops tabs and newlines, hence all four.
  */
 export function safePath(value: unknown): string | null {
   if (typeof value !== 'string' || !value.startsWith('/')) return null;
@@ -19,13 +18,13 @@ export function safePath(value: unknown): string | null {
   if (!URL.canParse(value, BASE)) return null;
   const url = new URL(value, BASE);
   const path = `${url.pathname}${url.search}${url.hash}`;
-  // Normalising resolves dot segments, so the result is judged again: it is the result that is used.
+  // Normalising resolves dot segments, so the result, which is used, is checked again.
   return url.origin === BASE && decodings(path).every(isHarmless) ? path : null;
 }
 
 /**
- * A safe path where a person can be sent after signing in or out, or null. Not one of the sign-in routes: coming
- * back to those would go round for ever, or sign out whoever has just signed in.
+ * Returns a safe path to which a user can be sent after signing in or out, or null. Never a sign-in route: those
+ * would loop, or sign out the user who has just signed in.
  */
 export function landingPath(value: unknown): string | null {
   const path = safePath(value);
@@ -34,7 +33,10 @@ export function landingPath(value: unknown): string | null {
   return route === AUTH_PATH || route.startsWith(`${AUTH_PATH}/`) ? null : path;
 }
 
-/** The value and every result of decoding it again, or an empty string (which is harmful) when there is no end. */
+/**
+ * Returns the value and every result of decoding it again, or an empty string (which is harmful) when there is no
+ * end.
+ */
 function decodings(value: string): readonly string[] {
   const seen = [value];
   let current = value;
@@ -47,7 +49,7 @@ function decodings(value: string): readonly string[] {
   return [...seen, ''];
 }
 
-/** Only ASCII can form a separator or a control character, and decoding no more never fails on odd bytes. */
+/** Decodes ASCII alone: only ASCII can form a separator or a control character, and this never fails on odd bytes. */
 function decodeAscii(value: string): string {
   return value.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) =>
     String.fromCharCode(Number.parseInt(hex, 16)),

@@ -35,7 +35,7 @@ test('B-05, B-07: what was minted is read back, for seven days and not a moment 
   expect(cookies.read(asRequest(setCookies))).toBeNull();
 });
 
-test('a session of another issuer, audience or secret is nobody; an older secret still verifies', () => {
+test('a session of another issuer, audience or secret is refused; an older secret still verifies', () => {
   const { setCookies } = make().cookies.mint({ id: 'usr_1' }, 'https://app.example');
   const headers = asRequest(setCookies);
   expect(make({ issuer: 'urn:example:directory:2' }).cookies.read(headers)).toBeNull();
@@ -59,7 +59,7 @@ test('a session is issued at the time that is asked for, and lives from then on'
   expect(cookies.read(asRequest(setCookies))).toEqual(session);
 });
 
-test('of several sessions none is taken for the one, and all can be found to be ended', () => {
+test('of several sessions none counts as the user’s, and all are listed for ending', () => {
   const { cookies } = make();
   const [one, two] = ['usr_1', 'usr_2'].map((id) => cookies.mint({ id }, 'https://app.example'));
   const values = [one, two].map((each) => each?.setCookies[0]?.split(';')[0]);

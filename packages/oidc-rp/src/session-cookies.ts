@@ -1,4 +1,4 @@
-/** Sessions of somebody who signs people in without an issuer: the same cookie, minted and read in the same way. */
+/** Sessions for applications that sign users in without an issuer: the same cookie, with the same format. */
 import { type CookieRules, clearCookie, cookieName, readCookies, setCookie } from './cookies.ts';
 import { OidcConfigError } from './lib/errors.ts';
 import { makeTokenSigner } from './lib/signed-token.ts';
@@ -13,11 +13,11 @@ import {
 } from './session.ts';
 
 export interface SessionCookiesOptions {
-  /** Who asserts the users' ids: any URI of the caller's own, such as `urn:example:directory:1`. */
+  /** The URI that asserts the users' ids: any URI of the caller's own, such as `urn:example:directory:1`. */
   readonly issuer: string;
   /** The first signs, all verify; each at least 32 bytes. */
   readonly secrets: readonly string[];
-  /** What is signed for one audience is nothing at another. */
+  /** A session that is signed for one audience is refused at another. */
   readonly audience: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -37,20 +37,20 @@ export const SESSIONS_READ_MAX = 50;
 
 /** One kind of session (spec 2.5: `sb_session`, 7 days). */
 export interface SessionCookies {
-  /** A new session and its `Set-Cookie` values. @throws OidcError `cookie_too_large`. */
+  /** Returns a new session and its `Set-Cookie` values. @throws OidcError `cookie_too_large`. */
   mint(
     user: SessionUser,
     origin: string,
     options?: SessionCookieMintOptions,
   ): { readonly session: VerifiedSession; readonly setCookies: readonly string[] };
-  /** The session behind a request, or null for nobody. Never throws. */
+  /** Returns the session of a request, or null. Never throws. */
   read(headers: Headers): VerifiedSession | null;
   /**
-   * Every valid session that a request brings. A sibling host can plant one beside another: for `read` they are then
-   * nobody's, and signing out has to end them all. Of more than {@link SESSIONS_READ_MAX} cookies none is read.
+   * Returns every valid session of a request. A sibling host can plant one beside another: then `read` returns
+   * null, and signing out must end them all. With more than {@link SESSIONS_READ_MAX} cookies none is read.
    */
   readAll(headers: Headers): readonly VerifiedSession[];
-  /** `Set-Cookie` values that remove it. */
+  /** Returns the `Set-Cookie` values that remove it. */
   clear(origin: string): readonly string[];
 }
 

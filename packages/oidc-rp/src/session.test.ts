@@ -15,7 +15,7 @@ const cookie = (...tokens: string[]): Headers =>
 const payload = (token: string): Record<string, unknown> =>
   JSON.parse(new TextDecoder().decode(base64url.decode(token.split('.')[1] ?? '')));
 
-/** A token that our own key really signed, whatever is in it. */
+/** Returns a token with any content, signed by our own key. */
 function forge(
   claims: unknown,
   { header = { alg: 'HS256', typ: 'session+jwt' }, audience = rp.audience } = {},
@@ -87,7 +87,7 @@ describe('a session', () => {
   });
 });
 
-describe('nobody else’s token is a session', () => {
+describe('no foreign token is a session', () => {
   const token = mintSession(rp, USER);
 
   test('another tenant’s', () => {
@@ -174,7 +174,7 @@ describe('a rotation of SESSION_SECRET', () => {
   const withSecrets = (sessionSecrets: readonly string[]): ReturnType<typeof other> =>
     other({ env: { ...rp.env, sessionSecrets } });
 
-  test('signs nobody out while the old secret is listed', () => {
+  test('signs no user out while the old secret is listed', () => {
     expect(verifySession(withSecrets([NEXT, SECRET]), mintSession(rp, USER))?.user).toEqual(USER);
   });
 
@@ -197,7 +197,7 @@ describe('a request', () => {
     expect(rp.sessionFromHeaders(cookie(token))).toEqual(USER);
   });
 
-  test('without it, or with a broken one, is nobody’s', () => {
+  test('without it, or with a broken one, has no user', () => {
     for (const headers of [new Headers(), cookie(''), cookie('x'), cookie(`${token}x`), cookie('%00')]) {
       expect(sessionFromHeaders(rp, headers)).toBeNull();
     }
@@ -207,7 +207,7 @@ describe('a request', () => {
     expect(verifiedSessionFromHeaders(rp, cookie('planted', token))?.user).toEqual(USER);
   });
 
-  test('with two valid sessions is nobody’s: one of them may be planted', () => {
+  test('with two valid sessions has no user: one of them may be planted', () => {
     expect(sessionFromHeaders(rp, cookie(token, mintSession(rp, { id: 'mallory' })))).toBeNull();
   });
 });

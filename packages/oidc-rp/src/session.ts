@@ -1,35 +1,38 @@
-/** The session: who signed in, in a signed JWT that holds no token and no claim beyond the spec's (2.5, B-05, B-07). */
+/**
+ * The session: the signed-in user in a signed JWT that holds no token and no claim beyond the spec's (2.5, B-05,
+ * B-07).
+ */
 import { base64url } from 'jose';
 import { type CookieRules, cookieName, readOnlyCookie, SESSION_TTL_MS } from './cookies.ts';
 import { textOrUndefined } from './lib/record.ts';
 import type { TokenSigner } from './lib/signed-token.ts';
 
-/** Who is signed in, as the issuer described them. */
+/** The signed-in user, as the issuer described them. */
 export interface SessionUser {
   /** The issuer's `sub`. Unique only together with the issuer. */
   readonly id: string;
   readonly email?: string;
   readonly name?: string;
-  /** True or false as the issuer asserts; absent when it says nothing. */
+  /** True or false as the issuer asserts; absent when it asserts neither. */
   readonly emailVerified?: boolean;
 }
 
-/** A session whose signature, audience, issuer and lifetime hold: what an identity directory needs to know. */
+/** A session with valid signature, audience, issuer and lifetime, with the facts that an identity directory needs. */
 export interface VerifiedSession {
   readonly user: SessionUser;
   /** The OpenID Connect issuer that asserted `user.id`. */
   readonly issuer: string;
-  /** This session's own id, so that it alone can be ended. */
+  /** The session's own id, by which it can be ended. */
   readonly sid: string;
   readonly issuedAtMs: number;
   readonly expiresAtMs: number;
-  /** When the user last proved who they are to the issuer, if the issuer says. */
+  /** The time of the user's last authentication at the issuer, if the issuer says. */
   readonly authTimeMs?: number;
 }
 
-/** What minting and reading sessions needs; every `OidcContext` is one. */
+/** The settings for minting and reading sessions; every `OidcContext` is one. */
 export interface SessionRules extends CookieRules {
-  /** Who asserts `user.id`: an issuer's URL, or a directory's URN. */
+  /** The authority that asserts `user.id`: an issuer's URL, or a directory's URN. */
   readonly env: { readonly issuer: string };
   readonly now: () => number;
   readonly random: (bytes: number) => Uint8Array;
@@ -44,18 +47,21 @@ export interface MintOptions {
 
 const SID_BYTES = 16;
 
-/** A session JWT for a user, valid for 7 days from now. Keep the user's claims few: the cookie has 4,096 bytes. */
+/**
+ * Returns a session JWT for a user, valid for 7 days from now. Limit the user's claims: the cookie has 4,096
+ * bytes.
+ */
 export function mintSession(env: SessionRules, user: SessionUser, options: MintOptions = {}): string {
   const nowMs = env.now();
   return env.signers.session.sign({
     idp: env.env.issuer,
     sub: user.id,
     sid: options.sid ?? base64url.encode(env.random(SID_BYTES)),
-    // NumericDate may have a fraction (RFC 7519 section 2). Milliseconds are kept, so that "sign out everywhere"
-    // and a sign-in within the same second fall on the right sides of each other.
+    // NumericDate may have a fraction (RFC 7519 section 2). Milliseconds are preserved, so that "sign out
+    // everywhere" and a sign-in within the same second are in the right order.
     iat: nowMs / 1000,
     exp: (nowMs + SESSION_TTL_MS) / 1000,
-    // Members that are undefined are left out by JSON, which keeps email_verified three-state.
+    // JSON omits undefined members, which keeps email_verified three-state.
     email: user.email,
     name: user.name,
     email_verified: user.emailVerified,
@@ -64,8 +70,8 @@ export function mintSession(env: SessionRules, user: SessionUser, options: MintO
 }
 
 /**
- * What a session JWT says, or null when it is not ours, not for this audience, of an issuer that is no longer the
- * configured one (whose `sub` means nothing at another), or expired. Synchronous; never throws.
+ * Returns the content of a session JWT, or null when it is not ours, for another audience, of another issuer than
+ * the configured one (whose `sub` has another meaning), or expired. Synchronous; never throws.
  */
 export function verifySession(env: SessionRules, token: string): VerifiedSession | null {
   const claims = env.signers.session.verify(token);
@@ -75,7 +81,7 @@ export function verifySession(env: SessionRules, token: string): VerifiedSession
   if (typeof iat !== 'number' || typeof exp !== 'number' || idp !== env.env.issuer) return null;
   const issuedAtMs = Math.round(iat * 1000);
   const expiresAtMs = Math.round(exp * 1000);
-  // Said in the negative, so that a clock that answers no number ends every session.
+  // Negated, so that a clock that returns NaN ends every session.
   if (!(env.now() < expiresAtMs)) return null;
   return {
     user: userFromClaims(sub, claims),
@@ -87,17 +93,17 @@ export function verifySession(env: SessionRules, token: string): VerifiedSession
   };
 }
 
-/** The user behind a request's `sb_session` cookie, or null for nobody. Synchronous; never throws. */
+/** Returns the user of a request's `sb_session` cookie, or null. Synchronous; never throws. */
 export function sessionFromHeaders(env: SessionRules, headers: Headers): SessionUser | null {
   return verifiedSessionFromHeaders(env, headers)?.user ?? null;
 }
 
-/** The same with issuer, session id and times. Two different valid sessions in one request are nobody's. */
+/** Returns the same with issuer, session id and times. Null for two different valid sessions in one request. */
 export function verifiedSessionFromHeaders(env: SessionRules, headers: Headers): VerifiedSession | null {
   return readOnlyCookie(headers, cookieName(env, 'session'), (token) => verifySession(env, token));
 }
 
-/** OpenID Connect's standard claims as a user. A claim of the wrong type counts as not asserted. */
+/** Returns OpenID Connect's standard claims as a user. A claim of the wrong type counts as absent. */
 export function userFromClaims(id: string, claims: Readonly<Record<string, unknown>>): SessionUser {
   const email = textOrUndefined(claims.email);
   const name = textOrUndefined(claims.name);

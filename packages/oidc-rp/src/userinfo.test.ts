@@ -16,7 +16,7 @@ async function userOf(
   return { user: login.user, fixture };
 }
 
-test('userinfo is not asked when the ID token says enough', async () => {
+test('userinfo is not asked when the ID token is sufficient', async () => {
   const { user, fixture } = await userOf(ALICE);
   expect(user).toEqual({
     id: 'alice-1',
@@ -27,7 +27,7 @@ test('userinfo is not asked when the ID token says enough', async () => {
   expect(fixture.issuer.count('/userinfo')).toBe(0);
 });
 
-test('scope-userinfo-claims: what the ID token leaves out is fetched, with the access token as bearer', async () => {
+test('scope-userinfo-claims: claims that the ID token lacks are fetched, with the access token as bearer', async () => {
   const { user, fixture } = await userOf(BARE, {
     userinfo: { email: 'alice@example.org', name: 'Alice', email_verified: false },
   });
@@ -36,7 +36,7 @@ test('scope-userinfo-claims: what the ID token leaves out is fetched, with the a
   expect(asked?.headers.get('authorization')).toMatch(/^Bearer at-/);
 });
 
-test('it is asked neither when not advertised nor when the scope wants nothing of it', async () => {
+test('it is asked neither when not advertised nor when the scope needs nothing of it', async () => {
   const behaviour = { userinfo: { email: 'alice@example.org' } };
   expect(
     (await userOf(BARE, { ...behaviour, metadata: { userinfo_endpoint: undefined } })).user,

@@ -1,4 +1,4 @@
-/** Claims about the user that the issuer keeps out of the ID token (OpenID Connect Core section 5.3). */
+/** Claims about the user that the issuer omits from the ID token (OpenID Connect Core section 5.3). */
 import { processUserInfoResponse, userInfoRequest } from 'oauth4webapi';
 import { oauthClient } from './client-auth.ts';
 import type { OidcContext } from './context.ts';
@@ -10,9 +10,9 @@ import { textOrUndefined } from './lib/record.ts';
 import { type SessionUser, userFromClaims } from './session.ts';
 
 /**
- * The user, from the ID token where it says enough, else with the userinfo endpoint's help. Throws `OidcError`
- * `userinfo_invalid` when that answers for another subject or not at all sensibly, `issuer_unavailable` when it
- * does not answer.
+ * Returns the user, from the ID token where it is sufficient, else with the userinfo endpoint's help.
+ * @throws OidcError `userinfo_invalid` when that answers for another subject or malformed; `issuer_unavailable`
+ * when it does not answer.
  */
 export async function loadUser(
   env: OidcContext,
@@ -27,7 +27,10 @@ export async function loadUser(
   return mergeUser(claims, info);
 }
 
-/** The ID token's word counts first. An address and its verification flag always come from one source. */
+/**
+ * Merges the claims; the ID token takes precedence. An address and its verification flag always come from one
+ * source.
+ */
 export function mergeUser(claims: IdTokenClaims, info: Readonly<Record<string, unknown>>): SessionUser {
   const speaksOfEmail = textOrUndefined(claims.email) !== undefined;
   const isSameEmail = claims.email === info.email;
@@ -56,7 +59,7 @@ async function fetchUserinfo(
   const client = oauthClient(env);
   try {
     const response = await userInfoRequest(metadata.server, client, accessToken, oauthHttp(env.peerFetch));
-    // A signed answer was never asked for, and is refused: the metadata we pass on names no algorithm for it.
+    // We request no signed answer, and refuse one: the metadata that we pass on names no algorithm for it.
     return await processUserInfoResponse(metadata.server, client, subject, response);
   } catch (cause) {
     if (cause instanceof OidcError) throw cause;

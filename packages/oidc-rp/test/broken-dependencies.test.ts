@@ -1,6 +1,6 @@
 /**
- * Whatever the relying party depends on, broken at every step: nobody is signed in by it, and nobody who was is
- * signed out or turned into somebody else. spec B-02, B-03, B-11, B-16.
+ * Every dependency of the relying party, broken at every step: no user is signed in by it, and no signed-in user
+ * is signed out or replaced. spec B-02, B-03, B-11, B-16.
  */
 import { Hono } from 'hono';
 import { describe, expect, test } from 'vitest';
@@ -12,10 +12,10 @@ import { mountOidcRoutes } from '../src/mount.ts';
 import { makeRelyingParty } from '../src/relying-party.ts';
 import { makeSessionCookies } from '../src/session-cookies.ts';
 
-/** Whose ID token says so little that the userinfo endpoint is asked. */
+/** A user whose ID token has so few claims that the userinfo endpoint is asked. */
 const BOB: FakeUser = { sub: 'bob-1' };
 
-/** What is asked of the issuer while a sign-in begins and while it completes, in a process that has just started. */
+/** The requests to the issuer at login and at callback, in a process that has just started. */
 const AT_LOGIN = ['/.well-known/openid-configuration', '/par'];
 const AT_CALLBACK = ['/.well-known/openid-configuration', '/token', '/jwks', '/userinfo'];
 
@@ -51,7 +51,7 @@ const breaking =
 const userOf = ({ rp, browser }: Fixture): string | undefined =>
   rp.sessionFromHeaders(browser.request(`${APP}/page`).headers)?.id;
 
-/** The names of the cookies that a response sets to something. */
+/** Returns the names of the cookies that a response sets to a value. */
 const cookiesSet = (response: Response): string[] =>
   response.headers.getSetCookie().flatMap((line) => /^([^=]+)=[^;]/.exec(line)?.[1] ?? []);
 
@@ -68,7 +68,7 @@ describe.each(AT_LOGIN)('a login whose %s', (path) => {
 });
 
 describe.each(AT_CALLBACK)('a callback whose %s', (path) => {
-  test.each(FAILURES)('%s signs nobody in: 502 or 503, and never 401', async (_, failure) => {
+  test.each(FAILURES)('%s signs no user in: 502 or 503, and never 401', async (_, failure) => {
     const { fixture, response } = await callBack(path, failure);
     expect([502, 503]).toContain(response.status);
     expect(cookiesSet(response)).toEqual([]);
@@ -76,14 +76,14 @@ describe.each(AT_CALLBACK)('a callback whose %s', (path) => {
     expect(await response.text()).not.toMatch(/evil|invalid_client|oops|Wi-Fi/);
   });
 
-  test.each(FAILURES)('%s leaves who was signed in before as they are', async (_, failure) => {
+  test.each(FAILURES)('%s leaves the user who was signed in before as they are', async (_, failure) => {
     const { fixture, response } = await callBack(path, failure, ALICE);
     expect([502, 503]).toContain(response.status);
     expect(cookiesSet(response)).toEqual([]);
     expect(userOf(fixture)).toBe(ALICE.sub);
   });
 
-  test('never answers signs nobody in once its time is over', async () => {
+  test('never answers signs no user in once its time is over', async () => {
     const controllers: AbortController[] = [];
     const deadline = (): AbortSignal => {
       const controller = new AbortController();
@@ -173,7 +173,7 @@ describe('a clock that answers no number', () => {
     expect(broken(fixture).verifySession(broken(fixture).mintSession({ id: 'a' }))).toBeNull();
   });
 
-  test('ends every sign-in under way', async () => {
+  test('ends every pending sign-in', async () => {
     const fixture = await makeFixture();
     const request = fixture.browser.request(await fixture.approve());
     const response = await broken(fixture).handle(request);

@@ -1,4 +1,4 @@
-/** Against a certified implementation over real sockets (oidc-provider): what ours in memory may have got wrong. */
+/** Against a certified implementation over real sockets (oidc-provider): finds errors of our issuer in memory. */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Issuer, startIssuer } from '@freehold/issuer';
@@ -69,16 +69,16 @@ afterAll(async () => {
 
 test('B-01, B-11, B-13: a sign-in, and a federated sign-out of which the back channel tells', async () => {
   const go = makeJar();
-  const page = await follow(go, await locationOf(go, `${origin}/api/auth/login`));
+  const page = await followRedirects(go, await locationOf(go, `${origin}/api/auth/login`));
   const form = /<form[^>]* action="([^"]+)"/.exec(page)?.[1] ?? '';
-  const callback = await follow(go, new URL(form, issuer.url).href, { login: 'ada' });
+  const callback = await followRedirects(go, new URL(form, issuer.url).href, { login: 'ada' });
   expect(callback).toMatch(`${origin}/api/auth/callback?`);
   expect(await locationOf(go, callback)).toBe(`${origin}/home`);
   expect(signedIn.map(({ session }) => session.user.id)).toEqual(['ada']);
   expect(signedIn[0]?.issuerSid).toEqual(expect.any(String));
 
   const atIssuer = await locationOf(go, `${origin}/api/auth/logout?federated&returnTo=%2Fbye`);
-  expect(await follow(go, atIssuer)).toBe(`${origin}/bye`);
+  expect(await followRedirects(go, atIssuer)).toBe(`${origin}/bye`);
   expect(failures).toEqual([]);
   expect(ended).toEqual([
     {
@@ -94,7 +94,7 @@ test('B-01, B-11, B-13: a sign-in, and a federated sign-out of which the back ch
 
 type Go = (url: string, form?: Readonly<Record<string, string>>) => Promise<Response>;
 
-/** A browser's cookies, kept by host and name, without following redirects. */
+/** Returns a browser's cookies, stored by host and name, without following redirects. */
 function makeJar(): Go {
   const cookies = new Map<string, Map<string, string>>();
   return async (url, form) => {
@@ -121,13 +121,17 @@ async function locationOf(go: Go, url: string): Promise<string> {
   return new URL(response.headers.get('location') ?? '', url).href;
 }
 
-/** Follows the issuer's redirects, and answers the page that they end at or the address of ours that they lead to. */
-async function follow(go: Go, url: string, form?: Readonly<Record<string, string>>): Promise<string> {
+/** Follows the issuer's redirects. Returns the page at their end, or the address of ours to which they lead. */
+async function followRedirects(
+  go: Go,
+  url: string,
+  form?: Readonly<Record<string, string>>,
+): Promise<string> {
   const response = await go(url, form);
   const location = response.headers.get('location');
   if (location === null) return response.text();
   const next = new URL(location, url);
-  return next.origin === origin ? next.href : follow(go, next.href);
+  return next.origin === origin ? next.href : followRedirects(go, next.href);
 }
 
 async function toWebRequest(request: IncomingMessage): Promise<Request> {

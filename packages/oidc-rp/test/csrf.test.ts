@@ -1,6 +1,6 @@
 /**
- * Who can make a browser sign in or out: every kind of request that a page can cause, against login and logout, with
- * and without the session's cookies. spec 4.1: a link of another site may sign out, and then gets no hint.
+ * Every kind of request that a foreign page can cause, against login and logout, with and without the session's
+ * cookies. spec 4.1: a link of another site may sign out, and then gets no hint.
  */
 import { Hono } from 'hono';
 import { describe, expect, test } from 'vitest';
@@ -30,7 +30,7 @@ const metadata = (site: string, mode: string, dest: string): HeaderFields => ({
   'sec-fetch-dest': dest,
 });
 
-/** Somebody meant it, or no browser asks. */
+/** The user meant the request, or no browser sends it. */
 const ANSWERED: readonly Row[] = [
   ['a link on our own page', metadata('same-origin', 'navigate', 'document')],
   ['a link on a page of another site', metadata('cross-site', 'navigate', 'document')],
@@ -50,7 +50,7 @@ const ANSWERED: readonly Row[] = [
   ['a program on Node, whose fetch says half', { 'sec-fetch-mode': 'cors' }],
 ];
 
-/** A page asks by itself. */
+/** The page makes the request by itself. */
 const REFUSED: readonly Row[] = [
   ['an image on another site', metadata('cross-site', 'no-cors', 'image')],
   ['an image on a sibling host', metadata('same-site', 'no-cors', 'image')],
@@ -83,7 +83,7 @@ const REFUSED: readonly Row[] = [
 ];
 
 interface Visitor extends Fixture {
-  /** What the application was told, and the operator's log. */
+  /** The calls of the application's hooks, and the operator's log. */
   readonly told: readonly string[];
   handle(request: Request): Promise<Response>;
 }
@@ -98,7 +98,7 @@ async function makeVisitor(): Promise<Visitor> {
   return { ...fixture, told, handle: (request) => fixture.rp.handle(request, routes) };
 }
 
-/** The request of a row, with all the browser's cookies or none: SameSite is not what is relied on here. */
+/** Returns the request of a row, with all the browser's cookies or none: the check does not rely on SameSite. */
 function requestOf(
   { browser }: Fixture,
   path: string,
@@ -168,7 +168,7 @@ describe.each(ROUTES)('by another method %s changes nothing', (path) => {
     }
   });
 
-  // Nothing that is tried changes it, so one signed-in visitor serves every row.
+  // No attempt changes it, so one signed-in visitor serves every row.
   let visitor: Promise<Visitor> | undefined;
   function answeredBefore(): Promise<Visitor> {
     visitor ??= makeVisitor().then(async (made) => {
@@ -201,7 +201,7 @@ describe('the callback', () => {
 
   // Login CSRF: the victim would work in the attacker's account.
   test.each([...ANSWERED, ...REFUSED])(
-    'with the code and state of an attacker signs nobody in: %s',
+    'with the code and state of an attacker signs no user in: %s',
     async (who, headers) => {
       const { approve, handle, issuer } = await makeVisitor();
       const victim = await makeFixture();
@@ -209,7 +209,7 @@ describe('the callback', () => {
       const callback = await approve();
       const inTheMiddle = await handle(victim.browser.request(callback, { headers }));
       const elsewhere = await handle(new Request(callback, { headers }));
-      // Who is signing in, and followed a link, is sent to the issuer once more: what any link to login does.
+      // A user who is signing in and followed a link is sent to the issuer once more, as any link to login does.
       const isMeant = ANSWERED.some(([row]) => row === who);
       expect(inTheMiddle.status).toBe(isMeant ? 302 : 400);
       expect(inTheMiddle.headers.get('location')?.startsWith(`${issuer.url}/authorize?`)).toBe(
@@ -230,7 +230,7 @@ describe('the callback', () => {
     victim.store(APP, await handle(victim.request(`${APP}/api/auth/login`)));
     const again = await handle(victim.request(callback));
     const own = issuer.approve(again.headers.get('location') ?? '', ALICE);
-    // Nor can the attacker finish what the victim began, or change places with it.
+    // Nor can the attacker finish the victim's sign-in, or swap places.
     const stolen = await handle(attacker.request(own));
     expect(stolen.headers.getSetCookie()).toEqual([]);
     const done = await handle(victim.request(own));

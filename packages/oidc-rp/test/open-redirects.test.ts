@@ -1,4 +1,4 @@
-/** spec B-12, B-13, B-18: whatever is asked for, a sign-in and a sign-out end on a page of the application's own. */
+/** spec B-12, B-13, B-18: for every `returnTo`, a sign-in and a sign-out end on a page of the application's own. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { APP, type Fixture, makeFixture } from '../../testkit/src/oidc/fixture.ts';
@@ -8,7 +8,7 @@ import { landingPath, safePath } from '../src/safe-path.ts';
 
 type Landing = (fixture: Fixture, returnTo: string) => Promise<string | null>;
 
-/** The three ways in which a `returnTo` becomes an address that a browser is sent to. */
+/** The three ways in which a `returnTo` becomes an address to which a browser is sent. */
 const LANDINGS: Readonly<Record<string, Landing>> = {
   'the callback of a login with it': async (fixture, returnTo) =>
     (await fixture.signIn({ returnTo })).headers.get('location'),
@@ -41,7 +41,7 @@ test('the corpus is large, without repetition, and really leads elsewhere', () =
   expect(leadingAway.length).toBeGreaterThan(300);
 });
 
-test('B-18: safePath and landingPath answer a path of ours or nothing, which judged again is the same', () => {
+test('B-18: safePath and landingPath return a path of ours or null, and accept their own result', () => {
   let accepted = 0;
   for (const payload of OPEN_REDIRECT_PAYLOADS) {
     const path = safePath(payload);
@@ -55,7 +55,7 @@ test('B-18: safePath and landingPath answer a path of ours or nothing, which jud
     expect([path, null]).toContain(landing);
     if (landing !== null) expectOwnPage(landing);
   }
-  // What merely looks odd is still a path.
+  // An odd-looking path is still a path.
   expect(accepted).toBeGreaterThan(50);
   expect(landingPath('/%e2%81%84evil.example')).toBe('/%e2%81%84evil.example');
 });
@@ -104,7 +104,7 @@ describe('B-11: onSuccess and onError', () => {
     }
   });
 
-  // The handler is also called by those who check nothing, with settings that a tenant may have written.
+  // Callers without a check use the handler too, with settings that a tenant may have written.
   test('lead nowhere else even unchecked', async () => {
     const fixture = await makeFixture();
     for (const payload of OPEN_REDIRECT_PAYLOADS) {
@@ -129,7 +129,7 @@ describe('B-11: onSuccess and onError', () => {
   });
 });
 
-/** Strings of the pieces that addresses are made of, of arbitrary characters, and of payloads in pieces. */
+/** Strings of the pieces of addresses, of arbitrary characters, and of payloads in pieces. */
 function anyReturnTo(): fc.Arbitrary<string> {
   const piece = fc.oneof(
     fc.constantFrom(

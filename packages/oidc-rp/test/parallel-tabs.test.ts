@@ -1,6 +1,6 @@
 /**
- * Tabs of one browser that sign in at the same moment: their requests leave before any answer has come, so that the
- * last cookie that is stored is the only one, whatever order the issuer's answers then come in. spec B-04, B-11.
+ * Tabs of one browser that sign in at the same moment: their requests leave before any answer has come, so only
+ * the last cookie is stored, whatever the order of the issuer's answers. spec B-04, B-11.
  */
 import { describe, expect, test } from 'vitest';
 import {
@@ -15,18 +15,18 @@ import type { OidcErrorCode } from '../src/lib/errors.ts';
 const ROUTES = { onSuccess: '/home', onError: '/oops' };
 
 interface Tab {
-  /** Where it is to end. */
+  /** The destination of the sign-in. */
   readonly place: string;
-  /** What it was last sent to. */
+  /** The last address to which it was sent. */
   at: string;
-  /** How often the issuer sent it back. */
+  /** The number of times that the issuer sent it back. */
   answers: number;
 }
 
 const makeWorld = (options: FixtureOptions = {}): Promise<Fixture> =>
   makeFixture({ routes: ROUTES, ...options });
 
-/** All ways to put a few things in order. */
+/** Returns all orders of a few items. */
 function orders<T>(items: readonly T[]): T[][] {
   if (items.length < 2) return [[...items]];
   return items.flatMap((item, at) => orders(items.toSpliced(at, 1)).map((rest) => [item, ...rest]));
@@ -34,7 +34,10 @@ function orders<T>(items: readonly T[]): T[][] {
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
 
-/** Asks for every tab with what the browser holds now, and only then stores the answers, in the order given. */
+/**
+ * Sends a request for every tab with the browser's present cookies, and only then stores the answers, in the order
+ * given.
+ */
 async function atOnce(
   { rp, browser }: Fixture,
   tabs: readonly Tab[],
@@ -53,7 +56,7 @@ async function atOnce(
   }
 }
 
-/** So many tabs, each at the issuer; the one that is named last has the only flow. */
+/** Starts so many tabs, each at the issuer; the tab of number `last` has the only flow. */
 async function begin(fixture: Fixture, count: number, last = count - 1): Promise<Tab[]> {
   const tabs = range(count).map((at): Tab => {
     const place = `/place/${at}`;
@@ -73,7 +76,7 @@ function answer({ issuer }: Fixture, tab: Tab): void {
   tab.answers += 1;
 }
 
-/** One tab alone, until it is on a page of ours. */
+/** Continues one tab until it is on a page of ours. */
 async function finish(fixture: Fixture, tab: Tab): Promise<void> {
   for (let hop = 0; hop < 6 && !tab.at.startsWith('/'); hop += 1) {
     if (tab.at.startsWith(APP)) await atOnce(fixture, [tab]);
@@ -84,7 +87,7 @@ async function finish(fixture: Fixture, tab: Tab): Promise<void> {
 const userOf = ({ rp, browser }: Fixture): string | undefined =>
   rp.sessionFromHeaders(browser.request(`${APP}/page`).headers)?.id;
 
-/** Whatever was sent: no cookie beyond what browsers keep, no address beyond what anybody takes. */
+/** Expects no cookie beyond a browser's limit, and no address beyond the usual limits. */
 function expectBounded(response: Response): void {
   for (const line of response.headers.getSetCookie()) {
     expect((line.split('; ')[0] ?? '').length).toBeLessThanOrEqual(4096);
@@ -124,7 +127,7 @@ describe('tabs that begin at the same moment all end signed in, each at its own 
     const tabs = await begin(fixture, 10);
     for (const at of order) await finish(fixture, tabs[at] ?? expect.fail());
     expect(tabs.map(({ at }) => at)).toEqual(tabs.map(({ place }) => place));
-    // Whoever is not first finds somebody signed in and redeems nothing, but for the one whose cookie it was.
+    // A tab that is not first finds a signed-in user and redeems nothing, except for the one whose cookie it was.
     expect(fixture.issuer.count('/token')).toBe(order[0] === 9 ? 1 : 2);
   });
 
@@ -149,7 +152,7 @@ describe('tabs that begin at the same moment all end signed in, each at its own 
       for (const tab of tabs) answer(fixture, tab);
       await atOnce(fixture, others);
       for (const tab of others) answer(fixture, tab);
-      // Second tries, all at once and before anybody is signed in: none of them overtakes another again.
+      // Second flows, all at once and before a user is signed in: none of them overtakes another again.
       await atOnce(fixture, others);
       await atOnce(fixture, slow === undefined ? [] : [slow]);
       expect(tabs.map(({ at }) => at)).toEqual(tabs.map(({ place }) => place));
@@ -198,7 +201,7 @@ describe('tabs that begin at the same moment all end signed in, each at its own 
   });
 });
 
-test('a prefetch between them overtakes nobody', async () => {
+test('a prefetch between them overtakes no tab', async () => {
   const fixture = await makeWorld();
   const [tab] = await begin(fixture, 1);
   const guess = await fixture.visit('/api/auth/login', { headers: { 'sec-purpose': 'prefetch' } });
@@ -207,20 +210,20 @@ test('a prefetch between them overtakes nobody', async () => {
   expect([tab?.at, tab?.answers]).toEqual(['/place/0', 1]);
 });
 
-test('a sign-in of another application of the same issuer overtakes nobody', async () => {
+test('a sign-in of another application of the same issuer overtakes no tab', async () => {
   const fixture = await makeWorld();
   const [tab] = await begin(fixture, 1);
   const tenantB = fixture.other({ audience: 'tenant-b' });
   const theirs = await tenantB.handle(fixture.browser.request(`${APP}/api/auth/login`));
   const callback = fixture.issuer.approve(theirs.headers.get('location') ?? '', ALICE);
-  // Their state is no text of ours, although a sign-in is under way here.
+  // Their state is no text of ours, although a sign-in is pending here.
   expect(codeOf(await fixture.visit(callback))).toBe('state_mismatch');
   await finish(fixture, tab ?? expect.fail());
   expect(tab?.at).toBe('/place/0');
 });
 
 describe('a second try is made', () => {
-  /** A tab that lost its flow to another one, which is still under way; its answer has come. */
+  /** A tab that lost its flow to another one, which is still pending; its answer has come. */
   async function overtaken(options: FixtureOptions = {}): Promise<{ fixture: Fixture; callback: string }> {
     const fixture = await makeWorld(options);
     const [first] = await begin(fixture, 2);
@@ -253,13 +256,13 @@ describe('a second try is made', () => {
     expect(fixture.issuer.count('/token')).toBe(0);
   });
 
-  test('once: a second try that is lost as well is a failure', async () => {
+  test('once: a second flow that is lost as well is a failure', async () => {
     const { fixture, callback } = await overtaken();
     const second = fixture.issuer.approve(
       (await fixture.visit(callback)).headers.get('location') ?? '',
       ALICE,
     );
-    // The flow that it leans on is gone with the cookie, and another one is under way.
+    // Its supporting flow is gone with the cookie, and another one is pending.
     await fixture.visit('/api/auth/logout');
     await fixture.visit('/api/auth/login');
     expect(codeOf(await fixture.visit(second))).toBe('state_mismatch');
@@ -315,7 +318,7 @@ describe('a second try is made', () => {
   test.each(['issuer', 'clientId'] as const)('never after the %s was replaced', async (member) => {
     const { fixture, callback } = await overtaken({ relyingParty: { audience: 'tenant-a' } });
     const changed = fixture.other({ env: { ...fixture.rp.env, [member]: 'https://other.example' } });
-    // A sign-in at the new one is under way too.
+    // A sign-in at the new one is pending too.
     const cookie = changed.signers.flow.sign({
       idp: changed.env.issuer,
       cid: changed.env.clientId,
@@ -347,7 +350,7 @@ describe('a second try is made', () => {
     );
   });
 
-  test('and what it is told of the place stays between us: no issuer or log can read a claim link', async () => {
+  test('and the destination stays secret: no issuer or log can read a claim link', async () => {
     const fixture = await makeWorld();
     const response = await fixture.visit('/api/auth/login?returnTo=%2F%3Fclaim%3Da-secret-of-one-tenant');
     const state = new URL(response.headers.get('location') ?? '').searchParams.get('state') ?? '';
@@ -381,7 +384,7 @@ describe('a second try is made', () => {
     expect(fixture.issuer.count('/token')).toBe(1);
   });
 
-  test('never for one that was used, whatever else is under way and whoever is gone', async () => {
+  test('never for one that was used, whatever else is pending and although the user is gone', async () => {
     const fixture = await makeWorld();
     const [tab] = await begin(fixture, 1);
     answer(fixture, tab ?? expect.fail());
@@ -396,9 +399,9 @@ describe('a second try is made', () => {
 
   test('never beside one whose ten minutes are over, even if the browser kept the cookie', async () => {
     const { fixture, callback } = await overtaken();
-    const kept = fixture.browser.request(callback);
+    const request = fixture.browser.request(callback);
     fixture.clock.nowMs += 10 * 60 * 1000;
-    expect(codeOf(await fixture.rp.handle(kept, ROUTES))).toBe('flow_expired');
+    expect(codeOf(await fixture.rp.handle(request, ROUTES))).toBe('flow_expired');
   });
 
   test('after a secret was replaced, while the old one is still listed', async () => {
@@ -415,7 +418,7 @@ describe('a second try is made', () => {
 describe('a callback that comes after ten minutes', () => {
   const LATE_MS = 10 * 60 * 1000;
 
-  test('is a failure for somebody who is not signing in or signed in', async () => {
+  test('is a failure for a visitor who is neither signing in nor signed in', async () => {
     const fixture = await makeWorld();
     const [tab] = await begin(fixture, 1);
     answer(fixture, tab ?? expect.fail());
@@ -424,7 +427,7 @@ describe('a callback that comes after ten minutes', () => {
     expect(fixture.issuer.count('/token')).toBe(0);
   });
 
-  test('begins anew beside a sign-in that is under way, and is never completed itself', async () => {
+  test('begins anew beside a pending sign-in, and is never completed itself', async () => {
     const fixture = await makeWorld();
     const [tab] = await begin(fixture, 1);
     answer(fixture, tab ?? expect.fail());
@@ -436,7 +439,7 @@ describe('a callback that comes after ten minutes', () => {
     expect(fixture.issuer.count('/token')).toBe(1);
   });
 
-  test('leads to its place for somebody who is signed in by now', async () => {
+  test('leads to its place for a user who is signed in by now', async () => {
     const fixture = await makeWorld();
     const [tab] = await begin(fixture, 1);
     answer(fixture, tab ?? expect.fail());
@@ -446,22 +449,22 @@ describe('a callback that comes after ten minutes', () => {
     expect([tab?.at, tab?.answers]).toEqual(['/place/0', 1]);
   });
 
-  test('that leans on a flow is over when that is over', async () => {
+  test('that is supported by a flow expires with it', async () => {
     const fixture = await makeWorld();
     const [first] = await begin(fixture, 2);
     const tab = first ?? expect.fail();
     answer(fixture, tab);
     await atOnce(fixture, [tab]);
     answer(fixture, tab);
-    const kept = fixture.browser.request(tab.at);
+    const request = fixture.browser.request(tab.at);
     fixture.clock.nowMs += LATE_MS - 1;
-    await expect(fixture.rp.completeLogin(kept)).resolves.toMatchObject({ user: { id: ALICE.sub } });
+    await expect(fixture.rp.completeLogin(request)).resolves.toMatchObject({ user: { id: ALICE.sub } });
     fixture.clock.nowMs += 1;
-    await expect(fixture.rp.completeLogin(kept)).rejects.toMatchObject({ code: 'flow_expired' });
+    await expect(fixture.rp.completeLogin(request)).rejects.toMatchObject({ code: 'flow_expired' });
   });
 });
 
-test('nobody is signed in again by old callbacks after signing out', async () => {
+test('no user is signed in again by old callbacks after signing out', async () => {
   const fixture = await makeWorld();
   const tabs = await begin(fixture, 3);
   for (const tab of tabs) answer(fixture, tab);
@@ -474,7 +477,7 @@ test('nobody is signed in again by old callbacks after signing out', async () =>
   expect(fixture.issuer.requests).toHaveLength(asked);
 });
 
-/** The code at the end of a sign-in that failed. */
+/** Returns the code at the end of a sign-in that failed. */
 function codeOf(response: Response): OidcErrorCode | null {
   const { pathname, searchParams } = new URL(response.headers.get('location') ?? '', APP);
   return pathname === '/oops' ? (searchParams.get('error') as OidcErrorCode) : null;

@@ -1,4 +1,7 @@
-/** spec B-04, B-05, B-06: SESSION_SECRET is a list. The first signs, all verify, and what left the list is nothing. */
+/**
+ * spec B-04, B-05, B-06: SESSION_SECRET is a list. The first signs, all verify, and a secret that left the list is
+ * refused.
+ */
 import { describe, expect, test } from 'vitest';
 import { ALICE, APP, type Fixture, makeFixture, SECRET } from '../../testkit/src/oidc/fixture.ts';
 import { parseOidcEnv } from '../src/env.ts';
@@ -6,7 +9,7 @@ import type { RelyingParty } from '../src/relying-party.ts';
 
 const NEXT = 'the next session secret, also long enough';
 
-/** The application after a restart with other secrets: another process, the same issuer and clock. */
+/** Returns the application after a restart with other secrets: another process, the same issuer and clock. */
 const restarted = ({ rp, other }: Fixture, ...sessionSecrets: string[]): RelyingParty =>
   other({ env: { ...rp.env, sessionSecrets } });
 
@@ -36,7 +39,7 @@ describe('while the old secret is still listed', () => {
     expect(done.headers.get('location')).toBe('/inbox');
     const later = restarted(fixture, NEXT);
     expect(later.sessionFromHeaders(fixture.browser.request(`${APP}/page`).headers)?.id).toBe(ALICE.sub);
-    // The other tab's flow was signed anew with the cookie, and the used one is still remembered.
+    // The other tab's flow was signed again with the cookie, and the used one is still remembered.
     expect((await visit(fixture, later, tab)).headers.get('location')).toBe('/other-tab');
     expect((await visit(fixture, later, callback)).headers.get('location')).toBe('/inbox');
     expect(hintOf(await visit(fixture, later, '/api/auth/logout?federated'))).not.toBeNull();
@@ -63,7 +66,7 @@ describe('while the old secret is still listed', () => {
 });
 
 describe('once the old secret has left the list', () => {
-  test('B-05: a session from before is nobody’s', async () => {
+  test('B-05: a session from before is refused', async () => {
     const fixture = await makeFixture();
     await fixture.signIn();
     const { headers } = fixture.browser.request(`${APP}/page`);

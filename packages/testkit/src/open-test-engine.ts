@@ -1,6 +1,6 @@
 /**
- * The embedded engine with databases that are copied, not migrated: applying all migrations costs 20 ms of CPU for
- * each new unit, a copy of a migrated file less than one.
+ * The embedded engine over copied databases: applying all migrations costs 20 ms of CPU for each new unit, a copy
+ * of a migrated file less than one.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
@@ -12,8 +12,8 @@ import { type Engine, openUnit, type UnitDefinition, type UnitMethods } from '@f
 import { openNodeDatabase } from '../../engine-node/src/node-database.ts';
 
 /**
- * Opens the engine as `openNodeEngine` does. A unit that is created begins as a copy of a migrated template, so that
- * its migration journal tells the template's time unless `now` says otherwise.
+ * Opens the engine as `openNodeEngine` does. A new unit begins as a copy of a migrated template, so its migration
+ * journal shows the template's time unless `now` is given.
  */
 export function openTestEngine(options: NodeEngineOptions): NodeEngine {
   const engine = openNodeEngine(options);
@@ -38,7 +38,9 @@ export function openTestEngine(options: NodeEngineOptions): NodeEngine {
   });
 }
 
-/** Puts a migrated database where a unit is about to be created. Does nothing when there is a file. */
+/**
+ * Copies a migrated database to the path of a unit that is about to be created. Does nothing when there is a file.
+ */
 function placeTemplate<M extends UnitMethods>(
   definition: UnitDefinition<M>,
   database: string,
@@ -54,7 +56,10 @@ function placeTemplate<M extends UnitMethods>(
   renameSync(copy, database);
 }
 
-/** The migrated file of a kind of unit, made once for all processes of a test run. Null: it cannot be migrated. */
+/**
+ * Returns the migrated file of a kind of unit, made once for all processes of a test run, or null when it cannot
+ * be migrated.
+ */
 function templateOf<M extends UnitMethods>(definition: UnitDefinition<M>): string | null {
   const known = templates.get(definition);
   if (known !== undefined) return known;
@@ -92,7 +97,7 @@ function makeTemplate<M extends UnitMethods>(definition: UnitDefinition<M>, path
         { create: true },
       );
     } catch {
-      // The unit itself shall fail, where its test can see it.
+      // The unit itself must fail, where its test can see it.
       return false;
     } finally {
       database.close();

@@ -1,4 +1,4 @@
-/** Makes segments of what the archive has of a unit's last log, where the segments that it has end. */
+/** Makes segments of the archived log tail of a unit, from the end of its last segment on. */
 import { join } from 'node:path';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { historyDisk } from '../durable-file.ts';
@@ -24,8 +24,8 @@ interface Tail extends TailName {
 }
 
 /**
- * Adds them, in order, to the history and to the walk along it.
- * @throws Fault `archive_damaged`, naming an object that is damaged, or before which one is missing.
+ * Adds the tails, in order, to the history and to the walk along it.
+ * @throws Fault `archive_damaged`, naming an object that is damaged, or the one after a missing one.
  */
 export async function addTails({ archive, files, names }: Fetch, walk: Walk): Promise<void> {
   const prefix = unitPrefix(files);
@@ -41,7 +41,7 @@ export async function addTails({ archive, files, names }: Fetch, walk: Walk): Pr
     const frames = zstdDecompressSync(payload);
     requireFrames({ header, path: tail.key }, frames);
     const from = walk.log?.salt === tail.salt ? walk.log.last + 1 : 1;
-    const rest = without(header, from, walk.part + 1);
+    const rest = cutBefore(header, from, walk.part + 1);
     const encoded = encodePart(rest, zstdCompressSync(frames.subarray(bytesBefore(header, from)), FAST));
     const lastSeq = commitsOf({ ...header, ...rest }).at(-1)?.seq ?? walk.at.seq;
     const path = join(files.history, segmentName(rest.n, rest.n, lastSeq));
@@ -50,7 +50,7 @@ export async function addTails({ archive, files, names }: Fetch, walk: Walk): Pr
   }
 }
 
-/** What it holds is in a segment, or in a tail before it; or its log was given up for another state. */
+/** Whether its frames are in a segment or an earlier tail, or its log was abandoned for another state. */
 function isObsolete({ afterSeq, salt, last }: Tail, { log, at }: Walk): boolean {
   return log?.salt === salt ? last <= log.last : afterSeq < at.seq;
 }
@@ -60,18 +60,18 @@ function requireNext({ key, salt, first, afterSeq }: Tail, { log, at }: Walk): v
   if (!isNext) throw damagedObject(key, 'what comes before it is missing');
 }
 
-/** What a part says of itself without the frames before one. */
-function without(header: PartHeader, from: number, n: number): PartDescription {
+/** Returns the description of a part without the frames before `from`. */
+function cutBefore(header: PartHeader, from: number, n: number): PartDescription {
   const { wal, last, after, before, commits, rawBytes } = header;
-  const kept = commits.filter(([frame]) => frame >= from);
+  const remaining = commits.filter(([frame]) => frame >= from);
   return {
     n,
     wal,
     first: from,
     last,
     after,
-    before: before + commits.length - kept.length,
-    commits: kept,
+    before: before + commits.length - remaining.length,
+    commits: remaining,
     rawBytes: rawBytes - bytesBefore(header, from),
   };
 }

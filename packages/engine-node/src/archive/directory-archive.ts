@@ -5,7 +5,7 @@ import type { Archive } from './archive.ts';
 
 const COMING = '.coming';
 
-/** Makes one; the directory is made with the first object. */
+/** Makes an archive. The directory is made with the first object. */
 export function makeDirectoryArchive(directory: string): Archive {
   return {
     put: async (key, bytes) => {

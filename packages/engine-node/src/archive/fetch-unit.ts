@@ -1,4 +1,4 @@
-/** Brings one unit back from the archive: its files, then what was only in its log, then its database. */
+/** Restores one unit from the archive: its files, then the tail of its log, then its database. */
 import { statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -24,9 +24,9 @@ export interface Fetch {
 }
 
 /**
- * Fetches it, at the last commit that the archive has.
- * @returns whether there was enough of it: false when its first base never arrived.
- * @throws Fault `archive_damaged` or `history_damaged`, naming what is damaged or missing.
+ * Fetches the unit, at its last archived commit.
+ * @returns false when its first base never arrived in the archive.
+ * @throws Fault `archive_damaged` or `history_damaged`, naming the damaged or missing object.
  */
 export async function fetchUnit(fetch: Fetch): Promise<boolean> {
   const { files, names } = fetch;
@@ -55,7 +55,7 @@ async function fetchPresent({ archive, files, openArchive }: Fetch): Promise<voi
   }
 }
 
-/** Writes the files of a folder as they were. */
+/** Writes the files of a folder unchanged. */
 async function fetchFolder(
   { archive, files, names }: Fetch,
   folder: string,
@@ -81,7 +81,7 @@ async function fetchFolder(
   syncDirectory(directory);
 }
 
-/** From the newest base through everything that follows it; null when there is no base. */
+/** Walks from the newest base through all parts after it; returns null when there is no base. */
 function walkHistory({ history }: UnitFiles): Walk | null {
   const { bases, segments } = listHistory(history);
   const newest = bases.at(-1);

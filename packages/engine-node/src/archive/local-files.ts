@@ -1,4 +1,4 @@
-/** The files of a unit that an archive mirrors, in the order in which they must arrive there. */
+/** The files of a unit that an archive mirrors, in the order in which they must be sent. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { listHistory } from '../history/history-directory.ts';
 import type { UnitFiles } from '../unit-files.ts';
 import { PIECE_BYTES } from './objects.ts';
 
-/** A file, or a piece of one, and the object that holds it. */
+/** A file or a piece of one, with the object that holds it. */
 export interface LocalPiece {
   readonly name: string;
   readonly path: string;
@@ -14,7 +14,9 @@ export interface LocalPiece {
   readonly bytes: number;
 }
 
-/** What makes the others useful comes last: first a base's bytes, then what makes it one, then what follows it. */
+/**
+ * A description follows the bytes that it describes: a base's bytes, then its description, then the segments after it.
+ */
 export function piecesOf(files: UnitFiles): LocalPiece[] {
   const { bases, segments } = listHistory(files.history);
   const snapshots = existsSync(files.snapshots) ? readdirSync(files.snapshots) : [];
@@ -43,7 +45,7 @@ export async function readPiece({ path, from, bytes }: LocalPiece): Promise<Uint
   }
 }
 
-/** Payloads may be large, and have a size that their description tells; anything else is one object. */
+/** Payloads may be large, and their description has their size; any other file is one object. */
 function pieces(folder: string, directory: string, path: string): LocalPiece[] {
   const name = `${folder}${path.slice(directory.length)}`;
   const { size } = statSync(path);

@@ -1,16 +1,15 @@
 /**
- * The objects of an archive: their names, and the line that each begins with, which says its name and its digest, so
- * that none is taken for another and none is used that was damaged.
- *
- * `owner` · `units/<kind>/<key>/history/<file>`, `…/snapshots/<file>` (a large file in pieces, `<file>.0000` and so on),
- * `…/tail/<first commit>-<first frame>-<last frame>-<salt>` and `…/present`.
+ * The objects of an archive. Each begins with a line of its name and its digest, so that no object is mistaken for
+ * another and no damaged one is used. Names:
+ * `owner` · `units/<kind>/<key>/history/<file>`, `…/snapshots/<file>` (a large file in pieces, `<file>.0000` and so
+ * on), `…/tail/<first commit>-<first frame>-<last frame>-<salt>` and `…/present`.
  */
 import { checkedLine, parseCheckedLine, sha256 } from '../checked-line.ts';
 import { Fault } from '../fault.ts';
 import type { UnitFiles } from '../unit-files.ts';
 import type { Archive } from './archive.ts';
 
-/** Files larger than this are kept in pieces: what bounds the memory that it takes to send one. */
+/** Larger files are sent in pieces, which bounds the memory of a transfer. */
 export const PIECE_BYTES = 8 * 1024 * 1024;
 export const OWNER = 'owner';
 export const UNITS = 'units/';
@@ -28,7 +27,7 @@ export function unitPrefix({ kind, key }: Pick<UnitFiles, 'kind' | 'key'>): stri
   return `${UNITS}${kind}/${key}/`;
 }
 
-/** The unit that an object belongs to, and its name there; null for an object of another sort. */
+/** Returns the unit that an object belongs to and its name there; null for another object. */
 export function partsOfKey(
   key: string,
 ): { readonly kind: string; readonly key: string; readonly name: string } | null {
@@ -44,7 +43,7 @@ export async function putObject(archive: Archive, key: string, bytes: Uint8Array
 
 /**
  * Gets an object and checks it.
- * @throws Fault `archive_damaged`, naming the object that is damaged or missing.
+ * @throws Fault `archive_damaged`, naming the object, when it is damaged or missing.
  */
 export async function getObject(archive: Archive, key: string): Promise<Uint8Array> {
   const object = await archive.get(key);

@@ -1,6 +1,6 @@
 /**
- * One data directory an archive. Without this, a platform that is started on an empty disk with the settings of the old
- * one would begin to replace the only copy there is.
+ * Ensures one data directory per archive. Otherwise a platform that starts on an empty disk with the old settings
+ * would replace the only copy.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,14 +9,14 @@ import { makeDirectory, writeDurably } from '../durable-file.ts';
 import type { Archive } from './archive.ts';
 import { getObject, OWNER, putObject } from './objects.ts';
 
-/** What a data directory keeps for its archive. */
+/** Returns the directory of the archive's state within a data directory. */
 export function archiveDirectory(dataDirectory: string): string {
   return join(dataDirectory, '.archive');
 }
 
 /**
- * Makes sure that an archive is this directory's, taking one that is nobody's.
- * @throws PlatformError `conflict`, reason `archive_not_ours`.
+ * Takes an archive without an owner for this directory.
+ * @throws PlatformError `conflict`, reason `archive_not_ours`, when it belongs to another one.
  */
 export async function requireOwnership(
   archive: Archive,
@@ -35,7 +35,7 @@ export async function requireOwnership(
   await takeOwnership(archive, dataDirectory, newId);
 }
 
-/** Makes an archive this directory's, whosever it was. */
+/** Takes an archive for this directory, whatever its owner. */
 export async function takeOwnership(
   archive: Archive,
   dataDirectory: string,

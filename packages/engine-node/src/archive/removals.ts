@@ -1,4 +1,7 @@
-/** Units that were taken away and are to be taken from the archive too: written down, so that a restart goes on. */
+/**
+ * Units whose removal must be repeated in the archive. They are recorded on disk, so that it continues after a
+ * restart.
+ */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeDirectory, syncDirectory, writeDurably } from '../durable-file.ts';
@@ -12,7 +15,7 @@ export interface Removals {
   add(files: UnitFiles): void;
   has(files: UnitFiles): boolean;
   all(): readonly UnitFiles[];
-  /** Deletes everything that the archive has of a unit, and forgets that it was to. */
+  /** Deletes every object of a unit from the archive, then its record. */
   carryOut(archive: Archive, files: UnitFiles): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Makes a whole data directory again from its archive: for when the disk is gone. */
+/** Restores a whole data directory from its archive, after the loss of the disk. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
@@ -13,11 +13,11 @@ import type { SealArchive } from './ship-present.ts';
 
 export interface RestoreOptions {
   readonly archive: Archive;
-  /** A directory that does not exist, is empty, or is what an interrupted restore left. */
+  /** A directory that does not exist, is empty, or is left over from an interrupted restore. */
   readonly into: string;
   /** The inverse of the `sealArchive` that the engine had. */
   readonly openArchive?: SealArchive;
-  /** True leaves out units of which something is damaged or missing, instead of giving up. Default false. */
+  /** True skips units with damaged or missing objects instead of failing. Default false. */
   readonly skipDamaged?: boolean;
   /** Default: `crypto.randomUUID`. */
   readonly newId?: () => string;
@@ -25,17 +25,17 @@ export interface RestoreOptions {
 
 export interface RestoreReport {
   readonly units: number;
-  /** Units that were left out, and why. */
+  /** The skipped units with the reason. */
   readonly skipped: readonly { readonly kind: string; readonly key: string; readonly why: string }[];
 }
 
 const CONCURRENCY = 4;
 
 /**
- * Restores every unit at the last commit that was shipped, with its history and its snapshots, and makes the archive
- * that of the new directory. Until it is done, no engine opens the directory.
+ * Restores every unit at its last archived commit, with its history and its snapshots, and makes the new directory the
+ * archive's owner. Until it is done, no engine opens the directory.
  * @throws PlatformError `conflict`, reason `directory_not_empty`; `unavailable`, reason `archive_damaged`, naming the
- * object; and what the archive throws.
+ * object; and errors of the archive.
  */
 export async function restoreDataDirectory(options: RestoreOptions): Promise<RestoreReport> {
   const { archive, into, openArchive = (bytes) => bytes, skipDamaged = false } = options;

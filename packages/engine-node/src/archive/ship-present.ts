@@ -1,4 +1,4 @@
-/** Keeps the present contents of a unit that must not have a past: one object, replaced each time. */
+/** Archives the present contents of a unit without copies: one object, replaced each time. */
 import { readFile } from 'node:fs/promises';
 import { captureUnit } from '../copies/capture-unit.ts';
 import { discard } from '../copies/copy-workers.ts';
@@ -6,7 +6,7 @@ import type { UnitAccess } from '../unit-access.ts';
 import type { Archive } from './archive.ts';
 import { putObject, unitPrefix } from './objects.ts';
 
-/** Encrypts what leaves the machine; `openArchive` of a restore is its inverse. */
+/** Encrypts bytes that leave the machine; `openArchive` of a restore is its inverse. */
 export type SealArchive = (bytes: Uint8Array) => Uint8Array;
 
 export const PRESENT = 'present';

@@ -1,7 +1,6 @@
 /**
- * Brings one unit's archive up to date: the files of its history and its snapshots, and what is only in its log still.
- * Everything is taken from one moment, sent in an order in which every beginning is of use, and only then is removed
- * what it replaced.
+ * Updates one unit's archive: the files of its history and its snapshots, and the tail of its log. All of it is of one
+ * moment, and is sent in an order in which every prefix can be restored. Replaced objects are removed last.
  */
 import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -15,18 +14,18 @@ import type { Archive } from './archive.ts';
 import { piecesOf, readPiece } from './local-files.ts';
 import { putObject, unitPrefix } from './objects.ts';
 
-/** What the archive has of a unit. */
+/** The archived objects of a unit. */
 export interface RemoteUnit {
   /** Names below the unit's prefix. */
   readonly names: Set<string>;
 }
 
-/** The unit changed under the hands of whoever shipped it: nothing is wrong, and it is begun again. */
+/** The unit changed while it was shipped. This is no fault; the shipper starts again. */
 export class UnitMoved extends Error {
   override readonly name = 'UnitMoved';
 }
 
-/** Frames that are only in the log: a part of it as it will be sent. */
+/** Frames that are only in the log: one part of the tail to send. */
 interface TailPart {
   readonly name: string;
   readonly log: LiveLog;
@@ -35,7 +34,7 @@ interface TailPart {
 
 const compress = promisify(zstdCompress);
 
-/** Reads what the archive has of a unit. */
+/** Lists the archived objects of a unit. */
 export async function readRemote(archive: Archive, unit: UnitAccess): Promise<RemoteUnit> {
   const prefix = unitPrefix(unit.files);
   const names = new Set<string>();
@@ -44,8 +43,8 @@ export async function readRemote(archive: Archive, unit: UnitAccess): Promise<Re
 }
 
 /**
- * Ships it.
- * @throws UnitMoved, `not_found` for a unit that is gone, and what the archive throws.
+ * Ships a unit.
+ * @throws UnitMoved; `not_found` for a unit that is gone; errors of the archive.
  */
 export async function shipUnit(archive: Archive, unit: UnitAccess, { names }: RemoteUnit): Promise<void> {
   const { files } = unit;
@@ -70,12 +69,12 @@ export async function shipUnit(archive: Archive, unit: UnitAccess, { names }: Re
   }
 }
 
-/** A closed unit is all in its files, unless it has no history yet or was not closed in order. */
+/** A closed unit is complete in its files, unless it has no history yet or was not closed in order. */
 function needsOpening({ files, peek }: UnitAccess): boolean {
   return peek() === undefined && (existsSync(files.wal) || listHistory(files.history).bases.length === 0);
 }
 
-/** What the log holds beyond the segments and beyond what the archive has of it. */
+/** Returns the frames of the log that are neither in segments nor in the archive. */
 function tailOf(
   { peek }: UnitAccess,
   names: ReadonlySet<string>,
@@ -102,7 +101,7 @@ function tailOf(
   return { parts, isWanted };
 }
 
-/** While it is held, the log is not emptied; whether it was before, its salt tells. */
+/** While the files are locked, the log is not emptied. Its salt shows whether it was emptied before. */
 async function encodeTail(unit: UnitAccess, { log, description }: TailPart): Promise<Uint8Array> {
   const letGo = await unit.fileLocks.take();
   try {
@@ -116,7 +115,7 @@ async function encodeTail(unit: UnitAccess, { log, description }: TailPart): Pro
 }
 
 export interface TailName {
-  /** The commit that the log follows. */
+  /** The commit after which the log begins. */
   readonly afterSeq: number;
   readonly first: number;
   readonly last: number;
@@ -128,7 +127,7 @@ function tailName({ afterSeq, first, last, salt }: TailName): string {
   return `tail/${digits(afterSeq, 12)}-${digits(first, 9)}-${digits(last, 9)}-${salt}`;
 }
 
-/** Null for the name of another object. */
+/** Returns null for the name of another object. */
 export function parseTailName(name: string): TailName | null {
   const found = /^tail\/(\d{12})-(\d{9})-(\d{9})-([0-9a-f]{16})$/.exec(name);
   if (!found) return null;
@@ -140,7 +139,7 @@ export function parseTailName(name: string): TailName | null {
   };
 }
 
-/** A file may vanish between the listing and the look at it: it was merged with another, or became too old. */
+/** A file may vanish after it was listed: it was merged with another, or became too old. */
 function atOnce<T>(look: () => T): T {
   try {
     return look();

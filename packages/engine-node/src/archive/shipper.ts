@@ -1,6 +1,6 @@
 /**
- * Keeps an archive up to date behind everybody's back: which units are to be shipped, when, and how often it failed.
- * It holds names, not bytes, so a store that is away for days costs nothing but the delay.
+ * Keeps an archive up to date in the background: decides which units are shipped and when, and counts failures. It
+ * holds names, not bytes, so a store that is away for days costs only the delay.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -16,23 +16,23 @@ import { type RemoteUnit, readRemote, shipUnit, UnitMoved } from './ship-unit.ts
 
 export interface ArchiveOptions {
   readonly archive: Archive;
-  /** How long after a commit it is shipped, in milliseconds. Default 1,000. */
+  /** The delay between a commit and its shipping, in milliseconds. Default 1,000. */
   readonly intervalMs?: number;
-  /** Encrypts the contents of units of which there are no copies. Default: they are sent as they are. */
+  /** Encrypts the contents of units without copies. Default: no encryption. */
   readonly sealArchive?: SealArchive;
 }
 
-/** What the operator may know. */
+/** The state of the archive, for the operator. */
 export interface ArchiveStatus {
   /** `refused`: the archive belongs to another data directory, and nothing is sent. */
   readonly state: 'off' | 'current' | 'shipping' | 'failing' | 'refused';
-  /** How many units have something that the archive does not. */
+  /** The number of units with changes that the archive lacks. */
   readonly units: number;
-  /** How long the oldest of that has been waiting, in milliseconds. */
+  /** The age of the oldest such change, in milliseconds. */
   readonly lagMs: number;
   /** When a unit was last brought up to date. */
   readonly shippedAtMs: number | null;
-  /** How often in a row it failed, and what was said last. */
+  /** The number of failures in a row, and the last message. */
   readonly failures: number;
   readonly lastError: string | null;
 }
@@ -40,7 +40,7 @@ export interface ArchiveStatus {
 export interface ShipperParts extends ArchiveOptions {
   readonly dataDirectory: string;
   readonly now: () => number;
-  /** A number from 0 to 1, to spread retries. */
+  /** Returns a number from 0 to 1, to spread retries. */
   readonly jitter: () => number;
   readonly newId: () => string;
   readonly accessTo: (definition: AnyUnit, files: UnitFiles) => UnitAccess;
@@ -49,40 +49,40 @@ export interface ShipperParts extends ArchiveOptions {
 
 export interface Shipper {
   readonly status: ArchiveStatus;
-  /** Tells of a kind, so that its units are shipped that nobody has used yet. */
+  /** Registers a kind, so that its units are shipped which were not used yet. */
   know(definition: AnyUnit): void;
-  /** Tells that a unit has something new. Costs next to nothing. */
+  /** Marks a unit as changed. Costs next to nothing. */
   touch(files: UnitFiles): void;
-  /** Tells that a unit is about to be taken away. */
+  /** Marks a unit as about to be removed. */
   remove(files: UnitFiles): void;
-  /** Ships everything that waits; rejects with the first failure. */
+  /** Ships all changes; rejects with the first failure. */
   flush(): Promise<void>;
   /**
-   * Resolves once the archive has what a unit had committed when this was asked, and also when the archive cannot be
-   * had: people go on working while it is away.
+   * Resolves once the archive has the commits that a unit had at the call, and also when the archive is unavailable:
+   * people must be able to work while it is away.
    */
   shipped(files: UnitFiles): Promise<void>;
-  /** Starts nothing any more, and resolves when nothing is under way. */
+  /** Starts no more work, and resolves when all of it has ended. */
   stop(): Promise<void>;
 }
 
 const INTERVAL_MS = 1_000;
-/** Retries begin here, double, and end there. */
+/** The first and the longest delay of a retry; it doubles in between. */
 const RETRY_MIN_MS = 1_000;
 const RETRY_MAX_MS = 60_000;
-/** How many units are sent at once. */
+/** Number of units that are sent at once. */
 const CONCURRENCY = 4;
-/** Of how many units it is remembered what the archive has; of the others it is looked up. */
+/** Number of units whose archived objects are cached; the others are listed again. */
 const REMEMBERED_MAX = 1_000;
-/** How long it is believed that the archive is ours: somebody may have restored it elsewhere, and go on there. */
+/** The time for which the ownership is trusted. An operator may have restored the archive elsewhere and continue there. */
 const OWNED_MS = 60_000;
 
 export function makeShipper(parts: ShipperParts): Shipper {
   const { intervalMs = INTERVAL_MS, sealArchive = (bytes) => bytes, dataDirectory, now } = parts;
   const definitions = new Map<string, AnyUnit>();
-  /** What waits, and since when, oldest first. */
+  /** The units with changes, and the time of the first one, oldest first. */
   const waiting = new Map<string, { readonly files: UnitFiles; readonly sinceMs: number }>();
-  /** Of units without copies, how often each was touched, and up to which of these times the archive has it. */
+  /** For units without copies: the number of changes, and the number that the archive has. */
   const touches = new Map<string, { touched: number; shipped: number }>();
   const remotes = new Map<string, RemoteUnit>();
   const removals = makeRemovals(dataDirectory);
@@ -161,7 +161,7 @@ export function makeShipper(parts: ShipperParts): Shipper {
   };
 
   const shipOne = async (files: UnitFiles, sinceMs: number): Promise<void> => {
-    // What comes from here on is not part of this, and waits anew.
+    // Later changes are not part of this, and wait for the next round.
     waiting.delete(files.database);
     try {
       await bringUpToDate(files);
@@ -194,7 +194,7 @@ export function makeShipper(parts: ShipperParts): Shipper {
       return;
     }
     const remote = remotes.get(files.database) ?? (await readRemote(archive, unit));
-    // Whatever goes wrong from here on, what the archive has is looked up anew.
+    // After any failure from here on, the archived objects are listed again.
     remotes.delete(files.database);
     await shipUnit(archive, unit, remote);
     remotes.set(files.database, remote);
@@ -245,7 +245,7 @@ export function makeShipper(parts: ShipperParts): Shipper {
       const count = countOf(files);
       const { touched } = count;
       while (count.shipped < touched && !isStopped && !isRefused) {
-        // What it was touched by before this shipper knew its kind, or after the round began, waits for the next round.
+        // Changes from before the kind was registered, or from after the start of the round, wait for the next round.
         if (!waiting.has(files.database) && !round) touch(files);
         try {
           await ship();
@@ -263,23 +263,23 @@ export function makeShipper(parts: ShipperParts): Shipper {
   };
 }
 
-/** The same archive, telling of every call that failed. */
+/** Wraps an archive and reports every call that failed. */
 function watched(archive: Archive, onFailure: () => void): Archive {
-  const tell = (error: unknown): never => {
+  const fail = (error: unknown): never => {
     onFailure();
     throw error;
   };
   return {
-    put: (key, bytes) => archive.put(key, bytes).catch(tell),
-    get: (key) => archive.get(key).catch(tell),
+    put: (key, bytes) => archive.put(key, bytes).catch(fail),
+    get: (key) => archive.get(key).catch(fail),
     list: async function* list(prefix) {
       try {
         yield* archive.list(prefix);
       } catch (error) {
-        tell(error);
+        fail(error);
       }
     },
-    delete: (key) => archive.delete(key).catch(tell),
+    delete: (key) => archive.delete(key).catch(fail),
   };
 }
 

@@ -1,4 +1,4 @@
-/** The commits of a unit that it can be taken back to, page by page. */
+/** Lists the commits to which a unit can be rewound, page by page. */
 import { PlatformError } from '@freehold/contracts';
 import type { Bookmark, BookmarkPage, UnitTools } from '@freehold/store';
 import { bookmarkOf, type Commit, seqOfBookmark } from '../history/bookmark.ts';
@@ -25,7 +25,7 @@ export async function listBookmarks(
   for (const commit of newestFirst(log?.commits ?? [], inFiles)) {
     if (commit.seq >= before || commit.atMs > atMs) continue;
     items.push(commit);
-    // One more than asked for says whether there is a next page.
+    // One more than requested shows whether there is a next page.
     if (items.length > limit) break;
   }
   const earliest = earliestCommit(unit.files.history);
@@ -38,7 +38,7 @@ export async function listBookmarks(
   };
 }
 
-/** What is not in a segment yet, then what is. */
+/** Yields the commits of the log, then those in segments. */
 function* newestFirst(inLog: readonly Commit[], inFiles: Iterable<Commit>): Generator<Commit> {
   yield* inLog.toReversed();
   yield* inFiles;
@@ -51,8 +51,8 @@ function asBookmark(commit: Commit): Bookmark {
 function requireCursor(cursor: string): number {
   const seq = seqOfBookmark(cursor);
   if (seq === null)
-    throw new PlatformError('validation_failed', 'The cursor is not one that this list gave out.', {
-      errors: [{ path: 'cursor', message: 'is not one that this list gave out' }],
+    throw new PlatformError('validation_failed', 'The cursor is not one of this list.', {
+      errors: [{ path: 'cursor', message: 'is not one of this list' }],
     });
   return seq;
 }

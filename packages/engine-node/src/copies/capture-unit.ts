@@ -1,4 +1,4 @@
-/** A copy of one moment of a unit that goes on working: a plain database file in the work directory. */
+/** Copies one moment of a running unit to a plain database file in the work directory. */
 import { PlatformError } from '@freehold/contracts';
 import { bookmarkOf } from '../history/bookmark.ts';
 import { frameOffset } from '../history/wal.ts';
@@ -9,7 +9,7 @@ import { discard } from './copy-workers.ts';
 
 export interface CapturedUnit {
   readonly path: string;
-  /** The commit that it shows; null for a unit whose past is not kept. */
+  /** The commit that it shows; null for a unit without history. */
   readonly bookmark: string | null;
 }
 
@@ -27,7 +27,7 @@ export async function captureUnit(unit: UnitAccess): Promise<CapturedUnit> {
     discard(path);
     throw error;
   } finally {
-    // Without a history the log is SQLite's own again.
+    // Without a history, SQLite manages the log again.
     if (!opened.history) opened.database.emptyLogByItself(true);
     letGo();
   }
@@ -35,7 +35,7 @@ export async function captureUnit(unit: UnitAccess): Promise<CapturedUnit> {
 
 type Moment = Omit<CaptureRequest, 'to'> & Pick<CapturedUnit, 'bookmark'>;
 
-/** The file, and the frames so far: neither changes while the unit is held. */
+/** The file and the frames so far: neither changes while the unit's files are locked. */
 function momentOf({ files, history }: OpenedUnit): Moment {
   const mark = history?.mark();
   const { frames = 0, log = null } = mark ?? {};
@@ -48,7 +48,7 @@ function momentOf({ files, history }: OpenedUnit): Moment {
   };
 }
 
-/** SQLite could start its own log anew at any commit, so everything is moved into the file first. */
+/** SQLite could restart its log at any commit, so the log is moved into the file first. */
 function emptiedMomentOf({ files, database }: OpenedUnit): Moment {
   database.emptyLogByItself(false);
   if (!database.emptyLog('truncate'))

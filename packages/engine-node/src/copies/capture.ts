@@ -1,13 +1,13 @@
-/** A copy of a database at one commit, made of its file and the beginning of its log. Runs in the copy process. */
+/** Copies a database at one commit, from its file and the start of its log. Runs in the copy process. */
 import { constants, copyFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { leaveLogMode, recoverLog } from './settled-database.ts';
 
 export interface CaptureRequest {
-  /** Neither the file nor the frames that are named change while this runs. */
+  /** Neither the file nor the named frames change while this runs. */
   readonly database: string;
   readonly wal: string;
-  /** How long the log is up to the commit; 0 for none. */
+  /** The length of the log up to the commit; 0 for none. */
   readonly walBytes: number;
   readonly frames: number;
   readonly to: string;
@@ -17,7 +17,7 @@ const CHUNK_BYTES = 1024 * 1024;
 
 /** Makes the copy: one plain file. */
 export async function capture({ database, wal, walBytes, frames, to }: CaptureRequest): Promise<null> {
-  // Where the file system can, this shares the blocks instead of copying them.
+  // Shares the blocks instead of copying them where the file system can.
   copyFileSync(database, to, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
   if (frames > 0) {
     await copyBeginning(wal, `${to}-wal`, walBytes);

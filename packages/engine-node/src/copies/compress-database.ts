@@ -1,4 +1,4 @@
-/** A compressed copy of a database file that does not change meanwhile. */
+/** Compresses a database file that does not change meanwhile. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { type CompressedCopy, pageSizeOf } from '../history/base-writer.ts';
 import { compressFile } from './copied-file.ts';

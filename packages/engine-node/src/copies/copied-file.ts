@@ -1,4 +1,4 @@
-/** Files as streams of bytes that are counted and hashed on their way, compressed or not. */
+/** Copies files as streams, compressed or not, with their length and digest. */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -6,7 +6,7 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createZstdCompress, createZstdDecompress } from 'node:zlib';
 
-/** What went by. */
+/** The length and the digest of a stream. */
 export interface Counted {
   readonly bytes: number;
   readonly sha256: string;
@@ -32,7 +32,7 @@ export async function compressFile(
   return { raw: raw.counted(), stored: stored.counted() };
 }
 
-/** Decompresses a file into a new one; answers what was read and what came of it. Not synchronised. */
+/** Decompresses a file into a new one; returns the counts of both. Does not synchronise. */
 export async function expandFile(
   from: string,
   to: string,
@@ -49,7 +49,7 @@ export async function expandFile(
   return { raw: raw.counted(), stored: stored.counted() };
 }
 
-/** The digest and the length of a file. */
+/** Returns the digest and the length of a file. */
 export async function digestFile(path: string): Promise<Counted> {
   const counting = meter();
   await pipeline(createReadStream(path, { highWaterMark: CHUNK_BYTES }), counting.stream, async (source) => {
@@ -58,7 +58,7 @@ export async function digestFile(path: string): Promise<Counted> {
   return counting.counted();
 }
 
-/** Synchronises a file that nobody has open. */
+/** Synchronises a closed file. */
 export async function syncClosed(path: string): Promise<void> {
   let file: FileHandle | undefined;
   try {

@@ -1,4 +1,4 @@
-/** The process that works on copies, so that nobody waits for it: see `copy-workers.ts` for what it is asked. */
+/** The process that works on copies, so that no call waits for it. See `copy-workers.ts` for its tasks. */
 import { answerRequests } from '../processes/answer-requests.ts';
 import { capture } from './capture.ts';
 import { compressDatabase } from './compress-database.ts';

@@ -1,4 +1,4 @@
-/** What is done to copies outside of this process, as functions; and the names of files in the making. */
+/** Functions for work on copies in another process, and the names of unfinished files. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CompressedCopy } from '../history/base-writer.ts';
@@ -18,20 +18,20 @@ export interface CopyWorkers {
   materialise(way: Way, to: string): Promise<null>;
   dump(request: DumpRequest): Promise<Dumped>;
   load(request: LoadRequest): Promise<null>;
-  /** A path that nothing has, for a file that does not outlive this process. */
+  /** Returns an unused path for a file that does not outlive this process. */
   newPath(): string;
   close(): void;
 }
 
-/** How many copies are worked on at once: each keeps a disk and a processor busy. */
+/** The number of copies at once: each keeps a disk and a processor busy. */
 const PROCESSES_MAX = 2;
 const WAITING_MAX = 1_000;
 /** A row is in memory as text, as values and as bytes. */
 const HEAP_MIB = 1_024;
 
 /**
- * Empties the work directory of whatever an earlier process left there. A worker of one that was killed may be at work
- * still, so nothing here has a name that it could know.
+ * Makes the workers, and empties the work directory of files of earlier processes. A worker of a killed process may
+ * still be running, so new files have unpredictable names.
  */
 export function makeCopyWorkers(dataDirectory: string, newName: () => string): CopyWorkers {
   rmSync(workDirectory(dataDirectory), { recursive: true, force: true, maxRetries: 5 });
@@ -62,7 +62,7 @@ export function makeCopyWorkers(dataDirectory: string, newName: () => string): C
   };
 }
 
-/** Removes a file of the work directory, with whatever SQLite laid beside it. */
+/** Removes a file of the work directory, with SQLite's files beside it. */
 export function discard(path: string): void {
   for (const each of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`]) rmSync(each, { force: true });
 }

@@ -1,4 +1,4 @@
-/** Judges a staged database before anything of it is believed. Runs in the copy process. */
+/** Checks a staged database before any of it is trusted. Runs in the copy process. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { copyDamaged } from '../fault.ts';
 import { syncClosed } from './copied-file.ts';
@@ -14,7 +14,7 @@ export interface Examined {
 const MAGIC = 'SQLite format 3\0';
 
 /**
- * Checks the file and puts it into the mode in which units are kept.
+ * Checks the file and puts it into the journal mode of units.
  * @throws Fault `copy_damaged`.
  */
 export async function examine({ database: path }: { readonly database: string }): Promise<Examined> {
@@ -47,7 +47,7 @@ function examineOpen(path: string): Examined {
   }
 }
 
-/** With a connection of its own: after an integrity check SQLite refuses to empty the log. */
+/** Uses a connection of its own: after an integrity check SQLite refuses to empty the log. */
 function enterLogMode(path: string): void {
   const database = openCopy(path);
   try {

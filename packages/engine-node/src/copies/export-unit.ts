@@ -1,4 +1,4 @@
-/** A copy of a unit for somewhere else. */
+/** Exports a copy of a unit. */
 import type { CopyFormat, UnitCopy } from '@freehold/store';
 import { requireCopies, type UnitAccess } from '../unit-access.ts';
 import { captureUnit } from './capture-unit.ts';

@@ -1,17 +1,19 @@
-/** A file of the work directory as a stream of bytes that removes it when it has been read, or is cancelled. */
+/** Streams a file of the work directory, and removes it when it was read or cancelled. */
 import { open } from 'node:fs/promises';
 import { discard } from './copy-workers.ts';
 
-/** Each piece goes through the thread pool, two generators and a stream: in pieces of 64 KB that took as long as the reading. */
+/**
+ * Each piece passes the thread pool, two generators and a stream: with pieces of 64 KB that took as long as reading.
+ */
 const CHUNK_BYTES = 256 * 1024;
 
-/** What goes before the file's bytes and behind them. */
+/** Text before and after the file's bytes. */
 export interface Frame {
   readonly before?: string;
   readonly after?: string;
 }
 
-/** Reads as fast as it is asked to. The file stays until the stream has ended, failed or been cancelled. */
+/** Reads as fast as the consumer asks. The file stays until the stream has ended, failed or been cancelled. */
 export function fileBody(path: string, { before = '', after = '' }: Frame = {}): ReadableStream<Uint8Array> {
   const pieces = chunksOf(path, before, after);
   return new ReadableStream<Uint8Array>(

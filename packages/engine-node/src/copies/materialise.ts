@@ -1,6 +1,6 @@
 /**
- * Makes the state of a commit again: lays its base down, and lets SQLite itself recover log after log, the last one cut
- * at the commit. Runs in the copy process, and where a data directory is restored.
+ * Rebuilds the state of a commit: copies its base, and lets SQLite recover log after log, the last one cut at the
+ * commit. Runs in the copy process, and in a restore of a data directory.
  */
 import { closeSync, openSync, readSync, rmSync } from 'node:fs';
 import { zstdDecompressSync } from 'node:zlib';
@@ -16,7 +16,7 @@ type Step = Way['parts'][number];
 
 /**
  * Writes the state as a database file, checked and synchronised.
- * @throws Fault `history_damaged`, naming the file that is not what it was.
+ * @throws Fault `history_damaged`, naming the damaged file.
  */
 export async function materialise(way: Way, to: string): Promise<null> {
   const { described, payload } = way.base;
@@ -30,7 +30,7 @@ export async function materialise(way: Way, to: string): Promise<null> {
   for (const log of byLog(way.parts)) layDown(log, to);
   const database = openCopy(to);
   try {
-    // Whatever rows refer to was the unit's own affair at that commit; that the pages fit together is ours.
+    // Only the structure of the pages is checked. References between rows were the unit's own concern at that commit.
     if (!isWhole(database)) throw damagedHistory(payload, 'what follows from it is no whole database');
   } finally {
     database.close();
@@ -39,7 +39,7 @@ export async function materialise(way: Way, to: string): Promise<null> {
   return null;
 }
 
-/** The parts of one log after the other. */
+/** Groups the parts by their log. */
 function byLog(parts: readonly Step[]): Step[][] {
   const logs: Step[][] = [];
   for (const part of parts) {
@@ -68,7 +68,7 @@ function layDown(parts: readonly Step[], database: string): void {
   if (short) throw damagedHistory(short.path, `SQLite accepts its frames only up to ${found}`);
 }
 
-/** The frames of a part, checked against what it says of itself. */
+/** Returns the frames of a part, checked against its description. */
 export function framesOf(part: Pick<Step, 'header' | 'path' | 'payloadAt'>): Uint8Array {
   const payload = Buffer.alloc(part.header.bytes);
   const file = openSync(part.path, 'r');

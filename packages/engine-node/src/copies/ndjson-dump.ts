@@ -18,11 +18,11 @@ export interface DumpRequest {
   readonly database: string;
   readonly kind: string;
   readonly key: string;
-  /** Where the rows go: the middle of the copy. */
+  /** The file of the rows: the middle of the copy. */
   readonly rows: string;
 }
 
-/** What goes before the rows and behind them. */
+/** Text before and after the rows. */
 export interface Dumped {
   readonly header: string;
   readonly trailer: string;

@@ -1,6 +1,6 @@
 /**
- * Makes a database from a copy that is text. What the copy says is believed only so far: its schema is executed by a
- * connection that can do nothing but create, and everything is compared with its digests. Runs in the copy process.
+ * Makes a database from a text copy, without trusting it: a connection that can do nothing but create executes its
+ * schema, and all rows are compared with their digests. Runs in the copy process.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -13,15 +13,15 @@ import { openCopy } from './settled-database.ts';
 export interface LoadRequest {
   readonly from: string;
   readonly to: string;
-  /** What the copy must be one of. */
+  /** The kind that the copy must have. */
   readonly kind: string;
 }
 
-/** A row has at most so many bytes as text. */
+/** Largest size of a row as text. */
 const LINE_BYTES_MAX = 256 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
-/** What SQLite does while it creates something. */
+/** SQLite's actions while it creates something. */
 const CREATING = new Set<number>([
   constants.SQLITE_CREATE_TABLE,
   constants.SQLITE_CREATE_INDEX,
@@ -41,7 +41,7 @@ const CREATING = new Set<number>([
 /** @throws Fault `copy_damaged` or `copy_foreign`. */
 export async function load({ from, to, kind }: LoadRequest): Promise<null> {
   const database = openCopy(to);
-  // The tables behind a virtual one are part of the copy. What comes of it is examined as a whole afterwards.
+  // The tables behind a virtual one are part of the copy. The result is examined as a whole afterwards.
   database.enableDefensive(false);
   try {
     database.exec('PRAGMA journal_mode = OFF; BEGIN');
@@ -82,7 +82,7 @@ interface Loading {
 }
 
 function startLoading(database: DatabaseSync, { schema, tables }: NdjsonHeader): Loading {
-  // Rows first, then what would act on them: no trigger fires, and indexes are built once.
+  // Rows first, then indexes and triggers: no trigger fires, and indexes are built once.
   const isFirst = (sql: string): boolean => /^CREATE\s+(VIRTUAL\s+)?TABLE\b/i.test(sql);
   create(database, schema.filter(isFirst));
   const targets = tables.map(({ name, columns }) => {
@@ -98,7 +98,7 @@ function startLoading(database: DatabaseSync, { schema, tables }: NdjsonHeader):
       const columns = tables[t as number]?.columns;
       if (!target || !Array.isArray(r) || r.length !== columns?.length)
         throw copyDamaged('a line is no row of a table');
-      // Counters of AUTOINCREMENT, and what is behind a virtual table, are there before their rows come.
+      // Counters of AUTOINCREMENT and tables of a virtual one have rows before the copy's rows arrive.
       if (target.rows === 0) target.clear.get();
       target.rows += 1;
       target.hash.update(line);
@@ -127,7 +127,7 @@ function insertRow(insert: StatementSync, row: readonly unknown[]): void {
   }
 }
 
-/** Executes what makes a schema, and nothing else. */
+/** Executes the statements of a schema, and nothing else. */
 function create(database: DatabaseSync, statements: readonly string[]): void {
   database.setAuthorizer((action) => (CREATING.has(action) ? constants.SQLITE_OK : constants.SQLITE_DENY));
   try {
@@ -162,7 +162,7 @@ function parseHeader(line: Buffer): NdjsonHeader {
     header.tables.every(
       (table) => isText(table?.name) && Array.isArray(table.columns) && table.columns.every(isText),
     );
-  if (!fits) throw copyDamaged('its first line does not say what it is');
+  if (!fits) throw copyDamaged('its first line does not describe it');
   return header as NdjsonHeader;
 }
 
@@ -174,7 +174,7 @@ function parseJson(line: Buffer): unknown {
   }
 }
 
-/** The lines of a file, each with its line end. */
+/** Yields the lines of a file, each with its line end. */
 async function* linesIn(path: string): AsyncGenerator<Buffer> {
   let pieces: Buffer[] = [];
   let bytes = 0;

@@ -1,7 +1,7 @@
-/** The values of a column as JSON, exactly: what JSON has no form for is an object with one member. */
+/** The values of a column as JSON, exactly: a value without a JSON form is an object with one member. */
 import type { SQLInputValue, SQLOutputValue } from 'node:sqlite';
 
-/** JSON of one value. Integers are read as bigint, so that a number is always a REAL. */
+/** Returns the JSON of one value. Integers are read as bigint, so that a number is always a REAL. */
 export function encodeValue(value: SQLOutputValue, isReal: boolean): unknown {
   if (value === null || typeof value === 'string') return value;
   if (typeof value === 'bigint') {
@@ -9,7 +9,7 @@ export function encodeValue(value: SQLOutputValue, isReal: boolean): unknown {
     return Number.isSafeInteger(number) ? number : { $integer: value.toString() };
   }
   if (typeof value === 'number') {
-    // A whole number in JSON is read as an INTEGER; only in a REAL column does SQLite make it a REAL by itself.
+    // A whole number in JSON is read as an INTEGER; only in a REAL column does SQLite convert it to a REAL.
     const isPlain =
       Number.isFinite(value) && !Object.is(value, -0) && (isReal || !Number.isSafeInteger(value));
     return isPlain ? value : { $real: Object.is(value, -0) ? '-0' : String(value) };
@@ -17,7 +17,7 @@ export function encodeValue(value: SQLOutputValue, isReal: boolean): unknown {
   return { $bytes: Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64') };
 }
 
-/** What {@link encodeValue} wrote, to be bound. @throws TypeError on anything else. */
+/** Returns the value of {@link encodeValue}, to be bound. @throws TypeError on anything else. */
 export function decodeValue(value: unknown): SQLInputValue {
   if (value === null || typeof value === 'string') return value;
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;

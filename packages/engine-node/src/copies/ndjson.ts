@@ -1,9 +1,9 @@
-/** The form of a copy as text, which any engine reads (see `UnitTools.export`), and the tables that go into it. */
+/** The text form of a copy, which any engine reads (see `UnitTools.export`), and its tables. */
 import type { DatabaseSync } from 'node:sqlite';
 
 export interface NdjsonTable {
   readonly name: string;
-  /** As they are inserted; `rowid` comes first where the table has one that is not a column. */
+  /** The inserted columns; `rowid` comes first where the table has one that is not a column. */
   readonly columns: readonly string[];
   readonly rows: number;
   /** SHA-256 over the lines of its rows, each with its line end, hexadecimal. */
@@ -25,11 +25,11 @@ export interface NdjsonTrailer {
   readonly sha256: string;
 }
 
-/** How the rows of a table are read so that inserting them in turn makes the same table. */
+/** The plan by which the rows of a table are read, so that inserting them in turn makes the same table. */
 export interface TablePlan {
   readonly name: string;
   readonly columns: readonly string[];
-  /** Which columns have REAL affinity. */
+  /** Whether each column has REAL affinity. */
   readonly isReal: readonly boolean[];
   readonly select: string;
 }
@@ -41,7 +41,7 @@ interface ColumnRow {
   readonly hidden: bigint;
 }
 
-/** The statements that make the schema, without SQLite's own tables and those that belong to virtual ones. */
+/** Returns the statements of the schema, without SQLite's own tables and those of virtual ones. */
 export function schemaOf(database: DatabaseSync): string[] {
   const rows = database
     .prepare(
@@ -52,7 +52,7 @@ export function schemaOf(database: DatabaseSync): string[] {
   return rows.map(({ sql }) => sql as string);
 }
 
-/** Every table with rows of its own, by name; the counters of AUTOINCREMENT are among them. */
+/** Returns every table with rows of its own, by name; the counters of AUTOINCREMENT are among them. */
 export function tablesOf(database: DatabaseSync): TablePlan[] {
   const rows = database
     .prepare(
@@ -93,7 +93,7 @@ function isRowidAColumn(database: DatabaseSync, table: string, columns: readonly
   return !database.prepare("SELECT 1 FROM pragma_index_list(?) WHERE origin = 'pk'").get(table);
 }
 
-/** A name of the rowid that no column has taken. */
+/** Returns a name of the rowid that no column has. */
 function rowidName(columns: readonly string[]): string | undefined {
   const taken = new Set(columns.map((name) => name.toLowerCase()));
   return ['rowid', '_rowid_', 'oid'].find((name) => !taken.has(name));

@@ -1,10 +1,10 @@
-/** Takes a unit away with everything that was kept of it. */
+/** Removes a unit with all its copies and its history. */
 import { existsSync } from 'node:fs';
 import type { UnitAccess } from '../unit-access.ts';
 
 export async function removeUnit(unit: UnitAccess): Promise<void> {
   const { fileLocks, files, parts } = unit;
-  await fileLocks.alone(() => {
+  await fileLocks.runExclusive(() => {
     unit.peek()?.unit.drain();
     unit.close();
     parts.onRemove(files);

@@ -1,4 +1,4 @@
-/** A copy takes the unit's place, whole or not at all. */
+/** Restores a unit from a copy, entirely or not at all. */
 import { open } from 'node:fs/promises';
 import type { Admission, Admit, CopyFormat, Replacing, UnitRestored } from '@freehold/store';
 import { requireCopies, type UnitAccess } from '../unit-access.ts';

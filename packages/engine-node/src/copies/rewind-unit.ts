@@ -1,4 +1,4 @@
-/** Takes a unit back to a commit of its history, and keeps the way forward. */
+/** Rewinds a unit to a commit of its history, and keeps the later commits in it. */
 import type { Admission, Admit, Bookmark, Replacing } from '@freehold/store';
 import { bookmarkOf } from '../history/bookmark.ts';
 import { findCommit, type Target, wayTo } from '../history/commits.ts';
@@ -22,7 +22,7 @@ export async function rewindUnit(
   const letGo = await unit.fileLocks.take();
   const staged = parts.workers.newPath();
   try {
-    // What was committed until now may be the target, and must be in the files.
+    // The commits until now may be the target, and must be in the files.
     const opened = unit.open();
     opened.unit.drain();
     opened.history?.storeAll();

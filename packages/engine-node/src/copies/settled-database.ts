@@ -1,9 +1,9 @@
-/** Opens copies of databases that nobody else has, to put them in order. Runs in the copy process. */
+/** Opens private copies of databases to put them in order. Runs in the copy process. */
 import { DatabaseSync } from 'node:sqlite';
 
 /**
- * Opens a copy without any care for durability: it is thrown away when anything goes wrong, and synchronised when it is
- * finished. What the copy brings along (triggers, views, functions in its schema) is not trusted.
+ * Opens a copy without durability: it is discarded after any failure, and synchronised when it is finished. Triggers,
+ * views and functions in its schema are not trusted.
  */
 export function openCopy(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { enableForeignKeyConstraints: false, timeout: 0 });
@@ -20,13 +20,13 @@ export function openCopy(path: string): DatabaseSync {
 }
 
 /**
- * Lets SQLite recover the log that was laid beside a copy, and moves it into the file.
- * @returns how many frames SQLite found to be committed: fewer than were laid down means that they are damaged.
+ * Lets SQLite recover the log beside a copy, and moves it into the file.
+ * @returns the number of frames that SQLite found committed: fewer than were written means that they are damaged.
  */
 export function recoverLog(path: string): number {
   const database = openCopy(path);
   try {
-    // Reading is what makes SQLite look at the log.
+    // The first read makes SQLite look at the log.
     database.prepare('SELECT count(*) FROM sqlite_master').get();
     const { log } = database.prepare('PRAGMA wal_checkpoint(NOOP)').get() as { log: number };
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -36,7 +36,7 @@ export function recoverLog(path: string): number {
   }
 }
 
-/** Makes a copy one plain file that says nothing of a log. */
+/** Makes a copy one plain file without a log. */
 export function leaveLogMode(path: string): void {
   const database = openCopy(path);
   try {
@@ -46,7 +46,7 @@ export function leaveLogMode(path: string): void {
   }
 }
 
-/** Whether a database's pages and indexes fit together (SQLite, "PRAGMA integrity_check"). */
+/** Whether a database's pages and indexes are consistent (SQLite, "PRAGMA integrity_check"). */
 export function isWhole(database: DatabaseSync): boolean {
   const [first] = database.prepare('PRAGMA integrity_check(1)').all() as { integrity_check: string }[];
   return first?.integrity_check === 'ok';

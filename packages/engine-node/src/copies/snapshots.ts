@@ -1,4 +1,4 @@
-/** Named copies of a unit beside it: `<id>.json` says what a copy is, `<id>.sqlite.zst` holds it. */
+/** Named copies of a unit beside it: `<id>.json` describes a copy, `<id>.sqlite.zst` holds it. */
 import { createReadStream, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -13,7 +13,7 @@ import { captureUnit } from './capture-unit.ts';
 import { digestFile } from './copied-file.ts';
 import { discard } from './copy-workers.ts';
 
-/** What lies beside a snapshot's bytes. */
+/** The content of a snapshot's description file. */
 interface SnapshotFile extends Omit<CompressedCopy, 'path'> {
   readonly v: 1;
   readonly id: string;
@@ -50,7 +50,7 @@ export async function takeSnapshot(
   }
 }
 
-/** Newest first. One that says nothing readable of itself is reported, and left as it is. */
+/** Lists snapshots, newest first. One with an unreadable description is reported, and left as it is. */
 export function listSnapshots(unit: UnitAccess): readonly UnitSnapshot[] {
   requireCopies(unit);
   unit.open();
@@ -91,7 +91,7 @@ export function removeSnapshot(unit: UnitAccess, id: string): void {
   unit.open();
   const { description, payload } = pathsOf(unit, id);
   requireKnown(description);
-  // Without its description it is no snapshot any more, whatever happens next.
+  // Without its description it is no snapshot, even if a later step fails.
   rmSync(description);
   rmSync(payload, { force: true });
   syncDirectory(unit.files.snapshots);

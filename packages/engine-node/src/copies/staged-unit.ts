@@ -1,4 +1,4 @@
-/** Makes a staged database a unit of its kind: is it one, is it up to date, may it take the place? */
+/** Turns a staged database into a unit of its kind: checks its schema, migrates it, and asks `admit`. */
 import {
   type Admission,
   type Admit,
@@ -30,13 +30,13 @@ export interface StagedUnit<M extends UnitMethods> {
   readonly path: string;
   readonly admit: Admit | Admission | undefined;
   readonly nowMs: number;
-  /** True for what came from elsewhere: its schema is believed only when it is the one that the migrations make. */
+  /** True for a copy from outside: its schema must be exactly the one that the migrations make. */
   readonly isForeign: boolean;
 }
 
 /**
- * Checks, migrates, has admitted, and synchronises it.
- * @throws Fault `copy_foreign`, and what the migrations and `admit` throw.
+ * Checks, migrates, admits and synchronises it.
+ * @throws Fault `copy_foreign`, and errors of the migrations and of `admit`.
  */
 export async function prepareStaged<M extends UnitMethods>(staged: StagedUnit<M>): Promise<void> {
   const database = openNodeDatabase(staged.path, { ownLog: true });
@@ -51,7 +51,7 @@ export async function prepareStaged<M extends UnitMethods>(staged: StagedUnit<M>
     });
     await admission.prepare(seen);
     database.transact(() => admission.admit(database.db));
-    if (!database.emptyLog('truncate')) throw new Error('somebody else reads the staged database');
+    if (!database.emptyLog('truncate')) throw new Error('another process reads the staged database');
   } finally {
     database.close();
   }
@@ -71,8 +71,8 @@ function migrateAll<M extends UnitMethods>(
 }
 
 /**
- * Before anything is written into a copy: its migrations are ours, and what they made is as they make it. A trigger or
- * a view that somebody added would run with the platform's own statements.
+ * Checks, before anything is written into a copy, that its migrations are ours and its schema is the one that they
+ * make. A foreign trigger or view would run with the platform's own statements.
  */
 function requireKind<M extends UnitMethods>(definition: UnitDefinition<M>, db: SqlDatabase): void {
   const applied = requireJournal(definition, db);
@@ -83,7 +83,7 @@ function requireKind<M extends UnitMethods>(definition: UnitDefinition<M>, db: S
     const ours = own.get(object.name.toLowerCase());
     if (ours) {
       if (normal(ours) !== normal(object))
-        throw copyForeign(`${object.type} ${object.name} is not as it should be`);
+        throw copyForeign(`${object.type} ${object.name} is not the one that the migrations make`);
       own.delete(object.name.toLowerCase());
     } else if (!isGuarded || !isHarmless(object))
       throw copyForeign(`${object.type} ${object.name} does not belong to it`);
@@ -119,7 +119,7 @@ function readJournal(db: SqlDatabase): readonly AppliedMigration[] {
   }
 }
 
-/** What the platform's own migrations make, as far as the copy has them, in a database of its own. */
+/** Applies the platform's migrations, as far as the copy has them, in a separate database, and returns its schema. */
 function ownSchema<M extends UnitMethods>(
   definition: UnitDefinition<M>,
   applied: readonly AppliedMigration[],
@@ -147,7 +147,7 @@ function schemaOf(db: SqlDatabase): SchemaObject[] {
   return db.all<SchemaObject>(SCHEMA);
 }
 
-/** What a vertical could have made by itself, which the guard decides as it does for the vertical. */
+/** Whether a vertical could have made the object itself, by the guard's rules. */
 function isHarmless({ sql, table }: SchemaObject): boolean {
   if (sql === null || /^(_spine_|sqlite_)/i.test(table)) return false;
   try {
@@ -159,7 +159,7 @@ function isHarmless({ sql, table }: SchemaObject): boolean {
   }
 }
 
-/** SQLite keeps the text of a statement as it was written, and quotes differently when it renames. */
+/** SQLite stores the text of a statement as it was written, and quotes differently when it renames. */
 function normal({ type, table, sql }: SchemaObject): string {
   return `${type} ${table} ${sql ?? ''}`
     .replace(/["'`[\]]/g, '')

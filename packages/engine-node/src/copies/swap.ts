@@ -1,6 +1,6 @@
 /**
- * Puts another state in a unit's place, or takes the unit away, so that a crash at any point leaves the old state or
- * the new one. What is to happen is written down first, durably: from then on it happens, now or at the next start.
+ * Replaces a unit's state or removes the unit, so that a crash at any point leaves the old state or the new one. The
+ * intent is durable before anything changes: from then on it is carried out, now or at the next start.
  */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -16,29 +16,31 @@ interface Intent {
   readonly kind: string;
   readonly key: string;
   readonly act: 'replace' | 'remove';
-  /** What the new state is in the unit's history; null for a unit that has none. */
+  /** The base of the new state in the unit's history; null for a unit without history. */
   readonly base: Base | null;
 }
 
 /** A state that is ready: checked, closed, synchronised. */
 export interface StagedState {
   readonly path: string;
-  /** The same, compressed, and what it will be in the history; null for a unit that has none. */
+  /** The same state compressed, and its description in the history; null for a unit without history. */
   readonly base: { readonly copy: CompressedCopy; readonly description: BaseDescription } | null;
 }
 
 export interface Swaps {
-  /** Replaces the closed database of a unit. Once this throws, nothing was changed, or {@link finish} is needed. */
+  /**
+   * Replaces the closed database of a unit. When this throws, either nothing was changed, or {@link finish} is needed.
+   */
   replace(files: UnitFiles, staged: StagedState): void;
-  /** Removes everything of a closed unit. */
+  /** Removes all files of a closed unit. */
   remove(files: UnitFiles): void;
-  /** Finishes what was decided and could not be done; to be called before a unit is opened. Costs nothing otherwise. */
+  /** Finishes a recorded swap that failed. Called before a unit is opened. Costs nothing otherwise. */
   finish(files: UnitFiles): void;
 }
 
 /**
- * Finishes what an earlier process decided, and forgets what it did not. No unit may be open yet.
- * @throws PlatformError `unavailable`, reason `swap_damaged`, naming a decision that cannot be read.
+ * Finishes the swaps that an earlier process recorded, and discards the unrecorded ones. No unit may be open yet.
+ * @throws PlatformError `unavailable`, reason `swap_damaged`, naming an intent that cannot be read.
  */
 export function openSwaps(dataDirectory: string): Swaps {
   const directory = swapDirectory(dataDirectory);
@@ -71,7 +73,7 @@ export function openSwaps(dataDirectory: string): Swaps {
 
   const readIntent = (path: string): Intent => {
     const intent = parseCheckedLine<Intent>(readFileSync(path, 'utf8'));
-    // It was written whole or not at all. Guessing what else it may be could cost somebody's data.
+    // Intents are complete or absent. A guess about a damaged one could destroy data.
     if (!intent)
       throw new PlatformError(
         'unavailable',
@@ -102,7 +104,7 @@ export function openSwaps(dataDirectory: string): Swaps {
   };
 }
 
-/** Removes what a unit consists of, its database first: without it there is no unit. */
+/** Removes the files of a unit, its database first: without it there is no unit. */
 export function removeFiles(files: UnitFiles): void {
   rmSync(files.database, { force: true });
   for (const path of [files.wal, files.shm, files.history, files.snapshots])
@@ -114,11 +116,11 @@ function placeBase(files: UnitFiles, payload: string, base: Base): void {
   const file = baseFile(files.history, base.commit.seq);
   moveIfThere(payload, file.payload);
   writeDurably(file.description, describeBase(base));
-  // The times, and what the database was like when it was closed, are those of the state before.
+  // The commit times and the note of the closed database are those of the state before.
   dropCommitTimes(files.history);
 }
 
-/** The second time that a move is carried out, it has happened. */
+/** A move that is carried out a second time has happened already. */
 function moveIfThere(from: string, to: string): void {
   if (existsSync(from)) renameSync(from, to);
   syncDirectory(dirname(to));

@@ -1,4 +1,4 @@
-/** A staged state takes the unit's place, in line with the unit's calls. */
+/** Replaces a unit's state by a staged one, in line with the unit's calls. */
 
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -16,9 +16,9 @@ export interface Placing {
 }
 
 /**
- * Swaps it in. Calls that were made before see the old state, those after it the new one.
+ * Swaps the state in. Calls that were made before see the old state, those after it the new one.
  * @param path a database file, checked, closed and synchronised; it is gone afterwards.
- * @returns the bookmark of the state before; null where no history is kept.
+ * @returns the bookmark of the state before; null without history.
  */
 export async function takePlace(
   unit: UnitAccess,
@@ -31,7 +31,7 @@ export async function takePlace(
     const { history } = unit.open();
     await history?.begin();
     if (history) copy = await parts.workers.compress(path);
-    return await replacing(() => fileLocks.alone(() => swapIn(unit, { path, copy }, reason)));
+    return await replacing(() => fileLocks.runExclusive(() => swapIn(unit, { path, copy }, reason)));
   } finally {
     discard(path);
     if (copy) discard(copy.path);
@@ -64,7 +64,7 @@ function swapIn(
   return keepsHistory(unit) ? bookmarkOf(before.commit) : null;
 }
 
-/** A log that is still there holds commits that nothing else does, and would be applied to whatever comes. */
+/** A remaining log holds commits that are nowhere else, and would be applied to the next database. */
 export function requireClosed({ files }: UnitAccess): void {
   if (existsSync(files.wal))
     throw new PlatformError(

@@ -1,4 +1,4 @@
-/** Makes a copy of the database a base of the history: first its bytes, then what makes them one. */
+/** Turns a copy of the database into a base of the history: first its bytes, then its description. */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
@@ -7,21 +7,21 @@ import { type HistoryDisk, makeDirectory } from '../durable-file.ts';
 import { type Base, baseFile, describeBase } from './history-directory.ts';
 import { FAST } from './segment-writer.ts';
 
-/** A compressed copy that lies somewhere else still, synchronised. */
+/** A compressed, synchronised copy outside of the history. */
 export interface CompressedCopy {
   readonly path: string;
   readonly pageSize: number;
-  /** Of the database file, and its SHA-256. */
+  /** Size of the database file, and its SHA-256. */
   readonly rawBytes: number;
   readonly rawSha256: string;
-  /** Of the compressed file, and its SHA-256. */
+  /** Size of the compressed file, and its SHA-256. */
   readonly bytes: number;
   readonly sha256: string;
 }
 
 export type BaseDescription = Pick<Base, 'commit' | 'reason' | 'afterPart'>;
 
-/** Up to this size the copy is made on the spot when the database is about to be closed. */
+/** Up to this size the copy is made in this process when the database is about to be closed. */
 const SMALL_BYTES = 8 * 1024 * 1024;
 
 export function describeCopy({ path: _path, ...copy }: CompressedCopy, description: BaseDescription): Base {
@@ -47,7 +47,7 @@ export function isSmall(database: string): boolean {
 }
 
 /**
- * Copies a small database within this process. Only right before it is closed: to close the file that is read here
+ * Copies a small database within this process. Only directly before it is closed: closing the file that is read here
  * drops the locks that SQLite holds on it in this process (POSIX advisory locks).
  */
 export function compressSmall(database: string, history: string, disk: HistoryDisk): CompressedCopy {

@@ -1,13 +1,13 @@
 /**
- * Bookmarks: `bmk_`, the commit's number (ten digits of Crockford's base 32, so that text sorts as commits do), and the
- * first half of its checksum (seven digits), so that a commit that took the place of a lost one is not mistaken for it.
+ * Bookmarks: `bmk_`, the commit's number (ten digits of Crockford's base 32, so that text sorts as commits do), and
+ * the first half of its checksum (seven digits), so that a commit that replaced a lost one is not mistaken for it.
  */
 
 /** A commit of a unit's history. */
 export interface Commit {
-  /** Counts from 1, one for every transaction that wrote and one for every state that took the unit's place. */
+  /** Counts from 1: one for every transaction that wrote and one for every state that replaced the unit's. */
   readonly seq: number;
-  /** Sixteen hexadecimal digits that only this commit has. */
+  /** Sixteen hexadecimal digits that are unique to this commit. */
   readonly check: string;
   /** Milliseconds since the epoch. */
   readonly atMs: number;
@@ -22,7 +22,9 @@ export function bookmarkOf({ seq, check }: Pick<Commit, 'seq' | 'check'>): strin
   return `bmk_${encode(seq, SEQ_DIGITS)}${encode(Number.parseInt(check.slice(0, 8), 16), CHECK_DIGITS)}`;
 }
 
-/** The number in a bookmark; null for what is none. Whether it names a commit, {@link bookmarkOf} of that one tells. */
+/**
+ * Returns the number in a bookmark, or null for another text. The caller compares {@link bookmarkOf} of that commit.
+ */
 export function seqOfBookmark(bookmark: string): number | null {
   const digits = FORM.exec(bookmark)?.[1];
   if (digits === undefined) return null;

@@ -1,26 +1,26 @@
 /**
- * When the commits were made that are in the log and not in a segment yet. The file is appended to a few times a second
- * and never synchronised: after a kill the times of the last moments are missing, and are estimated.
+ * The times of commits that are in the log and not yet in a segment. The file is appended a few times a second and
+ * never synchronised: after a kill the times of the last moments are missing, and are estimated.
  */
 import { appendFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A commit's last frame, and when it was made. */
+/** A commit's last frame and its time. */
 export interface CommitTime {
   readonly frame: number;
   readonly atMs: number;
 }
 
 export interface KnownTimes {
-  /** Of the log with this salt, in order. */
+  /** Returns the times of the log with this salt, in order. */
   of(salt: string): readonly CommitTime[];
-  /** What the database file was like when it was closed; null when it was not closed in order. */
+  /** The note of the closed database file; null when it was not closed in order. */
   readonly closed: string | null;
 }
 
 const CLOSED = 'closed';
 
-/** Reads the file; without it, nothing is known. A line that was cut off is no line. */
+/** Reads the file; returns nothing known without it. A truncated line is ignored. */
 export function readCommitTimes(history: string): KnownTimes {
   const times = new Map<string, CommitTime[]>();
   let closed: string | null = null;
@@ -40,17 +40,19 @@ export function appendCommitTimes(history: string, salt: string, times: readonly
   appendFileSync(timesPath(history), times.map(({ frame, atMs }) => `${salt} ${frame} ${atMs}\n`).join(''));
 }
 
-/** Forgets the times: everything in the log is in a segment. */
+/** Deletes the times: everything in the log is in a segment. */
 export function dropCommitTimes(history: string): void {
   rmSync(timesPath(history), { force: true });
 }
 
-/** Notes what the closed database file is like, so that the next opening sees whether somebody else wrote to it. */
+/**
+ * Notes size and time of the closed database file, so that the next opening sees whether another process wrote to it.
+ */
 export function noteClosed(history: string, database: string): void {
   writeFileSync(timesPath(history), `${closedLine(database)}\n`);
 }
 
-/** The line that {@link noteClosed} would write. */
+/** Returns the line of {@link noteClosed}. */
 export function closedLine(database: string): string {
   const { size, mtimeNs } = statSync(database, { bigint: true });
   return `${CLOSED} ${size} ${mtimeNs}`;
@@ -64,7 +66,7 @@ function linesOf(path: string): string[] {
   try {
     return readFileSync(path, 'utf8').split('\n').slice(0, -1);
   } catch {
-    // Times are a convenience: whatever is wrong with the file, the commits themselves are in the log.
+    // Times are a convenience: with a broken file, the commits themselves are still in the log.
     return [];
   }
 }

@@ -1,15 +1,15 @@
-/** The commits of a unit's history that can be gone back to, and the way to each: a base and the parts behind it. */
+/** The commits of a unit's history, and the way to each: a base and the parts after it. */
 import { PlatformError } from '@freehold/contracts';
 import { damagedHistory, Fault, missingHistory } from '../fault.ts';
 import { bookmarkOf, type Commit, seqOfBookmark } from './bookmark.ts';
 import { type Base, type BaseFile, listHistory, readBase, type SegmentFile } from './history-directory.ts';
 import { commitsOf, readPartHeaders, type StoredPart, seqIn, walHeaderOf } from './part.ts';
 
-/** How a commit's state is made again. */
+/** The steps by which a commit's state is rebuilt. */
 export interface Way {
   readonly commit: Commit;
   readonly base: BaseFile & { readonly described: Base };
-  /** In order; of the last one only the frames up to `lastFrame` belong to it. */
+  /** In order. Of the last one only the frames up to `lastFrame` count. */
   readonly parts: readonly (StoredPart & { readonly lastFrame: number })[];
 }
 
@@ -17,15 +17,15 @@ export interface Way {
 export type Target = { readonly bookmark: string } | { readonly atMs: number };
 
 /**
- * Every commit in the files, newest first, read as far as it is asked for.
- * @param onDamage told of a file that cannot be read, in its place; what it holds is left out.
+ * Yields every commit in the files, newest first, reading only as far as needed.
+ * @param onDamage called for a file that cannot be read, in its place; its commits are skipped.
  */
 export function* commitsNewestFirst(history: string, onDamage: (fault: Fault) => void): Generator<Commit> {
   const { bases, segments } = listHistory(history);
   const [earliest] = bases;
   if (!earliest) return;
   const statesOfTheirOwn = [...bases];
-  /** Bases that are commits by themselves, down to the commit with this number. */
+  /** Yields the bases that are commits by themselves, down to the commit with this number. */
   const takeBases = function* (seq: number): Generator<Commit> {
     for (let base = statesOfTheirOwn.at(-1); base && base.seq >= seq; base = statesOfTheirOwn.at(-1)) {
       statesOfTheirOwn.pop();
@@ -67,7 +67,7 @@ function readable<File>(
   }
 }
 
-/** The first commit that can be gone back to; null when there is no history. */
+/** Returns the oldest commit that can be reached; null when there is no history. */
 export function earliestCommit(history: string): Commit | null {
   const [earliest] = listHistory(history).bases;
   return earliest ? readBase(earliest).commit : null;
@@ -75,7 +75,7 @@ export function earliestCommit(history: string): Commit | null {
 
 /**
  * Finds a commit among those in the files.
- * @throws PlatformError `not_found`, reason `unknown_bookmark`; Fault `history_damaged` when it may lie in a file that
+ * @throws PlatformError `not_found`, reason `unknown_bookmark`; Fault `history_damaged` when it may be in a file that
  * cannot be read.
  */
 export function findCommit(history: string, target: Target): Commit {
@@ -89,7 +89,7 @@ export function findCommit(history: string, target: Target): Commit {
     if (isBefore && damage) break;
     if ('atMs' in target ? isBefore : bookmarkOf(commit) === target.bookmark) return commit;
     if (isBefore) break;
-    // What is older than this one is not in a file that lies above it.
+    // An older commit is not in a file that is newer than this one.
     damage = null;
   }
   if (damage) throw damage;
@@ -99,8 +99,8 @@ export function findCommit(history: string, target: Target): Commit {
 }
 
 /**
- * The way to a commit that {@link findCommit} found, of which every step has been checked to follow the one before.
- * @throws Fault `history_damaged`, naming what is damaged or missing.
+ * Returns the way to a commit of {@link findCommit}; each step has been checked against the one before.
+ * @throws Fault `history_damaged`, naming the damaged or missing file.
  */
 export function wayTo(history: string, commit: Commit): Way {
   const { bases, segments } = listHistory(history);
@@ -126,7 +126,7 @@ export function wayTo(history: string, commit: Commit): Way {
   return { commit, base: { ...file, described }, parts };
 }
 
-/** How far a walk is in a log. */
+/** The position of a walk within a log. */
 export interface WalkedLog {
   readonly salt: string;
   readonly last: number;
@@ -136,7 +136,7 @@ export interface WalkedLog {
 
 export type Walk = ReturnType<typeof makeWalk>;
 
-/** Goes from part to part, and insists that each follows the one before. */
+/** Walks from part to part, and requires that each continues the one before. */
 export function makeWalk(base: Pick<Base, 'commit' | 'afterPart'>) {
   let at: Commit = base.commit;
   let n = base.afterPart;

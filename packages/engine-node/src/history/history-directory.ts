@@ -1,7 +1,7 @@
 /**
- * The names in a unit's history directory. They say enough to go on when a file's contents are damaged:
- * `base-<seq>.json` (what it is) with `base-<seq>.zst` (its bytes), `seg-<first part>-<last part>-<last seq>.fhs`, and
- * `times`. A base without its description is one in the making that a crash left behind.
+ * The names in a unit's history directory. They suffice to go on when a file's contents are damaged: `base-<seq>.json`
+ * (a description) with `base-<seq>.zst` (its bytes), `seg-<first part>-<last part>-<last seq>.fhs`, and `times`. A
+ * base without its description is an unfinished one that a crash left behind.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,17 +14,17 @@ export interface Base {
   readonly v: 1;
   readonly commit: Commit;
   /**
-   * `start`: history begins, again, here. `rebase`: the same state as the commit before. `restore` and `rewind`: a state
-   * that took the unit's place, a commit of its own.
+   * `start`: history begins here, perhaps again. `rebase`: the same state as the commit before. `restore` and
+   * `rewind`: a state that replaced the unit's, a commit of its own.
    */
   readonly reason: 'start' | 'rebase' | 'restore' | 'rewind';
-  /** The number of the last part that lies before it; 0 for none. */
+  /** The number of the last part before it; 0 for none. */
   readonly afterPart: number;
   readonly pageSize: number;
-  /** Of the database file, and its SHA-256. */
+  /** Size of the database file, and its SHA-256. */
   readonly rawBytes: number;
   readonly rawSha256: string;
-  /** Of the compressed file, and its SHA-256. */
+  /** Size of the compressed file, and its SHA-256. */
   readonly bytes: number;
   readonly sha256: string;
 }
@@ -34,7 +34,7 @@ export interface SegmentFile {
   readonly name: string;
   readonly firstPart: number;
   readonly lastPart: number;
-  /** The number of the last commit that it holds, or follows. */
+  /** The number of the last commit that it holds, or continues. */
   readonly lastSeq: number;
 }
 
@@ -49,13 +49,13 @@ export interface HistoryListing {
   readonly bases: readonly BaseFile[];
   /** Oldest first, without those that a merged one replaced. */
   readonly segments: readonly SegmentFile[];
-  /** Paths of what is of no use any more: replaced segments, bases that were never finished. */
+  /** Paths of useless files: replaced segments, unfinished bases. */
   readonly leftovers: readonly string[];
 }
 
 const SEGMENT = /^seg-(\d{8})-(\d{8})-(\d{12})\.fhs$/;
 const BASE = /^base-(\d{12})\.json$/;
-/** A base's bytes without their description, and files that were being written. */
+/** A base's bytes without their description, and unfinished files. */
 const UNFINISHED = /^(base-(\d{12})\.zst|.*\.(new|coming-\d+))$/;
 
 export function segmentName(firstPart: number, lastPart: number, lastSeq: number): string {
@@ -89,7 +89,7 @@ export function listHistory(directory: string): HistoryListing {
 }
 
 /**
- * Reads what a base says of itself.
+ * Reads the description of a base.
  * @throws Fault `history_damaged`.
  */
 export function readBase({ description }: BaseFile): Base {

@@ -1,4 +1,4 @@
-/** The write-ahead log that a unit is writing at this moment: which commits it holds, and its frames as parts. */
+/** The write-ahead log that a unit is writing: its commits, and its frames as parts. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Commit } from './bookmark.ts';
@@ -14,7 +14,7 @@ import {
   type WalHeader,
 } from './wal.ts';
 
-/** How much of a log is read, compressed and stored at once: what bounds the memory that it takes. */
+/** The size of a log that is read, compressed and stored at once; it bounds the memory. */
 const PART_BYTES_MAX = 8 * 1024 * 1024;
 
 /** A commit in the log, with the frame that ends it. */
@@ -22,13 +22,13 @@ export interface LoggedCommit extends Commit {
   readonly frame: number;
 }
 
-/** What is known of a log when it is looked at first. */
+/** The facts about a log at its first use. */
 export interface LogStart {
   readonly path: string;
   readonly header: WalHeader;
-  /** The commit that it follows. */
+  /** The commit before it. */
   readonly after: Commit;
-  /** How far it is in segments already, in frames and in commits: more than 0 after a crash. */
+  /** The position up to which it is in segments, in frames and in commits: more than 0 after a crash. */
   readonly archived: { readonly frame: number; readonly commits: number; readonly last: Commit };
 }
 
@@ -37,30 +37,30 @@ export interface LiveLog {
   readonly after: Commit;
   /** The last frame that is durable in a segment. */
   readonly archivedFrame: number;
-  /** Those that were parsed and are not in a segment. */
+  /** The parsed commits that are not in a segment. */
   readonly commits: readonly LoggedCommit[];
-  /** The last commit that was parsed, in a segment or not. */
+  /** The last parsed commit, in a segment or not. */
   readonly last: Commit;
-  /** Tells when commits were made, before they are parsed. */
+  /** Sets the times of commits, before they are parsed. */
   learnTimes(times: readonly CommitTime[]): void;
   /** Parses the commits up to a frame. */
   catchUp(to: number): void;
   /** Parses the commits among frames that were read: everything before them must have been parsed. */
   absorb(frames: Uint8Array, first: number): void;
-  /** The last frame of the part that begins at `first`, when the log goes to `to`. */
+  /** Returns the last frame of the part that begins at `first`, when the log ends at `to`. */
   endOfPart(first: number, to: number): number;
-  /** Reads frames. What they are handed over in is used again afterwards. */
+  /** Reads frames into a buffer that is reused after `work`. */
   withFrames<T>(first: number, last: number, work: (frames: Uint8Array) => Promise<T>): Promise<T>;
   withFramesSync<T>(first: number, last: number, work: (frames: Uint8Array) => T): T;
-  /** What a part of these frames says of itself. They must have been parsed. */
+  /** Returns the description of a part of these frames. They must have been parsed. */
   describe(first: number, last: number): Omit<PartDescription, 'n'>;
-  /** Notes that everything to this frame is in segments. */
+  /** Records that everything up to this frame is in segments. */
   setArchived(frame: number): void;
 }
 
 /**
- * @param fallbackMs the time of a commit of which none is known: after a crash, and for what was written outside of
- * the engine's transactions.
+ * @param fallbackMs returns the time of a commit with an unknown one: after a crash, and for writes outside of the
+ * engine's transactions.
  */
 export function makeLiveLog(start: LogStart, fallbackMs: () => number): LiveLog {
   const { path, header, after } = start;
@@ -179,7 +179,7 @@ export function makeLiveLog(start: LogStart, fallbackMs: () => number): LiveLog 
   };
 }
 
-/** The header of the log at a path; null when there is no log, or an empty one. */
+/** Returns the header of the log at a path; null when there is no log, or an empty one. */
 export function readLogHeader(path: string): WalHeader | null {
   let file: number;
   try {

@@ -1,4 +1,4 @@
-/** Where a unit's history stands when its database is opened, judged from its newest files alone. */
+/** Determines the state of a unit's history when its database is opened, from its newest files alone. */
 import { rmSync } from 'node:fs';
 import { Fault } from '../fault.ts';
 import type { UnitFiles } from '../unit-files.ts';
@@ -7,26 +7,26 @@ import { closedLine, type KnownTimes, readCommitTimes } from './commit-times.ts'
 import { listHistory, readBase, type SegmentFile } from './history-directory.ts';
 import { commitsOf, type PartHeader, readPartHeaders, walHeaderOf } from './part.ts';
 
-/** What the next part is to be written behind. */
+/** The position after which the next part is written. */
 export interface LoadedHistory {
   /** The last commit in the files; null where history has not begun, or cannot be continued. */
   readonly last: Commit | null;
-  /** The number of the last commit that there ever was, so that no number is given twice. */
+  /** The number of the last commit that ever existed, so that no number is given twice. */
   readonly seqMax: number;
   /** The number of the last part. */
   readonly part: number;
-  /** The newest segment; a short part is added to it rather than made a file of its own. */
+  /** The newest segment; a short part is appended to it rather than made a file of its own. */
   readonly segment: SegmentFile | null;
-  /** The newest part, when nothing came after it: the log may go on where it ends. */
+  /** The newest part, when nothing comes after it: the log may continue at its end. */
   readonly lastPart: { readonly header: PartHeader; readonly salt: string } | null;
   readonly times: KnownTimes;
-  /** Why history begins anew though there is some; null when there is none, or it goes on. */
+  /** The reason why an existing history cannot be continued; null otherwise. */
   readonly broken: Fault | null;
 }
 
 /**
- * Loads it. To be called before the database is opened, which may change its file.
- * What cannot be read is not continued, and stays as it is: the unit itself is not worse for it.
+ * Loads it. Called before the database is opened, which may change its file. An unreadable history is not continued,
+ * and stays as it is: the unit itself works all the same.
  */
 export function loadHistory({ history, database }: UnitFiles): LoadedHistory {
   const { bases, segments, leftovers } = listHistory(history);
@@ -58,7 +58,7 @@ export function loadHistory({ history, database }: UnitFiles): LoadedHistory {
   }
 }
 
-/** A part without a commit is the middle of a large transaction: what it follows is all that is known of it. */
+/** A part without a commit is the middle of a large transaction; only the commit before it is known. */
 function lastBefore({ after, before }: PartHeader, base: Commit): Commit {
   return { ...base, seq: after.seq + before, check: after.check };
 }
@@ -66,14 +66,14 @@ function lastBefore({ after, before }: PartHeader, base: Commit): Commit {
 function changedElsewhere(): Fault {
   return new Fault(
     'history_damaged',
-    'The database was changed while the platform did not run. Its history begins anew; what was before is kept.',
+    'The database was changed while the platform did not run. Its history begins anew; the earlier history stays.',
   );
 }
 
 function unreadable(cause: unknown): Fault {
   return new Fault(
     'history_damaged',
-    'The history cannot be read. It begins anew; what is there is kept.',
+    'The history cannot be read. It begins anew; the existing files stay.',
     cause,
   );
 }

@@ -1,6 +1,6 @@
 /**
- * A part: some frames of one write-ahead log, compressed, behind a line that says which. A segment file holds one part
- * or several that follow each other.
+ * A part: some frames of one write-ahead log, compressed, after a line that describes them. A segment file holds one
+ * part or several consecutive ones.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { checkedLine, parseCheckedLine, sha256 } from '../checked-line.ts';
@@ -19,33 +19,33 @@ export interface PartHeader {
   readonly wal: string;
   readonly first: number;
   readonly last: number;
-  /** The commit that the log as a whole follows, and how many commits of the log lie before this part. */
+  /** The commit before the whole log, and the number of the log's commits before this part. */
   readonly after: Pick<Commit, 'seq' | 'check'>;
   readonly before: number;
   /** May be empty: a large transaction is cut into several parts. */
   readonly commits: readonly PartCommit[];
-  /** Of the frames, before they were compressed. */
+  /** Size of the frames before compression. */
   readonly rawBytes: number;
-  /** Of the payload as it is stored, and its SHA-256. */
+  /** Size of the stored payload, and its SHA-256. */
   readonly bytes: number;
   readonly sha256: string;
 }
 
-/** A part where it lies. */
+/** A part and its location. */
 export interface StoredPart {
   readonly header: PartHeader;
   readonly path: string;
-  /** Where the payload begins in the file. */
+  /** The position of the payload in the file. */
   readonly payloadAt: number;
 }
 
 const NEWLINE = 0x0a;
-/** A header is read in pieces of so many bytes; one with hundreds of commits takes more than one. */
+/** A header is read in pieces of this size; one with hundreds of commits takes more than one. */
 const PIECE_BYTES = 16 * 1024;
 /** A part has some thousand commits at most; anything longer is damage. */
 const HEADER_BYTES_MAX = 4 * 1024 * 1024;
 
-/** What a part is made of, beyond what follows from its payload. */
+/** The description of a part, without the facts that follow from its payload. */
 export type PartDescription = Omit<PartHeader, 'v' | 'bytes' | 'sha256'>;
 
 export function encodePart(description: PartDescription, payload: Uint8Array): readonly Uint8Array[] {
@@ -53,7 +53,7 @@ export function encodePart(description: PartDescription, payload: Uint8Array): r
   return [new TextEncoder().encode(checkedLine(header)), payload];
 }
 
-/** The number of a commit in a part, by its position there. */
+/** Returns the number of a commit in a part, by its position there. */
 export function seqIn({ after, before }: Pick<PartHeader, 'after' | 'before'>, index: number): number {
   return after.seq + before + index + 1;
 }
@@ -69,7 +69,7 @@ export function walHeaderOf(header: PartHeader, path: string): WalHeader {
 }
 
 /**
- * The parts of a segment file, without their payloads.
+ * Returns the parts of a segment file, without their payloads.
  * @throws Fault `history_damaged`, naming the file.
  */
 export function readPartHeaders(path: string): StoredPart[] {
@@ -91,7 +91,7 @@ export function readPartHeaders(path: string): StoredPart[] {
 }
 
 /**
- * A part in memory.
+ * Parses a part in memory.
  * @throws Fault `history_damaged`, naming it by `name`.
  */
 export function parsePart(
@@ -106,7 +106,7 @@ export function parsePart(
 }
 
 /**
- * Judges a payload against its header, before it is decompressed.
+ * Checks a payload against its header, before it is decompressed.
  * @throws Fault `history_damaged`.
  */
 export function requirePayload(
@@ -118,7 +118,7 @@ export function requirePayload(
 }
 
 /**
- * Judges decompressed frames against the header: their number, and the commits among them.
+ * Checks decompressed frames against the header: their number, and the commits among them.
  * @throws Fault `history_damaged`.
  */
 export function requireFrames(
@@ -138,11 +138,11 @@ export function requireFrames(
 
 function requireHeader(line: Buffer, path: string): PartHeader {
   const header = parseCheckedLine<PartHeader>(line.toString('utf8'));
-  if (header?.v !== 1) throw damagedHistory(path, 'what it says of itself cannot be read');
+  if (header?.v !== 1) throw damagedHistory(path, 'its description cannot be read');
   return header;
 }
 
-/** The bytes of one line with its end; null at the end of the file. */
+/** Returns the bytes of one line with its end; null at the end of the file. */
 function readLine(file: number, from: number, path: string): Buffer | null {
   const pieces: Buffer[] = [];
   for (let at = from; at - from < HEADER_BYTES_MAX; ) {
@@ -155,5 +155,5 @@ function readLine(file: number, from: number, path: string): Buffer | null {
     if (read === 0) break;
     at += read;
   }
-  throw damagedHistory(path, 'what it says of itself cannot be read');
+  throw damagedHistory(path, 'its description cannot be read');
 }

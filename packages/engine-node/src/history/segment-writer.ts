@@ -1,6 +1,6 @@
 /**
- * Puts the frames of a log into segments. A part is durable before the log is emptied; a part that was written twice,
- * because the process died in between, is known by its place in the log.
+ * Stores the frames of a log in segments. A part is durable before the log is emptied. A part that was written twice,
+ * because the process died in between, is recognised by its place in the log.
  */
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,10 +11,10 @@ import { type SegmentFile, segmentName } from './history-directory.ts';
 import type { LiveLog } from './live-log.ts';
 import { encodePart } from './part.ts';
 
-/** A short segment is merged with what follows, so that a unit that is opened often does not fill a directory. */
+/** A short segment is merged with the next part, so that a unit that is opened often does not fill a directory. */
 const MERGE_BYTES_MAX = 256 * 1024;
 
-/** Fast first: what is compressed is mostly rows, of which level 1 takes most of what level 3 does. */
+/** Fast first: the data is mostly rows, of which level 1 saves most of what level 3 does. */
 export const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 const compress = promisify(zstdCompress);
@@ -24,18 +24,18 @@ export interface SegmentWriter {
   readonly part: number;
   /** Stores everything up to a frame; durable after {@link syncNames}. */
   storeSync(log: LiveLog, to: number): void;
-  /** Makes the names of what was stored durable: to be called before a log is emptied. */
+  /** Makes the names of stored files durable. Called before a log is emptied. */
   syncNames(): void;
   /**
-   * Stores one part while the unit goes on, reading, compressing and synchronising elsewhere. Does nothing when
-   * {@link storeSync} was there first.
+   * Stores one part while the unit works: reads, compresses and synchronises in the background. Does nothing when
+   * {@link storeSync} stored it before.
    */
   storePart(log: LiveLog, to: number): Promise<void>;
-  /** Whatever is still on its way is given up. */
+  /** Abandons the writes in progress. */
   stop(): void;
 }
 
-/** @param isRead whether somebody reads the files at this moment: none of them may vanish then. */
+/** @param isRead whether the files are locked for reading: then none of them may vanish. */
 export function makeSegmentWriter(
   directory: string,
   disk: HistoryDisk,
@@ -44,12 +44,12 @@ export function makeSegmentWriter(
 ): SegmentWriter {
   let { part, segment } = start;
   let staged = 0;
-  /** Whether every segment has its name for good. */
+  /** Whether the name of every segment is durable. */
   let isNamed = true;
   let stopped = false;
 
-  /** What is written before the new part, when it joins the newest segment. */
-  const joined = (): { readonly from: SegmentFile; readonly bytes: Uint8Array } | null => {
+  /** Returns the newest segment, when the new part is to be appended to it. */
+  const segmentToExtend = (): { readonly from: SegmentFile; readonly bytes: Uint8Array } | null => {
     if (isRead() || segment?.lastPart !== part) return null;
     // It may have become too old meanwhile, and be gone.
     const size = statSync(segment.path, { throwIfNoEntry: false })?.size;
@@ -74,9 +74,9 @@ export function makeSegmentWriter(
     segment = { path, name, firstPart, lastPart: part, lastSeq };
     log.setArchived(last);
     if (!replaced) return;
-    // What was joined must not vanish before what it was joined to has its name for good.
+    // The replaced segment must not vanish before the name of the merged one is durable.
     syncNames();
-    // What somebody reads is removed by the next opening.
+    // A locked file is removed by the next opening.
     if (!isRead()) rmSync(replaced.path, { force: true });
   };
 
@@ -91,7 +91,7 @@ export function makeSegmentWriter(
       const last = log.endOfPart(first, to);
       const payload = log.withFramesSync(first, last, (frames) => zstdCompressSync(frames, FAST));
       log.catchUp(last);
-      const before = joined();
+      const before = segmentToExtend();
       const parts = encodePart({ n: part + 1, ...log.describe(first, last) }, payload);
       const path = stagePath();
       disk.stageSync(path, before ? [before.bytes, ...parts] : parts);
@@ -113,12 +113,12 @@ export function makeSegmentWriter(
       });
       if (!isOurs()) return;
       log.catchUp(last);
-      const before = joined();
+      const before = segmentToExtend();
       const parts = encodePart({ n: planned, ...log.describe(first, last) }, payload);
       await disk.stage(path, before ? [before.bytes, ...parts] : parts);
       if (isOurs()) publish(log, path, last, before?.from ?? null);
     } catch (error) {
-      // Somebody stored these frames in the meantime, and the log may be another one now.
+      // Another call stored these frames in the meantime, and the log may be another one now.
       if (isOurs()) throw error;
     } finally {
       rmSync(path, { force: true });

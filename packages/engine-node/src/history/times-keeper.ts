@@ -1,8 +1,8 @@
-/** Has the times of commits written down a few times a second, of all units that had any. */
+/** Records the times of commits a few times a second, for all units with new commits. */
 import type { UnitFiles } from '../unit-files.ts';
 import type { UnitHistory } from './unit-history.ts';
 
-/** After a kill, commits of the last moments have estimated times; no longer than this. */
+/** After a kill, the commits of the last moments have estimated times; no longer than this. */
 const INTERVAL_MS = 250;
 
 export interface TimesKeeper {
@@ -10,7 +10,7 @@ export interface TimesKeeper {
   close(): void;
 }
 
-/** @param historyOf the history of a unit, when it is open. */
+/** @param historyOf returns the history of a unit, when it is open. */
 export function makeTimesKeeper(
   historyOf: (files: UnitFiles) => UnitHistory | null | undefined,
 ): TimesKeeper {
@@ -25,7 +25,7 @@ export function makeTimesKeeper(
       try {
         historyOf(files)?.noteTimes();
       } catch {
-        // The commits themselves are in the log; a disk that fails is met by those who need it.
+        // The commits themselves are in the log; the callers who need the disk meet its failure.
       }
     }
   };

@@ -1,10 +1,8 @@
 /**
- * The history of one open unit: a base copy, and behind it every frame that was ever committed. Emptying the
- * write-ahead log into the database is ours to do, and happens only when the base and all frames are durable
- * (design: kernel, "Copies").
- *
+ * The history of one open unit: a base copy, and after it every committed frame. The engine empties the write-ahead
+ * log into the database, only when the base and all frames are durable (design: kernel, "Copies").
  * Invariants:
- * 1. The database file stays as it is between two emptyings of the log: it may be copied meanwhile.
+ * 1. The database file does not change between two emptyings of the log: it may be copied meanwhile.
  * 2. The log is emptied only when a base exists and every frame of the log is in a segment.
  * 3. A commit's number is never given to another one.
  */
@@ -24,18 +22,20 @@ import { type HistoryLimits, isRebaseDue, prune } from './retention.ts';
 import { makeSegmentWriter } from './segment-writer.ts';
 import type { WalHeader } from './wal.ts';
 
-/** Of the frames above which the log is emptied, so many are stored on the spot, right before it is. */
+/** The share of the frames above which the log is emptied that is stored directly before it is. */
 const LAST_FRAMES_PART = 1 / 5;
-/** A log this many times too long is emptied on the spot: whoever writes faster than the disk has to wait for it. */
+/** A log this many times too long is emptied at once: a caller that writes faster than the disk has to wait for it. */
 const LOG_OVERFLOW = 4;
-/** How often the frames that came in meanwhile are stored in the background before the rest is, on the spot. */
+/** The number of rounds in which new frames are stored in the background, before the last ones are stored at once. */
 const ROUNDS_MAX = 4;
 
-/** What the history needs of the database that it belongs to. */
+/** The parts of a database that its history needs. */
 export interface LoggedDatabase {
-  /** How many committed frames the log has, and how many of them are in the database file too. */
+  /** Returns the number of committed frames in the log, and the number of them that are in the database file too. */
   logState(): LogState;
-  /** Moves the log into the database file, so that the next commit begins it anew; false when somebody else reads it. */
+  /**
+   * Moves the log into the database file, so that the next commit restarts it; false when another connection reads it.
+   */
   emptyLog(mode: 'restart'): boolean;
 }
 
@@ -46,20 +46,20 @@ export interface UnitHistoryParts {
   /** Above this many frames the log is emptied. */
   readonly logFramesMax: number;
   readonly now: () => number;
-  /** Sixteen hexadecimal digits that nobody had before. */
+  /** Returns sixteen hexadecimal digits that were never used before. */
   readonly newCheck: () => string;
   readonly disk: HistoryDisk;
   readonly fileLocks: FileLocks;
   /** Copies the database file, compressed, in another process. */
   readonly compress: (database: string) => Promise<CompressedCopy>;
-  /** Told of every commit: it must cost next to nothing. */
+  /** Called for every commit. Must cost next to nothing. */
   readonly onCommit: () => void;
-  /** Told when there are new files to keep elsewhere too. */
+  /** Called when there are new files to archive. */
   readonly onStored: () => void;
   readonly report: (error: unknown) => void;
 }
 
-/** What the database is at this moment. */
+/** The last commit and the state of the log. */
 export interface Mark {
   readonly commit: Commit;
   readonly frames: number;
@@ -67,31 +67,29 @@ export interface Mark {
 }
 
 export interface UnitHistory {
-  /** To be called after every transaction: notes whether it wrote. Costs about a microsecond. */
+  /** Called after every transaction: records whether it wrote. Costs about a microsecond. */
   observe(): void;
-  /** The last commit. Outside of a transaction only. */
+  /** Returns the last commit. Outside of a transaction only. */
   mark(): Mark;
-  /** Resolves when history has begun, so that {@link mark}'s commit can be gone back to. */
+  /** Resolves when history has begun, so that {@link mark}'s commit can be reached. */
   begin(): Promise<void>;
-  /** Writes down when the last commits were made. */
+  /** Records the times of the last commits. */
   noteTimes(): void;
-  /** Stores what is in the log, here and now, and answers the last commit and the last part. */
+  /** Stores the log at once, and returns the last commit and the last part. */
   storeAll(): { readonly commit: Commit; readonly part: number };
-  /** Empties the log if it is long and nobody holds the files; in the background. */
+  /** Empties the log in the background, if it is long and the files are not locked. */
   tidy(): void;
-  /** Makes the present state a base if that is due, and removes what is too old. */
+  /** Makes the present state a base if that is due, and removes history that is too old. */
   sweep(): Promise<void>;
   /** Whether {@link finish} can do its work at once. */
   readonly closable: boolean;
   /** Stores everything and empties the log. The database must be closed next. */
   finish(): void;
-  /** To be called when the database is closed: `inOrder` when its log is gone. */
+  /** Called when the database is closed: `inOrder` when its log is gone. */
   closed(inOrder: boolean): void;
 }
 
-/**
- * Continues what {@link LoadedHistory} found. The database is open, its log recovered.
- */
+/** Continues a {@link LoadedHistory}. The database is open, its log recovered. */
 export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory): UnitHistory {
   const {
     files,
@@ -110,15 +108,15 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
   const writer = makeSegmentWriter(files.history, disk, () => !fileLocks.free, loaded);
   let broken: Error | null = loaded.broken;
   let begun = loaded.last !== null && broken === null;
-  /** What the database file shows, without the log. */
+  /** The commit of the database file, without the log. */
   let inFile: Commit = (begun ? loaded.last : null) ?? firstCommit();
-  /** The last part that the database file holds; null when that is not known, because the log goes on from before. */
+  /** The last part in the database file; null when that is unknown, because the log continues from before. */
   let inFilePart: number | null = loaded.part;
   let frames = framesIn(database.logState());
   let log: LiveLog | null = null;
-  /** Commits that were observed, and are not written down yet. */
+  /** Observed commits whose times are not recorded yet. */
   let fresh: CommitTime[] = [];
-  /** Somebody else's reading kept the log from being emptied: the next commit may go on with it, or begin it anew. */
+  /** A reader kept the log from being emptied: the next commit may continue it or restart it. */
   let mayRestart = false;
   let nextTidyFrames = logFramesMax;
   let isTidying = false;
@@ -129,7 +127,7 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
     return { seq: loaded.seqMax + 1, check: newCheck(), atMs: now() };
   }
 
-  /** Looks at a log that a crash left behind: how much of it is in segments already. */
+  /** Determines how much of a crash's log is in segments already. */
   const resumeLog = (): void => {
     const header = frames > 0 ? requireLogHeader() : null;
     const lastPart = begun ? loaded.lastPart : null;
@@ -138,7 +136,7 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
     else if (lastPart && !part && endsInTheMiddle(lastPart.header))
       restart('the log that was to go on is gone');
     if (!header) return;
-    // What has no known time was written before the process ended: no later than the log's last change.
+    // A commit with an unknown time was written before the process ended: no later than the log's last change.
     const writtenMs = statSync(files.wal).mtimeMs;
     if (begun && part) {
       const last = inFile;
@@ -151,7 +149,7 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
     log.catchUp(frames);
   };
 
-  /** What there is cannot be continued: a new base, with a number that nobody has. */
+  /** The existing history cannot be continued: starts with a new base and an unused number. */
   const restart = (why: string): void => {
     broken = missingHistory(why);
     begun = false;
@@ -170,7 +168,7 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
     return header;
   };
 
-  /** The log, when there is something in it, knowing every time that was observed. */
+  /** Returns the log, when there is something in it, with every observed time. */
   const currentLog = (): LiveLog | null => {
     if (!log && frames > 0) log = newLog(requireLogHeader(), now);
     log?.learnTimes(fresh);
@@ -217,7 +215,7 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
     return beginning;
   };
 
-  /** The file is that of `inFile` as long as the log is not emptied, which nobody does while it is held. */
+  /** The file shows `inFile` until the log is emptied, which the lock prevents. */
   const takeBase = async (reason: 'start' | 'rebase'): Promise<void> => {
     const letGo = await fileLocks.take();
     try {
@@ -261,7 +259,7 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
     }
   };
 
-  /** Throws when it fails, and is not tried again before the log has grown as much once more. */
+  /** Empties the log. Throws on a failure; the next attempt waits until the log has grown as much once more. */
   const emptyOrLater = (): void => {
     nextTidyFrames = frames + logFramesMax;
     empty();
@@ -282,7 +280,7 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
   };
 
   const tidyUp = async (): Promise<void> => {
-    // Out of the group that just committed: its callers are answered first.
+    // Leaves the group that just committed: its callers are answered first.
     await new Promise((resolve) => setImmediate(resolve));
     await begin();
     for (let round = 0; round < ROUNDS_MAX; round++) {
@@ -290,7 +288,7 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
       if (!live || frames - live.archivedFrame <= logFramesMax * LAST_FRAMES_PART) break;
       await writer.storePart(live, frames);
     }
-    // Somebody else may have emptied it meanwhile.
+    // Another call may have emptied it meanwhile.
     if (!isDone && fileLocks.free && frames >= logFramesMax) empty();
     if (!isDone && isRebaseDue(files.history, limits, { lastAtMs: inFile.atMs, nowMs: now() }))
       await rebase();
@@ -323,7 +321,7 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
       begun = true;
     }
     empty();
-    if (frames > 0) throw new Error('somebody else reads the database');
+    if (frames > 0) throw new Error('another process reads the database');
   };
 
   const closed = (inOrder: boolean): void => {
@@ -350,7 +348,7 @@ export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory):
   };
 }
 
-/** A log that was moved into the file as a whole is an empty one: the next commit begins it anew. */
+/** A log that was moved into the file as a whole is empty: the next commit restarts it. */
 function framesIn({ frames, moved }: LogState): number {
   return frames === moved ? 0 : frames;
 }

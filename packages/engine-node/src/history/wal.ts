@@ -1,12 +1,12 @@
 /**
- * SQLite's write-ahead log as bytes (SQLite, "WAL-mode File Format", section 4): enough to cut it at a commit. Nothing
- * here decides whether a frame is valid; SQLite does, when it recovers the log.
+ * SQLite's write-ahead log as bytes (SQLite, "WAL-mode File Format", section 4), enough to cut it at a commit. This
+ * module does not decide whether a frame is valid; SQLite does, when it recovers the log.
  */
 
 export const WAL_HEADER_BYTES = 32;
 export const FRAME_HEADER_BYTES = 24;
 
-/** The last bit says in which byte order checksums are computed, which we never do. */
+/** The last bit names the byte order of checksums, which are never computed here. */
 const MAGIC = 0x377f0682;
 
 export interface WalHeader {
@@ -24,7 +24,7 @@ export interface CommitFrame {
   readonly check: string;
 }
 
-/** The header of a log; null when these bytes are none, as in an empty file. */
+/** Returns the header of a log; null for other bytes, as in an empty file. */
 export function parseWalHeader(bytes: Uint8Array): WalHeader | null {
   if (bytes.length < WAL_HEADER_BYTES) return null;
   const view = viewOf(bytes);
@@ -40,12 +40,12 @@ export function frameBytes(pageSize: number): number {
   return FRAME_HEADER_BYTES + pageSize;
 }
 
-/** Where a frame begins; for the frame after the last, how long the log is. */
+/** Returns the position of a frame; for the frame after the last, the length of the log. */
 export function frameOffset(frame: number, pageSize: number): number {
   return WAL_HEADER_BYTES + (frame - 1) * frameBytes(pageSize);
 }
 
-/** The commits in a run of whole frames, of which the first has the number `first`. */
+/** Returns the commits in a run of whole frames, of which the first has the number `first`. */
 export function commitFrames(frames: Uint8Array, first: number, pageSize: number): CommitFrame[] {
   const size = frameBytes(pageSize);
   const view = viewOf(frames);

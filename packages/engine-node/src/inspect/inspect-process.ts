@@ -1,13 +1,13 @@
 /**
- * The process in which statements of strangers run: it opens the database for reading, and is killed when it takes too
- * long. It trusts neither the statement nor the file.
+ * The process in which read-only statements of callers run. It opens the database for reading, and is killed at its
+ * time limit. It trusts neither the statement nor the file.
  */
 import { constants, DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { isRefused } from '../guard.ts';
 import { answerRequests } from '../processes/answer-requests.ts';
 import type { InspectAnswer, InspectTask } from './inspect-unit.ts';
 
-/** The largest value that a statement may make or read: what it has in memory at a time is a small multiple. */
+/** The largest value that a statement may make or read: its memory is a small multiple. */
 const VALUE_BYTES_MAX = 64 * 1024 * 1024;
 const STATEMENT_BYTES_MAX = 1024 * 1024;
 
@@ -25,7 +25,7 @@ function inspect(task: InspectTask): InspectAnswer {
     limits: { length: VALUE_BYTES_MAX, sqlLength: STATEMENT_BYTES_MAX, attach: 0 },
   });
   try {
-    // Sorting spills into files, of which the process has a limit, rather than into memory.
+    // Sorting spills into files, which have a limit, rather than into memory.
     database.exec('PRAGMA query_only = ON; PRAGMA trusted_schema = OFF; PRAGMA temp_store = FILE');
     database.enableDefensive(true);
     database.setAuthorizer((action, first, second) =>
@@ -71,7 +71,7 @@ function bytesOf(value: SQLOutputValue): number {
 function problemOf(error: unknown): InspectAnswer {
   const code = (error as { errcode?: unknown } | null)?.errcode;
   if (typeof code !== 'number') throw error;
-  // What SQLite says names only what the statement names.
+  // SQLite's message names only what the statement names.
   const message = error instanceof Error ? error.message : 'it failed';
   return { problem: (code & 0xff) === AUTH ? 'refused' : 'invalid', message };
 }

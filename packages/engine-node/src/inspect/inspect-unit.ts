@@ -1,4 +1,4 @@
-/** One statement that only reads, run where it can be stopped (design: kernel, "Looking inside"). */
+/** Runs one read-only statement where it can be stopped (design: kernel, "Looking inside"). */
 import { PlatformError } from '@freehold/contracts';
 import {
   assertBindable,
@@ -15,29 +15,29 @@ import {
 } from '../processes/process-pool.ts';
 import { requireCopies, type UnitAccess } from '../unit-access.ts';
 
-/** What the process is asked. */
+/** The request to the process. */
 export interface InspectTask extends Omit<InspectRequest, 'timeMs'> {
   readonly database: string;
 }
 
-/** What it answers. `refused`: by the authorizer. `invalid`: it could not be run to its end. */
+/** The answer of the process. `refused`: by the authorizer. `invalid`: it could not be run to its end. */
 export type InspectAnswer =
   | InspectResult
   | { readonly problem: 'refused' | 'invalid'; readonly message: string };
 
-/** How many statements run at once, and how many wait. */
+/** The number of statements that run at once, and that wait. */
 const PROCESSES_MAX = 2;
 const WAITING_MAX = 32;
-/** Rows on their way; what SQLite needs is beside it. */
+/** For the rows of an answer; SQLite's memory is separate. */
 const HEAP_MIB = 128;
-/** Of address space that can be written to; Node itself needs about half a gigabyte of it, most of it unused. */
+/** Limit of writable address space; Node itself needs about half a gigabyte of it, most of it unused. */
 const DATA_KIB = 800 * 1024;
-/** Of processor time over the life of a process, so that one whose parent was killed does not run for ever. */
+/** Limit of processor time over the life of a process, so that one whose parent was killed does not run for ever. */
 const CPU_SECONDS = 600;
-/** Of any file that it writes, which are those that SQLite sorts in: 256 MiB in blocks of 512 bytes. */
+/** Limit of the files in which SQLite sorts: 256 MiB in blocks of 512 bytes. */
 const FILE_BLOCKS = 512 * 1024;
 
-/** The processes are started when they are needed first, and then stay. */
+/** Makes the pool. Its processes start when they are needed first, and then stay. */
 export function makeInspectors(): ProcessPool {
   return makeProcessPool({
     script: new URL('./inspect-process.ts', import.meta.url),
@@ -70,7 +70,7 @@ export async function inspectUnit(
   }
 }
 
-/** The text is judged here already: the same on every engine. The authorizer judges again where it runs. */
+/** Checks the text here, the same on every engine. The authorizer checks again in the process. */
 function requireReading(sql: string, params: InspectRequest['params']): void {
   try {
     assertBindable(checkStatement(sql, { protectedPrefix: '_spine_', readOnly: true }), params);

@@ -1,8 +1,8 @@
-/** The other end of a process pool: answers one request after the other until its parent is gone. */
+/** The child's side of a process pool: answers one request after the other until its parent is gone. */
 import { Fault } from '../fault.ts';
 import type { Reply, Request } from './process-pool.ts';
 
-/** What a process can do, by name. */
+/** The tasks of a process, by name. */
 export type Tasks = Readonly<Record<string, (input: never) => unknown>>;
 
 export function answerRequests(tasks: Tasks): void {
@@ -10,11 +10,11 @@ export function answerRequests(tasks: Tasks): void {
     void answer(tasks, request).then((reply) => process.send?.(reply, undefined, undefined, leaveOnError));
   });
   process.on('disconnect', () => process.exit());
-  // A terminal and a service manager signal the whole group. What is under way is the parent's to end, which then goes.
+  // A terminal and a service manager signal the whole group. The parent ends the running tasks, and then exits.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 }
 
-/** Nobody is there any more to hear the answer. */
+/** The parent is gone, so no answer can be sent. */
 function leaveOnError(error: Error | null): void {
   if (error) process.exit();
 }

@@ -1,4 +1,4 @@
-/** The pool of processes: whatever a request does, the next one is answered, and nothing outlives the pool. */
+/** The pool of processes: after any request, the next one is answered, and nothing outlives the pool. */
 import { expect, onTestFinished, test } from 'vitest';
 import { makeProcessPool, ProcessEnded, type ProcessPoolOptions, TimeLimitReached } from './process-pool.ts';
 
@@ -67,7 +67,7 @@ test('more than can wait is refused at once', async () => {
   expect(await Promise.all([first, second])).toEqual([1, 2]);
 });
 
-test('closing kills every process, also one that hangs, and rejects what they were asked', async () => {
+test('closing kills every process, also one that hangs, and rejects its requests', async () => {
   const pool = open();
   const pid = await pool.run<number>(ask('pid'));
   const closed = { code: 'unavailable', reason: 'shutting_down' };

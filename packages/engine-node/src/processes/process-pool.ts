@@ -1,6 +1,6 @@
 /**
- * A few child processes that do one thing at a time and can be killed while they do it: for work that would block
- * everybody, and for work that may never end. (`node:sqlite` has no interrupt.)
+ * A few child processes that do one thing at a time and can be killed meanwhile: for work that would block every call,
+ * and for work that may never end. (`node:sqlite` has no interrupt.)
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import { PlatformError } from '@freehold/contracts';
 import { Fault, type FaultReason } from '../fault.ts';
 import { shuttingDown } from '../shutting-down.ts';
 
-/** What a child is asked, and what it answers; see `answer-requests.ts`. */
+/** A request to a child and its answer; see `answer-requests.ts`. */
 export interface Request {
   readonly task: string;
   readonly input: unknown;
@@ -22,11 +22,11 @@ export type Reply =
 export interface ProcessPoolOptions {
   /** A module that calls `answerRequests`. */
   readonly script: URL;
-  /** How many processes there are at most. */
+  /** The largest number of processes. */
   readonly processesMax: number;
-  /** How many requests wait at most; one more is refused with `unavailable`, reason `busy`. */
+  /** The largest number of waiting requests; one more is refused with `unavailable`, reason `busy`. */
   readonly waitingMax: number;
-  /** Of V8's heap, in MiB. What SQLite allocates is not part of it. */
+  /** Limit of V8's heap, in MiB. SQLite's memory is not part of it. */
   readonly heapMax: number;
   /** Limits that the operating system enforces, where there is a shell to set them (POSIX `ulimit`). */
   readonly limits?: Readonly<Record<'dataKiB' | 'cpuSeconds' | 'fileBlocks', number>>;
@@ -37,19 +37,19 @@ export class TimeLimitReached extends Error {
   override readonly name = 'TimeLimitReached';
 }
 
-/** The process ended by itself: it ran out of memory, most likely. */
+/** The process ended by itself, most likely for lack of memory. */
 export class ProcessEnded extends Error {
   override readonly name = 'ProcessEnded';
 }
 
 export interface ProcessPool {
   /**
-   * Has a request answered by a process of its own.
-   * @param timeMs after so many milliseconds of work the process is killed; without it, never.
-   * @throws TimeLimitReached, ProcessEnded, or what the process threw.
+   * Sends a request to a process of its own.
+   * @param timeMs kills the process after so many milliseconds of work; without it, never.
+   * @throws TimeLimitReached, ProcessEnded, or the error of the task.
    */
   run<T>(request: Request, timeMs?: number): Promise<T>;
-  /** Kills every process; what they were doing is rejected. */
+  /** Kills every process; rejects their requests. */
   close(): void;
 }
 
@@ -64,7 +64,7 @@ interface Worker {
   readonly child: ChildProcess;
   job: Job | null;
   timer: NodeJS.Timeout | undefined;
-  /** Why it was killed. Its job is told when it is gone, and holds nothing any more. */
+  /** The reason for which it was killed. Its job gets it once the process is gone and holds nothing any more. */
   doom: Error | null;
 }
 
@@ -85,12 +85,12 @@ export function makeProcessPool(options: ProcessPoolOptions): ProcessPool {
     return worker;
   };
 
-  /** Frees the worker, tells its caller, and gives it the next in line. */
-  const finish = (worker: Worker, tell: (job: Job) => void): void => {
+  /** Frees the worker, settles its job, and gives it the next one in line. */
+  const finish = (worker: Worker, settle: (job: Job) => void): void => {
     const { job } = worker;
     clearTimeout(worker.timer);
     worker.job = null;
-    if (job) tell(job);
+    if (job) settle(job);
     const next = isClosed || worker.doom || !workers.has(worker) ? undefined : waiting.shift();
     if (next) give(worker, next);
     else rest(worker.child);
@@ -155,7 +155,7 @@ function startProcess({ script, heapMax, limits }: ProcessPoolOptions): ChildPro
     '--disable-warning=ExperimentalWarning',
     fileURLToPath(script),
   ];
-  // The environment stays here: it holds secrets that a child has no use for.
+  // The child gets no environment: it holds secrets that a child has no use for.
   const how = { env: {}, stdio: ['ignore', 'ignore', 'inherit', 'ipc'], serialization: 'advanced' } as const;
   if (!limits || process.platform === 'win32')
     return spawn(process.execPath, args, { ...how, stdio: [...how.stdio] });
@@ -165,7 +165,7 @@ function startProcess({ script, heapMax, limits }: ProcessPoolOptions): ChildPro
 }
 
 function busyError(): PlatformError {
-  return new PlatformError('unavailable', 'Too much of this is going on. Try again in a moment.', {
+  return new PlatformError('unavailable', 'Too many of these requests are running. Try again in a moment.', {
     reason: 'busy',
     headers: { 'retry-after': '1' },
   });

@@ -1,7 +1,7 @@
 /**
- * The bytes of attachments in a bucket: one object a blob, named by its SHA-256, whole or not there. A bucket wants the
- * name of an object before its bytes, and the name is known after them: what fits into a part is held back until then,
- * and what does not goes to a name of its own first, and is copied to its right one by the bucket.
+ * The bytes of attachments in a bucket: one object a blob, named by its SHA-256, complete or absent. A bucket needs
+ * the name of an object before its bytes, and the digest is known after them: a blob that fits into a part is held in
+ * memory until then. A larger one gets a temporary name first, and is copied to its own by the bucket.
  */
 import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
@@ -16,25 +16,25 @@ import { type Bucket, PART_BYTES } from './bucket.ts';
 import { takeIn } from './take-in.ts';
 
 const DIGEST = /^[0-9a-f]{64}$/;
-/** Names of objects that are still coming in. */
+/** The prefix of names of uploads in progress. */
 const COMING = '.coming-';
-/** An upload that is older has died. */
+/** An older upload has died. */
 const COMING_KEPT_MS = 86_400_000;
 
 export interface BucketBlobStoreOptions {
   readonly bucket: Bucket;
   readonly scopeId: string;
-  /** What every key begins with, before the scope's id. Default `blobs/`. */
+  /** The prefix of every key, before the scope's id. Default `blobs/`. */
   readonly prefix?: string;
   /** Milliseconds since the epoch. Default: the system's clock. */
   readonly now?: () => number;
-  /** A part of a name that no two uploads share. Default: `crypto.randomUUID`. */
+  /** Returns a part of a name that no two uploads share. Default: `crypto.randomUUID`. */
   readonly newName?: () => string;
 }
 
 /**
- * Makes the store of one scope. Its members reject with `unavailable`, reason `blob_store_failed`, when the bucket
- * cannot be reached. It holds at most two parts of a blob (16 MiB) in memory.
+ * Makes the store of one scope. Its members reject with `unavailable`, reason `blob_store_failed`, when the bucket is
+ * unavailable. It holds at most two parts of a blob (16 MiB) in memory.
  */
 export function makeBucketBlobStore(options: BucketBlobStoreOptions): BlobStore {
   const { bucket, scopeId, prefix = 'blobs/', now = Date.now, newName = () => crypto.randomUUID() } = options;
@@ -65,7 +65,7 @@ export function makeBucketBlobStore(options: BucketBlobStoreOptions): BlobStore 
       for await (const { key, bytes, atMs } of reachable(bucket.list(root))) {
         const digest = key.slice(root.length);
         if (DIGEST.test(digest)) yield { digest, bytes, atMs };
-        // Nobody else would ever come across what a dead upload left.
+        // No other code would find the object of a dead upload.
         else if (digest.startsWith(COMING) && atMs < now() - COMING_KEPT_MS)
           await bucket.delete(key).catch(rethrowUnavailable);
       }
@@ -111,12 +111,12 @@ async function put(bucket: Bucket, { body, limits, keyOf, comingKey }: Coming): 
     await bucket.copy(comingKey, keyOf(stored.digest), stored.bytes);
     return stored;
   } finally {
-    // What stays because this fails is removed by a later listing.
+    // An object that stays because this fails is removed by a later listing.
     await bucket.delete(comingKey).catch(() => undefined);
   }
 }
 
-/** A stream that fails at its end when its bytes are not those of the digest. */
+/** Returns a stream that fails at its end when its bytes do not match the digest. */
 function checked(body: ReadableStream<Uint8Array>, digest: string): ReadableStream<Uint8Array> {
   const hash = createHash('sha256');
   return body.pipeThrough(
@@ -148,7 +148,7 @@ function rethrowUnavailable(error: unknown): never {
 }
 
 function unavailable(cause: unknown): PlatformError {
-  return new PlatformError('unavailable', 'The attachments cannot be reached right now.', {
+  return new PlatformError('unavailable', 'The attachments are not available right now.', {
     reason: 'blob_store_failed',
     cause,
   });

@@ -1,14 +1,14 @@
-/** The port to a bucket, as far as attachments need one. R2 and S3 are two of them. */
+/** The port to a bucket, as far as attachments need it. R2 and S3 implement it. */
 
-/** An object as a listing tells of it. */
+/** An object in a listing. */
 export interface BucketObject {
   readonly key: string;
   readonly bytes: number;
-  /** When it was last put there, by the bucket's clock: milliseconds since the epoch. */
+  /** The time of the last put by the bucket's clock, in milliseconds since the epoch. */
   readonly atMs: number;
 }
 
-/** A large object on its way: nothing of it is there before it is complete. */
+/** An upload of a large object. The object is absent until the upload is complete. */
 export interface BucketUpload {
   /** Parts come in their order; all but the last have {@link PART_BYTES} bytes. */
   part(bytes: Uint8Array): Promise<void>;
@@ -16,7 +16,7 @@ export interface BucketUpload {
   abort(): Promise<void>;
 }
 
-/** Objects by their keys. Members reject when the bucket cannot be reached, or says no; what it says is for operators. */
+/** Objects by their keys. Members reject when the bucket is unavailable or refuses; their errors are for operators. */
 export interface Bucket {
   /** Puts a whole object, or replaces it. */
   put(key: string, bytes: Uint8Array): Promise<void>;
@@ -24,9 +24,9 @@ export interface Bucket {
   /** Copies an object of so many bytes. */
   copy(from: string, to: string, bytes: number): Promise<void>;
   get(key: string): Promise<ReadableStream<Uint8Array> | null>;
-  /** Deleting what is not there is done. */
+  /** Does nothing when there is no such object. */
   delete(key: string): Promise<void>;
-  /** Every object whose key begins so. Objects that are put or deleted meanwhile may be missing. */
+  /** Yields every object with this prefix. Objects that are put or deleted meanwhile may be missing. */
   list(prefix: string): AsyncIterable<BucketObject>;
 }
 

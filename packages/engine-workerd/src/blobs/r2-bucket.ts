@@ -1,7 +1,7 @@
 /** A bucket of R2, by its binding: on Cloudflare, and wherever workerd has one. */
 import type { Bucket } from './bucket.ts';
 
-/** @param r2 the binding. It needs no rights beyond those that every binding has. */
+/** @param r2 the binding. It needs no special rights. */
 export function makeR2Bucket(r2: R2Bucket): Bucket {
   return {
     put: async (key, bytes) => void (await r2.put(key, bytes)),
@@ -14,7 +14,7 @@ export function makeR2Bucket(r2: R2Bucket): Bucket {
         abort: () => upload.abort(),
       };
     },
-    // R2 has no copying of its own: the bytes go through here, as they come.
+    // R2 cannot copy: the bytes pass through here as a stream.
     copy: async (from, to, bytes) => {
       const object = await r2.get(from);
       if (!object) throw new Error('what was just uploaded is not there');

@@ -1,31 +1,31 @@
 /**
- * A bucket that speaks the S3 protocol, for a workerd of one's own. It knows requests and what comes back; signing them
- * is for whoever has the keys: `send` gets a request that says the digest of its body, and signs it over that.
+ * A bucket that speaks the S3 protocol, for a self-hosted workerd. This module makes requests and reads answers. The
+ * owner of the keys signs: `send` gets a request with the digest of its body, and signs it over that.
  */
 import { createHash } from 'node:crypto';
 import type { Bucket, BucketObject } from './bucket.ts';
 
 export interface S3BucketOptions {
-  /** Of the store, without the bucket: `https://s3.eu-central-1.amazonaws.com`, `http://127.0.0.1:9000`. */
+  /** The address of the store, without the bucket: `https://s3.eu-central-1.amazonaws.com`, `http://127.0.0.1:9000`. */
   readonly endpoint: string;
   readonly bucket: string;
   /**
-   * Signs a request (AWS, "Signature Version 4") and sends it, with retries as it sees fit: with `aws4fetch`,
-   * `(request) => client.fetch(request)`.
+   * Signs a request (AWS, "Signature Version 4") and sends it, with its own retries: with `aws4fetch`, `(request) =>
+   * client.fetch(request)`.
    */
   readonly send: (request: Request) => Promise<Response>;
 }
 
 interface S3Request {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
-  /** Below the bucket. */
+  /** The key below the bucket. */
   readonly key?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string;
 }
 
-/** Makes one. Objects are addressed path-style. */
+/** Makes a bucket. Objects are addressed path-style. */
 export function makeS3Bucket({ endpoint, bucket, send }: S3BucketOptions): Bucket {
   const ask = async ({ method, key = '', query = {}, headers = {}, body }: S3Request): Promise<Response> => {
     const url = new URL(`${endpoint.replace(/\/+$/, '')}/${pathOf(bucket, key)}`);
@@ -42,7 +42,7 @@ export function makeS3Bucket({ endpoint, bucket, send }: S3BucketOptions): Bucke
     );
   };
 
-  /** The text of an answer that is none of failure, which may come with the status of a success. */
+  /** Returns the text of a success. A failure may come with the status of a success. */
   const textOf = async (request: S3Request): Promise<string> => {
     const response = await ask(request);
     const text = await response.text();
@@ -56,7 +56,7 @@ export function makeS3Bucket({ endpoint, bucket, send }: S3BucketOptions): Bucke
     upload: async (key) => {
       const begun = await textOf({ method: 'POST', key, query: { uploads: '' } });
       const uploadId = elementOf(begun, 'UploadId');
-      if (uploadId === null) throw new Error('the store began an upload and did not say which');
+      if (uploadId === null) throw new Error('the store began an upload without naming it');
       const etags: string[] = [];
       return {
         part: async (body) => {
@@ -87,7 +87,7 @@ export function makeS3Bucket({ endpoint, bucket, send }: S3BucketOptions): Bucke
       const response = await ask({ method: 'GET', key });
       if (response.ok) return response.body ?? new Response(new Uint8Array(0)).body;
       const text = await response.text();
-      // Without its bucket, everything is missing: that is not the same as an object that is not there.
+      // A missing bucket is a failure and not a missing object.
       if (response.status === 404 && codeOf(text) !== 'NoSuchBucket') return null;
       throw refused({ method: 'GET' }, response.status, text);
     },
@@ -111,7 +111,7 @@ export function makeS3Bucket({ endpoint, bucket, send }: S3BucketOptions): Bucke
   };
 }
 
-/** A page of a listing. One that is cut off must not be taken for a short one. */
+/** Parses a page of a listing. A truncated one must not pass for a short one. */
 function parsePage(xml: string): { readonly objects: BucketObject[]; readonly nextToken: string | null } {
   const isTruncated = elementOf(xml, 'IsTruncated');
   const nextToken = elementOf(xml, 'NextContinuationToken');
@@ -150,7 +150,7 @@ function codeOf(xml: string): string | null {
   return elementOf(xml, 'Code');
 }
 
-/** What the store says, by its own code, which holds nothing of the request. */
+/** Returns a failure with the store's own error code, which holds nothing of the request. */
 function refused({ method }: Pick<S3Request, 'method'>, status: number, text: string): Error {
   const code = codeOf(text);
   return new Error(`the store answered ${method} with ${status}${code === null ? '' : ` (${code})`}`);

@@ -1,4 +1,4 @@
-/** Bytes as they come in: counted, hashed, judged, and put together into parts of one size. */
+/** Reads an upload: counts, hashes and checks its bytes, and groups them into parts of one size. */
 import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import type { BlobLimits, StoredBlob } from '@freehold/store';
@@ -6,15 +6,15 @@ import type { BlobLimits, StoredBlob } from '@freehold/store';
 /** Some of the bytes, in their order. */
 export interface IncomingPart {
   readonly bytes: Uint8Array;
-  /** What all of them are: with the last part, once they were found to be what was announced. */
+  /** The digest and length of all bytes: with the last part, once they match the announced ones. */
   readonly stored: StoredBlob | null;
 }
 
 /**
- * Reads a stream to its end, part by part: all but the last have `partBytes` bytes, and there is always a last one, be
- * it empty. A reader that stops cancels the stream.
+ * Yields a stream part by part to its end: all but the last have `partBytes` bytes, and there is always a last one,
+ * possibly empty. A reader that stops cancels the stream.
  * @throws PlatformError `payload_too_large`; `validation_failed`, reason `length_mismatch` or `digest_mismatch`; and
- * what the stream fails with.
+ * the error of the stream.
  */
 export async function* takeIn(
   body: ReadableStream<Uint8Array>,
@@ -31,7 +31,7 @@ export async function* takeIn(
       throw new PlatformError('payload_too_large', `An attachment has at most ${limits.bytesMax} bytes.`);
     hash.update(chunk);
     for (let at = 0; at < chunk.byteLength; ) {
-      // Only what follows shows that a full part is not the last.
+      // Only a later byte shows that a full part is not the last.
       if (filled === partBytes) {
         yield { bytes: part, stored: null };
         part = new Uint8Array(partBytes);
@@ -48,11 +48,14 @@ export async function* takeIn(
   if (limits.bytes !== undefined && limits.bytes !== bytes)
     throw mismatch('length_mismatch', `${limits.bytes} bytes were announced and ${bytes} arrived.`);
   if (limits.digest !== undefined && limits.digest !== digest)
-    throw mismatch('digest_mismatch', 'What arrived is not what was announced: its SHA-256 is another.');
+    throw mismatch(
+      'digest_mismatch',
+      'The bytes that arrived are not those announced: their SHA-256 is another.',
+    );
   yield { bytes: part.subarray(0, filled), stored: { digest, bytes } };
 }
 
-/** Grows with what comes, so that a small file does not take the room of a large one. */
+/** Grows with the bytes, so that a small file does not take the memory of a large one. */
 function roomFor(part: Uint8Array<ArrayBuffer>, bytes: number, partBytes: number): Uint8Array<ArrayBuffer> {
   if (part.length >= bytes) return part;
   const grown = new Uint8Array(Math.min(partBytes, Math.max(bytes, 2 * part.length, 65_536)));

@@ -9,15 +9,15 @@ import {
   type SqlValue,
 } from '@freehold/store';
 
-/** How many checked texts one view keeps. workerd keeps the prepared statements itself, by their text. */
+/** The number of checked texts that one view caches. workerd caches the prepared statements itself, by their text. */
 const STATEMENTS_MAX = 256;
 
-/** A view of the database; `guard` is null for the platform's own SQL. */
+/** Returns a view of the database; `guard` is null for the platform's own SQL. */
 export function durableDatabase(storage: DurableObjectStorage, guard: GuardOptions | null): SqlDatabase {
   const check = makeCheckCache(guard);
   const execute = (sql: string, params: readonly SqlValue[]): Record<string, SqlValue>[] => {
     assertBindable(check(sql), params);
-    // Every row is read at once: a cursor that stays open would see what later statements write.
+    // Every row is read at once: an open cursor would see writes of later statements.
     return storage.sql
       .exec(sql, ...params)
       .toArray()
@@ -35,7 +35,7 @@ export function durableDatabase(storage: DurableObjectStorage, guard: GuardOptio
   };
 }
 
-/** workerd gives bytes as an ArrayBuffer; the port has them as a Uint8Array, as on Node. */
+/** workerd returns bytes as an ArrayBuffer; the port has a Uint8Array, as on Node. */
 function plainRow(row: Record<string, SqlStorageValue>): Record<string, SqlValue> {
   const plain: Record<string, SqlValue> = {};
   for (const [column, value] of Object.entries(row))
@@ -43,7 +43,7 @@ function plainRow(row: Record<string, SqlStorageValue>): Record<string, SqlValue
   return plain;
 }
 
-/** Checks each text once. Once the cache is full, a hit moves to the back; the front is dropped. */
+/** Checks each text once. In a full cache, a hit moves to the back; the front is dropped. */
 function makeCheckCache(guard: GuardOptions | null): (sql: string) => CheckedStatement {
   const cache = new Map<string, CheckedStatement>();
   return (sql) => {

@@ -1,4 +1,4 @@
-/** Work that is undone whatever becomes of it. */
+/** Work in a transaction that is always rolled back. */
 
 /** Carries a value out of the transaction that it undoes. */
 class RolledBack extends Error {
@@ -11,7 +11,7 @@ class RolledBack extends Error {
   }
 }
 
-/** Runs work in a transaction, and keeps nothing of it but its value. */
+/** Runs work in a transaction that is rolled back, and returns its value. */
 export function rolledBack<T>(storage: Pick<DurableObjectStorage, 'transactionSync'>, work: () => T): T {
   try {
     storage.transactionSync(() => {

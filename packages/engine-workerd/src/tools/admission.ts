@@ -1,24 +1,24 @@
 /**
- * Judging a staged database from afar. Whoever restores hands in a function that reads and writes it at once, and the
- * database is in an object that may be on another machine. So the function runs here, against answers that were
- * fetched: when it reads what is not known yet it is stopped, the answer is fetched from the staged database with
- * everything before it done, and it runs again from its beginning. At its end there is a list of steps, which the
- * object takes in the transaction that puts the copy in place. Each answer is of the same staged database, because
- * that is loaded anew from the same bytes each time.
+ * Runs a judge of a staged database from another machine. The caller of a restore passes a synchronous function that
+ * reads and writes the database, which is in an object elsewhere. So the function runs here, against fetched answers.
+ * When it makes a reading that is not known yet, it is stopped, the answer is fetched from the staged database after
+ * all earlier steps, and it runs again from its start. The result is a list of steps, which the object takes in the
+ * transaction of the restore. Each answer is of the same staged database, because that is loaded from the same bytes
+ * each time.
  */
 import { PlatformError } from '@freehold/contracts';
 import type { Admit, SqlDatabase, SqlRow, SqlValue } from '@freehold/store';
 
-/** One thing that a judge did to the staged database. */
+/** One step of a judge on the staged database. */
 export type AdmitStep =
   | { readonly do: 'run' | 'read'; readonly sql: string; readonly params: readonly SqlValue[] }
   | { readonly do: 'exec'; readonly sql: string }
   | { readonly do: 'savepoint' | 'release' | 'undo' };
 
-/** Each reading loads the copy once more, so a judge reads a few things and not every row. */
+/** Each reading loads the copy once more, so a judge reads a few values and not every row. */
 const READS_MAX = 50;
 
-/** Stops a judge at a reading whose answer is not here. */
+/** Stops a judge at a reading without an answer. */
 class AnswerNeeded extends Error {
   override readonly name = 'AnswerNeeded';
 }
@@ -26,7 +26,7 @@ class AnswerNeeded extends Error {
 /**
  * Runs a judge to its end.
  * @param answer reads the staged database: the rows of the last of these steps, after all before it.
- * @throws what the judge throws; PlatformError `unsupported`, reason `admission_too_long`, after 50 readings.
+ * @throws the judge's error; PlatformError `unsupported`, reason `admission_too_long`, after 50 readings.
  */
 export async function admitFromAfar(
   admit: Admit,
@@ -46,7 +46,7 @@ export async function admitFromAfar(
   }
 }
 
-/** A database that answers what is known, and writes down what is done. */
+/** Makes a database that returns known answers, and records the steps. */
 function makeRecording(answers: readonly (readonly SqlRow[])[]): {
   readonly db: SqlDatabase;
   readonly steps: readonly AdmitStep[];
@@ -54,7 +54,7 @@ function makeRecording(answers: readonly (readonly SqlRow[])[]): {
 } {
   const steps: AdmitStep[] = [];
   let reads = 0;
-  /** Once it was stopped it stays so, whatever the judge makes of the error. */
+  /** Once stopped it stays stopped, even if the judge swallows the error. */
   let stopped: AnswerNeeded | undefined;
   const record = (step: AdmitStep): void => {
     if (stopped) throw stopped;
@@ -88,12 +88,12 @@ function makeRecording(answers: readonly (readonly SqlRow[])[]): {
   return { db, steps, isStopped: () => stopped !== undefined };
 }
 
-/** Undoes a savepoint of the judge's. */
+/** Rolls back a savepoint of the judge. */
 class Undone extends Error {
   override readonly name = 'Undone';
 }
 
-/** Takes the steps, in the object. Answers the rows of the last reading. */
+/** Takes the steps, in the object. Returns the rows of the last reading. */
 export function takeSteps(db: SqlDatabase, steps: readonly AdmitStep[]): readonly SqlRow[] {
   let at = 0;
   let rows: readonly SqlRow[] = [];
@@ -121,7 +121,11 @@ export function takeSteps(db: SqlDatabase, steps: readonly AdmitStep[]): readonl
 }
 
 function tooLong(): PlatformError {
-  return new PlatformError('unsupported', 'Too much would have to be read to judge this copy here.', {
-    reason: 'admission_too_long',
-  });
+  return new PlatformError(
+    'unsupported',
+    'This copy cannot be judged here: too much would have to be read.',
+    {
+      reason: 'admission_too_long',
+    },
+  );
 }

@@ -1,16 +1,16 @@
 /**
- * Copies as an object keeps them: in parts, in its own key-value storage, which SQL neither sees nor copies. A part is
- * written and read at a time, so that no copy is ever in memory as a whole.
+ * Copies in an object's own key-value storage, in parts. SQL neither sees nor copies them. One part is written and
+ * read at a time, so that no copy is in memory as a whole.
  */
 import { PlatformError } from '@freehold/contracts';
 
-/** What one part holds at most: Cloudflare stores values of up to 2 MB. */
+/** The largest part: Cloudflare stores values of up to 2 MB. */
 export const PART_BYTES_MAX = 1_024 * 1_024;
 
-/** A copy that is there. */
+/** A stored copy. */
 export interface StoredCopy {
   readonly id: string;
-  /** `snapshot` stays until it is removed; the others are on their way out of the object or into it. */
+  /** `snapshot` stays until it is removed; the others are being sent or received. */
   readonly use: 'snapshot' | 'export' | 'staged';
   readonly name: string | null;
   readonly parts: number;
@@ -45,20 +45,20 @@ export function makeCopyStore(kv: SyncKvStorage) {
     save,
     drop,
     find: (id: string): StoredCopy | undefined => all().find((copy) => copy.id === id),
-    /** Those of one use, newest first. */
+    /** Returns the copies of one use, newest first. */
     list: (use: StoredCopy['use']): StoredCopy[] =>
       all()
         .filter((copy) => copy.use === use)
         .toReversed(),
     writePart: (id: string, part: number, bytes: Uint8Array): void => kv.put(partKey(id, part), bytes),
-    /** @throws PlatformError `not_found`, reason `copy_gone`: it was on its way for too long. */
+    /** @throws PlatformError `not_found`, reason `copy_gone`, when the transfer took too long. */
     readPart: (id: string, part: number): Uint8Array => {
       const bytes = kv.get<Uint8Array>(partKey(id, part));
       if (!bytes)
         throw new PlatformError('not_found', 'This copy is not here any more.', { reason: 'copy_gone' });
       return bytes;
     },
-    /** Removes what was on its way before a moment, and whose reader or sender never came back. */
+    /** Removes unfinished transfers from before a moment, whose reader or sender never came back. */
     sweep: (beforeMs: number): void => {
       for (const { id, use, atMs } of all()) if (use !== 'snapshot' && atMs < beforeMs) drop(id);
     },

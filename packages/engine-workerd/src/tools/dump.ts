@@ -1,4 +1,4 @@
-/** Writes a database as text into the parts of a copy: in one go, so that it shows one moment. */
+/** Writes a database as text into the parts of a copy, without a pause, so that it shows one moment. */
 import { createHash, type Hash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import { type CopyStore, PART_BYTES_MAX, type StoredCopy } from './copy-store.ts';
@@ -17,7 +17,7 @@ const PIECE_CHARACTERS = 256 * 1_024;
 const FIRST_ROW_PART = 1;
 
 /**
- * Writes the parts and the record of a copy. Call it in a transaction: nothing of a copy that fails stays.
+ * Writes the parts and the record of a copy. Call it in a transaction, so that nothing of a failed copy stays.
  * @throws PlatformError `unsupported`, reason `copy_too_large`, and `engine_cannot` for a virtual table.
  */
 export function dump(
@@ -91,7 +91,7 @@ function writeOut(piece: string, hash: Hash, write: (bytes: Uint8Array) => void)
   return '';
 }
 
-/** Cuts what is written into parts, and stops at a bound. */
+/** Cuts the text into parts, and throws at a bound. */
 function makePartWriter(bytesMax: number, save: (part: number, bytes: Uint8Array) => void) {
   let parts = 0;
   let bytes = 0;
@@ -105,7 +105,7 @@ function makePartWriter(bytesMax: number, save: (part: number, bytes: Uint8Array
       }
     },
     bytes: () => bytes,
-    /** How many parts there are. */
+    /** Returns the number of parts. */
     end: () => parts,
   };
 }

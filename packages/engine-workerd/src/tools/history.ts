@@ -1,8 +1,8 @@
 /**
- * Going back in time, where the runtime keeps a history of its objects (Cloudflare: "point-in-time recovery"). The
- * runtime puts an older state in place only as the object starts anew, so that it cannot be judged beforehand. The
- * object is therefore closed from the moment at which it is told to go back until what it went back to was admitted.
- * That it is closed cannot be remembered in the object, which forgets: a second object, its keeper, remembers it.
+ * Rewinds an object, where the runtime keeps a history of its objects (Cloudflare: "point-in-time recovery"). The
+ * runtime restores an older state only when the object restarts, so the state cannot be judged beforehand. The object
+ * is therefore closed from the start of the rewind until the older state is admitted. It cannot remember that itself,
+ * because its storage goes back; a second object, its keeper, remembers it.
  */
 import { decodeCursor, encodeCursor, PlatformError } from '@freehold/contracts';
 import type { Bookmark, BookmarkPage, SqlRow } from '@freehold/store';
@@ -14,13 +14,13 @@ import { migrateAll } from './schema.ts';
 /** The history of one object. Bookmarks sort, as text, in the order of their commits. */
 export interface PointInTime {
   current(): Promise<string>;
-  /** The bookmark of the last commit at or before a moment. Rejects outside of the window. */
+  /** Returns the bookmark of the last commit at or before a moment. Rejects outside of the window. */
   at(ms: number): Promise<string>;
-  /** Goes back when the object starts next; answers what leads back to before. */
+  /** Goes back at the object's next start. Returns the bookmark that undoes it. */
   restoreOnNextStart(bookmark: string): Promise<string>;
 }
 
-/** The history that the runtime keeps of an object's storage, 30 days of it on Cloudflare. */
+/** Returns the runtime's history of an object's storage; 30 days of it on Cloudflare. */
 export function runtimeHistory(storage: DurableObjectStorage): PointInTime {
   return {
     current: () => storage.getCurrentBookmark(),
@@ -29,27 +29,27 @@ export function runtimeHistory(storage: DurableObjectStorage): PointInTime {
   };
 }
 
-/** That an object is on its way back, and must answer nobody. */
+/** The record of a running rewind, during which the object is closed. */
 export interface Ticket {
   readonly bookmark: string;
-  /** Leads back to before; null until the runtime has said it. */
+  /** The bookmark that undoes the rewind; null until the runtime has returned it. */
   readonly undo: string | null;
-  /** True once it is on its way forward again: then it opens by itself. */
+  /** True once the rewind is being undone: then the object opens by itself. */
   readonly isUndoing: boolean;
 }
 
-/** Remembers for an object that it is closed. */
+/** Stores the ticket of an object. */
 export interface Keeper {
   save(ticket: Ticket): Promise<void>;
   drop(): Promise<void>;
 }
 
-/** How far back the runtime remembers. */
+/** The length of the runtime's history. */
 const WINDOW_MS = 30 * 86_400_000;
-/** The runtime names the commit of any moment and lists none: these are so far apart. */
+/** The runtime names the commit of any moment and lists none: the listed moments are this far apart. */
 const STEP_MS = 3_600_000;
 
-/** Lists moments that can be gone back to: of each hour the last, newest first. */
+/** Lists moments that can be reached: the last of each hour, newest first. */
 export async function listBookmarks(
   history: PointInTime,
   { atMs, limit, cursor }: { readonly atMs?: number; readonly limit: number; readonly cursor?: string },
@@ -81,7 +81,7 @@ export async function listBookmarks(
   };
 }
 
-/** Tells the object to go back when it starts next. From now on it is closed, whatever becomes of this. */
+/** Starts a rewind at the object's next start. From now on the object is closed, even if this fails. */
 export async function goBack(
   history: PointInTime,
   keeper: Keeper,
@@ -104,21 +104,17 @@ export async function goBack(
   }
 }
 
-/** Tells the object to go forward again. */
+/** Starts the way back to the state before the rewind. */
 export async function goForward(history: PointInTime, keeper: Keeper, ticket: Ticket): Promise<void> {
   if (ticket.undo === null)
-    throw new PlatformError(
-      'conflict',
-      'It is not known what this was rewound from. Rewind it by a bookmark.',
-      {
-        reason: 'undo_unknown',
-      },
-    );
+    throw new PlatformError('conflict', 'The state before this rewind is unknown. Rewind it by a bookmark.', {
+      reason: 'undo_unknown',
+    });
   await history.restoreOnNextStart(ticket.undo);
   await keeper.save({ ...ticket, isUndoing: true });
 }
 
-/** Brings an older state to the present version and lets it be judged. Call it in a transaction. */
+/** Migrates an older state to the present version and asks the judge. Call it in a transaction. */
 export function admitOlder(
   { storage, definition, key, now }: Pick<ObjectToolParts, 'storage' | 'definition' | 'key' | 'now'>,
   steps: readonly AdmitStep[],
@@ -130,12 +126,12 @@ export function admitOlder(
 }
 
 function unknownBookmark(cause?: unknown): never {
-  throw new PlatformError('not_found', 'There is no such moment in the history of this.', {
+  throw new PlatformError('not_found', 'There is no such moment in this history.', {
     reason: 'unknown_bookmark',
     ...(cause === undefined ? {} : { cause }),
   });
 }
 
 function malformed(): PlatformError {
-  return new PlatformError('validation_failed', 'The cursor is not one that this list gave out.');
+  return new PlatformError('validation_failed', 'The cursor is not one of this list.');
 }

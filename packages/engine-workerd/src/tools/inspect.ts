@@ -1,7 +1,7 @@
 /**
- * Answers a question about a database without changing it. SQLite in a Durable Object has no authorizer of ours and
- * cannot be interrupted, so that a statement is judged by its text, by its plan, and by what it would cost, before any
- * of it runs; and it runs in a transaction that is always rolled back.
+ * Runs one read-only statement. SQLite in a Durable Object has no authorizer of ours and cannot be interrupted. So a
+ * statement is judged by its text, its plan and its cost, before any of it runs; and it runs in a transaction that is
+ * always rolled back.
  */
 import { PlatformError } from '@freehold/contracts';
 import {
@@ -15,12 +15,12 @@ import {
 import { rolledBack } from '../lib/rolled-back.ts';
 import { requireAffordable } from './plan-cost.ts';
 
-/** workerd's SQLite cuts such a width to 100,000 without a word, where others fail. */
+/** workerd's SQLite silently cuts such a width to 100,000, where others fail. */
 const WIDE_FORMAT = /%[-+ 0#!,]*(?:\d{6,}|\d*\.\d{6,})/;
 const READ_ONLY = { protectedPrefix: '_spine_', readOnly: true };
 
 /**
- * Runs one statement that reads.
+ * Runs one read-only statement.
  * @param now the clock that measures it. On Cloudflare it stands still while a statement runs.
  * @throws PlatformError `validation_failed`, reason `statement_refused`, `statement_invalid` or `time_limit`.
  */
@@ -68,7 +68,7 @@ function answer(
   return { columns, rows: exact.slice(0, rows.length), truncated };
 }
 
-/** The end of a statement is not always its last character, and a comment there must not swallow what follows. */
+/** The last token of a statement may be a comment, which must not swallow the text after it. */
 function bounded(sql: string, rows: number): string {
   return `SELECT * FROM (${sql.replace(/[\s;]+$/, '')}\n) LIMIT ${rows}`;
 }
@@ -88,7 +88,7 @@ function read(
   let truncated: InspectResult['truncated'] = null;
   let bytes = 0;
   let isLate = false;
-  // It is read to its end, of which there is one: a cursor that stays open keeps tables locked.
+  // The cursor is read to its end, which exists: an open one keeps tables locked.
   for (const raw of cursor.raw()) {
     isLate ||= now() > endMs;
     if (truncated !== null || isLate) continue;
@@ -102,7 +102,7 @@ function read(
   return { columns, rows, truncated };
 }
 
-/** A subquery tells two columns of one name apart by numbering the second: `a`, `a:1`. */
+/** A subquery numbers the second of two columns with one name: `a`, `a:1`. */
 function plainNames(names: readonly string[]): string[] {
   return names.map((name, i) => {
     const base = /^(.*):\d+$/s.exec(name)?.[1];
@@ -110,12 +110,12 @@ function plainNames(names: readonly string[]): string[] {
   });
 }
 
-/** Whether workerd may have rounded it: integers come as the same numbers as reals. */
+/** Whether workerd may have rounded it: integers and reals come as the same kind of number. */
 function isRounded(value: SqlValue | bigint): boolean {
   return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
-/** The same rows once more, with integers as text. */
+/** Reads the same rows once more, with integers as text. */
 function readExact(sql: SqlStorage, { sql: text, params, rowsMax }: InspectRequest, width: number): Row[] {
   const names = Array.from({ length: width }, (_, i) => `c${i}`);
   const shown = names.map(
@@ -138,14 +138,14 @@ function sizeOf(value: SqlValue): number {
   return value instanceof Uint8Array ? value.length : 8;
 }
 
-const WORDS = {
+const REFUSALS = {
   statement_refused: 'This statement is not allowed here',
   statement_invalid: 'This statement cannot be run',
   time_limit: 'This statement was not done in time',
 } as const;
 
-/** SQLite's words are about the asker's own statement. */
-function refused(reason: keyof typeof WORDS, cause: unknown): PlatformError {
+/** SQLite's message is about the caller's own statement. */
+function refused(reason: keyof typeof REFUSALS, cause: unknown): PlatformError {
   const why = cause instanceof Error ? cause.message.replace(/: SQLITE_\w+$/, '') : '';
-  return new PlatformError('validation_failed', `${WORDS[reason]}: ${why}.`, { reason, cause });
+  return new PlatformError('validation_failed', `${REFUSALS[reason]}: ${why}.`, { reason, cause });
 }

@@ -1,4 +1,4 @@
-/** Lines out of parts that were cut anywhere. */
+/** Lines out of parts that were cut at any place. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { linesOf } from './lines.ts';

@@ -1,12 +1,12 @@
-/** The lines of a copy, out of parts that were cut anywhere. */
+/** Reads the lines of a copy out of parts that were cut at any place. */
 import { copyDamaged } from './refusals.ts';
 
-/** A row has at most so many bytes as text: what one row of a Durable Object can hold, with room for its encoding. */
+/** The largest row as text: the limit of a row in a Durable Object, with room for its encoding. */
 const LINE_BYTES_MAX = 16 * 1_024 * 1_024;
 const NEWLINE = 0x0a;
 
 /**
- * Each line with its line end.
+ * Yields each line with its line end.
  * @throws PlatformError `validation_failed`, reason `copy_damaged`, when a line is too long or the last has no end.
  */
 export function* linesOf(parts: Iterable<Uint8Array>): Generator<Uint8Array> {

@@ -1,4 +1,4 @@
-/** Makes a database out of a copy that is text. Nothing of what the copy says of itself is believed. */
+/** Makes a database out of a text copy, without trusting the copy's own description. */
 import { createHash, type Hash } from 'node:crypto';
 import { linesOf } from './lines.ts';
 import {
@@ -26,7 +26,7 @@ interface Target {
 }
 
 /**
- * Loads a copy into a database that is empty. Call it in a transaction: what it threw at must not stay.
+ * Loads a copy into an empty database. Call it in a transaction, so that nothing stays of a refused copy.
  * @throws PlatformError `validation_failed`, reason `copy_damaged` or `copy_foreign`.
  */
 export function load(sql: SqlStorage, parts: Iterable<Uint8Array>, kind: string): Loaded {
@@ -69,7 +69,7 @@ function startLoading(sql: SqlStorage, { schema, tables }: NdjsonHeader) {
       const target = typeof t === 'number' ? targets[t] : undefined;
       if (!target || !Array.isArray(r) || r.length !== target.columns)
         throw copyDamaged('a line of it is no row of a table');
-      // Rows that went into their tables before have counted already, in an order that is not the copy's.
+      // The insertion of earlier rows has set counters already, in an order that is not the copy's.
       if (target.rows === 0 && tables[t as number]?.name === COUNTER_TABLE)
         sql.exec(`DELETE FROM ${COUNTER_TABLE}`);
       target.rows += 1;
@@ -89,7 +89,7 @@ function startLoading(sql: SqlStorage, { schema, tables }: NdjsonHeader) {
   };
 }
 
-/** An INTEGER is cast to be one: workerd binds every number as a REAL, and no integer beyond the safe ones. */
+/** An INTEGER needs a cast: workerd binds every number as a REAL, and no integer beyond the safe ones. */
 function makeInsert(sql: SqlStorage, table: string, columns: readonly string[]): Target['insert'] {
   const into = `INSERT INTO ${quoted(table)} (${columns.map(quoted).join(', ')}) VALUES `;
   return (values) => {

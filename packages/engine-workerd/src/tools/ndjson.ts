@@ -1,4 +1,4 @@
-/** The form of a copy as text (store: `UnitTools.export`), and the values of its rows. */
+/** The text form of a copy (store: `UnitTools.export`), and the values of its rows. */
 import type { SqlValue } from '@freehold/store';
 import { copyDamaged } from './refusals.ts';
 
@@ -25,7 +25,7 @@ export interface NdjsonTrailer {
   readonly sha256: string;
 }
 
-/** A value as a table's plan reads it: integers and texts behind a letter, numbers are REAL. */
+/** Encodes a value in the form of a table's plan: integers and texts have a letter in front, numbers are REAL. */
 export function encodeValue(value: SqlStorageValue, isReal: boolean): unknown {
   if (value === null) return null;
   if (typeof value === 'number') return encodeReal(value, isReal);
@@ -36,19 +36,19 @@ export function encodeValue(value: SqlStorageValue, isReal: boolean): unknown {
   return Number.isSafeInteger(integer) ? integer : { $integer: text };
 }
 
-/** A whole number in JSON is read as an INTEGER; only a REAL column makes it a REAL by itself. */
+/** A whole number in JSON is read as an INTEGER; only a REAL column converts it to a REAL. */
 function encodeReal(value: number, isReal: boolean): unknown {
   const isPlain = Number.isFinite(value) && !Object.is(value, -0) && (isReal || !Number.isSafeInteger(value));
   return isPlain ? value : { $real: Object.is(value, -0) ? '-0' : String(value) };
 }
 
-/** A value to be bound, and whether it is an INTEGER, as which workerd binds nothing by itself. */
+/** A value to be bound, and whether it is an INTEGER, which workerd never binds as such. */
 export interface BoundValue {
   readonly value: SqlValue;
   readonly isInteger: boolean;
 }
 
-/** @throws PlatformError `validation_failed`, reason `copy_damaged`, on what is no value of a row. */
+/** @throws PlatformError `validation_failed`, reason `copy_damaged`, on an invalid value. */
 export function decodeValue(value: unknown): BoundValue {
   if (value === null || typeof value === 'string') return { value, isInteger: false };
   if (typeof value === 'number') return { value, isInteger: Number.isSafeInteger(value) };
@@ -60,7 +60,7 @@ export function decodeValue(value: unknown): BoundValue {
     if (name === '$bytes' && /^[A-Za-z0-9+/]*={0,2}$/.test(text))
       return { value: new Uint8Array(Buffer.from(text, 'base64')), isInteger: false };
   }
-  throw copyDamaged('a value of a row is none');
+  throw copyDamaged('a value of a row is invalid');
 }
 
 /** @throws PlatformError `validation_failed`, reason `copy_damaged`. */
@@ -76,7 +76,7 @@ export function parseHeader(line: Uint8Array): NdjsonHeader {
     header.tables.every(
       (table) => isText(table?.name) && Array.isArray(table.columns) && table.columns.every(isText),
     );
-  if (!fits) throw copyDamaged('its first line does not say what it is');
+  if (!fits) throw copyDamaged('its first line does not describe it');
   return header as NdjsonHeader;
 }
 

@@ -1,4 +1,4 @@
-/** Everything that an object can be asked as a tool: what works at once, and what the runtime must be asked for. */
+/** All tool methods of an object: those of the object alone, and those that need the runtime. */
 import { PlatformError } from '@freehold/contracts';
 import type { Bookmark, BookmarkPage, SqlRow, UnitRestored, UnitSnapshot } from '@freehold/store';
 import { rolledBack } from '../lib/rolled-back.ts';
@@ -19,20 +19,20 @@ import { engineCannot } from './refusals.ts';
 export interface ObjectMethodParts extends ObjectToolParts {
   /** Null where the runtime keeps no history. */
   readonly history: { readonly pointInTime: PointInTime; readonly keeper: Keeper } | null;
-  /** Runs whatever waits on the unit: what comes next is in line behind it. */
+  /** Runs the waiting calls of the unit, so that the tool is in line behind them. */
   settle(): void;
-  /** The contents are others now: whatever is in memory of them goes. */
+  /** Drops state in memory after the contents were replaced. */
   forget(): void;
   /** Closes the unit, or opens it. */
   readonly ticket: { get(): Ticket | null; set(ticket: Ticket | null): void };
-  /** Ends the object, to be started anew by whoever calls it next. */
+  /** Ends the object. The next call starts it anew. */
   leave(): void;
 }
 
 type Named = { readonly id: string; readonly name: string | null };
 type Target = { readonly bookmark: string } | { readonly atMs: number };
 
-/** What crosses to the object, by name. */
+/** The methods of the object, by name. */
 export interface ToolMethods extends Omit<ObjectTools, 'copy' | 'snapshot' | 'restore'> {
   copy(input: { readonly id: string }): Promise<StoredCopy>;
   snapshot(input: Named): Promise<UnitSnapshot>;
@@ -50,7 +50,7 @@ export interface ToolMethods extends Omit<ObjectTools, 'copy' | 'snapshot' | 're
   remove(): Promise<void>;
 }
 
-/** What an object that is on its way back in time still answers. */
+/** The methods that an object answers during a rewind. */
 const WHILE_CLOSED: readonly string[] = ['leave', 'judgeRewound', 'admitRewound', 'undoRewind', 'rewind'];
 
 /** Whether a tool may be used while the object is closed. */
@@ -73,10 +73,10 @@ export function makeObjectMethods(parts: ObjectMethodParts): ToolMethods {
   const requireTicket = (): Ticket => {
     const found = ticket.get();
     if (!found)
-      throw new PlatformError('conflict', 'This is not being rewound.', { reason: 'not_rewinding' });
+      throw new PlatformError('conflict', 'No rewind is running here.', { reason: 'not_rewinding' });
     return found;
   };
-  /** In line behind what was asked before. */
+  /** Runs work in line behind earlier calls. */
   const inLine = <I, O>(work: (input: I) => O) => {
     return (input: I): O => {
       settle();

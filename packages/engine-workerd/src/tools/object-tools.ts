@@ -1,6 +1,6 @@
 /**
- * The tools of a unit on the side of its object: one method for each thing that whoever uses them asks of it. All but
- * those of history work at once, so that nothing of the unit's own comes in between.
+ * The tools of a unit on the object's side: one method for each request of the caller's side. All but those of history
+ * are synchronous, so that no call of the unit comes in between.
  */
 import { PlatformError } from '@freehold/contracts';
 import {
@@ -21,7 +21,7 @@ import { type Loaded, load } from './load.ts';
 import { copyDamaged, copyForeign, unitHasNoCopies } from './refusals.ts';
 import { expectedSchema, migrateAll, requireSchema, takeDown } from './schema.ts';
 
-/** What the tools are made of. */
+/** The parts of the tools. */
 export interface ObjectToolParts {
   readonly storage: DurableObjectStorage;
   readonly definition: Pick<UnitDefinition, 'kind' | 'migrations' | 'copies' | 'admit'>;
@@ -30,9 +30,9 @@ export interface ObjectToolParts {
   readonly now: () => number;
 }
 
-/** Copies on their way in or out that nobody came back for. */
+/** The time after which an unfinished transfer of a copy is removed. */
 const UNFINISHED_KEPT_MS = 3_600_000;
-/** How many copies may be on their way at a time: each takes the place of the unit once more. */
+/** The number of copies in transfer at once: each takes the space of the unit once more. */
 const UNFINISHED_MAX = 8;
 
 export type ObjectTools = ReturnType<typeof makeObjectTools>;
@@ -53,11 +53,11 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
     requireUnit();
   };
 
-  /** Makes room for one more copy on its way. */
+  /** Removes old transfers, and refuses a new one when too many are running. */
   const admitUnfinished = (): void => {
     store.sweep(now() - UNFINISHED_KEPT_MS);
     if (store.list('export').length + store.list('staged').length < UNFINISHED_MAX) return;
-    throw new PlatformError('unavailable', 'Too many copies are under way here. Try again in a moment.', {
+    throw new PlatformError('unavailable', 'Too many copies are in transfer here. Try again in a moment.', {
       reason: 'too_many_copies',
       headers: { 'retry-after': '60' },
     });
@@ -85,7 +85,7 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
     for (let part = 0; part < staged.parts; part++) yield store.readPart(id, part);
   };
 
-  /** Puts a staged copy in the place of everything. Call it in a transaction. */
+  /** Replaces everything by a staged copy. Call it in a transaction. */
   const replace = (id: string, steps: readonly AdmitStep[]): { loaded: Loaded; rows: readonly SqlRow[] } => {
     const { sql } = storage;
     sql.exec('PRAGMA defer_foreign_keys = on');
@@ -97,7 +97,7 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
       migrateAll(storage, definition, now());
     } catch (error) {
       throw error instanceof PlatformError
-        ? copyForeign('it cannot be brought to the present version', error)
+        ? copyForeign('it cannot be migrated to the present version', error)
         : error;
     }
     requireSchema(sql, expected, definition);
@@ -110,7 +110,7 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
   };
 
   return {
-    /** Writes a copy of this moment: to be read part by part, and dropped when that is done. */
+    /** Writes a copy of this moment. The reader fetches it part by part, and drops it at the end. */
     copy: ({ id, bookmark }: { readonly id: string; readonly bookmark: string | null }): StoredCopy => {
       requireCopies();
       admitUnfinished();
@@ -127,7 +127,9 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
     }): UnitSnapshot => {
       requireCopies();
       if (store.find(named.id))
-        throw new PlatformError('conflict', 'There is a snapshot of this id.', { reason: 'snapshot_exists' });
+        throw new PlatformError('conflict', 'There is already a snapshot of this id.', {
+          reason: 'snapshot_exists',
+        });
       const copy = { ...named, use: 'snapshot', atMs: now() } as const;
       const limits = { kind, key, bytesMax: copyBytesMax };
       return snapshotOf(storage.transactionSync(() => dump(storage.sql, store, copy, limits)));
@@ -144,12 +146,12 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
 
     readPart: ({ id, part }: { readonly id: string; readonly part: number }): Uint8Array =>
       store.readPart(id, part),
-    /** Ends a copy that was on its way. A snapshot is none. */
+    /** Drops a copy in transfer. A snapshot is none. */
     drop: ({ id }: { readonly id: string }): void => {
       if (store.find(id)?.use !== 'snapshot') storage.transactionSync(() => store.drop(id));
     },
 
-    /** Takes in the next part of a copy that is to be restored. */
+    /** Stores the next part of a copy that is to be restored. */
     stage: ({
       id,
       part,
@@ -184,7 +186,7 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
         });
       });
     },
-    /** What a judge reads of a staged copy, after what it did before. Nothing of it stays. */
+    /** Runs the readings of a judge on a staged copy, after its earlier steps. Nothing of it stays. */
     judge: ({
       id,
       steps,
@@ -215,7 +217,7 @@ export function makeObjectTools({ storage, definition, key, copyBytesMax, now }:
 
 function requireWhole(sql: SqlStorage): void {
   const found = sql.exec<{ quick_check: string }>('PRAGMA quick_check(1)').one();
-  if (found.quick_check !== 'ok') throw copyDamaged('its rows do not fit together');
+  if (found.quick_check !== 'ok') throw copyDamaged('its rows are inconsistent');
   if (sql.exec('PRAGMA foreign_key_check').toArray().length > 0)
     throw copyDamaged('rows of it refer to rows that are missing');
 }

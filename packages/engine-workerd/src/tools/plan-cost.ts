@@ -1,8 +1,8 @@
 /**
- * What a statement would cost at worst, told from SQLite's plan of it: a statement that runs cannot be stopped here, so
- * that one which may not end within a few seconds is not begun. The estimate errs towards refusing: it takes a name that
- * it cannot place for the largest thing there is, a search for its largest find, and a text that makes large values for
- * one that makes them in every row.
+ * Estimates the worst cost of a statement from SQLite's plan. A running statement cannot be stopped here, so one that
+ * may not end within a few seconds is refused. The estimate errs towards refusing: it takes an unknown name for the
+ * largest table, a search for its largest result, and a text that makes large values for one that makes them in every
+ * row.
  */
 import { PlatformError } from '@freehold/contracts';
 import type { SqlValue } from '@freehold/store';
@@ -10,13 +10,13 @@ import { makeSizes, QUERY_WITHIN, type Sizes } from './plan-sizes.ts';
 import { boundedExpressions } from './recursion.ts';
 import { makesLargeValues, readsPlainColumns } from './statement-words.ts';
 
-/** How many rows the loops of a statement may visit together. SQLite visits some ten million a second. */
+/** The number of rows that the loops of a statement may visit together. SQLite visits some ten million a second. */
 const VISITS_MAX = 20_000_000;
 /** The same where each row may make a value of megabytes. */
 const LARGE_VISITS_MAX = 20_000;
 /**
- * A table of a function (`json_each`) gives what one value holds, and a value holds two megabytes. What is stored in a
- * column is, taken together, no more than the database; what is made by an expression may be that much in every row.
+ * A table of a function (`json_each`) has the rows of one value, and a value holds two megabytes. The values stored in
+ * a column are together no more than the database; values made by an expression may be that large in every row.
  */
 const FUNCTION_VISITS = 1_000_000;
 const COLUMN_FUNCTION_VISITS = 1_000;
@@ -28,8 +28,8 @@ export interface PlanRow extends Record<string, SqlStorageValue> {
 }
 
 /**
- * Refuses a statement that calls itself, or whose nested loops are too large.
- * @throws PlatformError `validation_failed`, reason `statement_refused`; and what SQLite throws at the statement.
+ * Refuses a recursive statement without an end, and one whose nested loops are too large.
+ * @throws PlatformError `validation_failed`, reason `statement_refused`; and SQLite's error for the statement.
  */
 export function requireAffordable(
   sql: SqlStorage,
@@ -44,7 +44,7 @@ export function requireAffordable(
       throw refused('A recursion could not be stopped here: let it end with a LIMIT of its own.');
   }
   const most = makesLargeValues(text) ? LARGE_VISITS_MAX : VISITS_MAX;
-  // What a search finds is measured only for those that need it: to measure is to read an index.
+  // The result of a search is measured only for statements that need it, because measuring reads an index.
   for (const isMeasured of [false, true]) {
     const sizes = makeSizes({ sql, text, plan, bounded, rowsMax: VISITS_MAX, isMeasured });
     const visits = makeCost(plan, text, sizes)(0);
@@ -59,8 +59,8 @@ export function requireAffordable(
 const LOOP = /^(SCAN|SEARCH) (.+?)(?: VIRTUAL TABLE .*| USING .*| \(.*| LEFT-JOIN.*)?$/s;
 
 /**
- * Loops that stand beside each other are nested in each other; what is below one of them, or beside the loops (a
- * subquery, a part of a union), runs by itself, and a correlated one for each row of the loops.
+ * Sibling loops are nested in each other. A query below one of them, or beside the loops (a subquery, a part of a
+ * union), runs by itself, and a correlated one for each row of the loops.
  */
 function makeCost(plan: readonly PlanRow[], text: string, sizes: Sizes): (parent: number) => number {
   const ofColumns = readsPlainColumns(text);
@@ -69,7 +69,7 @@ function makeCost(plan: readonly PlanRow[], text: string, sizes: Sizes): (parent
   const cost = (parent: number): number => {
     const before = known.get(parent);
     if (before !== undefined) return before;
-    // A query that seems to stand in itself, because of names that are used twice.
+    // A query that seems to contain itself, because of names that are used twice.
     known.set(parent, Number.POSITIVE_INFINITY);
     const found = costOf(parent);
     known.set(parent, found);
@@ -93,13 +93,16 @@ function makeCost(plan: readonly PlanRow[], text: string, sizes: Sizes): (parent
     return loops * (1 + forEach) + once;
   };
 
-  /** How many rows one loop visits, or null for what is no loop. `functions` counts those of functions up to it. */
+  /**
+   * Returns the number of rows that one loop visits, or null for a node that is no loop. `functions` counts the loops
+   * over functions up to it.
+   */
   const visitsOf = (detail: string, functions: number): number | null => {
     const literal = /^SCAN (?:CONSTANT ROW|(\d+)(?: CONSTANT ROWS|-ROW VALUES CLAUSE))/.exec(detail);
     if (literal) return Number(literal[1] ?? 1);
     const loop = LOOP.exec(detail);
     if (!loop) return null;
-    // A second one could multiply what lies in one row.
+    // A second one could multiply the values in one row.
     if (isFunction({ detail }))
       return ofColumns && functions === 1 ? COLUMN_FUNCTION_VISITS : FUNCTION_VISITS;
     return loop[1] === 'SEARCH'

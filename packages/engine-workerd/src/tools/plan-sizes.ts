@@ -1,11 +1,11 @@
-/** How large is what a plan names: tables, the queries within a statement, and what a search along an index finds. */
+/** Estimates the sizes of the things in a plan: tables, inner queries, and the results of searches along an index. */
 import type { PlanRow } from './plan-cost.ts';
 import { aliasesOf } from './statement-words.ts';
 import { quoted, schemaOf, tablesOf } from './tables.ts';
 
-/** A query of which a loop reads the rows. */
+/** A query whose rows a loop reads. */
 export const QUERY_WITHIN = /^(?:CO-ROUTINE|MATERIALIZE) (.*)$/s;
-/** Beyond so many rows, a search that no index serves is not measured: it would have to sort them. */
+/** Above this number of rows, a search without an index is not measured: it would have to sort them. */
 const SORTED_MAX = 200_000;
 
 export interface SizesParts {
@@ -16,17 +16,17 @@ export interface SizesParts {
   readonly bounded: ReadonlyMap<string, number>;
   /** Tables are counted up to here. */
   readonly rowsMax: number;
-  /** Whether what a search finds is measured; otherwise it is taken to find everything. */
+  /** Whether the results of searches are measured; otherwise a search counts as finding everything. */
   readonly isMeasured: boolean;
 }
 
-/** `cost` tells what a node of the plan visits: a query gives no more rows than it visits. */
+/** Returns the number of rows that a node of the plan visits: a query returns no more rows than it visits. */
 type Cost = (id: number) => number;
 
 export interface Sizes {
-  /** How many rows what a plan names so may have. */
+  /** Returns the largest number of rows of a named thing. */
   rows(name: string, cost: Cost): number;
-  /** How many of them one search finds at most. */
+  /** Returns the largest number of them that one search finds. */
   found(name: string, detail: string, cost: Cost): number;
 }
 
@@ -36,7 +36,7 @@ export function makeSizes({ sql, text, plan, bounded, rowsMax, isMeasured }: Siz
     const name = QUERY_WITHIN.exec(detail)?.[1];
     return name === undefined ? [] : [{ id, name: name.toLowerCase() }];
   });
-  // What a view says is part of the statement, and calls things by names of its own.
+  // A view's text is part of the statement, and uses names of its own.
   const views = schemaOf(sql).flatMap((each) => (each.type === 'view' ? each.sql : []));
   const names = [...tables, ...queries.map(({ name }) => name), ...bounded.keys()];
   const aliases = aliasesOf([text, ...views].join('\n'), names);
@@ -51,7 +51,7 @@ export function makeSizes({ sql, text, plan, bounded, rowsMax, isMeasured }: Siz
     return n;
   };
 
-  /** Everything that a name may stand for. */
+  /** Returns everything that a name may stand for. */
   const meant = (name: string) => {
     const names = [name.toLowerCase(), ...(aliases.get(name.toLowerCase()) ?? [])];
     return {
@@ -73,7 +73,7 @@ export function makeSizes({ sql, text, plan, bounded, rowsMax, isMeasured }: Siz
     return Math.max(1, ...fromTables.map(count), ...fromBounded, ...made);
   };
 
-  /** The most rows of a table that have the same values in some columns. */
+  /** Returns the largest number of rows that have the same values in some columns. */
   const largestGroup = (table: string, columns: readonly string[], isIndexed: boolean): number => {
     const total = count(table);
     if (total >= rowsMax || (!isIndexed && total > SORTED_MAX)) return total;
@@ -82,7 +82,7 @@ export function makeSizes({ sql, text, plan, bounded, rowsMax, isMeasured }: Siz
     try {
       return sql.exec<{ n: number }>(grouping).toArray()[0]?.n ?? 0;
     } catch {
-      // Its columns are called otherwise: it is another table that is meant.
+      // Its columns have other names: another table is meant.
       return total;
     }
   };
@@ -102,14 +102,14 @@ export function makeSizes({ sql, text, plan, bounded, rowsMax, isMeasured }: Siz
   };
 }
 
-/** The columns of a search for given values, and nothing else: `(a=? AND b=?)`; null for any other search. */
+/** Returns the columns of a search for given values, and nothing else: `(a=? AND b=?)`; null for any other search. */
 function equalColumns(detail: string): readonly string[] | null {
   const conditions = / USING [^(]*\(([^()]*)\)/.exec(detail)?.[1]?.split(' AND ');
   const columns = conditions?.map((condition) => /^([\w$]+)=\?$/.exec(condition)?.[1]);
   return columns?.every((column) => column !== undefined) ? (columns as string[]) : null;
 }
 
-/** The table of the index that a search names. */
+/** Returns the table of the index that a search names. */
 function indexed(sql: SqlStorage, detail: string) {
   const index = / USING (?:COVERING )?INDEX (.+?) \(/.exec(detail)?.[1];
   if (index === undefined || detail.includes(' USING AUTOMATIC ')) return null;

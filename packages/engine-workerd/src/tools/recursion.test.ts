@@ -1,4 +1,4 @@
-/** What the text of a statement tells of its recursions. */
+/** The recursions in the text of a statement. */
 import { expect, test } from 'vitest';
 import { boundedExpressions } from './recursion.ts';
 

@@ -1,12 +1,12 @@
-/** Which of a statement's common table expressions end by themselves, as far as its text tells. */
+/** Finds the common table expressions of a statement that end by themselves, as far as its text shows. */
 import { wordsOf } from './statement-words.ts';
 
-/** A common table expression that may produce so many rows has an end that is worth waiting for. */
+/** The largest number of rows of a common table expression with an acceptable end. */
 const ROWS_MAX = 1_000_000;
 
 /**
- * The common table expressions whose text ends with `LIMIT n`, and that n: by their names in lower case. One of which
- * there are two, and one without an end, is not among them.
+ * Returns the common table expressions whose text ends with `LIMIT n`, with that n, by their names in lower case.
+ * Names that occur twice, and expressions without an end, are left out.
  */
 export function boundedExpressions(sql: string): ReadonlyMap<string, number> {
   const tokens = wordsOf(sql);
@@ -50,7 +50,7 @@ function closing(tokens: readonly string[], open: number): number {
   return tokens.length;
 }
 
-/** The rows of a body that ends with `LIMIT n` or `LIMIT n OFFSET m`, those that are passed over included. */
+/** Returns the number of rows of a body that ends with `LIMIT n` or `LIMIT n OFFSET m`, with the skipped ones. */
 function limitOf(body: readonly string[]): number | null {
   const end = /(?:^|\s)LIMIT (\d+)(?: OFFSET (\d+))?$/i.exec(body.slice(-4).join(' '));
   return end ? Number(end[1]) + Number(end[2] ?? 0) : null;

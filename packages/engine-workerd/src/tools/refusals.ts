@@ -1,24 +1,24 @@
-/** What the tools refuse, in words for people. */
+/** Refusals of the tools, with texts for people. */
 import { PlatformError } from '@freehold/contracts';
 
-/** A Durable Object has no such thing. */
+/** The refusal of a tool that a Durable Object cannot provide. */
 export function engineCannot(what: string): PlatformError {
   return new PlatformError('unsupported', `${what} This engine cannot do that.`, { reason: 'engine_cannot' });
 }
 
-/** Nothing of such a unit may be kept beside it, or be looked at. */
+/** The refusal of copies and inspection for a unit with `copies: 'none'`. */
 export function unitHasNoCopies(kind: string): PlatformError {
-  return new PlatformError('unsupported', `Nothing of a ${kind} is kept beside it or shown.`, {
+  return new PlatformError('unsupported', `A unit of kind ${kind} has no copies and cannot be inspected.`, {
     reason: 'unit_has_no_copies',
   });
 }
 
-/** The copy is not what it says it is. */
+/** The copy does not match its own description. */
 export function copyDamaged(why: string, cause?: unknown): PlatformError {
   return copyRefused('copy_damaged', `This copy is damaged: ${why}. Nothing was changed.`, cause);
 }
 
-/** The copy is whole, and of something else. */
+/** The copy is complete, and of another unit. */
 export function copyForeign(why: string, cause?: unknown): PlatformError {
   return copyRefused(
     'copy_foreign',

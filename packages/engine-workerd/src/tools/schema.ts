@@ -1,10 +1,10 @@
-/** The schema of a unit: taken down, put up from a copy, and compared with what the unit's migrations would make. */
+/** The schema of a unit: removed, made from a copy, and compared with the one that the unit's migrations make. */
 import { checkScript, checkStatement, migrate, StatementRefused, type UnitDefinition } from '@freehold/store';
 import { durableDatabase } from '../lib/durable-database.ts';
 import { copyDamaged, copyForeign } from './refusals.ts';
 import { COUNTER_TABLE, quoted, type SchemaRow, schemaOf } from './tables.ts';
 
-/** The tables that SQL which is not the platform's own may read and never write (store: group commit). */
+/** The tables that a vertical's SQL may read and never write (store: group commit). */
 const GUARD = { protectedPrefix: '_spine_', readOnly: false };
 
 /** Removes every table, view and trigger. Call it in a transaction whose foreign keys are deferred. */
@@ -12,12 +12,12 @@ export function takeDown(sql: SqlStorage): void {
   const schema = schemaOf(sql);
   const named = (...types: string[]) => schema.filter(({ type }) => types.includes(type));
   for (const { type, name } of named('view', 'trigger')) sql.exec(`DROP ${type} ${quoted(name)}`);
-  // Emptied first, so that no row is left that would refer to a table that is gone.
+  // Emptied first, so that no row refers to a table that is gone.
   for (const { name } of named('table')) sql.exec(`DELETE FROM ${quoted(name)}`);
   for (const { name } of named('table')) sql.exec(`DROP TABLE ${quoted(name)}`);
 }
 
-/** Brings a database that is empty, or of an older version, to the unit's present one. */
+/** Migrates an empty or older database to the unit's present version. */
 export function migrateAll(
   storage: DurableObjectStorage,
   { migrations }: Pick<UnitDefinition, 'migrations'>,
@@ -28,7 +28,8 @@ export function migrateAll(
 }
 
 /**
- * What the unit's migrations make out of nothing. Call it where nothing is there, in a transaction; it leaves nothing.
+ * Returns the schema that the unit's migrations make from an empty database. Call it on an empty database, in a
+ * transaction; it leaves nothing.
  */
 export function expectedSchema(
   storage: DurableObjectStorage,
@@ -41,7 +42,7 @@ export function expectedSchema(
   return made;
 }
 
-/** Makes tables out of a copy's schema; answers what is left to make once their rows are there. */
+/** Makes the tables of a copy's schema. Returns the statements to run after the rows are loaded. */
 export function putUpTables(sql: SqlStorage, schema: readonly string[]): readonly string[] {
   for (const statement of schema) {
     if (!/^CREATE (?:TABLE|INDEX|UNIQUE INDEX|VIEW|TRIGGER) /i.test(statement))
@@ -52,11 +53,11 @@ export function putUpTables(sql: SqlStorage, schema: readonly string[]): readonl
   return schema.filter((statement) => !isTable(statement));
 }
 
-/** Makes the rest: no trigger has fired by now, and indexes are built once. */
+/** Runs these statements: no trigger has fired by now, and indexes are built once. */
 export function make(sql: SqlStorage, statements: readonly string[]): void {
   for (const statement of statements) {
     try {
-      // workerd runs all that a text holds, and a schema holds one statement in each.
+      // workerd runs every statement of a text, and a schema holds one statement in each.
       checkStatement(statement, null);
       sql.exec(statement);
     } catch (cause) {
@@ -66,8 +67,8 @@ export function make(sql: SqlStorage, statements: readonly string[]): void {
 }
 
 /**
- * Holds a schema to what it must be: the platform's tables as its migrations make them, and nothing of the others that
- * reaches into those, for a trigger that a copy smuggled in would write wherever the platform writes.
+ * Requires that the platform's tables are as its migrations make them, and that no other object reaches into them: a
+ * foreign trigger would write whenever the platform writes.
  * @throws PlatformError `validation_failed`, reason `copy_foreign`.
  */
 export function requireSchema(

@@ -1,4 +1,4 @@
-/** What the words of a statement tell, however they are written. */
+/** Facts from the words of a statement, in every spelling. */
 import { expect, test } from 'vitest';
 import { aliasesOf, makesLargeValues, readsPlainColumns } from './statement-words.ts';
 

@@ -1,17 +1,17 @@
-/** What the words of a statement tell of it, where its plan does not. */
+/** Reads facts from the words of a statement that its plan does not show. */
 
-/** A quoted thing, a comment, a word, a number, or one other character. */
+/** A quoted text, a comment, a word, a number, or one other character. */
 const TOKEN =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?\*\/|[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*|\d+|\S/g;
 
-/** The words and marks of a statement, without its comments. */
+/** Returns the words and marks of a statement, without its comments. */
 export function wordsOf(sql: string): readonly string[] {
   return (sql.match(TOKEN) ?? []).filter((token) => !/^(?:--|\/\*)/.test(token));
 }
 
-/** What makes megabytes out of nothing. */
+/** Functions that make megabytes out of nothing. */
 const MAKERS = new Set(['zeroblob', 'randomblob']);
-/** What makes a larger value out of others; nested in each other, a few of them are as good as a maker. */
+/** Functions that make a larger value out of others; nested in each other, a few of them equal a maker. */
 const GROWERS = new Set([
   'replace',
   'hex',
@@ -39,7 +39,7 @@ export function makesLargeValues(sql: string): boolean {
 
 /**
  * Whether every table of a function in a statement is made from a stored column: `json_each(orders.lines)`, in a
- * statement without another query in it, in which a name could stand for what an expression made.
+ * statement without another query, in which a name could stand for an expression's value.
  */
 export function readsPlainColumns(sql: string): boolean {
   const words = wordsOf(sql);
@@ -56,7 +56,10 @@ export function readsPlainColumns(sql: string): boolean {
 const NO_ALIAS =
   /^(?:ON|USING|WHERE|JOIN|LEFT|RIGHT|FULL|INNER|OUTER|CROSS|NATURAL|GROUP|ORDER|HAVING|LIMIT|WINDOW|UNION|EXCEPT|INTERSECT|INDEXED|NOT|SET|AS|FROM|SELECT|VALUES|AND|OR|IN|IS|BY)$/i;
 
-/** By which other names a statement may call what has these: an alias, in lower case, to the names it may stand for. */
+/**
+ * Returns the aliases by which a statement may call these names: an alias, in lower case, to the names that it may
+ * stand for.
+ */
 export function aliasesOf(sql: string, names: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> {
   const known = new Set(names.map((name) => name.toLowerCase()));
   const words = wordsOf(sql);

@@ -1,14 +1,17 @@
-/** The tables of an object's database: how each is read so that inserting its rows in turn makes the same table. */
+/**
+ * The tables of an object's database, each with a plan for reading it, so that inserting its rows in turn makes the
+ * same table.
+ */
 import { engineCannot } from './refusals.ts';
 
-/** One table that goes into a copy. */
+/** One table of a copy. */
 export interface TablePlan {
   readonly name: string;
-  /** As they are inserted; a rowid that is no column comes first. */
+  /** The inserted columns; a rowid that is no column comes first. */
   readonly columns: readonly string[];
-  /** Which columns have REAL affinity: they make whole numbers REAL by themselves. */
+  /** Whether each column has REAL affinity, and so converts whole numbers. */
   readonly isReal: readonly boolean[];
-  /** Reads every row, in order, each value as {@link readColumn} gives it. */
+  /** Reads every row, in order, each value in the form of {@link readColumn}. */
   readonly select: string;
 }
 
@@ -19,10 +22,10 @@ interface ColumnRow extends Record<string, SqlStorageValue> {
   readonly hidden: number;
 }
 
-/** workerd gives a result at most so many columns, and a table too. */
+/** workerd's limit of columns for a result and for a table. */
 const COLUMNS_MAX = 100;
 
-/** Neither SQLite's own tables, nor the object's key-value store, nor what a failed probe of either left. */
+/** Excludes SQLite's own tables, the object's key-value store, and remains of a failed probe of either. */
 const OWN = `name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'`;
 
 /** One object of the schema. */
@@ -43,8 +46,8 @@ export function schemaOf(sql: SqlStorage): SchemaRow[] {
 }
 
 /**
- * Every table, by name; the counters of AUTOINCREMENT are among them, where there are any.
- * @throws PlatformError `unsupported`, reason `engine_cannot`, when one is virtual: its rows are SQLite's own affair.
+ * Returns every table, by name; the counters of AUTOINCREMENT are among them, where there are any.
+ * @throws PlatformError `unsupported`, reason `engine_cannot`, when one is virtual: SQLite manages its rows.
  */
 export function tablesOf(sql: SqlStorage): TablePlan[] {
   const rows = sql
@@ -73,14 +76,14 @@ function hasCounters(sql: SqlStorage): boolean {
   return table.length > 0 && sql.exec(`SELECT 1 FROM ${COUNTER_TABLE} LIMIT 1`).toArray().length > 0;
 }
 
-/** A name as SQL, whatever is in it. */
+/** Returns a name as SQL, with any characters. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
 /**
- * One expression for a value and its type. workerd gives integers and reals as one kind of number, and rounds large
- * integers: so those come as text behind an `i`, and texts behind a `t`; a number is a REAL.
+ * Returns one expression for a value and its type. workerd returns integers and reals as one kind of number, and
+ * rounds large integers. So integers come as text behind an `i`, and texts behind a `t`; a number is a REAL.
  */
 function readColumn(name: string): string {
   const c = quoted(name);
@@ -114,7 +117,7 @@ function isRowidAColumn(sql: SqlStorage, table: string, columns: readonly Column
   return sql.exec(`SELECT 1 FROM pragma_index_list(?) WHERE origin = 'pk'`, table).toArray().length === 0;
 }
 
-/** A name of the rowid that no column has taken. */
+/** Returns a name of the rowid that no column has. */
 function rowidName(columns: readonly string[]): string | undefined {
   const taken = new Set(columns.map((name) => name.toLowerCase()));
   return ['rowid', '_rowid_', 'oid'].find((name) => !taken.has(name));

@@ -1,6 +1,6 @@
 /**
- * The tools of a unit on the side of whoever uses them. A copy crosses to and from the object part by part, so that
- * neither a slow reader nor a slow sender holds the object up.
+ * The tools of a unit on the caller's side. A copy crosses to and from the object part by part, so that neither a slow
+ * reader nor a slow sender holds the object up.
  */
 import { type Failure, fromFailure, PlatformError } from '@freehold/contracts';
 import {
@@ -17,12 +17,12 @@ import { PART_BYTES_MAX, type StoredCopy } from './copy-store.ts';
 import type { ToolMethods } from './object-methods.ts';
 import { copyDamaged, engineCannot } from './refusals.ts';
 
-/** How the answer of an object arrives. */
+/** An object's answer in transit. */
 export type ToolOutcome =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly failure: Failure };
 
-/** Asks the object for one thing. Rejects when no answer came. */
+/** Sends one request to the object. Rejects when no answer came. */
 export type AskTool = (tool: string, input: unknown) => Promise<ToolOutcome>;
 
 /** Builds the tools over the way to the object. */
@@ -42,7 +42,7 @@ export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
       throw engineCannot('A Durable Object cannot give its database file away, nor take one.');
   };
 
-  /** A part stays what it is, so that it is asked for again when the object died meanwhile. */
+  /** A part does not change, so it is requested again when the object died meanwhile. */
   const readPart = (id: string, part: number): Promise<Uint8Array> =>
     ask('readPart', { id, part }).catch((error: unknown) => {
       if (error instanceof PlatformError && error.reason === 'unit_unreachable')
@@ -69,12 +69,12 @@ export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
         },
         cancel: end,
       },
-      // Nothing is fetched before somebody reads.
+      // Nothing is fetched before the reader asks.
       { highWaterMark: 0 },
     );
   };
 
-  /** Sends a copy to the object, where it waits under the id. */
+  /** Sends a copy to the object, where it is stored under the id. */
   const stage = async (id: string, body: ReadableStream<Uint8Array>): Promise<void> => {
     let part = 0;
     for await (const bytes of inParts(body)) {
@@ -117,7 +117,7 @@ export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
     rewind: async (target, admit, replacing: Replacing = atOnce) => {
       const rewound = await replacing(async () => {
         const reached = await ask('rewind', { target });
-        // The object ends without an answer, and starts anew at the bookmark.
+        // The object ends without an answer, and restarts at the bookmark.
         await ask('leave').catch(() => undefined);
         return reached;
       });
@@ -126,7 +126,7 @@ export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
         await ask('admitRewound', { steps });
         return rewound;
       } catch (error) {
-        // What was not admitted must not stay; an object that does not hear of this stays closed.
+        // A state that was not admitted must not stay; an object that does not get this request stays closed.
         await ask('undoRewind').catch(() => undefined);
         throw error;
       }
@@ -137,7 +137,7 @@ export function makeUnitTools(send: AskTool, newId: () => string): UnitTools {
   };
 }
 
-/** What a judge does to a staged database that it sees from afar. */
+/** Runs a judge on a remote staged database and returns its steps. */
 async function judged(
   judge: Admit | Admission | undefined,
   answer: Parameters<typeof admitFromAfar>[1],
@@ -154,7 +154,7 @@ async function judged(
 
 const atOnce: Replacing = (swap) => swap();
 
-/** What arrives, cut anew into parts of one size. @throws PlatformError `copy_damaged` when the sender breaks off. */
+/** Cuts the received bytes into parts of one size. @throws PlatformError `copy_damaged` when the sender breaks off. */
 async function* inParts(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   let held: Uint8Array[] = [];
   let bytes = 0;
@@ -162,7 +162,7 @@ async function* inParts(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8A
   try {
     for (;;) {
       const { done, value } = await reader.read().catch((cause: unknown) => {
-        throw cause instanceof PlatformError ? cause : copyDamaged('it broke off on its way', cause);
+        throw cause instanceof PlatformError ? cause : copyDamaged('the connection broke off', cause);
       });
       if (done) break;
       held.push(value);

@@ -1,20 +1,23 @@
-/** A document of an issuer that is fetched when first wanted, kept, shared, and outlives a short outage. */
+/** A document of an issuer: fetched at the first use, cached, shared, and served through a short outage. */
 import { OidcError } from './errors.ts';
 import { type Deadline, withDeadline } from './peer-fetch.ts';
 
-/** A fetched copy is used for so long without asking again. */
+/** A fetched copy is used this long. */
 export const DOCUMENT_TTL_MS = 10 * 60 * 1000;
-/** After a failure nobody asks again for so long. */
+/** After a failure nothing is fetched for this long. */
 export const FAILURE_TTL_MS = 30 * 1000;
-/** The last good copy serves for so long while the issuer is failing. */
+/** The last good copy is served this long while the issuer is failing. */
 export const STALE_MAX_MS = 24 * 60 * 60 * 1000;
 
 export interface CachedDocument<T> {
-  /** The document, at most 10 minutes old; up to 24 hours old while it cannot be fetched; else the failure. */
+  /**
+   * Returns the document, at most 10 minutes old; up to 24 hours old while it cannot be fetched. Rejects with the
+   * failure otherwise.
+   */
   get(): Promise<T>;
-  /** The document, fetched now whatever its age. Shares a fetch that is already under way. */
+  /** Fetches the document whatever the age of the copy. Shares a pending fetch. */
   refresh(): Promise<T>;
-  /** Whether a fetch is under way, so that `refresh` would start none. */
+  /** Whether a fetch is pending, so that `refresh` would start none. */
   isRefreshing(): boolean;
 }
 
@@ -22,7 +25,7 @@ export interface CachedDocumentOptions<T> {
   readonly load: () => Promise<T>;
   readonly now: () => number;
   readonly deadline: Deadline;
-  /** How long one waiter waits at most, whatever happens to the fetch that it shares. */
+  /** The longest wait of one caller, whatever happens to the fetch that it shares. */
   readonly waitMaxMs: number;
 }
 
@@ -35,8 +38,8 @@ export function makeCachedDocument<T>(options: CachedDocumentOptions<T>): Cached
   function refresh(): Promise<T> {
     pending ??= start();
     const shared = pending;
-    // In workerd a fetch dies with the request that began it. Each waiter therefore has a deadline of its own, and
-    // one who gives up lets the next start afresh.
+    // In workerd a fetch dies with the request that began it. So each caller has a deadline of its own, and a
+    // caller that gives up lets the next one start afresh.
     const signal = options.deadline(options.waitMaxMs);
     return withDeadline(shared, signal).catch((cause: unknown) => {
       if (!signal.aborted || cause !== signal.reason) throw cause;

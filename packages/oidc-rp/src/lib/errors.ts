@@ -1,10 +1,10 @@
-/** Every way a sign-in or a sign-out can fail, as a closed list of codes that is safe to show in a URL. */
+/** Every failure of a sign-in or a sign-out, as a closed list of codes that is safe to show in a URL. */
 
 interface OidcFailure {
   readonly status: 400 | 403 | 405 | 502 | 503;
-  /** Whether the same attempt can succeed later without anybody changing a setting. */
+  /** Whether the same attempt can succeed later without a change of settings. */
   readonly retryable: boolean;
-  /** One sentence for the person signing in. */
+  /** One sentence for the user who signs in. */
   readonly message: string;
 }
 
@@ -13,18 +13,18 @@ const FAILURES = {
     status: 400,
     retryable: true,
     message:
-      'This sign-in took longer than ten minutes, was used already, or the browser kept no cookie of it.',
+      'This sign-in took longer than ten minutes, was used already, or the browser did not store its cookie.',
   },
   state_mismatch: {
     status: 400,
     retryable: true,
-    message: 'This sign-in was not begun in this browser, or others that were begun since took its place.',
+    message: 'This sign-in was not started in this browser, or later ones replaced it.',
   },
   issuer_mismatch: {
     status: 400,
     retryable: false,
     message:
-      'The answer came from another identity provider than the one that was asked. Nobody was signed in by it.',
+      'The answer came from another identity provider than the one that was asked. You were not signed in.',
   },
   response_invalid: {
     status: 400,
@@ -45,8 +45,7 @@ const FAILURES = {
   authorization_failed: {
     status: 502,
     retryable: false,
-    message:
-      'The identity provider refused this application. Whoever runs the application has to look into it.',
+    message: 'The identity provider refused this application. Its operator has to look into it.',
   },
   issuer_unavailable: {
     status: 503,
@@ -109,19 +108,19 @@ const FAILURES = {
 /** The closed list of codes. `onError` receives one of them as `?error=`. */
 export type OidcErrorCode = keyof typeof FAILURES;
 
-/** Every code, for those who must answer each of them. */
+/** Every code, for callers that must handle each of them. */
 export const OIDC_ERROR_CODES = Object.keys(FAILURES) as readonly OidcErrorCode[];
 
 /**
- * A sign-in or sign-out that failed, by the caller's fault or the world's. `status` is the HTTP status to answer
- * with: a broken issuer is 502 or 503 and never 401, because nobody's credentials were judged. `detail` and
- * `cause` are for operators; the public `message` and `code` hold nothing that a peer or a caller wrote.
+ * A sign-in or sign-out that failed. `status` is the HTTP status of the answer: a broken issuer is 502 or 503 and
+ * never 401, because no credentials were checked. `detail` and `cause` are for operators; the public `message` and
+ * `code` hold nothing that a peer or a caller wrote.
  */
 export class OidcError extends Error {
   readonly code: OidcErrorCode;
   readonly status: OidcFailure['status'];
   readonly retryable: boolean;
-  /** What went wrong, for the operator's log; never a token, a cookie or a payload. */
+  /** The failure for the operator's log; never a token, a cookie or a payload. */
   readonly detail: string;
 
   constructor(code: OidcErrorCode, detail: string, options?: { cause?: unknown }) {
@@ -134,7 +133,10 @@ export class OidcError extends Error {
   }
 }
 
-/** A setting that cannot be used. `variable` names it, the message says what it must be; no value is repeated. */
+/**
+ * A setting that cannot be used. `variable` names it, the message says which values are valid; no value is
+ * repeated.
+ */
 export class OidcConfigError extends Error {
   readonly variable: string;
 

@@ -1,12 +1,13 @@
-/** Keys for what this package signs: one per purpose and audience, derived from SESSION_SECRET. */
+/** Signing keys of this package: one per purpose and audience, derived from SESSION_SECRET. */
 import { hkdfSync } from 'node:crypto';
 
-/** What a key is for. A token made for one purpose never verifies for another. */
+/** The purpose of a key. A token made for one purpose never verifies for another. */
 export type KeyPurpose = 'flow' | 'state' | 'session' | 'hint' | 'claim' | 'invite';
 
 /**
- * HKDF-SHA-256 (RFC 5869) of one secret; `info` binds the purpose and the audience, so that a flow cookie is never a
- * session and one tenant's session is nothing at another's. 32 bytes. The same arguments give the same key.
+ * Derives a key of 32 bytes from one secret by HKDF-SHA-256 (RFC 5869). `info` binds the purpose and the audience,
+ * so that a flow cookie is never a session and one tenant's session is invalid at another's. The same arguments
+ * give the same key.
  */
 export function deriveKey(secret: string, binding: { purpose: KeyPurpose; audience: string }): Uint8Array {
   // A purpose never holds a NUL, so no two bindings share an info string.

@@ -1,6 +1,6 @@
-/** Reading a body of somebody else without letting its length decide how much memory that takes. */
+/** Reads a peer's body within a limit of memory. */
 
-/** The bytes, or null when there are more than `bytesMax`, declared or not; what was not read is cancelled. */
+/** Returns the bytes, or null when there are more than `bytesMax`, declared or not; the unread part is cancelled. */
 export async function readLimitedBody(
   message: Pick<Request, 'headers' | 'body'>,
   bytesMax: number,
@@ -15,7 +15,7 @@ export async function readLimitedBody(
   let size = 0;
   for await (const chunk of body) {
     size += chunk.byteLength;
-    // Leaving the loop cancels the stream, so nothing more is received.
+    // Leaving the loop cancels the stream, so that no more is received.
     if (size > bytesMax) return null;
     chunks.push(chunk);
   }

@@ -1,4 +1,4 @@
-/** Lends oauth4webapi our limited fetch. */
+/** Passes our limited fetch to oauth4webapi. */
 import { allowInsecureRequests, customFetch } from 'oauth4webapi';
 import type { PeerFetch } from './peer-fetch.ts';
 
@@ -8,7 +8,7 @@ interface OAuthRequestInit {
   readonly body?: URLSearchParams | undefined;
 }
 
-/** The request options for every oauth4webapi call. */
+/** Returns the request options for every oauth4webapi call. */
 export function oauthHttp(fetch: PeerFetch): {
   [customFetch]: (url: string, init: OAuthRequestInit) => Promise<Response>;
   [allowInsecureRequests]: true;
@@ -16,7 +16,7 @@ export function oauthHttp(fetch: PeerFetch): {
   return {
     [customFetch]: (url, { method, headers, body }) =>
       fetch(url, body === undefined ? { method, headers } : { method, headers, body }),
-    // Which plain-http addresses are acceptable is decided by `parseOidcEnv` and `judgeMetadata`, which know
+    // `parseOidcEnv` and `judgeMetadata` decide which plain-http addresses are acceptable, since they know
     // loopback; oauth4webapi only knows all or none.
     [allowInsecureRequests]: true,
   };

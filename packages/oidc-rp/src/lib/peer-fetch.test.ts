@@ -3,7 +3,7 @@ import { APP, makeFixture } from '../../../testkit/src/oidc/fixture.ts';
 import type { FetchPurpose } from './peer-fetch.ts';
 
 // spec B-01, B-03
-test('every request says on whose behalf it is made, whatever address the issuer’s metadata names', async () => {
+test('every request names the issuer on whose behalf it is made, whatever address its metadata names', async () => {
   const asked: [origin: string, path: string, purpose: FetchPurpose][] = [];
   const { issuer, other, browser, rp } = await makeFixture();
   const elsewhere = 'https://console.internal.example';

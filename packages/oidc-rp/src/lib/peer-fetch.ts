@@ -1,24 +1,24 @@
-/** How every request to an issuer is made: with a deadline, a size limit, and no redirect followed. */
+/** The fetch for every request to an issuer: with a deadline, a size limit, and no redirects. */
 import { OidcError } from './errors.ts';
 import { readLimitedBody } from './limited-body.ts';
 
-/** On whose behalf something is fetched. */
+/** The purpose of a request. */
 export interface FetchPurpose {
-  /** The issuer that named the address, exactly as OIDC_ISSUER does: it is asked, or its metadata points there. */
+  /** The issuer that named the address, as in OIDC_ISSUER: it is asked itself, or its metadata names the address. */
   readonly issuer: string;
 }
 
 /**
- * The part of `fetch` that is used, the platform's own included. An SSRF guard is put in by passing a guarded one,
- * which is told the purpose: an exemption for the operator's own issuer must not serve another issuer, whose metadata
- * can name any address as an endpoint.
+ * The part of `fetch` that is used. An application guards against SSRF by passing a guarded fetch, which gets the
+ * purpose: an exemption for the operator's own issuer must not serve another issuer, whose metadata can name any
+ * address as an endpoint.
  */
 export type FetchLike = (url: string, init: RequestInit, purpose: FetchPurpose) => Promise<Response>;
 
-/** A fetch that knows its purpose, and keeps to our limits. */
+/** A fetch that is bound to its purpose and our limits. */
 export type PeerFetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** A signal that aborts after so many milliseconds; `AbortSignal.timeout` outside of tests. */
+/** Returns a signal that aborts after so many milliseconds; `AbortSignal.timeout` outside of tests. */
 export type Deadline = (ms: number) => AbortSignal;
 
 /** The largest answer that is read from an issuer, in bytes. */
@@ -32,8 +32,9 @@ export interface PeerFetchOptions {
 }
 
 /**
- * A `fetch` that answers a fully read response, or throws `OidcError` `issuer_unavailable`: on a network failure, a
- * deadline that passes (also while the body is arriving), more than 1 MB (declared or not), or a server error.
+ * Makes a `fetch` that returns a fully read response.
+ * @throws OidcError `issuer_unavailable` on a network failure, a passed deadline (also while the body is
+ * arriving), more than 1 MB (declared or not), or a server error.
  */
 export function makePeerFetch({ fetch, issuer, deadline, timeoutMs }: PeerFetchOptions): PeerFetch {
   return async (url, init) => {
@@ -50,7 +51,7 @@ export function makePeerFetch({ fetch, issuer, deadline, timeoutMs }: PeerFetchO
       const body = await withDeadline(readLimited(response), signal);
       return new Response(body.byteLength === 0 ? null : body, {
         status: response.status,
-        headers: keptHeaders(response.headers),
+        headers: relevantHeaders(response.headers),
       });
     } catch (cause) {
       if (cause instanceof OidcError) throw cause;
@@ -61,7 +62,7 @@ export function makePeerFetch({ fetch, issuer, deadline, timeoutMs }: PeerFetchO
   };
 }
 
-/** Settles as the work does, or rejects when the signal aborts first. */
+/** Settles as `work` does, or rejects when the signal aborts first. */
 export function withDeadline<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason);
@@ -71,7 +72,10 @@ export function withDeadline<T>(work: Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-/** A redirect that is not followed can be reported as status 0, which no response can be built from again. */
+/**
+ * Whether a status is an outage. A redirect that is not followed can have status 0, from which no response can be
+ * built.
+ */
 function isOutage(status: number): boolean {
   return status < 200 || status >= 500 || status === 408 || status === 429;
 }
@@ -89,11 +93,11 @@ function tooLarge(): OidcError {
   );
 }
 
-function keptHeaders(headers: Headers): Headers {
-  const kept = new Headers();
+function relevantHeaders(headers: Headers): Headers {
+  const relevant = new Headers();
   for (const name of ['content-type', 'www-authenticate']) {
     const value = headers.get(name);
-    if (value !== null) kept.set(name, value);
+    if (value !== null) relevant.set(name, value);
   }
-  return kept;
+  return relevant;
 }

@@ -1,22 +1,24 @@
 /**
- * Our own compact JWTs (RFC 7519, HS256): only the exact header bytes that we mint are read, so there is no
- * algorithm to negotiate. `node:crypto` is used because it is synchronous and several times faster than WebCrypto
- * on inputs this small, and this runs on every request.
+ * Our own compact JWTs (RFC 7519, HS256). Only the exact header bytes that we write are accepted, so there is no
+ * algorithm to negotiate. `node:crypto` is synchronous and several times faster than WebCrypto on inputs this
+ * small, and this runs on every request.
  */
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { base64url } from 'jose';
 import { deriveKey, type KeyPurpose } from './keys.ts';
 import { isRecord } from './record.ts';
 
-/** Mints and verifies one kind of token for one audience. */
+/** Signs and verifies one kind of token for one audience. */
 export interface TokenSigner {
-  /** A JWT over the claims and `aud`. */
+  /** Returns a JWT over the claims and `aud`. */
   sign(claims: Readonly<Record<string, unknown>>): string;
-  /** The claims, if one of our keys signed this very string for this kind and audience; else null. Never throws. */
+  /**
+   * Returns the claims, if one of our keys signed this string for this kind and audience; else null. Never throws.
+   */
   verify(token: string): Readonly<Record<string, unknown>> | null;
-  /** Base64url HMAC over any text, by the signing key. */
+  /** Returns the base64url HMAC of any text, by the signing key. */
   tag(text: string): string;
-  /** Whether one of our keys made this tag over this text. Constant in time for each key. */
+  /** Whether one of our keys made this tag for this text. Constant in time for each key. */
   hasTag(text: string, tag: string): boolean;
 }
 
@@ -33,11 +35,11 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
 /** Base64url of 32 bytes. */
 const TAG_CHARS = 43;
 
-// Reused by every comparison, which is synchronous: two allocations less on every request.
+// Reused by every comparison, which is synchronous: it saves two allocations on every request.
 const presented = new Uint8Array(TAG_CHARS);
 const expected = new Uint8Array(TAG_CHARS);
 
-/** Keys are derived at the first use and kept. Throws when `secrets` is empty. */
+/** Makes a signer. Keys are derived at the first use and cached. Throws when `secrets` is empty. */
 export function makeTokenSigner({ secrets, purpose, audience }: TokenSignerOptions): TokenSigner {
   const prefix = `${base64url.encode(JSON.stringify({ alg: 'HS256', typ: `${purpose}+jwt` }))}.`;
   let derived: readonly [KeyObject, ...KeyObject[]] | undefined;
@@ -82,7 +84,7 @@ export function makeTokenSigner({ secrets, purpose, audience }: TokenSignerOptio
   };
 }
 
-/** Whether the text is 43 one-byte characters, which then fill the buffer. */
+/** Writes a text of 43 one-byte characters into the buffer. Returns false for any other text. */
 function writeTag(text: string, buffer: Uint8Array): boolean {
   return text.length === TAG_CHARS && encoder.encodeInto(text, buffer).read === TAG_CHARS;
 }
@@ -91,7 +93,7 @@ function mac(key: KeyObject, text: string): string {
   return createHmac('sha256', key).update(text).digest('base64url');
 }
 
-/** The tag already proved that we wrote these bytes; this only keeps a broken writer from becoming a throw. */
+/** The tag has proved that we wrote these bytes; this only keeps a defect of the writer from becoming a throw. */
 function parsePayload(segment: string): Readonly<Record<string, unknown>> | null {
   try {
     const claims: unknown = JSON.parse(decoder.decode(base64url.decode(segment)));

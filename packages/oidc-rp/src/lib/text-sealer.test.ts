@@ -14,9 +14,12 @@ const make = (options: Partial<TextSealerOptions> = {}) =>
     ...options,
   });
 
-test.each(['', '/', '{"r":"/inbox"}', 'ü𝄞', 'a'.repeat(2000)])('opens to what was sealed: %j', (text) => {
-  expect(make().open(make().seal(text))).toBe(text);
-});
+test.each(['', '/', '{"r":"/inbox"}', 'ü𝄞', 'a'.repeat(2000)])(
+  'opens to the text that was sealed: %j',
+  (text) => {
+    expect(make().open(make().seal(text))).toBe(text);
+  },
+);
 
 test('a sealed text is URL-safe, tells nothing of the text but its length, and is never the same twice', () => {
   const sealer = make();
@@ -42,7 +45,7 @@ test('no byte of it can be changed, taken away or added', () => {
 });
 
 test.each(['', '.', 'é', 'a'.repeat(37), '%%%', '\u0000', 'null', 'A'.repeat(5000)])(
-  'a text of somebody else does not open, and does not throw: %j',
+  'a foreign text does not open, and does not throw: %j',
   (text) => {
     expect(make().open(text)).toBeNull();
   },

@@ -1,6 +1,6 @@
 /**
- * Text that comes back by way of strangers who may neither read nor write it: AES-256-GCM (NIST SP 800-38D) under a
- * key of one purpose and audience.
+ * Sealed text that others carry but can neither read nor write: AES-256-GCM (NIST SP 800-38D) under a key of one
+ * purpose and audience.
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { base64url } from 'jose';
@@ -8,9 +8,12 @@ import { deriveKey, type KeyPurpose } from './keys.ts';
 
 /** Seals and opens one kind of text. */
 export interface TextSealer {
-  /** Base64url, and another one every time. */
+  /** Returns base64url, different every time. */
   seal(text: string): string;
-  /** The text, or null for what none of our keys sealed for this purpose, audience and context. Never throws. */
+  /**
+   * Returns the text, or null when none of our keys sealed it for this purpose, audience and context. Never
+   * throws.
+   */
   open(sealed: string): string | null;
 }
 
@@ -19,7 +22,7 @@ export interface TextSealerOptions {
   readonly secrets: readonly string[];
   readonly purpose: KeyPurpose;
   readonly audience: string;
-  /** What is sealed in one context does not open in another. */
+  /** A text that is sealed in one context does not open in another. */
   readonly context: string;
   readonly random: (bytes: number) => Uint8Array;
 }
@@ -32,7 +35,7 @@ const TAG_BYTES = 16;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
 
-/** Keys are derived at the first use and kept. Throws at that use when `secrets` is empty. */
+/** Makes a sealer. Keys are derived at the first use and cached; that use throws when `secrets` is empty. */
 export function makeTextSealer(options: TextSealerOptions): TextSealer {
   const { secrets, purpose, audience, random } = options;
   const context = encoder.encode(options.context);

@@ -12,24 +12,27 @@ import { makeClient, reasonOf, titled } from './client.ts';
 const MODULE = 'oidcc-client-test-rp-backchannel-rpinitlogout';
 const ISSUER_SESSION = 'session-at-the-issuer';
 
-/** What the issuer's request came to, after a sign-in and a sign-out that this client began. */
+/** The outcome of the issuer's request, after a sign-in and a sign-out that this client began. */
 interface LoggedOut {
   readonly status: number;
   readonly cacheControl: string | null;
   readonly body: string;
-  /** What exactly was refused; null when nothing was. */
+  /** The exact refusal, or null. */
   readonly because: string | null;
-  /** What the application was told to end. */
+  /** The sessions that the application was asked to end. */
   readonly ended: readonly LogoutToken[];
-  /** Our session that the sign-in began, if what was ended leads to it. */
+  /** The session of ours that the sign-in began, if the ended ones lead to it. */
   readonly endedSession: string | undefined;
 }
 
-/** A whole module: sign-in, RP-initiated logout at the issuer, and the issuer's logout token on the back channel. */
+/**
+ * Runs a whole module: sign-in, RP-initiated logout at the issuer, and the issuer's logout token on the back
+ * channel.
+ */
 async function logOut(behaviour: FakeBehaviour = {}): Promise<LoggedOut & { session: string | undefined }> {
   const client = await makeClient();
   const { issuer, rp, browser } = client;
-  // What the modules' client is registered with, so that the issuer's other published key is a wrong one.
+  // The client is registered with one algorithm, so that the issuer's other published key is a wrong one.
   issuer.behaviour.metadata = { id_token_signing_alg_values_supported: ['ES256'] };
   const failures: OidcError[] = [];
   const ended: LogoutToken[] = [];
@@ -157,7 +160,7 @@ test.each(
   });
 });
 
-/** An issuer that changes a logout token's claims before it signs; undefined leaves one out. */
+/** Returns an issuer that changes a logout token's claims before it signs; undefined omits one. */
 function changing(change: Readonly<Record<string, unknown>>): FakeBehaviour {
   return { logoutClaims: (claims) => ({ ...claims, ...change }) };
 }

@@ -9,7 +9,7 @@ import {
 } from '../../../testkit/src/oidc/fake-issuer.ts';
 import { claiming, makeClient, type RefusedModule, refused, signedIn, signInWith, titled } from './client.ts';
 
-/** An ID token that says nothing but who it is, so that the userinfo endpoint must be asked. */
+/** A user whose ID token has only the subject, so that the userinfo endpoint must be asked. */
 const BARE: FakeUser = { sub: 'alice-1' };
 const tokenRequest = (requests: readonly RecordedRequest[]): RecordedRequest | undefined =>
   requests.find(({ path }) => path === '/token');
@@ -89,7 +89,7 @@ test('oidcc-client-test-kid-absent-multiple-jwks: the issuer names no key, and p
     use: 'sig',
   };
   const behaviour = { namesKey: false, intercept: publishing([withoutKid(key), second]) };
-  // The plan passes a client that tries them all too; a key that must be guessed is refused here.
+  // The plan also passes a client that tries all keys; ours refuses a key that must be guessed.
   expect(await signInWith(client, { behaviour })).toEqual(
     refused('id_token_invalid', 'ERR_JWKS_MULTIPLE_MATCHING_KEYS'),
   );

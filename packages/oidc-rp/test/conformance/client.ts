@@ -1,4 +1,4 @@
-/** The client of the conformance modules, and what its sign-ins come to. */
+/** The client of the conformance modules, and the outcomes of its sign-ins. */
 
 import type { FakeBehaviour, FakeUser } from '../../../testkit/src/oidc/fake-issuer.ts';
 import {
@@ -12,21 +12,21 @@ import type { OidcError, OidcErrorCode } from '../../src/lib/errors.ts';
 import type { SessionUser } from '../../src/session.ts';
 
 export interface Client extends Fixture {
-  /** What the response to a login or callback came to. */
+  /** Returns the outcome of a response to a login or callback. */
   outcomeOf(response: Response): Outcome;
 }
 
 export interface Outcome {
   readonly location: string | null;
-  /** What exactly was refused: the verifier's error code and claim, or our own detail. Null when nothing was. */
+  /** The exact refusal: the verifier's error code and claim, or our own detail. Null when nothing was refused. */
   readonly because: string | null;
-  /** Names of the cookies that the browser holds for an established session. */
+  /** Names of the session cookies that the browser holds. */
   readonly cookies: readonly string[];
-  /** Who an application would see signed in at the next request. */
+  /** The user whom an application would see at the next request. */
   readonly user: SessionUser | null;
 }
 
-/** One thing that the issuer does wrong or unusually during a sign-in. */
+/** One deviation of the issuer during a sign-in. */
 export interface Peculiarity {
   readonly behaviour?: FakeBehaviour;
   readonly user?: FakeUser;
@@ -59,7 +59,7 @@ export async function makeClient(options: FixtureOptions = {}): Promise<Client> 
   };
 }
 
-/** One whole sign-in. */
+/** Runs one whole sign-in. */
 export async function signInWith(client: Client, peculiarity: Peculiarity = {}): Promise<Outcome> {
   Object.assign(client.issuer.behaviour, peculiarity.behaviour);
   const callback = new URL(
@@ -69,19 +69,19 @@ export async function signInWith(client: Client, peculiarity: Peculiarity = {}):
   return client.outcomeOf(await client.visit(callback.href));
 }
 
-/** Rows for `test.each` under a title of two `%s`, which are printed whole; `$module` would be cut short. */
+/** Returns rows for `test.each` under a title of two `%s`, which are printed whole; `$module` would be cut short. */
 export function titled<T extends { readonly module: string; readonly fault: string }>(
   modules: readonly T[],
 ): [module: string, fault: string, rest: T][] {
   return modules.map((row) => [row.module, row.fault, row]);
 }
 
-/** The outcome of a refusal: a closed code, and nobody signed in. */
+/** Returns the outcome of a refusal: a closed code, and no session. */
 export function refused(code: OidcErrorCode, because: string): Outcome {
   return { location: `/sign-in?error=${code}`, because, cookies: [], user: null };
 }
 
-/** The outcome of a sign-in that succeeds. Default: Alice, as her ID token describes her. */
+/** Returns the outcome of a sign-in that succeeds. Default: Alice, as her ID token describes her. */
 export function signedIn(
   user: SessionUser = {
     id: ALICE.sub,
@@ -93,12 +93,12 @@ export function signedIn(
   return { location: '/home', because: null, cookies: ['sb_session', 'sb_oidc_idt'], user };
 }
 
-/** An issuer that changes claims before it signs; undefined leaves one out. */
+/** Returns an issuer that changes claims before it signs; undefined omits one. */
 export function claiming(change: Readonly<Record<string, unknown>>): FakeBehaviour {
   return { claims: (claims) => ({ ...claims, ...change }) };
 }
 
-/** What exactly was refused: the verifier’s error code and claim, or our own detail. */
+/** Returns the exact refusal: the verifier’s error code and claim, or our own detail. */
 export function reasonOf(error: OidcError | undefined): string | null {
   if (error === undefined) return null;
   const { cause } = error;

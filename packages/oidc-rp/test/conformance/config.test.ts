@@ -65,7 +65,7 @@ test('oidcc-client-test-signing-key-rotation: the issuer rotates its keys betwee
 
 test('oidcc-client-test-signing-key-rotation-just-before-signing: the issuer rotates while it redeems the code', async () => {
   const client = await makeClient();
-  // The keys are cached before the rotation, as they are in a relying party that has been running.
+  // The keys are cached before the rotation, as in a relying party that has been running.
   await signInWith(client);
   await client.visit('/api/auth/logout');
   const outcome = await signInWith(client, {

@@ -1,4 +1,4 @@
-/** Modules of fapi2-security-profile-final-client-test-plan that judge what every code-flow client must. */
+/** Modules of fapi2-security-profile-final-client-test-plan that apply to every code-flow client. */
 import { describe, expect, test } from 'vitest';
 import { withoutSignature } from '../../../testkit/src/oidc/fake-issuer.ts';
 import type { OidcErrorCode } from '../../src/lib/errors.ts';
@@ -63,7 +63,7 @@ describe('an ID token is refused', () => {
         module: 'invalid-secondary-aud',
         fault: 'adds an audience that the client does not know',
         because: 'The ID token has several audiences and no authorized party.',
-        behaviour: claiming({ aud: ['client-1', 'client-of-somebody-else'] }),
+        behaviour: claiming({ aud: ['client-1', 'client-of-another-tenant'] }),
       },
       {
         module: 'invalid-expired-exp',
@@ -114,7 +114,7 @@ describe('an ID token is refused', () => {
   });
 });
 
-describe('what is unusual but right is accepted', () => {
+describe('an unusual but correct token is accepted', () => {
   test.each(
     titled<Peculiarity & { module: string; fault: string }>([
       {

@@ -1,8 +1,8 @@
 /**
- * oidcc-client-formpost-basic-certification-test-plan: the modules of the basic plan, with an issuer that answers by
- * a form POST. We never ask for that: a POST from another site comes without our SameSite=Lax flow cookie, and a
- * cookie that did come along (SameSite=None) would bring every other site's posts too. An issuer answers by redirect
- * unless it is asked otherwise (OAuth 2.0 Form Post Response Mode), so what is held to is that a post comes to nothing.
+ * oidcc-client-formpost-basic-certification-test-plan: the modules of the basic plan, with an issuer that answers
+ * by a form POST. We never request that: a POST from another site comes without our SameSite=Lax flow cookie, and
+ * a SameSite=None cookie would come along with every other site's posts too. An issuer answers by redirect unless
+ * it is asked otherwise (OAuth 2.0 Form Post Response Mode), so a post must have no effect.
  */
 import { Hono } from 'hono';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,10 @@ import { APP } from '../../../testkit/src/oidc/fixture.ts';
 import { mountOidcRoutes } from '../../src/mount.ts';
 import { type Client, makeClient, signedIn } from './client.ts';
 
-/** The post that the issuer's form makes the browser send; `withCookies`: what Lax would have kept back as well. */
+/**
+ * The post that the issuer's form makes the browser send; `withCookies`: with the cookies that Lax would hold
+ * back.
+ */
 function posted({ browser }: Client, callback: string, { withCookies }: { withCookies: boolean }): Request {
   const { origin, pathname, searchParams } = new URL(callback);
   const address = `${origin}${pathname}`;
@@ -43,7 +46,7 @@ describe.each([
   ['even with our cookies', true],
 ])('an issuer that posts all the same, %s', (_, withCookies) => {
   // spec B-11
-  test('oidcc-client-test (form_post): a posted code is 405 and nobody’s session', async () => {
+  test('oidcc-client-test (form_post): a posted code is 405 and makes no session', async () => {
     const client = await makeClient();
     const callback = await client.approve();
     const response = await client.rp.handle(posted(client, callback, { withCookies }));
@@ -51,7 +54,7 @@ describe.each([
     expect(response.headers.get('allow')).toBe('GET');
     expect(response.headers.getSetCookie()).toEqual([]);
     expect(client.issuer.count('/token')).toBe(0);
-    // Nor is the flow spent: the redirect that was asked for still completes it.
+    // The flow is not used up: the redirect still completes it.
     expect(client.outcomeOf(await client.visit(callback))).toEqual(signedIn());
   });
 

@@ -1,4 +1,4 @@
-/** What oidcc-client-test-plan (the full plan) adds to the basic one for the code flow. */
+/** The modules that oidcc-client-test-plan (the full plan) adds to the basic one for the code flow. */
 import { expect, test } from 'vitest';
 import { withHmac, withSpoiltSignature } from '../../../testkit/src/oidc/fake-issuer.ts';
 import { claiming, makeClient, type RefusedModule, refused, signInWith, titled } from './client.ts';
@@ -8,11 +8,11 @@ test.each(
     {
       module: 'oidcc-client-test-invalid-sig-hs256',
       fault: 'announces HS256 and signs with a secret that is not the client’s',
-      // No secret would do: HS256 is believed from nobody.
+      // No secret would do: HS256 is never accepted.
       because: 'ERR_JOSE_ALG_NOT_ALLOWED',
       behaviour: {
         metadata: { id_token_signing_alg_values_supported: ['HS256', 'ES256'] },
-        idToken: (token) => withHmac(token, new TextEncoder().encode('a secret of somebody else, 32 bytes')),
+        idToken: (token) => withHmac(token, new TextEncoder().encode('a secret of an attacker, of 32 bytes')),
       },
     },
     {

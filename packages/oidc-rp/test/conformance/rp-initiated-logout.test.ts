@@ -5,8 +5,8 @@ import { ALICE, APP } from '../../../testkit/src/oidc/fixture.ts';
 import { mountOidcRoutes } from '../../src/mount.ts';
 import { makeClient, signedIn, signInWith } from './client.ts';
 
-// No state is sent, since the landing page does nothing that a forged return could abuse. A correct issuer therefore
-// returns none, and one that returns any must not disturb the landing.
+// No state is sent, since the landing page does nothing that a forged return could abuse. A correct issuer
+// therefore returns none, and one that returns any must not disturb the landing.
 test.each([
   ['oidcc-client-test-rp-init-logout', 'returns the state as sent', echoed],
   ['oidcc-client-test-rp-init-logout-other-state', 'returns a state that was never sent', () => 'another'],
@@ -37,7 +37,7 @@ test.each([
   expect(landed.status).toBe(200);
   expect(await landed.json()).toEqual({ user: null });
   expect(['sb_session', 'sb_oidc_idt', 'sb_oidc_flow'].flatMap((name) => browser.values(name))).toEqual([]);
-  // The way in is as open as before.
+  // The next sign-in works as before.
   expect(await signInWith(client)).toEqual(signedIn());
 });
 

@@ -1,4 +1,7 @@
-/** A browser for tests: keeps and sends cookies by name, path, domain, Secure and age, and knows what is same-site. */
+/**
+ * A browser for tests: stores and sends cookies by name, path, domain, Secure and age, and knows which sites are
+ * the same.
+ */
 
 interface StoredCookie {
   readonly name: string;
@@ -11,11 +14,14 @@ interface StoredCookie {
 }
 
 export interface Browser {
-  /** A request with the cookies that a browser would send. `crossSite`: the user followed another site's link. */
+  /**
+   * Returns a request with the cookies that a browser would send. `crossSite`: the user followed another site's
+   * link.
+   */
   request(url: string, options?: { crossSite?: boolean; headers?: Record<string, string> }): Request;
-  /** Takes the `Set-Cookie` headers of a response to a request for a URL. */
+  /** Stores the `Set-Cookie` headers of a response to a request for a URL. */
   store(url: string, response: { headers: Headers }): void;
-  /** The values held under a name, whatever their path. */
+  /** The values stored under a name, whatever their path. */
   values(name: string): readonly string[];
   /** Plants a cookie, as a sibling subdomain could. */
   plant(cookie: { name: string; value: string; path?: string }): void;

@@ -15,7 +15,7 @@ export interface FakeIssuerOptions {
   readonly clientSecret?: string;
 }
 
-/** What the issuer does wrong, or otherwise than by default. Change it between requests. */
+/** Deviations of the issuer from the standard or the default. Change them between requests. */
 export interface FakeBehaviour {
   /** Answers instead of the issuer; undefined lets it answer itself. */
   intercept?: (
@@ -64,11 +64,11 @@ export interface FakeIssuer {
   readonly url: string;
   readonly fetch: PeerFetch;
   readonly behaviour: FakeBehaviour;
-  /** Everything that was asked, in order. */
+  /** Every request, in order. */
   readonly requests: readonly RecordedRequest[];
-  /** How often a path was asked. */
+  /** The number of requests to a path. */
   count(path: string): number;
-  /** Plays the user's part at the authorization endpoint; answers the callback URL. */
+  /** Plays the user's part at the authorization endpoint. Returns the callback URL. */
   approve(authorizationUrl: string, user: FakeUser): string;
   /** The callback URL of a sign-in that the issuer refuses. */
   refuse(authorizationUrl: string, error: string): string;
@@ -103,7 +103,7 @@ const PATHS = {
   push: '/par',
 } as const;
 
-// RSA keys are slow to make, and tests need no two.
+// Making RSA keys is slow, and tests share one pair.
 const sharedKeys = makeKeys('shared');
 
 export async function makeFakeIssuer(options: FakeIssuerOptions): Promise<FakeIssuer> {

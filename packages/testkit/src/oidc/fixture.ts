@@ -28,11 +28,11 @@ export interface Fixture {
   readonly issuer: FakeIssuer;
   readonly browser: Browser;
   readonly clock: { nowMs: number };
-  /** A request by the browser, whose cookies are kept. A path, or a URL of the app. */
+  /** Sends a request of the browser, whose cookies are stored. A path, or a URL of the app. */
   visit(pathOrUrl: string, options?: Parameters<Browser['request']>[1]): Promise<Response>;
-  /** Login and approval; answers the callback URL, not visited yet. */
+  /** Starts a sign-in and approves it. Returns the callback URL, not visited yet. */
   approve(options?: { user?: FakeUser; returnTo?: string }): Promise<string>;
-  /** A whole sign-in; answers the callback's response. */
+  /** Signs in. Returns the callback's response. */
   signIn(options?: { user?: FakeUser; returnTo?: string }): Promise<Response>;
   /** Another relying party of the same issuer and clock. */
   other(options: Partial<OidcContextOptions>): RelyingParty;
@@ -62,7 +62,7 @@ export async function makeFixture(options: FixtureOptions = {}): Promise<Fixture
     },
     fetch: issuer.fetch,
     now,
-    // No test waits: a deadline passes only where a test makes it.
+    // No test waits: a deadline passes only where a test makes it pass.
     deadline: () => new AbortController().signal,
     ...options.relyingParty,
   };

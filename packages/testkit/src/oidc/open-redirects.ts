@@ -1,9 +1,9 @@
 /**
- * Ways to write an address so that a filter sees a path of ours and a browser goes elsewhere, or a header breaks in
- * two: made by combining the tricks with the hosts they are played on. For every page that takes a `returnTo`.
+ * Addresses that look like a path of ours to a filter and lead a browser elsewhere, or break a header in two: all
+ * tricks combined with all hosts. For every page that takes a `returnTo`.
  */
 
-/** Whose page the victim would land on. */
+/** The hosts on which a victim would land. */
 const HOSTS = [
   'evil.example',
   'evil.example:443',
@@ -25,7 +25,7 @@ const HOSTS = [
   '[::ffff:127.0.0.1]',
 ] as const;
 
-/** What stands before the host; `/` and `\` are one to a browser, and tabs and newlines are nothing. */
+/** Text before the host. `/` and `\` are one to a browser, and tabs and newlines are ignored. */
 const PREFIXES = [
   '//',
   '///',
@@ -97,7 +97,7 @@ const PREFIXES = [
   'https://app.example%2f.',
 ] as const;
 
-/** Addresses that run, show or leave without naming a host. */
+/** Addresses that run, show or leave without a host. */
 const SCRIPTS = ['javascript', 'data', 'vbscript', 'blob', 'file', 'about', 'view-source', 'mailto'].flatMap(
   (scheme) => [
     `${scheme}:alert(1)`,
@@ -131,7 +131,7 @@ const INJECTIONS = [
   `/ok?q=1${newline}${newline}<script>alert(1)</script>`,
 ]);
 
-/** Ways back into the sign-in routes: round for ever, or out again at once. */
+/** Ways back into the sign-in routes: loops, or immediate exits. */
 const SIGN_IN_ROUTES = [
   '/api/auth',
   '/api/auth/',
@@ -155,7 +155,7 @@ const SIGN_IN_ROUTES = [
   '/../../api/auth/logout',
 ] as const;
 
-/** Too long for the cookie that would have to carry it, or for a header. */
+/** Too long for the cookie that would carry it, or for a header. */
 const LONG = [
   `/${'a'.repeat(5000)}`,
   `//${'a'.repeat(5000)}.evil.example`,
@@ -165,7 +165,7 @@ const LONG = [
   `https://evil.example/${'b'.repeat(60_000)}`,
 ] as const;
 
-/** Far more than 300, all different. None may lead anywhere but to a page of the application's own. */
+/** Far more than 300 different payloads. None may lead anywhere but to a page of the application. */
 export const OPEN_REDIRECT_PAYLOADS: readonly string[] = [
   ...new Set([
     ...PREFIXES.flatMap((prefix) => HOSTS.map((host) => `${prefix}${host}`)),
@@ -178,8 +178,8 @@ export const OPEN_REDIRECT_PAYLOADS: readonly string[] = [
 ];
 
 /**
- * Where a browser that is on a page of `origin` goes with a `Location`; null for one that no response should have: a
- * control or non-ASCII character, or a backslash, which is read differently by every reader.
+ * Returns where a browser on a page of `origin` goes with a `Location`, or null for a header that no response may
+ * have: one with a control or non-ASCII character, or a backslash, which readers interpret differently.
  */
 export function whereTo(location: string | null, origin: string): URL | null {
   if (location === null || !/^[\x21-\x5b\x5d-\x7e]+$/.test(location)) return null;

@@ -1,17 +1,20 @@
-/** The contract of blob stores: whole and right or not there, each scope for itself, and damage is noticed. */
+/**
+ * The contract of blob stores: a blob is complete and correct or absent, scopes are separate, and damage is
+ * noticed.
+ */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { BlobEntry, BlobStore } from '../../../store/src/blob-store.ts';
 
-/** How a blob store lets itself be tested. */
+/** A blob store under test. */
 export interface BlobStoreSetup {
   /** Names the store in the report. */
   readonly name: string;
-  /** The store of one scope. Each test takes scopes of its own, so that what is behind them may be shared. */
+  /** Returns the store of one scope. Each test uses scopes of its own, so the storage behind may be shared. */
   readonly store: (scopeId: string) => BlobStore;
-  /** Numbers of bytes at which this store changes its ways, beside the small ones that every store is asked for. */
+  /** Sizes at which this store changes its method, tested beside the small ones that every store gets. */
   readonly sizes?: readonly number[];
-  /** Changes some of the bytes that are kept under a digest, behind the store's back. Without it, nothing can. */
+  /** Changes bytes under a digest without the store. Absent where nothing can. */
   readonly damage?: (scopeId: string, digest: string) => Promise<void>;
 }
 
@@ -31,7 +34,7 @@ export function describeBlobStore({ name, store, sizes = [], damage }: BlobStore
     const scopeId = newScopeId();
     return { scopeId, blobs: store(scopeId) };
   };
-  /** One that is small, and one of each size at which the store changes its ways. */
+  /** A small size, and each size at which the store changes its method. */
   const everySize = [9, ...sizes];
 
   describe(`the contract of blobs on ${name}`, () => {
@@ -163,7 +166,7 @@ export function describeBlobStore({ name, store, sizes = [], damage }: BlobStore
       },
     );
 
-    test('whoever stops reading is not kept waiting', async () => {
+    test('a reader that stops early is not kept waiting', async () => {
       const { blobs } = open();
       const { digest } = await blobs.put(streamOf(bytesOf(300_000, 10)), LIMITS);
       const reader = (await blobs.open(digest))?.getReader();
@@ -185,7 +188,7 @@ export function describeBlobStore({ name, store, sizes = [], damage }: BlobStore
   });
 }
 
-/** Bytes that differ from place to place, and from seed to seed. */
+/** Returns bytes that differ by position and by seed. */
 function bytesOf(size: number, seed: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(size);
   let state = seed * 2_654_435_761 + size;
@@ -196,7 +199,7 @@ function bytesOf(size: number, seed: number): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** A stream of them in uneven pieces. */
+/** Returns a stream of the bytes in uneven pieces. */
 function streamOf(bytes: Uint8Array, atEnd?: () => never): ReadableStream<Uint8Array> {
   let at = 0;
   let piece = 1;

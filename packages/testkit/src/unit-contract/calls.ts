@@ -1,4 +1,4 @@
-/** The contract of one call: its place in the order, its failure, and the unit it reaches. */
+/** The contract of one call: its order, its failure, and the unit that it reaches. */
 import { PlatformError } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import type { NewKey, UnitContractSetup } from './index.ts';

@@ -1,4 +1,4 @@
-/** The contract of the group commit: what is kept when one of many fails, and that what was acknowledged stays. */
+/** The contract of group commit: what is stored when one call of many fails, and that acknowledged writes stay. */
 import { describe, expect, test } from 'vitest';
 import type { NewKey, UnitContractSetup } from './index.ts';
 import { notesUnit, observed } from './units.ts';
@@ -19,8 +19,8 @@ export function commitContract({ open }: UnitContractSetup, newKey: NewKey): voi
         notes.addThenAnswerMap({ text: 'g' }),
         notes.add({ text: 'h' }),
       ]);
-      const kept = settled.map((each) => each.status === 'fulfilled');
-      expect(kept).toEqual([true, false, true, false, false, false, false, true]);
+      const stored = settled.map((each) => each.status === 'fulfilled');
+      expect(stored).toEqual([true, false, true, false, false, false, false, true]);
       expect(await notes.list()).toEqual(['a', 'c', 'h']);
       expect(await (await reopen()).unit(notesUnit, key).list()).toEqual(['a', 'c', 'h']);
     });

@@ -1,11 +1,11 @@
-/** The contract of a guarded view: the platform's tables are read and never written, whatever the SQL looks like. */
+/** The contract of a guarded view: the platform's tables are read and never written, in every form of SQL. */
 import { describe, expect, test } from 'vitest';
 import type { NewKey, UnitContractSetup } from './index.ts';
 import { guardedUnit } from './units.ts';
 
-/** What must be refused however it is run. */
+/** Refused however it is run. */
 const REFUSED = [
-  // The plain ways.
+  // In plain form.
   "INSERT INTO _spine_events (note) VALUES ('forged')",
   'INSERT INTO _spine_events (note) SELECT note FROM mine',
   'INSERT INTO _spine_events DEFAULT VALUES',
@@ -24,7 +24,7 @@ const REFUSED = [
   'ALTER TABLE _spine_events DROP COLUMN note',
   'CREATE INDEX fast ON _spine_events (note)',
   'CREATE TRIGGER forge AFTER INSERT ON _spine_events BEGIN SELECT 1; END',
-  // By other names, in other letters, under other quotes, behind comments.
+  // With other names, letter case, quotes and comments.
   'DELETE FROM _SPINE_Events',
   'DELETE FROM "_spine_events"',
   'DELETE FROM [_spine_events]',
@@ -42,13 +42,13 @@ const REFUSED = [
   "WITH mine (a) AS (VALUES (1)) UPDATE _spine_events SET note = 'forged'",
   'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3) DELETE FROM _spine_events',
   'WITH "insert" AS (SELECT 1) DELETE FROM _spine_events',
-  // Through something that acts later.
+  // Through something that runs later.
   "CREATE TRIGGER forge AFTER INSERT ON mine BEGIN INSERT INTO _spine_events (note) VALUES ('forged'); END",
   'CREATE TRIGGER forge AFTER DELETE ON mine BEGIN SELECT CASE 1 WHEN 1 THEN 2 END; DELETE FROM "_spine_events"; END',
   'CREATE TABLE anchor (id INTEGER REFERENCES _spine_events (id))',
   'CREATE TABLE anchor (id INTEGER, FOREIGN KEY (id) REFERENCES "_spine_events" (id))',
   'ALTER TABLE mine ADD COLUMN event INTEGER REFERENCES _spine_events (id)',
-  // Taking a name that the platform may want.
+  // Taking a name that the platform may need.
   'CREATE TABLE _spine_later (id)',
   'CREATE TABLE IF NOT EXISTS main._spine_later (id)',
   'CREATE TABLE _spine_later AS SELECT 1',
@@ -86,13 +86,13 @@ const REFUSED = [
   'CREATE VIRTUAL TABLE words USING fts5 (word)',
   'EXPLAIN DELETE FROM _spine_events',
   'EXPLAIN CREATE TABLE mine2 (id)',
-  // What would end, or fail, the transaction of everybody in the group.
+  // Statements that would end or fail the transaction of the whole group.
   "INSERT OR ROLLBACK INTO mine (id, note) VALUES (1, 'x')",
   "UPDATE OR ROLLBACK mine SET note = 'x'",
   'CREATE TABLE mine2 (id INTEGER UNIQUE ON CONFLICT ROLLBACK)',
   "CREATE TRIGGER stop AFTER INSERT ON mine BEGIN SELECT RAISE(ROLLBACK, 'no'); END",
   'CREATE TABLE mine2 (id INTEGER REFERENCES mine (id) DEFERRABLE INITIALLY DEFERRED)',
-  // What the check and SQLite might read differently.
+  // Text that the check and SQLite might read differently.
   "SELECT $a('), 1; DELETE FROM _spine_events --')",
   'SELECT :name',
   'SELECT @name',
@@ -101,7 +101,7 @@ const REFUSED = [
   "SELECT 'open",
 ];
 
-/** More than one statement is for scripts. */
+/** Several statements, which only scripts may have. */
 const REFUSED_AS_ONE = [
   'SELECT 1; DELETE FROM _spine_events',
   'SELECT 1; SELECT 2',
@@ -110,7 +110,7 @@ const REFUSED_AS_ONE = [
   '',
 ];
 
-/** Scripts of which one statement must be refused; then nothing of the script may stay. */
+/** Scripts with one statement that must be refused; nothing of the script may stay. */
 const REFUSED_SCRIPTS = [
   "INSERT INTO mine (note) VALUES ('a'); DELETE FROM _spine_events",
   ';; DELETE FROM _spine_events;',
@@ -118,7 +118,7 @@ const REFUSED_SCRIPTS = [
   'CREATE TABLE mine2 (id); COMMIT; CREATE TABLE mine3 (id)',
 ];
 
-/** What must work, run in this order in one unit. */
+/** Statements that must work, run in this order in one unit. */
 const ALLOWED = [
   "INSERT INTO mine (note) VALUES ('_spine_events')",
   'INSERT INTO mine (note) SELECT note FROM _spine_events',

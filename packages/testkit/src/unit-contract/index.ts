@@ -1,6 +1,6 @@
 /**
- * The unit contract: what every engine promises, as one suite that each engine's own tests run (design:
- * architecture, "The one idea"). It runs under Node and inside workerd.
+ * The unit contract: the promises of every engine as one suite that each engine's tests run (design: architecture,
+ * "The one idea"). It runs on Node and inside workerd.
  */
 import { beforeEach, describe } from 'vitest';
 import type { Engine } from '../../../store/src/engine.ts';
@@ -15,21 +15,21 @@ export { type BlobStoreSetup, describeBlobStore } from './blobs.ts';
 export { type ToolsContractSetup, toolsContract, toolsUnits } from './tools.ts';
 export { contractUnits, guardedUnit, migratingUnit, notesUnit, observed, recordIncident } from './units.ts';
 
-/** How an engine lets itself be tested. */
+/** An engine under test. */
 export interface UnitContractSetup {
   /** Names the engine in the report. */
   readonly name: string;
-  /** Opens the engine, with `recordIncident` as its sink, on a store that holds nothing yet. */
+  /** Opens the engine, with `recordIncident` as its sink, on an empty store. */
   open(): Promise<EngineUnderTest>;
 }
 
 export interface EngineUnderTest {
   readonly engine: Engine;
-  /** Ends everything that lives in memory only, and opens the engine again on what was stored. */
+  /** Discards all state in memory, and opens the engine again on its stored data. */
   reopen(): Promise<Engine>;
 }
 
-/** A fresh unit key a test, so that no test sees another's rows. */
+/** Returns a fresh unit key for each test, so that no test sees rows of another. */
 export type NewKey = () => string;
 
 /** Declares the suite. */

@@ -1,4 +1,4 @@
-/** The contract of migrations: applied once, found when they changed, and harmless when one fails. */
+/** The contract of migrations: each is applied once, a changed one is found, and a failing one does no harm. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Migration, migrationDigest } from '../../../store/src/migrations.ts';
 import type { NewKey, UnitContractSetup } from './index.ts';

@@ -1,11 +1,11 @@
-/** Copies as bytes, whole and broken. */
+/** Copies as bytes, complete and broken. */
 import type { UnitCopy } from '../../../store/src/tools.ts';
 
 export async function bytesOf({ body }: Pick<UnitCopy, 'body'>): Promise<Uint8Array> {
   return new Uint8Array(await new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer());
 }
 
-/** A body that comes in pieces, as it does from a network. */
+/** Returns a body in pieces, as a network delivers it. */
 export function bodyOf(bytes: Uint8Array, pieceBytes = 1_000): ReadableStream<Uint8Array> {
   let at = 0;
   return new ReadableStream({
@@ -21,7 +21,7 @@ export function textBody(text: string): ReadableStream<Uint8Array> {
   return bodyOf(new TextEncoder().encode(text));
 }
 
-/** The lines of a copy that is text, as values. */
+/** Returns the lines of a text copy as values. */
 export async function linesOf(copy: UnitCopy): Promise<Record<string, unknown>[]> {
   const text = new TextDecoder().decode(await bytesOf(copy));
   return text

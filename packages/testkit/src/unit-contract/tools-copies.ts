@@ -1,4 +1,4 @@
-/** The contract of copies: what is exported comes back exactly, and nothing else takes a unit's place. */
+/** The contract of copies: an export restores exactly, and nothing else replaces a unit's state. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { CopyFormat } from '../../../store/src/tools.ts';
@@ -92,7 +92,7 @@ export function copyContract({ formats }: ToolsContractSetup, openUnit: OpenUnit
       expect(await empty.contents()).toEqual(await unit.contents());
     });
 
-    test('that is not admitted changes nothing, whoever refuses it', async () => {
+    test('that is not admitted changes nothing, by either judge', async () => {
       const { unit, tools } = await openUnit();
       const bytes = await bytesOf(await tools.export(format));
       await unit.run(change);
@@ -142,7 +142,7 @@ export function copyContract({ formats }: ToolsContractSetup, openUnit: OpenUnit
       const before = await unit.contents();
       await engine.unit(otherToolsUnit, 'other', { create: true }).run(change);
       const copy = await engine.tools(otherToolsUnit, 'other').export(format);
-      // A database file does not say of which kind it is: with the same tables, that is for `admit` to judge.
+      // A database file does not name its kind. With the same tables, `admit` must judge.
       if (format === 'sqlite') await copy.body.cancel();
       else await expect(tools.restore(format, copy.body)).rejects.toMatchObject(foreign);
       expect(await unit.contents()).toEqual(before);
@@ -304,7 +304,7 @@ function ndjsonContract(openUnit: OpenUnit): void {
   });
 }
 
-/** The same rows under another schema, with a trailer that fits. */
+/** Returns the same rows under another schema, with a matching trailer. */
 async function withSchema(
   lines: readonly Record<string, unknown>[],
   edit: (schema: string[]) => string[],

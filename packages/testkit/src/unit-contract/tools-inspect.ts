@@ -1,4 +1,4 @@
-/** The contract of looking inside: one statement that cannot write, cannot reach out, and cannot run away. */
+/** The contract of inspection: one statement that cannot write, cannot reach outside, and cannot run for ever. */
 import { describe, expect, test } from 'vitest';
 import type { InspectRequest } from '../../../store/src/tools.ts';
 import type { OpenUnit, ToolsContractSetup } from './tools.ts';

@@ -1,4 +1,4 @@
-/** The contract of taking a unit away, and of units of which nothing may be kept. */
+/** The contract of removing a unit, and of units with `copies: 'none'`. */
 import { describe, expect, test } from 'vitest';
 import type { OpenUnit } from './tools.ts';
 import { secretUnit, toolsUnit } from './tools-units.ts';

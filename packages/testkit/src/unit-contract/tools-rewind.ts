@@ -1,4 +1,4 @@
-/** The contract of history: every commit can be gone back to, and back from. Where there is none, that is said. */
+/** The contract of history: a unit can be rewound to every commit, and back. An engine without history says so. */
 import { describe, expect, test } from 'vitest';
 import type { Bookmark, UnitTools } from '../../../store/src/tools.ts';
 import type { OpenUnit } from './tools.ts';

@@ -1,15 +1,15 @@
-/** The units that the contract of tools works on, and how their contents are compared. */
+/** The units on which the contract of tools runs, and the comparison of their contents. */
 import { PlatformError } from '@freehold/contracts';
 import type { Migration } from '../../../store/src/migrations.ts';
 import type { SqlValue } from '../../../store/src/sql-database.ts';
 import type { Admit } from '../../../store/src/tools.ts';
 import { defineUnit, type UnitContext } from '../../../store/src/unit.ts';
 
-/** What a test sets for the definitions below, which run in its own process or isolate. */
+/** State that a test sets for the definitions below, which run in its own process or isolate. */
 export const toolsWorld = {
-  /** How many of the unit's own migrations its "deployed version" has. */
+  /** The number of the unit's migrations in its "deployed version". */
   migrations: 2,
-  /** What {@link toolsUnit}'s own `admit` does, beside noting that it was asked. */
+  /** The `admit` of {@link toolsUnit}, run after it noted the call. */
   admit: undefined as Admit | undefined,
 };
 
@@ -24,7 +24,7 @@ const SPINE: readonly Migration[] = [
   { version: 2, name: 'index', sql: 'CREATE INDEX _spine_events_note ON _spine_events (note)' },
 ];
 
-/** Every sort of table that there is: what a copy must bring back exactly. */
+/** Every sort of table, all of which a copy must restore exactly. */
 const APP = `CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT UNIQUE, price REAL, data BLOB, tax NUMERIC);
   CREATE TABLE loose (a, "b ""quoted""");
   CREATE TABLE pair (x TEXT, y INTEGER, z ANY, PRIMARY KEY (y, x)) STRICT, WITHOUT ROWID;
@@ -51,7 +51,7 @@ function methods({ db }: UnitContext) {
   };
 }
 
-/** Kept with everything: its kind is one that has a history where the engine has any. */
+/** With all copies: its kind has a history where the engine has any. */
 export const toolsUnit = defineUnit({
   kind: 'scope-contract-tools',
   get migrations() {
@@ -80,7 +80,7 @@ export const otherToolsUnit = defineUnit({
   open: methods,
 });
 
-/** Nothing of it may be kept beside it. */
+/** With `copies: 'none'`. */
 export const secretUnit = defineUnit({
   kind: 'contract-secret',
   copies: 'none',
@@ -98,7 +98,7 @@ export const secretUnit = defineUnit({
   }),
 });
 
-/** The kinds to host, for an engine that needs to know them. */
+/** The kinds to host, for an engine that must know them beforehand. */
 export const toolsUnits = [toolsUnit, otherToolsUnit, secretUnit] as const;
 
 export const refuseAdmission: Admit = () => {
@@ -120,7 +120,7 @@ export const HARD_ROWS: readonly Statement[] = [
   { sql: 'INSERT INTO child (item) VALUES (1), (NULL), (-7)' },
 ];
 
-/** Every value with its type, in the order of the rows, and the schema: two units with the same text are the same. */
+/** Returns every value with its type, in the order of the rows, and the schema. Units with equal text are equal. */
 function contents(db: UnitContext['db']): string[] {
   const lines: string[] = [];
   const tables: readonly (readonly [table: string, columns: readonly string[], order: string])[] = [

@@ -1,6 +1,6 @@
 /**
- * The contract of tools: what every engine promises of copies, history and looking inside. An engine that cannot do a
- * thing says so with its capabilities, and is then held to refusing it in the agreed words.
+ * The contract of tools: the promises of every engine about copies, history and inspection. An engine that lacks
+ * one says so in its capabilities, and must then refuse it with the agreed problem.
  */
 import { afterEach, describe } from 'vitest';
 import type { Engine } from '../../../store/src/engine.ts';
@@ -14,20 +14,20 @@ import { HARD_ROWS, toolsUnit, toolsWorld } from './tools-units.ts';
 
 export { toolsUnits } from './tools-units.ts';
 
-/** How an engine lets its tools be tested. */
+/** An engine's tools under test. */
 export interface ToolsContractSetup {
   readonly name: string;
-  /** The formats that it makes and takes. Every engine has `ndjson`. */
+  /** The formats that the engine makes and takes. Every engine has `ndjson`. */
   readonly formats: readonly CopyFormat[];
-  /** Whether a statement that never ends is stopped. Where it cannot be, the reason. */
+  /** Whether a statement that never ends is stopped, or the reason why it cannot be. */
   readonly stopsStatements: true | string;
-  /** Opens the engine on a store that holds nothing yet. */
+  /** Opens the engine on an empty store. */
   open(): Promise<ToolsUnderTest>;
 }
 
 export interface ToolsUnderTest {
   readonly engine: Engine & EngineTools;
-  /** Ends everything that lives in memory only, and opens the engine again on what was stored. */
+  /** Discards all state in memory, and opens the engine again on its stored data. */
   reopen(): Promise<Engine & EngineTools>;
 }
 
@@ -40,7 +40,7 @@ export interface UnitUnderTest extends ToolsUnderTest {
 
 type ToolsMethods = ReturnType<(typeof toolsUnit)['open']>;
 
-/** Opens an engine with one unit in it that holds the rows that are hard to copy. */
+/** Opens an engine with one unit that holds the rows which are hard to copy. */
 export type OpenUnit = () => Promise<UnitUnderTest>;
 
 /** Declares the suite. */

@@ -1,4 +1,4 @@
-/** The units that the contract suite runs. An engine that needs to know its units beforehand hosts these. */
+/** The units that the contract suite runs. An engine that must know its units beforehand hosts these. */
 import { PlatformError } from '@freehold/contracts';
 import type { IncidentSink } from '../../../store/src/engine.ts';
 import { appliedMigrations, type MigrationSet } from '../../../store/src/migrations.ts';
@@ -7,14 +7,14 @@ import { StatementRefused } from '../../../store/src/sql-tokens.ts';
 import { defineUnit, RollbackThen, type UnitContext } from '../../../store/src/unit.ts';
 
 /**
- * What a suite sees of units that run in its own process or isolate. Every engine under test gets
- * {@link recordIncident} as its sink.
+ * Observations of units in its own process or isolate. Every engine under test gets {@link
+ * recordIncident} as its sink.
  */
 export const observed = {
   incidents: [] as { error: unknown; method: string }[],
-  /** What ran after a commit, as `key: text`. */
+  /** The tasks that ran after a commit, as `key: text`. */
   committed: [] as string[],
-  /** How often a unit was opened, by key. */
+  /** The number of openings of each unit, by key. */
   openings: new Map<string, number>(),
   /** The migrations that {@link migratingUnit} has at this moment: its "deployed version". */
   migrations: [] as readonly MigrationSet[],
@@ -43,7 +43,7 @@ export interface Note {
   readonly text: string;
 }
 
-/** A list of notes, and every way for a call to go wrong. */
+/** A list of notes, with every way for a call to fail. */
 export const notesUnit = defineUnit({
   kind: 'contract-notes',
   migrations: [NOTES],
@@ -57,7 +57,7 @@ export const notesUnit = defineUnit({
 });
 
 function notes(ctx: UnitContext) {
-  /** A cache over the database, to see that it is dropped when its rows were rolled back. */
+  /** A cache over the database, which must be dropped when its rows are rolled back. */
   let counted: number | undefined;
   ctx.onRollback(() => {
     counted = undefined;
@@ -124,7 +124,7 @@ function failures({ db }: UnitContext) {
     },
     addThenThrowHostile: ({ text }: { text: string }): void => {
       insert(text);
-      // An object that objects to being asked what it is.
+      // An object that throws when it is inspected.
       throw new Proxy(new Error('hostile'), {
         getPrototypeOf: () => {
           throw new Error('do not look');
@@ -169,7 +169,7 @@ function values({ db }: UnitContext) {
   };
 }
 
-/** A unit with tables of the platform's own and of somebody else, whose SQL runs through a guarded view. */
+/** A unit with tables of the platform and of a vertical, whose SQL runs through a guarded view. */
 export const guardedUnit = defineUnit({
   kind: 'contract-guarded',
   migrations: [
@@ -226,7 +226,7 @@ export const guardedUnit = defineUnit({
         return ctx.db.all("SELECT note FROM _spine_events WHERE note <> 'first'");
       });
     },
-    /** Everything that a guarded view must not change: the spine's rows, its counters and its schema. */
+    /** Returns everything that a guarded view must not change: the spine's rows, its counters and its schema. */
     spine: (): unknown => ({
       events: ctx.db.all('SELECT id, note FROM _spine_events ORDER BY id'),
       mixed: ctx.db.all('SELECT note FROM _spine_mixed'),
@@ -279,11 +279,11 @@ function count(db: SqlDatabase): number {
   return db.get<{ n: number }>('SELECT count(*) AS n FROM note')?.n ?? 0;
 }
 
-/** A part of a call that may fail without failing the call. */
+/** Runs a part of a call that may fail without failing the call. */
 function attempt(db: SqlDatabase, work: () => void): void {
   try {
     db.savepoint(work);
   } catch {
-    // Whether its writes are gone is what the caller of this looks at.
+    // The caller checks that its writes are gone.
   }
 }

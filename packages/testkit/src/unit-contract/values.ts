@@ -1,4 +1,4 @@
-/** The contract of values: what goes into a column or across the boundary comes back as it was. */
+/** The contract of values: a value goes into a column or across the boundary and comes back unchanged. */
 import { describe, expect, test } from 'vitest';
 import type { SqlValue } from '../../../store/src/sql-database.ts';
 import type { NewKey, UnitContractSetup } from './index.ts';
