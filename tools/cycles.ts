@@ -16,14 +16,11 @@ const NOT_YET: readonly string[] = [
   'apps/platform',
   'examples/fieldwork',
   'packages/auth',
-  'packages/cli',
   'packages/control-plane',
   'packages/directory',
   'packages/engine-node',
   'packages/kernel',
   'packages/vertical-host',
-  'tests/crash',
-  'tests/sim',
 ];
 
 const IMPORT = /\b(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g;

@@ -1,9 +1,9 @@
-/** Every command there is: those of the admin operations from their declarations, and those of this program itself. */
+/** The table of all commands: those of the admin operations, and those of this program itself. */
 import { adminCommands } from './admin/admin-commands.ts';
 import { ADMIN_NOUNS } from './admin/nouns.ts';
 import { clientCommand } from './client/command.ts';
-import type { CommandTable } from './command-line.ts';
-import { completionCommand } from './completion/command.ts';
+import { completionCommand } from './completion/scripts.ts';
+import type { CommandTable } from './lib/command-line.ts';
 import { loginCommand } from './login/login-command.ts';
 import { logoutCommand, whoamiCommand } from './login/session-commands.ts';
 import { newCommand } from './new/command.ts';
@@ -19,7 +19,7 @@ export const commands: CommandTable = {
     logoutCommand,
     whoamiCommand,
     ...profileCommands,
-    // Its own words are completed too, by the table that it is in.
+    // The script completes this command too, so the command reads the table when it runs.
     completionCommand(() => commands),
     pullCommand,
     openCommand,

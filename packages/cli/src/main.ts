@@ -1,25 +1,30 @@
 #!/usr/bin/env node
-/** The `freehold` program: this process as a terminal. */
+/** The `freehold` program on this process's terminal. */
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import packageJson from '../package.json' with { type: 'json' };
-import { runCommandLine } from './command-line.ts';
 import { commands } from './commands.ts';
-import { openBrowser } from './login/open-browser.ts';
+import { runCommandLine } from './lib/command-line.ts';
+import { Interrupted } from './lib/world.ts';
 import { fetchFromHere } from './settings/fetch-from-here.ts';
-import { Interrupted } from './world.ts';
 
 const { stdout, stderr, stdin, env } = process;
 
-// Whoever reads only the first lines (`freehold help | head -1`) has not made us fail.
+const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+};
+
+// `freehold help | head -1` closes the pipe early, which is no failure.
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
 
-// The first Ctrl-C lets a command say what goes on without it; the second ends the program as it is.
+// The first Ctrl-C lets a command say which work goes on; the second ends the program at once.
 const interrupting = new AbortController();
 process.once('SIGINT', () => {
   process.once('SIGINT', () => process.exit(130));
@@ -53,3 +58,16 @@ process.exitCode = await runCommandLine(commands, process.argv.slice(2), {
   stdout,
   stderr: { write: (chunk: string) => void stderr.write(chunk), isTerminal: stderr.isTTY === true },
 });
+
+/** Returns false when no program can open it. The address is one argument and passes no shell. */
+function openBrowser(url: string): Promise<boolean> {
+  const [program, ...words] = OPENERS[process.platform] ?? ['xdg-open'];
+  return new Promise((resolve) => {
+    const child = spawn(program, [...words, url], { stdio: 'ignore', detached: true });
+    child.once('error', () => resolve(false));
+    child.once('spawn', () => {
+      child.unref();
+      resolve(true);
+    });
+  });
+}

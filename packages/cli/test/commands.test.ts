@@ -1,4 +1,4 @@
-/** The whole tree of commands, walked: what every one of them promises. */
+/** Checks every command of the tree. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AdminOperation, adminOperations } from '@freehold/directory/declarations';
@@ -6,9 +6,9 @@ import { generateHelpTextForAllCommands } from '@stricli/core';
 import { describe, expect, test } from 'vitest';
 import { fieldsOf } from '../src/admin/fields.ts';
 import { ADMIN_NOUNS } from '../src/admin/nouns.ts';
-import { type Command, optionName } from '../src/command.ts';
 import { commands } from '../src/commands.ts';
 import { makeApplication } from '../src/lib/application.ts';
+import { type Command, optionName } from '../src/lib/command.ts';
 import { runLine, scratchDirectory, testWorld, wordsOf } from './world.ts';
 
 const place = { version: '0', stdout: { write: () => {} }, world: testWorld() };
@@ -21,12 +21,12 @@ test('spec C-33: every admin operation is a command', () => {
   expect(paths.size).toBe(all.length);
 });
 
-test('every family of operations is described, and nothing else is', () => {
+test('every family of operations is described, and no other noun', () => {
   const families = new Set(Object.keys(adminOperations).map((name) => name.split('.')[0]));
   expect(Object.keys(ADMIN_NOUNS).sort()).toEqual([...families].sort());
 });
 
-test('a key and a condition are options exactly where they are taken', () => {
+test('operations that take a key or a condition have the option, and no others', () => {
   const options = new Map(all.map(([path, { options: each }]) => [path.replace(' ', '.'), each]));
   for (const { name, method, audit, etag } of Object.values<AdminOperation>(adminOperations)) {
     const given = options.get(name) ?? {};
@@ -74,7 +74,7 @@ describe.each(all)('%s', (path, command) => {
     }
   });
 
-  test('asks nothing without a terminal: with nothing given it is refused in one sentence', async () => {
+  test('never prompts without a terminal: without input it is refused in one sentence', async () => {
     const readStdin = () => new Promise<string>(() => {});
     const scratch = scratchDirectory();
     const over = { readStdin, cwd: scratch, configDirectory: scratch };
@@ -94,7 +94,7 @@ describe.each(all)('%s', (path, command) => {
 describe('an example of an admin operation', () => {
   const derived = all.filter(([path]) => path.replace(' ', '.') in adminOperations);
 
-  test.each(derived)('%s is a call that its declaration takes', async (path, command) => {
+  test.each(derived)('%s is a call that its declaration accepts', async (path, command) => {
     const cwd = scratchDirectory();
     mkdirSync(join(cwd, 'dist'));
     for (const [file, text] of Object.entries(FILES)) writeFileSync(join(cwd, file), text);

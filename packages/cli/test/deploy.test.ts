@@ -1,4 +1,4 @@
-/** `freehold verticals deploy` against the real control plane: what is read here, what arrives there, what is shown. */
+/** `freehold verticals deploy` against the real control plane: the files, the uploaded version and the output. */
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
@@ -7,7 +7,7 @@ import { openRealPlatform } from '../../control-plane/test/support/real-platform
 import { makeMemoryRuntime } from '../../directory/test/memory-runtime.ts';
 import { manifestOf } from '../../directory/test/registry.ts';
 import { commands } from '../src/commands.ts';
-import { Interrupted } from '../src/world.ts';
+import { Interrupted } from '../src/lib/world.ts';
 import { runLine, scratchDirectory } from './world.ts';
 
 const URL_OF = 'https://control.example';
@@ -48,7 +48,7 @@ async function open({ runs = true } = {}) {
 }
 
 describe('C-33, C-13: freehold verticals deploy', () => {
-  test('deploys a folder: every file in it but the manifest and what is hidden', async () => {
+  test('deploys a folder: every file in it but the manifest and hidden files', async () => {
     const { deploy, put, putManifest, uploaded, runtime } = await open();
     putManifest('dist/manifest.json');
     put('dist/main.js');
@@ -66,7 +66,7 @@ describe('C-33, C-13: freehold verticals deploy', () => {
     expect(runtime.serving.get('app')).toBe('app--1.0.0');
   });
 
-  test('deploys a manifest and files, named by their way from it or by a name of their own', async () => {
+  test('deploys a manifest and files, named by their path from it or by a given name', async () => {
     const { deploy, put, putManifest, uploaded, sent } = await open();
     putManifest('app/manifest.json');
     put('app/lib/util.mjs');
@@ -86,7 +86,7 @@ describe('C-33, C-13: freehold verticals deploy', () => {
     expect(stray.stderr).toContain('give it a name, as in main.js=build/out.js');
   });
 
-  test('prints the result and nothing else with --json, and shows steps on a terminal', async () => {
+  test('prints only the result with --json, and shows steps on a terminal', async () => {
     const { deploy, put, putManifest } = await open();
     putManifest('dist/manifest.json');
     put('dist/main.js');
@@ -128,14 +128,14 @@ describe('C-33, C-13: freehold verticals deploy', () => {
     expect((await deploy(words)).stdout).toContain('the stored answer of an earlier call');
   });
 
-  test('goes on after Ctrl-C, which says where to look', async () => {
+  test('Ctrl-C ends the waiting, and the message says where to look', async () => {
     const { deploy, put, putManifest, runtime } = await open();
     putManifest('dist/manifest.json');
     put('dist/main.js');
     const gate = Promise.withResolvers<void>();
     const stop = new AbortController();
     runtime.before = async () => {
-      // Once the first steps are on their way.
+      // Aborts after the first steps.
       setImmediate(() => stop.abort(new Interrupted()));
       await gate.promise;
     };
@@ -169,7 +169,7 @@ describe('C-33, C-13: freehold verticals deploy', () => {
   });
 });
 
-describe('before anything is sent it is refused, in one sentence', () => {
+describe('is refused in one sentence before anything is sent', () => {
   type Fixture = Awaited<ReturnType<typeof open>>;
   const good = ({ put, putManifest }: Fixture) => {
     putManifest('dist/manifest.json');
@@ -244,7 +244,7 @@ describe('before anything is sent it is refused, in one sentence', () => {
       (fixture) => {
         good(fixture);
         fixture.put('dist/big.bin', '');
-        // A hole: it has that size, and no bytes on the disk.
+        // A sparse file: it has that size, and no bytes on the disk.
         truncateSync(join(fixture.cwd, 'dist', 'big.bin'), 5 * 1024 ** 3);
       },
       2,

@@ -1,4 +1,4 @@
-/** Signing in and out against the real authorization server: a browser that says yes, a code that is typed, and refusals. */
+/** Signs in and out against the real authorization server: by browser, by code, and with refusals. */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -20,11 +20,11 @@ async function open() {
       watched: true,
       fetch: fixture.send,
       now: () => fixture.clock.ms,
-      // The way out of waiting for a browser is never taken here.
+      // These tests never reach the timeout of the browser.
       sleep: () => new Promise(() => {}),
       ...over,
     });
-  /** A browser in which ada, or somebody else, is signed in: it decides, and goes where it is sent. */
+  /** A browser in which a member is signed in: it decides, and follows the redirects. */
   const browser =
     (decision: 'allow' | 'deny', alter: (back: URL) => void = () => {}, who = 'ada') =>
     async (address: string) => {
@@ -41,8 +41,8 @@ async function open() {
 
 const login = ['login', '--url', ORIGIN];
 
-describe('freehold login, by the browser of this machine (RFC 8252)', () => {
-  test('remembers a token that only its owner reads, and never shows it', async () => {
+describe('freehold login in the browser of this machine (RFC 8252)', () => {
+  test('stores a token that only its owner reads, and never shows it', async () => {
     const { run, browser, config, configDirectory } = await open();
     const ended = await run(login, { openBrowser: browser('allow') });
     expect(ended.status, ended.stderr).toBe(0);
@@ -67,7 +67,7 @@ describe('freehold login, by the browser of this machine (RFC 8252)', () => {
       expect((await run(line)).stdout).not.toContain(token);
   });
 
-  test('of a tenant’s builder says whose they are', async () => {
+  test('names the tenant of a builder', async () => {
     const { fixture, run, browser } = await open();
     const { id: tenant } = await fixture.tenant('acme');
     await signedIn(fixture, 'bob', 'builder', tenant);
@@ -79,7 +79,7 @@ describe('freehold login, by the browser of this machine (RFC 8252)', () => {
     expect(JSON.parse((await run(['whoami', '--json'])).stdout)).toMatchObject({ role: 'builder', tenant });
   });
 
-  test('asks with PKCE, S256, and a state, for this machine by its address', async () => {
+  test('asks with PKCE, S256, and a state, for a 127.0.0.1 address', async () => {
     const { run, browser } = await open();
     let asked = new URL(ORIGIN);
     const openBrowser = (address: string) => {
@@ -103,7 +103,7 @@ describe('freehold login, by the browser of this machine (RFC 8252)', () => {
       (back: URL) => back.searchParams.set('iss', 'https://evil.example'),
       /not from the control plane/,
     ],
-  ] as const)('%s ends it with exit code 3, and remembers nothing', async (_, decision, alter, sentence) => {
+  ] as const)('%s ends it with exit code 3, and stores nothing', async (_, decision, alter, sentence) => {
     const { run, browser, config } = await open();
     const ended = await run(login, { openBrowser: browser(decision, alter) });
     expect(ended).toMatchObject({ status: 3, stdout: '' });
@@ -111,11 +111,11 @@ describe('freehold login, by the browser of this machine (RFC 8252)', () => {
     expect(config).toThrow('ENOENT');
   });
 
-  test('gives up when nobody comes', async () => {
+  test('gives up when no answer comes', async () => {
     const { run } = await open();
     const ended = await run(login, { sleep: async () => {} });
     expect(ended.status).toBe(6);
-    expect(ended.stderr).toContain('Nobody signed in within five minutes');
+    expect(ended.stderr).toContain('No sign-in arrived within five minutes');
   });
 
   test('is refused without a terminal, and without an address', async () => {
@@ -129,7 +129,7 @@ describe('freehold login, by the browser of this machine (RFC 8252)', () => {
     expect(clear).toMatchObject({ status: 2, stderr: expect.stringContaining('https://') });
   });
 
-  test('goes to no server that says it is another', async () => {
+  test('refuses a server whose metadata names another origin', async () => {
     const { run, fixture } = await open();
     const ended = await run(['login', '--url', 'http://other.localhost:8787'], { fetch: fixture.send });
     expect(ended.status).toBe(3);
@@ -149,7 +149,7 @@ describe('the place that the browser comes back to', () => {
   test.each([
     ['another path', good.replace('callback', 'other'), undefined],
     ['another name for this machine', good, 'localhost:4711'],
-    ['a name of somebody', good, 'evil.example:4711'],
+    ['a name of another site', good, 'evil.example:4711'],
     ['another state', good.replace('of-this', 'of-that'), undefined],
     ['no state', '/callback?code=c', undefined],
     ['two states', `${good}&state=of-this-attempt`, undefined],
@@ -162,7 +162,7 @@ describe('the place that the browser comes back to', () => {
 });
 
 describe('freehold login --device (RFC 8628)', () => {
-  test('shows a code, asks as often as it may, and remembers the token', async () => {
+  test('shows a code, polls at the allowed interval, and stores the token', async () => {
     const { fixture, run, config } = await open();
     const waits: number[] = [];
     let typed = '';
@@ -188,14 +188,14 @@ describe('freehold login --device (RFC 8628)', () => {
     });
   });
 
-  test('ends with a no, and with the time', async () => {
+  test('ends when the member refuses, and when the code expires', async () => {
     const { fixture, run } = await open();
     const sleep = async (ms: number) => {
       fixture.clock.ms += ms;
     };
     const late = await run([...login, '--device'], { sleep });
     expect(late.status).toBe(6);
-    expect(late.stderr).toContain('Nobody decided in time');
+    expect(late.stderr).toContain('The code expired');
   });
 });
 
@@ -211,7 +211,7 @@ describe('freehold logout (RFC 7009)', () => {
     expect((await run(['whoami'])).status).toBe(3);
   });
 
-  test('that cannot reach anybody forgets nothing', async () => {
+  test('forgets nothing when the control plane is out of reach', async () => {
     const { run, browser, config } = await open();
     await run(login, { openBrowser: browser('allow') });
     const fetch = () => Promise.reject(new TypeError('fetch failed'));

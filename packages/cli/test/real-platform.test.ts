@@ -1,4 +1,4 @@
-/** Commands against the real control plane: what is typed, what happens there, and what is printed. */
+/** Commands against the real control plane: input, effect and output. */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { openRealPlatform } from '../../control-plane/test/support/real-platform.ts';
 import { makeMemoryBackups } from '../../directory/test/memory-backups.ts';
 import { commands } from '../src/commands.ts';
-import { Interrupted } from '../src/world.ts';
+import { Interrupted } from '../src/lib/world.ts';
 import { runLine, scratchDirectory } from './world.ts';
 
 const URL_OF = 'https://control.example';
@@ -44,10 +44,10 @@ async function open(over: { readonly copy?: () => ReadableStream<Uint8Array> } =
   return { platform, backups, cwd, env, sent, run, json, scope };
 }
 
-/** Begins as a database does, and is text, which is what the backups of these tests keep. */
+/** Text that begins as a database does; the backups of these tests keep text. */
 const textCopy = () => new Response('SQLite format 3, or nearly').body as ReadableStream<Uint8Array>;
 
-/** A database file, as an engine answers one. */
+/** A database file, as an engine returns one. */
 function copyOf(): ReadableStream<Uint8Array> {
   const file = join(scratchDirectory(), 'copy.sqlite');
   const database = new DatabaseSync(file);
@@ -76,7 +76,7 @@ describe('spec C-33: a command', () => {
     expect(stdout).toBe(`${JSON.stringify(await answer.json())}\n`);
   });
 
-  test('prints a log that is broken, and ends with 1 and a sentence, for whoever looks at it every night', async () => {
+  test('prints a broken log, and ends with 1 and a sentence for the nightly job', async () => {
     const { run, platform } = await open();
     const line = ['admin-log', 'verify', '--json'];
     expect(await run(line)).toMatchObject({ status: 0, stderr: '' });
@@ -92,7 +92,7 @@ describe('spec C-33: a command', () => {
     );
   });
 
-  test('follows every page with --all, and says where one goes on without it', async () => {
+  test('follows every page with --all, and says how to continue without it', async () => {
     const { run, json, sent } = await open();
     for (const slug of ['one', 'two', 'three'])
       await run(['tenants', 'create', '--slug', slug, '--name', slug]);
@@ -102,7 +102,7 @@ describe('spec C-33: a command', () => {
     sent.length = 0;
     const all = await json<unknown[]>('tenants', 'list', '--limit', '2', '--all');
     expect([all.length, sent.length]).toEqual([3, 2]);
-    // What narrows the list narrows every page of it.
+    // The filters of the list are sent with every page.
     sent.length = 0;
     await json<unknown[]>('tenants', 'list', '--limit', '2', '--status', 'active', '--all');
     expect(sent.map(({ url }) => new URL(url).searchParams.get('status'))).toEqual(['active', 'active']);
@@ -128,7 +128,7 @@ describe('spec C-33: a command', () => {
     expect(sent).toEqual([]);
   });
 
-  test('takes a body whole, from a file or standard input, and options win', async () => {
+  test('takes a whole body from a file or standard input, and options win', async () => {
     const { json, run, cwd } = await open();
     writeFileSync(join(cwd, 'tenant.json'), '{"slug":"acme","name":"From a file"}');
     expect(await json('tenants', 'create', '--body', '@tenant.json', '--name', 'Typed')).toMatchObject({
@@ -141,7 +141,7 @@ describe('spec C-33: a command', () => {
     );
   });
 
-  test('keeps a condition and an idempotency key', async () => {
+  test('passes a condition and an idempotency key on', async () => {
     const { run, json } = await open();
     const words = ['tenants', 'create', '--slug', 'acme', '--name', 'Acme', '--idempotency-key', 'once'];
     const { id } = await json<{ id: string }>(...words);
@@ -149,11 +149,11 @@ describe('spec C-33: a command', () => {
     const stale = await run(['tenants', 'update', id, '--name', 'New', '--if-match', 'stale']);
     expect(stale.status).toBe(5);
     const { etag } = await json<{ etag: string }>('tenants', 'get', id);
-    // As the header shows it, or as the record does.
+    // Quoted, as in the header, or bare, as in the record.
     expect((await run(['tenants', 'update', id, '--name', 'New', '--if-match', `"${etag}"`])).status).toBe(0);
   });
 
-  test('shows a secret that is told once with a note', async () => {
+  test('adds a note to a secret that is shown once', async () => {
     const { run } = await open();
     const { stdout } = await run(['service-tokens', 'create', '--name', 'ci']);
     expect(stdout).toMatch(/^secret +\S+$/m);
@@ -180,7 +180,7 @@ describe('spec C-33: a command', () => {
 describe('exit codes', () => {
   const noPrincipal = `tnt_${'0'.repeat(26)}`;
 
-  test('3 for nobody, 4 for nothing, 5 for a collision, 6 for out of reach', async () => {
+  test('3 without a sign-in, 4 for an unknown id, 5 for a conflict, 6 for out of reach', async () => {
     const { run, env, json } = await open();
     await json('tenants', 'create', '--slug', 'acme', '--name', 'Acme');
     const foreign = { env: { ...env, FREEHOLD_TOKEN: 'fh_wrong' } };
@@ -210,7 +210,7 @@ describe('long work', () => {
     expect(record).toMatchObject({ state: 'done', result: { id: expect.stringMatching(/^bkp_/) } });
   });
 
-  test('is left alone with --no-wait', async () => {
+  test('is not waited for with --no-wait', async () => {
     const { run, scope } = await open();
     const { stdout } = await run(['scope-backups', 'create', ...(await scope()), '--no-wait']);
     expect(stdout).toMatch(
@@ -218,7 +218,7 @@ describe('long work', () => {
     );
   });
 
-  test('goes on after Ctrl-C, which says how it is followed', async () => {
+  test('goes on after Ctrl-C, and the message says how to follow it', async () => {
     const { run, scope, platform, backups } = await open();
     const at = await scope();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -235,7 +235,7 @@ describe('long work', () => {
     expect(ended.stderr).toMatch(/^The work goes on\. Follow it with freehold operations get opn_\w{26} /);
   });
 
-  test('that fails is told with its own problem', async () => {
+  test('prints its own problem when it fails', async () => {
     const { run, scope, backups } = await open();
     backups.beforePut = () => Promise.reject(new PlatformError('unavailable', 'The place is full.'));
     const ended = await run(['scope-backups', 'create', ...(await scope()), '--json']);
@@ -243,7 +243,7 @@ describe('long work', () => {
     expect(JSON.parse(ended.stderr)).toMatchObject({ code: 'unavailable' });
   });
 
-  test('that is called off while it is waited for is no success', async () => {
+  test('is no success when it is cancelled meanwhile', async () => {
     const { run, scope, platform, backups } = await open();
     const at = await scope();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -263,7 +263,7 @@ describe('long work', () => {
     expect(ended.stderr).toMatch(/opn_\w{26} was called off\./);
   });
 
-  test('shows how far it is on a terminal, and takes it away again', async () => {
+  test('shows progress on a terminal, and clears it', async () => {
     const { run, scope } = await open();
     const { stderr } = await run(['scope-backups', 'create', ...(await scope())], { watched: true } as never);
     expect(stderr).toContain('scope-backups.create');
@@ -279,7 +279,7 @@ describe('long work', () => {
     expect(stdout).toMatch(/^backup +false$/m);
   });
 
-  test('spec C-09: what is done in one go has a plan too, and is not done by it', async () => {
+  test('spec C-09: a short operation has a plan too, which changes nothing', async () => {
     const { run, scope } = await open();
     const at = await scope();
     const planned = await run(['scopes', 'set-status', ...at, '--status', 'suspended', '--dry-run']);
@@ -302,7 +302,7 @@ describe('bytes', () => {
     expect(piped.bytes.subarray(0, 15).toString()).toBe('SQLite format 3');
     expect(await run(['scopes', 'export', ...at, '--out', 'copy'])).toMatchObject({ status: 0 });
     expect(readFileSync(join(cwd, 'copy')).equals(piped.bytes)).toBe(true);
-    // A file that is there is somebody's: it is replaced only where that is asked for.
+    // An existing file is replaced only with --force.
     writeFileSync(join(cwd, 'copy'), 'mine');
     expect(await run(['scopes', 'export', ...at, '--out', 'copy'])).toMatchObject({ status: 5 });
     expect(readFileSync(join(cwd, 'copy'), 'utf8')).toBe('mine');
@@ -326,7 +326,7 @@ describe('bytes', () => {
     expect((await run(['scope', 'pull', ...at, '--out', 'acme.sqlite', '--force'])).status).toBe(0);
   });
 
-  test('that break off leave nothing behind', async () => {
+  test('leave nothing behind when they break off', async () => {
     const copy = () =>
       new ReadableStream<Uint8Array>({
         start: (controller) => {
@@ -340,7 +340,7 @@ describe('bytes', () => {
     expect(existsSync(join(cwd, 'acme.sqlite'))).toBe(false);
   });
 
-  test('are sent with what their first ones say they are', async () => {
+  test('are sent with the media type that their first bytes show', async () => {
     const { run, scope, cwd, sent } = await open();
     const at = await scope();
     await run(['scope', 'pull', ...at, '--out', 'acme.sqlite']);

@@ -1,21 +1,21 @@
-/** A world for tests: no terminal, no network, a clock that only tests move, and directories that go away. */
+/** A world for tests: no terminal, no network, a manual clock, and directories that are removed. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type CommandTable, runCommandLine, type Terminal } from '../src/command-line.ts';
-import type { World } from '../src/world.ts';
+import { type CommandTable, runCommandLine, type Terminal } from '../src/lib/command-line.ts';
+import type { World } from '../src/lib/world.ts';
 
 export const NOW_MS = Date.parse('2026-11-21T08:00:00.000Z');
 
-/** A directory that is gone after the test. */
+/** Makes a directory that is removed after the test. */
 export function scratchDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'freehold-cli-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
-/** What was written, as it was written. */
+/** The output of a command line. */
 export interface Written {
   stdout: string;
   stderr: string;
@@ -67,7 +67,7 @@ export function testTerminal(over: Partial<Terminal> & { readonly watched?: bool
   return { terminal, written };
 }
 
-/** One command line, from its words to what was written and the exit code. */
+/** Runs one command line and returns its output and exit code. */
 export async function runLine(
   table: CommandTable,
   inputs: readonly string[],
@@ -78,13 +78,13 @@ export async function runLine(
   return { status, ...written };
 }
 
-/** What a command sees, for calling one without a command line. */
+/** The world of a command that is called without a command line. */
 export function testWorld(over: Partial<World> = {}): World {
   const { terminal } = testTerminal();
   return { ...terminal, say: () => {}, progress: () => {}, isWatched: false, isTerminal: false, ...over };
 }
 
-/** The words of an example, as a shell would split it. */
+/** Splits an example into words, as a shell would. */
 export function wordsOf(line: string): string[] {
   return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
 }

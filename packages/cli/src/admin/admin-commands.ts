@@ -1,4 +1,4 @@
-/** A command for every admin operation, made of its declaration (design: architecture, "One declaration per operation"). */
+/** Makes a command of every admin operation from its declaration. */
 
 import { resolve } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
@@ -11,20 +11,19 @@ import {
   type Option,
   optionName,
   requireOptions,
-} from '../command.ts';
+} from '../lib/command.ts';
 import { requireFree } from '../output/save.ts';
 import { callerOf, PROFILE_OPTION, requireTarget } from '../settings/target.ts';
 import { deployCommand } from './deploy-command.ts';
-import { type Field, fieldsOf, optionOf } from './fields.ts';
+import { type Field, fieldsOf, isPaged, optionOf, takesBody } from './fields.ts';
 import { perform } from './perform.ts';
 import { readInput } from './read-input.ts';
 import { sampleWords } from './samples.ts';
-import { isPaged, takesBody } from './shape.ts';
 
-/** Commands that know more than their declaration says. */
+/** These commands know more than their declaration says. */
 const OWN: readonly Command[] = [deployCommand];
 
-/** All of them, in the order of the documentation. */
+/** Returns the commands in the order of the declarations. */
 export function adminCommands(): readonly Command[] {
   return Object.values(adminOperations).map(
     (operation) => OWN.find(({ path }) => path.join('.') === operation.name) ?? adminCommand(operation),
@@ -67,7 +66,7 @@ function argumentOf({ name, summary, values }: Field): Argument {
   return { name: kebab(name), summary, ...(values ? { values } : {}) };
 }
 
-/** What commands of one kind have in common, beside the fields of their operation. */
+/** Returns the options that follow from the kind of the operation, beside its fields. */
 function commonOptions(operation: AdminOperation): Record<string, Option> {
   const { method, etag, audit, success, bytes, upload } = operation;
   const isUnsafe = method !== 'GET';
@@ -120,7 +119,7 @@ function descriptionOf({ summary, description, success, bytes, method, path }: A
   ].join('\n');
 }
 
-/** What must be given, and one more line for what is particular. */
+/** Shows all required fields, and in a second line the option that is particular to this kind. */
 function examplesOf(operation: AdminOperation, fields: readonly Field[]): readonly [Example, ...Example[]] {
   const words = fields.flatMap((field) => {
     if (!field.isRequired) return [];
@@ -139,7 +138,7 @@ function examplesOf(operation: AdminOperation, fields: readonly Field[]): readon
   return second === null ? [first] : [first, second];
 }
 
-/** Where the schema alone does not say that one of several must be given. */
+/** Operations that need one of several options: the schema alone does not say which. */
 const EXTRA_WORDS: Readonly<Record<string, readonly string[]>> = {
   'scopes.rewind': ['--bookmark', 'bm_1'],
   'scope-version.set': ['--version', '1.4.0'],
@@ -160,7 +159,7 @@ function phrase(summary: string): string {
   return summary.charAt(0).toLowerCase() + summary.slice(1);
 }
 
-/** Judged before anything is asked for, because what leaves is written down. */
+/** Refuses an unusable place for the bytes before the call: the access log would record a copy that went nowhere. */
 function requirePlace(
   { out, force }: Parameters<Command['run']>[0],
   { output, cwd }: Parameters<Command['run']>[1],

@@ -1,13 +1,13 @@
-/** What people read of an answer: a table, a record, or that there is nothing. */
+/** Writes an answer for people: a table, a record, or that there is nothing. */
 import type { ClientResponse } from '@freehold/control-plane/client';
 import type { AdminOperation } from '@freehold/directory/declarations';
+import type { World } from '../lib/world.ts';
 import { isRecord, listText, recordText, tableText } from '../output/table.ts';
-import type { World } from '../world.ts';
 
 type Answer = Pick<ClientResponse<unknown>, 'value'> &
   Partial<Pick<ClientResponse<unknown>, 'etag' | 'replayed'>>;
 
-/** Fields whose value is told once and never again. */
+/** Fields whose value is shown once and never again. */
 const SHOWN_ONCE: readonly string[] = ['secret', 'token', 'url'];
 
 export function answerText(
@@ -38,7 +38,7 @@ function valueText(value: unknown, world: Pick<World, 'output'>): string {
   return Object.keys(value).length === 0 ? 'Nothing.' : recordText(value, columns);
 }
 
-/** A list that is a page, or all of it. */
+/** Writes one page of a list, or a whole list. */
 export function listAnswerText(
   items: readonly unknown[],
   nextCursor: string | null,
@@ -50,7 +50,7 @@ export function listAnswerText(
   return [listText(items, output.columns), ...more].join('\n');
 }
 
-/** What a query or a table answers: values in the order of their columns. */
+/** Writes the answer of a query or a table: values in the order of their columns. */
 function rowsText(
   {
     rows,
@@ -68,7 +68,7 @@ function rowsText(
   return Object.keys(more).length === 0 ? table : `${table}\n\n${recordText(more, columns)}`;
 }
 
-/** A value as the data window answers it, in one line. Data is shown as it is: nothing of it is rounded. */
+/** Writes one value of the data window in one line. Data is never rounded. */
 export function cellText(cell: unknown): string {
   if (typeof cell === 'number') return String(cell);
   if (!isRecord(cell)) return recordText(cell, null);
@@ -77,7 +77,7 @@ export function cellText(cell: unknown): string {
   return `<${Number(cell.length)} bytes>`;
 }
 
-/** An answer of a call that makes something: a secret that it holds is in no other answer. */
+/** Only the answer that creates a token or a link holds its secret. */
 function showsSecret({ success, audit, method }: AdminOperation, value: unknown): boolean {
   return (
     isRecord(value) &&

@@ -1,13 +1,13 @@
-/** What is deployed, read from this machine: a manifest, and the files that it comes with. */
+/** Reads the manifest and the files of a deployment from this machine. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, extname, join, relative, resolve, sep } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
 import type { FormFile } from '@freehold/control-plane/client';
 import { adminOperations, MODULES_MAX } from '@freehold/directory/declarations';
+import { fileFailure } from '../lib/world.ts';
 import { bytesText } from '../output/progress.ts';
-import { fileFailure } from '../world.ts';
 
-/** What a command line names, each as it was typed. */
+/** The names of a bundle, as they were typed. */
 export interface BundleNames {
   readonly folder?: string | undefined;
   readonly manifest?: string | undefined;
@@ -15,7 +15,7 @@ export interface BundleNames {
 }
 
 export interface Bundle {
-  /** JSON that nobody has judged yet. */
+  /** Parsed JSON; the control plane judges it. */
   readonly manifest: unknown;
   readonly files: readonly FormFile[];
 }
@@ -24,7 +24,7 @@ const MANIFEST = 'manifest.json';
 const { input, form } = adminOperations['verticals.deploy'];
 const MODULE_NAME = input.body.shape.modules.element.shape.name;
 
-/** What a runtime is told a file is, by the end of its name. */
+/** The media type that a runtime gets for a file, by its extension. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.js': 'application/javascript+module',
   '.mjs': 'application/javascript+module',
@@ -48,7 +48,7 @@ interface Candidate {
 }
 
 /**
- * Reads a bundle. Nothing is read before it is known that all of it can be sent.
+ * Reads a bundle. Checks number, names and sizes before it reads any content.
  * @throws PlatformError `validation_failed` for what is missing or cannot be a module, `payload_too_large` with the
  * limit, `unavailable` for a file that cannot be read.
  */
@@ -76,16 +76,16 @@ function manifestOf(
   named: string | undefined,
   cwd: string,
 ): string {
-  // The way in which other commands name a file is understood as well.
+  // Other commands name a file as `@file`, so this one accepts it too.
   if (named !== undefined) return resolve(cwd, named.replace(/^@/, ''));
   if (root === null) throw unusable('--manifest is missing: name a folder, or a manifest and its modules.');
   const path = join(root, MANIFEST);
-  // A folder that cannot be read is told as what it is.
+  // Reading the folder first gives an unreadable folder its own error.
   if (entriesOf(root).some(({ name }) => name === MANIFEST)) return path;
   throw unusable(`There is no ${MANIFEST} in ${folder}: put it there, or name it with --manifest.`);
 }
 
-/** Every file below a folder but the manifest and what is hidden, in the order of their names. */
+/** Returns every file below a folder in the order of names, without the manifest and hidden files. */
 function filesBelow(root: string, manifestPath: string): Candidate[] {
   const found: Candidate[] = [];
   const visit = (folder: string): void => {
@@ -95,7 +95,7 @@ function filesBelow(root: string, manifestPath: string): Candidate[] {
       const about = statOf(path);
       if (about.isDirectory()) visit(path);
       else found.push({ name: relative(root, path).split(sep).join('/'), path, bytes: sizeOf(about, path) });
-      // Somebody named the wrong folder, and it may have no end.
+      // A wrong folder, such as a home directory, may have millions of files.
       if (found.length > MODULES_MAX) throw tooMany();
     }
   };
@@ -103,7 +103,7 @@ function filesBelow(root: string, manifestPath: string): Candidate[] {
   return found;
 }
 
-/** Entries by name. A link to a folder could lead anywhere, and round in circles: it is refused. */
+/** Returns the entries by name. Refuses links to folders: they can lead anywhere, also round in circles. */
 function entriesOf(folder: string) {
   try {
     const entries = readdirSync(folder, { withFileTypes: true });
@@ -116,7 +116,7 @@ function entriesOf(folder: string) {
   }
 }
 
-/** `dist/main.js`, named by its way from the folder or the manifest, or `main.js=dist/main.js`. */
+/** Reads `dist/main.js`, which is named by its path from the folder or the manifest, or `main.js=dist/main.js`. */
 function namedModule(
   typed: string,
   { cwd, base }: { readonly cwd: string; readonly base: string },

@@ -1,4 +1,4 @@
-/** `freehold verticals deploy`: a folder, or a manifest and files, as one deployment that is followed to its end. */
+/** `freehold verticals deploy` sends a folder, or a manifest and files, as one deployment and waits for its end. */
 import type { Caller, RawInput } from '@freehold/control-plane/client';
 import {
   type AdminOperation,
@@ -7,10 +7,10 @@ import {
   type DeployStep,
   MODULES_MAX,
 } from '@freehold/directory/declarations';
-import { type Command, type Outcome, requireOptions } from '../command.ts';
+import { type Command, type Outcome, requireOptions } from '../lib/command.ts';
+import type { World } from '../lib/world.ts';
 import { bytesText, progressText } from '../output/progress.ts';
 import { callerOf, PROFILE_OPTION, requireTarget } from '../settings/target.ts';
-import type { World } from '../world.ts';
 import { answerText } from './answer-text.ts';
 import { readBundle } from './bundle.ts';
 import { fieldsOf, optionOf } from './fields.ts';
@@ -18,7 +18,7 @@ import { readInput } from './read-input.ts';
 
 const operation = adminOperations['verticals.deploy'];
 
-/** Everything but the files, which are no words. */
+/** The fields that are typed: all but the files. */
 const spoken: AdminOperation = {
   ...operation,
   input: { ...operation.input, body: operation.input.body.omit({ modules: true }) },
@@ -97,7 +97,7 @@ interface Deploying {
   readonly world: World;
 }
 
-/** Followed by events, which also keep the line open where something in between would close a silent one. */
+/** Listens to progress events; they also keep a connection open that a proxy would close for silence. */
 async function deploy({ call, input, key, world }: Deploying): Promise<Outcome> {
   const heard: DeployStep[] = [];
   try {
@@ -128,7 +128,7 @@ function stepText({ step, version, modules, bytes }: DeployStep): string {
   return `${progressText(what, { ...bytes, unit: 'bytes' })}, ${modules.done} of ${modules.total} modules`;
 }
 
-/** What there is now, and what is left to do. */
+/** Says what is deployed, and which command comes next. */
 function sentenceOf({ version: { id, vertical, version, status, serving } }: Deployment): string {
   const what = `${vertical} ${version} is deployed`;
   if (serving) return `${what}, and it serves.`;

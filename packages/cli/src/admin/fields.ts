@@ -1,9 +1,9 @@
-/** How the fields of a declaration are typed on a command line: what each takes is read off its schema. */
+/** Derives from the schemas of a declaration how each field is typed on a command line. */
 import type { AdminOperation } from '@freehold/directory/declarations';
 import { z } from 'zod';
-import { kebab, type Option } from '../command.ts';
+import { kebab, type Option } from '../lib/command.ts';
 
-/** How the words that were typed become a value. */
+/** The way in which typed words become a value. */
 export type Reading = 'text' | 'number' | 'boolean' | 'json' | 'json-or-text' | 'secret';
 
 export interface Field {
@@ -11,7 +11,7 @@ export interface Field {
   readonly name: string;
   readonly reading: Reading;
   readonly isList: boolean;
-  /** Whether the word `null` is none. */
+  /** Whether the word `null` means none. */
   readonly isNullable: boolean;
   readonly isRequired: boolean;
   readonly values: readonly string[] | null;
@@ -19,10 +19,10 @@ export interface Field {
   readonly hasDefault: string | null;
 }
 
-/** Fields whose value nobody should see: not on a command line, which other programs of the machine can read. */
+/** Secrets come from a file or standard input: other programs of the machine can read a command line. */
 const SECRET_FIELDS: ReadonlySet<string> = new Set(['apiKey']);
 
-/** The fields of a call in the order in which they are shown: those of the path first, as they stand there. */
+/** Returns the fields in the order in which help shows them: those of the path first. */
 export function fieldsOf({ input, path }: AdminOperation): readonly Field[] {
   const inPath = [...path.matchAll(/:([A-Za-z0-9]+)/g)].map(([, name]) => name as string);
   const params = fieldsIn('params', input.params).sort(
@@ -31,11 +31,11 @@ export function fieldsOf({ input, path }: AdminOperation): readonly Field[] {
   return [...params, ...fieldsIn('query', input.query), ...fieldsIn('body', input.body)];
 }
 
-/** A field as something given by name. */
+/** Describes a field as an option. */
 export function optionOf(field: Field): Option {
   const { reading, isList, values, isRequired } = field;
   const summary = summaryOf(field);
-  // What a body must have can also come in --body.
+  // A required field of a body can also come in --body.
   const required = isRequired && field.part !== 'body';
   if (reading === 'boolean' && !isList) return { kind: 'choice', summary, required };
   return {
@@ -126,7 +126,7 @@ function wordsOf(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** One line without a full stop, as the others are. */
+/** Returns one line without a full stop. */
 function sentence(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim().replace(/\.$/, '');
   return line.charAt(0).toUpperCase() + line.slice(1);
@@ -135,4 +135,14 @@ function sentence(text: string): string {
 function presetText(preset: unknown): string | null {
   const text = typeof preset === 'string' ? preset : JSON.stringify(preset);
   return text === '[]' || text === '{}' ? null : text;
+}
+
+/** Whether the operation answers pages. */
+export function isPaged({ input, output }: AdminOperation): boolean {
+  return output instanceof z.ZodObject && 'items' in output.shape && 'cursor' in (input.query?.shape ?? {});
+}
+
+/** Whether the body has fields. */
+export function takesBody({ input }: AdminOperation): boolean {
+  return Object.keys(input.body?.shape ?? {}).length > 0;
 }

@@ -1,4 +1,4 @@
-/** Makes one call of an admin operation, and answers it: pages to their end, long work to its end, bytes to a file. */
+/** Makes one call of an admin operation: fetches all pages, waits for long work, saves bytes to a file. */
 import { openAsBlob } from 'node:fs';
 import { resolve } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
@@ -9,13 +9,17 @@ import {
   ControlPlaneError,
   type Upload,
 } from '@freehold/control-plane/client';
-import { type AdminOperation, adminOperations, type OperationRecord } from '@freehold/directory/declarations';
-import type { Outcome, RawInput } from '../command.ts';
+import {
+  type AdminLogVerification,
+  type AdminOperation,
+  adminOperations,
+  type OperationRecord,
+} from '@freehold/directory/declarations';
+import type { Outcome, RawInput } from '../lib/command.ts';
+import { fileFailure, type World } from '../lib/world.ts';
 import { progressText } from '../output/progress.ts';
 import { saveStream } from '../output/save.ts';
-import { fileFailure, type World } from '../world.ts';
 import { answerText, listAnswerText } from './answer-text.ts';
-import { exitStatusOf } from './exit-status.ts';
 
 export interface Performance {
   readonly operation: AdminOperation;
@@ -31,7 +35,7 @@ export async function perform(performance: Performance): Promise<Outcome> {
   if (raw.all === true) return performAll(performance);
   const upload = operation.upload ? { upload: await uploadOf(operation, raw, world) } : {};
   const response = await call(operation, { ...input, ...upload }, callOptions(raw));
-  if (response.status === 202) return follow(performance, response.value as OperationRecord);
+  if (response.status === 202) return waitForEnd(performance, response.value as OperationRecord);
   return {
     value: response.value,
     text: answerText(operation, response, world),
@@ -46,7 +50,6 @@ function callOptions({ ifMatch, idempotencyKey }: RawInput) {
   };
 }
 
-/** Every page, as one list. */
 async function performAll({ operation, input, call, world }: Performance): Promise<Outcome> {
   const items: unknown[] = [];
   let query = input.query;
@@ -60,12 +63,12 @@ async function performAll({ operation, input, call, world }: Performance): Promi
   }
 }
 
-/** How often somebody who watches hears of it, and how long one request waits otherwise. */
+/** The time that one request waits: short where a person watches the progress. */
 const WAIT_WATCHED = '2s';
 const WAIT = '30s';
 
-/** Waits for the end of long work. Ctrl-C ends the waiting, and not the work. */
-async function follow(
+/** Waits for the end of long work. Ctrl-C ends the waiting, not the work. */
+async function waitForEnd(
   { operation, raw, call, world }: Performance,
   begun: OperationRecord,
 ): Promise<Outcome> {
@@ -104,7 +107,7 @@ async function follow(
   throw new PlatformError('internal', `${id} was called off.`, { reason: record.state });
 }
 
-/** To a file, or to whatever standard output leads to. A terminal is nothing for bytes. */
+/** Saves bytes to a file, or writes them to standard output when that is no terminal. */
 async function performBytes({ operation, input, raw, call, world }: Performance): Promise<Outcome> {
   const response = (await call(operation, input)) as ClientResponse<{
     readonly body: ReadableStream<Uint8Array>;
@@ -142,8 +145,20 @@ async function uploadOf(
   return { mediaType: type, content };
 }
 
-/** SQLite's files begin with its name; what else is taken is lines of JSON. */
+/** Recognises a SQLite file by its first bytes; the other type that is accepted is lines of JSON. */
 async function mediaTypeOf(content: Blob, known: readonly string[]): Promise<string> {
   const isDatabase = (await content.slice(0, 15).text()) === 'SQLite format 3';
   return known.find((each) => each.includes('sqlite') === isDatabase) ?? '';
+}
+
+/** A broken log is an answer and a failure at once: a scheduled script learns of it by the exit code. */
+function exitStatusOf({ name }: AdminOperation, value: unknown): PlatformError | undefined {
+  if (name !== 'admin-log.verify') return undefined;
+  const { status, firstBad } = value as AdminLogVerification;
+  if (status !== 'broken') return undefined;
+  return new PlatformError(
+    'runtime_fault',
+    `The admin log is not as it was written: ${firstBad?.reason} at row ${firstBad?.sequence}.`,
+    { reason: 'broken' },
+  );
 }

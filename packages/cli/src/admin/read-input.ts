@@ -1,11 +1,11 @@
-/** From what was typed to the input of a call, judged by the declared schemas before anything is sent. */
+/** Turns typed words into the input of a call, and judges it by the declared schemas before anything is sent. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { IN_WORDS, PlatformError } from '@freehold/contracts';
 import type { AdminOperation } from '@freehold/directory/declarations';
 import type { z } from 'zod';
-import { type Command, optionName, type RawInput, unusable } from '../command.ts';
-import { fileFailure, type World } from '../world.ts';
+import { type Command, optionName, type RawInput, unusable } from '../lib/command.ts';
+import { fileFailure, type World } from '../lib/world.ts';
 import type { Field } from './fields.ts';
 
 export interface CallParts {
@@ -17,8 +17,8 @@ export interface CallParts {
 type Described = Pick<Command, 'options'>;
 
 /**
- * Reads and judges. What is sent is what was typed: defaults are the control plane's to fill in.
- * @throws PlatformError `validation_failed` naming the argument or option.
+ * Reads and judges the input. Sends only what was typed: the control plane fills in the defaults.
+ * @throws PlatformError `validation_failed` that names the argument or option.
  */
 export async function readInput(
   { input }: AdminOperation,
@@ -85,7 +85,7 @@ async function readValue(
     case 'boolean':
       return text;
     case 'number':
-      // What is no number stays as it is, and the schema says so.
+      // Text that is no number stays as it is, and the schema refuses it.
       return /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
     case 'secret':
       if (text !== '-' && !text.startsWith('@'))
@@ -103,7 +103,7 @@ async function readValue(
   }
 }
 
-/** A whole body: JSON, `@file`, or `-` for standard input. Options beside it win over its fields. */
+/** Reads a whole body: JSON, `@file`, or `-` for standard input. Options win over its fields. */
 async function readBody(text: string, world: World): Promise<Record<string, unknown>> {
   const body = jsonOr(await contents(text, '--body', world), () => undefined);
   if (typeof body !== 'object' || body === null || Array.isArray(body))

@@ -1,9 +1,9 @@
-/** Values for examples: what a reader recognises, and every schema accepts. */
+/** Sample values for examples, which every schema accepts. */
 import type { Field } from './fields.ts';
 
 const ULID = '01jd0000000000000000000000';
 
-/** By field, or by `operation field` where it means something else. */
+/** By field, or by `operation field` where the field means something else. */
 const SAMPLES: Readonly<Record<string, string>> = {
   tenant: `tnt_${ULID}`,
   ownerTenant: `tnt_${ULID}`,
@@ -56,7 +56,6 @@ const SAMPLES: Readonly<Record<string, string>> = {
   'staff.put name': 'Ada',
 };
 
-/** The words that give a field a value in an example. */
 export function sampleWords(operation: string, field: Field): string {
   const value = sampleOf(operation, field);
   return /^[\w@.:/-]+$/.test(value) ? value : `"${value}"`;

@@ -1,4 +1,7 @@
-/** `freehold client` writes what `makeOperationsClient` takes, once, and says why when it cannot. */
+/**
+ * `freehold client` writes the addresses that `makeOperationsClient` takes, and explains in one sentence why it
+ * cannot.
+ */
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +40,7 @@ test('D-09: the address of every operation, with the types of the declarations',
   expect(written).toContain("  'order/read': { method: 'GET', path: '/api/orders/:id' },\n");
 });
 
-test('under other names, from another directory', async () => {
+test('other names, from another directory', async () => {
   write('operations.mjs');
   await run({ export: 'rates', out: 'api.ts' });
   const written = readFileSync(join(cwd, 'api.ts'), 'utf8');
@@ -45,7 +48,7 @@ test('under other names, from another directory', async () => {
   expect(written).toContain('OperationsClient<typeof rates>');
 });
 
-test('a second time writes nothing', async () => {
+test('a second run writes nothing', async () => {
   write('operations.mjs');
   const file = ((await run({})).value as { file: string }).file;
   const before = statSync(file, { bigint: true }).mtimeNs;
@@ -67,7 +70,7 @@ test.each<[Record<string, string>, RegExp]>([
   [{ module: 'lost.ts' }, /^lost\.ts cannot be loaded: Cannot find module/],
   [{ module: 'broken.mjs' }, /^broken\.mjs cannot be loaded: out of order$/],
   [{ out: 'lost/api.ts' }, /cannot be written: no such file or directory\.$/],
-])('what cannot be done is said in one sentence: %j', async (raw, sentence) => {
+])('a module that cannot be used is refused in one sentence: %j', async (raw, sentence) => {
   write('operations.mjs');
   write('broken.mjs', "throw new Error('out of order\\nsecond line');");
   await expect(run(raw)).rejects.toThrow(sentence);

@@ -1,13 +1,13 @@
-/** `freehold client`: writes the client of a vertical's own front end from its declarations (spec 4.5). */
+/** `freehold client` writes the typed client of a vertical's own front end from its declarations (spec 4.5). */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, relative, resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { getSystemErrorMessage } from 'node:util';
 import { PlatformError } from '@freehold/contracts';
+import { httpBinding, OPERATION_NAME, type OperationTable } from '@freehold/operations';
 import { z } from 'zod';
-import { command } from '../command.ts';
-import { CANNOT_WRITE } from '../world.ts';
-import { clientModule } from './client-module.ts';
+import { command } from '../lib/command.ts';
+import { CANNOT_WRITE } from '../lib/world.ts';
 
 const path = z.string().min(1, 'must not be empty');
 
@@ -68,7 +68,7 @@ async function load(file: string, shown: string): Promise<Record<string, unknown
   }
 }
 
-/** How a module is named by one in another directory. */
+/** Returns the import path of a module, as a module in another directory writes it. */
 function specifier(directory: string, file: string): string {
   const path = relative(directory, file).split(sep).join('/');
   return path.startsWith('.') ? path : `./${path}`;
@@ -78,7 +78,7 @@ function contentsOf(file: string): string | null {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    // Missing, or unreadable: then writing it says why.
+    // The file is missing or unreadable; in the second case writing it gives the reason.
     return null;
   }
 }
@@ -94,4 +94,61 @@ function write(file: string, text: string): void {
       cause,
     });
   }
+}
+
+interface ClientModuleNames {
+  /** The name of the exported table. */
+  readonly name: string;
+  /** The module of the declarations, as the client imports its types. */
+  readonly from: string;
+  /** The module as it was typed. */
+  readonly shown: string;
+}
+
+/**
+ * Writes the module: a table of addresses; everything else follows by type.
+ * @throws PlatformError `validation_failed` for a value that is no table of operations.
+ */
+function clientModule(declared: unknown, { name, from, shown }: ClientModuleNames): string {
+  const operations = requireOperations(declared, `The export ${name} of ${shown}`);
+  const lines = Object.entries(operations).map(([operation, declaration]) => {
+    const { method, path } = httpBinding(operation, declaration);
+    return `  ${literal(operation)}: { method: ${literal(method)}, path: ${literal(path)} },`;
+  });
+  return `${[
+    `/** Written by \`freehold client\` from ${from}: run it again instead of changing it. */`,
+    `import {`,
+    `  makeOperationsClient,`,
+    `  type OperationsClient,`,
+    `  type OperationsClientOptions,`,
+    `} from '@freehold/vertical-host/operations-client';`,
+    `import type { ${name} } from ${literal(from)};`,
+    '',
+    `/** Every operation by its name. Default: called at the page's own origin. */`,
+    `function makeClient(options?: OperationsClientOptions): OperationsClient<typeof ${name}> {`,
+    `  return makeOperationsClient<typeof ${name}>(ADDRESSES, options);`,
+    '}',
+    '',
+    'const ADDRESSES = {',
+    ...lines,
+    '} as const;',
+  ].join('\n')}\n`;
+}
+
+function requireOperations(declared: unknown, what: string): OperationTable {
+  const wrong = (why: string) => new PlatformError('validation_failed', `${what} ${why}.`);
+  if (declared === undefined) throw wrong('does not exist: --export names another one');
+  if (typeof declared !== 'object' || declared === null || Array.isArray(declared))
+    throw wrong('is no table of operations');
+  for (const [name, operation] of Object.entries(declared)) {
+    const isDeclared = typeof operation === 'object' && operation !== null && 'run' in operation;
+    if (!OPERATION_NAME.test(name) || !isDeclared)
+      throw wrong(`is no table of operations: ${JSON.stringify(name)} is none`);
+  }
+  return declared as OperationTable;
+}
+
+/** A text in single quotes, as TypeScript writes it. */
+function literal(text: string): string {
+  return `'${text.replaceAll(/['\\]/g, '\\$&')}'`;
 }

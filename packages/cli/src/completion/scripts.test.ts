@@ -1,4 +1,4 @@
-/** Completion offers what there is, as a shell asks for it. */
+/** Completion offers words, options and values, as a shell asks for them. */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { runLine, scratchDirectory } from '../../test/world.ts';
 import { commands } from '../commands.ts';
 import { completionScript, SHELLS } from './scripts.ts';
 
-/** What bash is offered for the last of these words. */
+/** Returns what bash offers for the last of these words. */
 function offered(...words: string[]): string[] {
   const directory = scratchDirectory();
   const script = join(directory, 'completion.bash');
@@ -39,7 +39,7 @@ test('options of the command, with both forms of a choice', () => {
 test('values of an option, and of an argument', () => {
   expect(offered('tenants', 'list', '--status', 's')).toEqual(['suspended']);
   expect(offered('completion', '')).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish']));
-  // A value that may be anything is a file, or nothing.
+  // A free value is completed as a file, or not at all.
   expect(offered('tenants', 'create', '--name', 'comp')).toEqual(['completion.bash']);
 });
 

@@ -1,15 +1,39 @@
-/** Completion for three shells, from the table of commands: words, options, and the values there are. */
-import { type Command, optionName } from '../command.ts';
-import type { CommandTable } from '../command-line.ts';
+/**
+ * `freehold completion`, and its scripts for three shells: words, options and known values from the table of commands.
+ */
+import { z } from 'zod';
+import { type Command, command, optionName } from '../lib/command.ts';
+import type { CommandTable } from '../lib/command-line.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
+
+/** @param table is read when the command runs, because the command is in it. */
+export function completionCommand(table: () => CommandTable): Command {
+  return command({
+    path: ['completion'],
+    summary: 'Print a completion script',
+    description:
+      'Prints a script with which a shell completes commands, options and their values. It is made of the table of commands.',
+    examples: [
+      { line: 'freehold completion bash >> ~/.bashrc', does: 'for bash' },
+      { line: 'freehold completion fish > ~/.config/fish/completions/freehold.fish', does: 'for fish' },
+    ],
+    arguments: [{ name: 'shell', summary: `One of ${SHELLS.join(', ')}`, values: SHELLS }],
+    options: {},
+    input: z.strictObject({ shell: z.enum(SHELLS, `must be one of ${SHELLS.join(', ')}`) }),
+    run: ({ shell }) => {
+      const script = completionScript(table(), shell);
+      return { value: { shell, script }, text: script.trimEnd() };
+    },
+  });
+}
 
 export function completionScript({ commands, nouns }: CommandTable, shell: Shell): string {
   return { bash, zsh, fish }[shell](commands, nouns);
 }
 
-/** First words with what they are about. */
+/** Returns first words with their summaries. */
 function firstWords(commands: readonly Command[], nouns: CommandTable['nouns']): [string, string][] {
   const groups = Map.groupBy(commands, ({ path }) => path[0]);
   return [...groups].map(([word, [first]]) => [
@@ -34,7 +58,7 @@ function optionsOf({ options }: Command): string[] {
   return [...own, '--json', '--help'];
 }
 
-/** Values by option, and those of the arguments under the empty name. */
+/** Returns values by option, and those of the arguments under the empty name. */
 function valuesOf({ options, arguments: args }: Command): [option: string, values: readonly string[]][] {
   const named = Object.entries(options).flatMap(([name, { values }]): [string, readonly string[]][] =>
     values ? [[optionName(name), values]] : [],

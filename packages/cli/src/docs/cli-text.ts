@@ -1,21 +1,34 @@
-/** The reference of the command line, from the table of commands. */
-import { type Command, type Option, optionName } from '../command.ts';
-import type { CommandTable } from '../command-line.ts';
+/** Writes the reference of the command line from the table of commands. */
+import { type Command, type Option, optionName } from '../lib/command.ts';
+import type { CommandTable } from '../lib/command-line.ts';
 import { EXIT_CODES } from '../lib/failure.ts';
 
-/** The text of `docs/cli.md`. */
-export function cliText({ commands, nouns }: CommandTable): string {
-  const groups = [...Map.groupBy(commands, ({ path }) => (path.length === 1 ? '' : path[0]))];
-  const sections = groups.map(([noun, all]) => {
-    const heading = noun === '' ? '## Commands of one word' : `## ${noun}\n\n${nouns[noun]}.`;
-    return `${heading}\n\n${all.map(commandText).join('\n\n')}`;
+/** The page of the commands without a noun. */
+const ONE_WORD = 'freehold';
+const WRITTEN =
+  'Written by `node packages/cli/src/docs/write.ts` from the table of commands; do not edit it.';
+
+/** Returns the pages of `docs/cli` by file name: an index, and a page for each noun. */
+export function cliPages({ commands, nouns }: CommandTable): ReadonlyMap<string, string> {
+  const groups = [...Map.groupBy(commands, ({ path }) => (path.length === 1 ? ONE_WORD : path[0]))];
+  const about = (noun: string) => (noun === ONE_WORD ? 'Commands of one word' : (nouns[noun] ?? noun));
+  const index = groups.map(([noun, all]) => {
+    const verbs = all.map(({ path }) => `\`${path.at(-1)}\``).join(', ');
+    return `| [${noun}](${noun}.md) | ${cell(about(noun))} | ${verbs} |\n`;
   });
-  return aligned(`${INTRODUCTION.replace('EXITS', exits())}\n${sections.join('\n\n')}\n`);
+  const text = INTRODUCTION.replace('EXITS', exits()).replace('INDEX\n', () => index.join(''));
+  return new Map([
+    ['README.md', aligned(text)],
+    ...groups.map(([noun, all]): [string, string] => [
+      `${noun}.md`,
+      aligned(
+        `# ${noun === ONE_WORD ? 'freehold' : `freehold ${noun}`}\n\n${about(noun)}. [All commands](README.md)\n\n${WRITTEN}\n\n${all.map(commandText).join('\n\n')}\n`,
+      ),
+    ]),
+  ]);
 }
 
 const INTRODUCTION = `# The command line
-
-Written by \`node packages/cli/src/docs/write.ts\` from the table of commands; do not edit it.
 
 \`\`\`sh
 freehold login --url https://api.apps.example.org
@@ -24,32 +37,42 @@ freehold help tenants create
 \`\`\`
 
 Every operation of the control plane is a command, \`freehold <family> <verb>\`, made of the same declaration as its
-route: what stands in the path is given by position, everything else by name.
+route: the parameters of the path are given by position, everything else by name.
 
-## What every command does
+${WRITTEN}
+
+## Commands
+
+| noun | about | commands |
+| ---- | ----- | -------- |
+INDEX
+
+## Rules of every command
 
 - **Answers** go to standard output: text for people, with \`--json\` one line of JSON, exactly as the API answers it (a
-  list is a page; with \`--all\` it is one array; nothing is \`null\`).
+  list is a page; with \`--all\` it is one array; an empty answer is \`null\`).
 - **Failures** are one sentence on standard error, with \`--json\` a problem document (RFC 9457).
-- **Nothing is ever asked**, so that a script cannot hang.
-- **\`--json\` fields** take JSON or \`@file\`; \`--body\` takes a whole body as JSON, as \`@file\`, or as \`-\` for standard
-  input, and options beside it win. What is secret is read from \`@file\` or \`-\`, and never from the command line.
+- **A command never prompts**, so that a script cannot hang.
+- **JSON fields** take JSON or \`@file\`; \`--body\` takes a whole body as JSON, as \`@file\`, or as \`-\` for standard
+  input, and options win over its fields. Secrets are read from \`@file\` or \`-\`, and never from the command line.
 - **Input is judged before anything is sent**, by the declared schema.
 - **Long work** is waited for, with a bar on a terminal. Ctrl-C ends the waiting, not the work; \`--no-wait\` does not wait.
 - **Bytes** go to \`--out\` or into a pipe, never to a terminal, and a file is written whole or not at all.
 
-## Which control plane is asked
+## The control plane that is called
 
-| setting            |                                                                                             |
-| ------------------ | ------------------------------------------------------------------------------------------- |
-| \`--profile\`        | a control plane that somebody signed in at; wins over everything                            |
-| \`FREEHOLD_URL\`     | the address of one                                                                          |
-| \`FREEHOLD_TOKEN\`   | a token for it: of a service, of a tenant's builder, of a member of the staff               |
-| \`FREEHOLD_PROFILE\` | a profile's name                                                                            |
-| the profile in use | what \`freehold login\` remembered, or \`freehold profile use\` chose                           |
+\`--profile\` wins over the environment, and the environment over the profile in use.
+
+| setting            | meaning |
+| ------------------ | ------- |
+| \`--profile\`        | the name of a control plane at which you signed in |
+| \`FREEHOLD_URL\`     | the address of a control plane |
+| \`FREEHOLD_TOKEN\`   | a token for it: of a service, of a tenant's builder, of a member of the staff |
+| \`FREEHOLD_PROFILE\` | the name of a profile |
+| the profile in use | the profile of the first \`freehold login\`, or the one that \`freehold profile use\` chose |
 
 Profiles are in \`$XDG_CONFIG_HOME/freehold/config.json\` (\`~/.config\` by default), which only you may read. A profile's
-token goes to the profile's own address and nowhere else. \`http://\` is for this machine alone.
+token goes to the profile's own address and nowhere else. \`http://\` is allowed for this machine only.
 
 ## Exit codes
 
@@ -68,14 +91,17 @@ function commandText(command: Command): string {
   const { path, description, examples, arguments: args, options } = command;
   const rows = [
     ...args.map(({ name, summary }): [string, string] => [`<${name}>`, summary]),
-    ...Object.entries(options).map(([name, option]): [string, string] => [typed(name, option), told(option)]),
+    ...Object.entries(options).map(([name, option]): [string, string] => [
+      typed(name, option),
+      summaryOf(option),
+    ]),
   ];
   const table =
     rows.length === 0
       ? ''
-      : `\n\n| | |\n| --- | --- |\n${rows.map(([name, text]) => `| \`${cell(name)}\` | ${cell(text)} |`).join('\n')}`;
+      : `\n\n| argument | meaning |\n| --- | --- |\n${rows.map(([name, text]) => `| \`${cell(name)}\` | ${cell(text)} |`).join('\n')}`;
   const shown = examples.map(({ line, does }) => `${line}  # ${does}`).join('\n');
-  return `### freehold ${path.join(' ')}\n\n${description}\n\n\`\`\`sh\n${shown}\n\`\`\`${table}`;
+  return `## freehold ${path.join(' ')}\n\n${description}\n\n\`\`\`sh\n${shown}\n\`\`\`${table}`;
 }
 
 function typed(name: string, { kind = 'value', placeholder = 'value' }: Option): string {
@@ -84,11 +110,11 @@ function typed(name: string, { kind = 'value', placeholder = 'value' }: Option):
   return `${optionName(name)} <${placeholder}>`;
 }
 
-function told({ summary, values, required }: Option): string {
+function summaryOf({ summary, values, required }: Option): string {
   return [summary, values && `(${values.join(', ')})`, required && '(required)'].filter(Boolean).join(' ');
 }
 
-/** Every table with its columns under each other, as the formatter of this repository has them. */
+/** Aligns the columns of every table, as the formatter of this repository does. */
 function aligned(text: string): string {
   return text.replaceAll(/(?:^\|.*\|\n)+/gm, (table) => {
     const rows = table
@@ -112,7 +138,7 @@ function aligned(text: string): string {
   });
 }
 
-/** What a cell of a table takes: no bars, and angle brackets that no reader takes for elements. */
+/** Escapes the bars in a cell of a table. */
 function cell(text: string): string {
   return text.replaceAll('|', '\\|');
 }

@@ -1,7 +1,9 @@
-/** Writes the reference: `node packages/cli/src/docs/write.ts`. */
-import { writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+/** Writes the pages of `docs/cli`: `node packages/cli/src/docs/write.ts`. */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { commands } from '../commands.ts';
-import { cliText } from './cli-text.ts';
+import { cliPages } from './cli-text.ts';
 
-writeFileSync(fileURLToPath(new URL('../../../../docs/cli.md', import.meta.url)), cliText(commands));
+const directory = new URL('../../../../docs/cli/', import.meta.url);
+rmSync(directory, { recursive: true, force: true });
+mkdirSync(directory);
+for (const [name, text] of cliPages(commands)) writeFileSync(new URL(name, directory), text);

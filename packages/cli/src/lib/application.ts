@@ -1,28 +1,29 @@
-/** The commands as stricli takes them: the one place that knows it, with `misreading.ts`. */
+/** Builds the stricli application of the commands. No other file knows stricli's parser and help. */
+import { PlatformError } from '@freehold/contracts';
 import {
   type Application,
+  ArgumentScannerError,
   buildApplication,
   buildCommand,
   buildRouteMap,
   type CommandContext,
+  formatMessageForArgumentScannerError,
   help,
   type Command as Route,
   type RouteMap,
   text_en,
   version,
 } from '@stricli/core';
-import type { Command, Option } from '../command.ts';
-import type { CommandTable, Terminal } from '../command-line.ts';
-import type { World } from '../world.ts';
+import { type Command, type Option, optionName } from './command.ts';
+import type { CommandTable, Terminal } from './command-line.ts';
 import { describeFailure } from './failure.ts';
-import { misreading, noSuchCommand } from './misreading.ts';
+import type { World } from './world.ts';
 
 interface Form {
-  /** Whether answers and failures are JSON. */
   readonly asJson: boolean;
 }
 
-/** Where answers go, and the world that commands run in. */
+/** The output, and the world that commands run in. */
 interface Place extends Pick<Terminal, 'version' | 'stdout'> {
   readonly world: World;
 }
@@ -60,12 +61,12 @@ export function makeApplication(
     {
       name: 'freehold',
       scanner: { caseStyle: 'allow-kebab-for-camel', allowArgumentEscapeSequence: true },
-      // Help is read by programs and screen readers too, and is clear without colours.
+      // Programs and screen readers read help too; colours would add escape codes.
       documentation: { disableAnsiColor: true },
       localization: {
         text: {
           ...text_en,
-          // It is asked for every argument that is missing; a failure is one sentence, about the first.
+          // stricli asks for each missing argument; a failure is one sentence, about the first.
           exceptionWhileParsingArguments: (error) => {
             const sentence = isTold ? '' : say(misreading(error));
             isTold = true;
@@ -110,23 +111,23 @@ function makeRoute(declared: Command, { stdout, world }: Place, { asJson }: Form
           parse: asTyped,
           optional,
         })),
-        // stricli wants to know how many there are from the types; our commands are data.
+        // stricli derives the number of arguments from types; our commands are data.
       } as never,
     },
     async func({ json: _json, ...given }, ...values) {
       const named = declared.arguments.map(({ name }, index) => [name, values[index]]);
       const outcome = await declared.run({ ...given, ...Object.fromEntries(named) }, world);
-      const { value, text, until, exitStatus: badNews } = outcome;
+      const { value, text, until, exitStatus } = outcome;
       world.progress(null);
       if (!asJson && text !== '') stdout.write(`${text}\n`);
       if (asJson && value !== undefined) stdout.write(`${JSON.stringify(value)}\n`);
       await until;
-      if (badNews) throw badNews;
+      if (exitStatus) throw exitStatus;
     },
   });
 }
 
-/** All are optional to stricli: what must be given is asked for by the command, in its own words. */
+/** All options are optional to stricli: the command itself names a missing one. */
 function flagOf({ kind = 'value', summary, placeholder, values, required }: Option): object {
   const words = [summary, values && `(${values.join(', ')})`, required && '(required)'];
   const brief = words.filter(Boolean).join(' ');
@@ -150,11 +151,52 @@ const JSON_FLAG = {
   withNegated: false,
 } as const;
 
-/** Values are judged by the command's own schema. */
+/** The command's own schema judges values. */
 const asTyped = (input: string): string => input;
 
 function aboutOf(nouns: CommandTable['nouns'], noun: string): string {
   const about = nouns[noun];
   if (about === undefined) throw new TypeError(`the noun ${noun} is not described`);
   return about;
+}
+
+/** Turns an error of stricli's parser into a failure in one sentence; returns any other error unchanged. */
+function misreading(error: unknown): unknown {
+  if (!(error instanceof ArgumentScannerError)) return error;
+  return unreadable(
+    formatMessageForArgumentScannerError(error, {
+      UnsatisfiedPositionalError: ({ placeholder }) => `<${placeholder}> is missing.`,
+      UnexpectedPositionalError: ({ input }) => `"${input}" is one argument too many.`,
+      FlagNotFoundError: ({ input, corrections }) =>
+        `There is no option --${input}${suggestion(corrections.map(optionName))}`,
+      AliasNotFoundError: ({ input }) => `There is no option -${input}.`,
+      UnsatisfiedFlagError: ({ externalFlagName }) => `${optionName(externalFlagName)} needs a value.`,
+      UnexpectedFlagError: ({ externalFlagName }) => `${optionName(externalFlagName)} is given twice.`,
+      ArgumentParseError: ({ externalFlagNameOrPlaceholder: name, input }) =>
+        `${optionName(name)} does not take the value "${input}".`,
+    }),
+  );
+}
+
+/** @param corrections similar words that exist, in backticks. */
+function noSuchCommand({
+  input,
+  corrections,
+}: {
+  readonly input: string;
+  readonly corrections: readonly string[];
+}): PlatformError {
+  return unreadable(
+    input.startsWith('-')
+      ? `There is no option ${input} here.`
+      : `There is no command "${input}"${suggestion(corrections)}`,
+  );
+}
+
+function suggestion([first]: readonly string[]): string {
+  return first === undefined ? '.' : `; did you mean ${first.replaceAll('`', '')}?`;
+}
+
+function unreadable(sentence: string): PlatformError {
+  return new PlatformError('validation_failed', sentence);
 }

@@ -1,16 +1,16 @@
-/** Failures as a command line tells them: one sentence, or a problem document, and an exit code. */
+/** Maps failures to one sentence or a problem document, and to an exit code. */
 import { PlatformError, type Problem, type ProblemCode, toProblem } from '@freehold/contracts';
 import { ControlPlaneError } from '@freehold/control-plane/client';
-import { CANNOT_WRITE, Interrupted } from '../world.ts';
+import { CANNOT_WRITE, Interrupted } from './world.ts';
 
-/** What the codes mean. They are stable: scripts rely on them. */
+/** The meaning of the exit codes. They are stable: scripts rely on them. */
 export const EXIT_CODES = {
   0: 'done',
   1: 'it failed',
   2: 'the command line, or what it was given, cannot be used as it is',
   3: 'not signed in, or not allowed',
   4: 'there is no such thing',
-  5: 'it collides with what is there, or somebody else changed it in the meantime',
+  5: 'it conflicts with the state there, or with a change that was made in the meantime',
   6: 'the control plane is out of reach or unavailable: try again',
   130: 'interrupted with Ctrl-C',
 } as const;
@@ -43,7 +43,7 @@ const EXITS: Readonly<Record<ProblemCode, ExitStatus>> = {
   internal: 1,
 };
 
-/** Anything that was thrown. What nobody foresaw is told too: its bugs concern whoever runs the program. */
+/** Describes any thrown value. An unexpected one is a bug, and the sentence asks for a report. */
 export function describeFailure(error: unknown): FailureReport {
   if (error instanceof Interrupted)
     return {
@@ -57,7 +57,7 @@ export function describeFailure(error: unknown): FailureReport {
   return { sentence: shown.message, problem: toProblem(shown), exit };
 }
 
-/** What the control plane refused: its own document goes through as it is. */
+/** Describes a refusal of the control plane; its own problem document passes unchanged. */
 function tellAnswer({ message, status, problem, requestId }: ControlPlaneError): FailureReport {
   const known = problem ?? toProblem(new PlatformError(codeOf(status), message), requestId ?? undefined);
   const hint = known.code === 'unauthenticated' ? ' Sign in with freehold login, or set FREEHOLD_TOKEN.' : '';
@@ -65,7 +65,7 @@ function tellAnswer({ message, status, problem, requestId }: ControlPlaneError):
   return { sentence: `${message}${hint}${request}`, problem: known, exit: EXITS[known.code] };
 }
 
-/** For an answer that is no problem document: something in between spoke. */
+/** Guesses the code of an answer without a problem document: a proxy on the way gave it. */
 function codeOf(status: number): ProblemCode {
   if (status === 401) return 'unauthenticated';
   if (status === 403) return 'forbidden';

@@ -1,10 +1,10 @@
-/** The control plane's authorization server, as a program of the staff meets it (RFC 8414, 6749, 7636, 8628, 7009). */
+/** Talks to the control plane's authorization server as a public client (RFC 8414, 6749, 7636, 8628, 7009). */
 import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import { z } from 'zod';
-import type { World } from '../world.ts';
+import type { World } from '../lib/world.ts';
 
-/** This program, as it is known there: a public client. */
+/** The client id of this program. */
 export const CLIENT_ID = 'freehold-cli';
 
 const metadata = z.object({
@@ -16,7 +16,7 @@ const metadata = z.object({
 });
 export type ServerMetadata = z.infer<typeof metadata>;
 
-/** What the token endpoint gives (RFC 6749, section 5.1). */
+/** The answer of the token endpoint (RFC 6749, section 5.1). */
 const granted = z.object({
   access_token: z.string().min(1),
   token_type: z.string().regex(/^bearer$/i),
@@ -26,7 +26,7 @@ export type Granted = z.infer<typeof granted>;
 
 const refusal = z.object({ error: z.string() });
 
-/** A refusal of an OAuth endpoint: its code, and nothing of what was sent. */
+/** A refusal of an OAuth endpoint: its code, without the request. */
 export class OAuthRefusal extends Error {
   override readonly name = 'OAuthRefusal';
   readonly code: string;
@@ -38,9 +38,9 @@ export class OAuthRefusal extends Error {
 }
 
 /**
- * Finds the server of an address. Whoever answers must be that address: a token, and the code for one, goes to no other
- * place that a document names (RFC 8414, section 3.3).
- * @throws PlatformError when there is none, or it is somebody else's.
+ * Finds the authorization server of an address. It must be at that address itself: codes and tokens go to no other
+ * origin that its metadata may name (RFC 8414, section 3.3).
+ * @throws PlatformError when there is none, or the metadata names another origin.
  */
 export async function discover(
   url: string,
@@ -53,7 +53,7 @@ export async function discover(
   if (response.status === 404)
     throw new PlatformError(
       'unsupported',
-      `Nobody can sign in at ${origin}: it has no authorization server.`,
+      `There is no sign-in at ${origin}: it has no authorization server.`,
     );
   if (!response.ok)
     throw new PlatformError('unavailable', `${origin} answered with status ${response.status}.`);
@@ -73,7 +73,7 @@ export async function discover(
   return parsed.data;
 }
 
-/** A form to an endpoint (RFC 6749, appendix B). @throws OAuthRefusal for the refusals of the RFCs. */
+/** Posts a form to an endpoint (RFC 6749, appendix B). @throws OAuthRefusal for an OAuth error code. */
 export async function postForm(
   endpoint: string,
   form: Record<string, string>,
@@ -89,14 +89,14 @@ export async function postForm(
   throw new PlatformError('unavailable', `${origin} answered with status ${response.status}.`);
 }
 
-/** Judges what the token endpoint gave. */
+/** Judges the answer of the token endpoint. */
 export function processGrant(answer: unknown): Granted {
   const parsed = granted.safeParse(answer);
   if (parsed.success) return parsed.data;
   throw new PlatformError('unavailable', 'The control plane answered with something that is no token.');
 }
 
-/** RFC 7636: a secret of this attempt, and what the browser carries of it. */
+/** Makes the verifier and challenge of one attempt (RFC 7636). */
 export function makePkce(random: World['random']): { readonly verifier: string; readonly challenge: string } {
   const verifier = Buffer.from(random(32)).toString('base64url');
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };

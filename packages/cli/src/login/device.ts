@@ -1,7 +1,7 @@
-/** Signing in with a browser somewhere else: a code to type there, and asking until it was (RFC 8628). */
+/** Signs in with a browser on another machine: shows a code to type there, and polls for the decision (RFC 8628). */
 import { PlatformError } from '@freehold/contracts';
 import { z } from 'zod';
-import type { World } from '../world.ts';
+import type { World } from '../lib/world.ts';
 import {
   type Granted,
   OAuthRefusal,
@@ -23,7 +23,7 @@ const started = z.object({
   interval: z.number().positive().optional(),
 });
 
-/** @throws PlatformError when the member said no, or nobody decided in time. */
+/** @throws PlatformError when the member refused, or the code expired. */
 export async function grantByDevice(
   server: ServerMetadata,
   world: World,
@@ -58,8 +58,7 @@ export async function grantByDevice(
 
 function ended(code: string): PlatformError {
   if (code === 'access_denied') return new PlatformError('forbidden', 'You said no.');
-  if (code === 'expired_token')
-    return new PlatformError('unavailable', 'Nobody decided in time: start again.');
+  if (code === 'expired_token') return new PlatformError('unavailable', 'The code expired: start again.');
   return new PlatformError('forbidden', 'The control plane refused the code.');
 }
 

@@ -1,10 +1,10 @@
-/** `freehold login`: a token for this machine, by way of a browser (RFC 8252) or of a code (RFC 8628). */
+/** `freehold login` gets a token for this machine, through a browser (RFC 8252) or a code (RFC 8628). */
 import { PlatformError, toTimestamp } from '@freehold/contracts';
 import { z } from 'zod';
-import { command } from '../command.ts';
+import { command } from '../lib/command.ts';
+import type { World } from '../lib/world.ts';
 import { loadConfig, PROFILE_DEFAULT, profileName, saveConfig } from '../settings/profiles.ts';
 import { baseUrl, makeReach } from '../settings/target.ts';
-import type { World } from '../world.ts';
 import {
   CLIENT_ID,
   discover,
@@ -17,9 +17,9 @@ import {
 } from './authorization-server.ts';
 import { grantByDevice } from './device.ts';
 import { openLoopback } from './loopback.ts';
-import { whoIs, whoText } from './who.ts';
+import { whoIs, whoText } from './session-commands.ts';
 
-/** As long as somebody may take to sign in at their issuer, in milliseconds. */
+/** The time for a person to sign in at the issuer. */
 const PATIENCE_MS = 5 * 60 * 1000;
 
 export const loginCommand = command({
@@ -29,7 +29,7 @@ export const loginCommand = command({
     'Opens the browser, where you sign in and allow this program to act for you, and remembers the token in a profile. With',
     '--device the browser can be on another machine: it shows a code to type there. The token works for 30 days, is kept in',
     'a file that only you may read, and is never shown.',
-    'In a script, where nobody can decide, set FREEHOLD_URL and FREEHOLD_TOKEN instead.',
+    'In a script, which cannot answer a browser, set FREEHOLD_URL and FREEHOLD_TOKEN instead.',
   ].join('\n'),
   examples: [
     { line: 'freehold login --url https://api.apps.example.org', does: 'in the browser of this machine' },
@@ -68,14 +68,14 @@ export const loginCommand = command({
     if (!world.isTerminal)
       throw new PlatformError(
         'validation_failed',
-        'freehold login needs a terminal, and somebody at it: in a script, set FREEHOLD_URL and FREEHOLD_TOKEN.',
+        'freehold login needs a terminal and a person: in a script, set FREEHOLD_URL and FREEHOLD_TOKEN.',
       );
     const { access_token: token, expires_in } = await grant({ url, device: device === true }, world);
     const reach = { fetch: makeReach({ url }, world), signal: world.interrupted };
     const member = await whoIs({ url, token }, reach);
     const expiresAt =
       expires_in === undefined ? {} : { expiresAt: toTimestamp(world.now() + expires_in * 1000) };
-    // Read again: somebody may have signed in elsewhere meanwhile.
+    // Load again: another process may have changed the file meanwhile.
     const config = loadConfig(configDirectory);
     saveConfig(configDirectory, {
       current: config.current ?? profile,
@@ -129,7 +129,7 @@ async function grantByLoopback(server: ServerMetadata, world: World): Promise<Gr
         : `Open this address:\n${url.href}`,
     );
     const timeout = world.sleep(PATIENCE_MS, signal).then(() => {
-      throw new PlatformError('unavailable', 'Nobody signed in within five minutes: start again.');
+      throw new PlatformError('unavailable', 'No sign-in arrived within five minutes: start again.');
     });
     timeout.catch(() => undefined);
     const code = await Promise.race([loopback.code, timeout]);

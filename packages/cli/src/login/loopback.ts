@@ -1,4 +1,4 @@
-/** The place on this machine that the browser comes back to with a code (RFC 8252, section 7.3). */
+/** Receives the browser's answer with the code on this machine (RFC 8252, section 7.3). */
 import { timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,23 +8,23 @@ const PATH = '/callback';
 
 export interface Loopback {
   readonly redirectUri: string;
-  /** The code. Rejects when the answer is a refusal, or time is over. */
+  /** The code. Rejects when the answer is a refusal, or the signal aborts. */
   readonly code: Promise<string>;
   close(): void;
 }
 
 export interface Expected {
-  /** Of this attempt: what comes back without it was not asked for by us. */
+  /** The random state of this attempt: an answer without it belongs to another one. */
   readonly state: string;
-  /** Who must say that it answers (RFC 9207). */
+  /** The issuer that the answer must name (RFC 9207). */
   readonly issuer: string;
 }
 
-/** Listens at a port that is free, on 127.0.0.1 alone. */
+/** Listens on a free port of 127.0.0.1. */
 export async function openLoopback(expected: Expected, signal: AbortSignal): Promise<Loopback> {
   signal.throwIfAborted();
   const { promise: code, resolve, reject } = Promise.withResolvers<string>();
-  // Somebody may only wait for it later.
+  // The caller may await it later; an early rejection must not end the process.
   code.catch(() => undefined);
   const server = createServer((request, response) => {
     const { port } = server.address() as AddressInfo;
@@ -54,18 +54,18 @@ export interface CallbackAnswer {
   readonly status: number;
   readonly says: string;
   readonly code?: string;
-  /** Set where the attempt is over. What is not for us ends nothing. */
+  /** Set when the attempt is over. A request that is not ours does not end it. */
   readonly refused?: PlatformError;
 }
 
-/** Judges one request to that place. */
+/** Judges one request to the callback address. */
 export function answerCallback(
   target: string,
   host: string | undefined,
   { state, issuer, port }: Expected & { readonly port: number },
 ): CallbackAnswer {
   const notForUs = { status: 404, says: 'There is nothing here.' };
-  // A page of another site can make a browser send requests here, by a name of its own (DNS rebinding).
+  // A page of another site can send the browser here under a name of its own (DNS rebinding).
   if (host !== `127.0.0.1:${port}`) return notForUs;
   const url = new URL(target, `http://${host}`);
   if (url.pathname !== PATH) return notForUs;
@@ -94,12 +94,13 @@ export function answerCallback(
   return { status: 200, says: 'You may close this page, and go back to the terminal.', code };
 }
 
-function isSame(left: string, right: string): boolean {
+/** Compares two texts in constant time. */
+export function isSame(left: string, right: string): boolean {
   const [a, b] = [Buffer.from(left), Buffer.from(right)];
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** The address holds a code: nothing may learn it from here. */
+/** The address holds a code: no cache, referrer or frame may learn it. */
 const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',

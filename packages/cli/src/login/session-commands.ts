@@ -1,11 +1,12 @@
 /** `freehold logout` and `freehold whoami`. */
-import { PlatformError } from '@freehold/contracts';
+import { PlatformError, problemSchema } from '@freehold/contracts';
+import { ControlPlaneError } from '@freehold/control-plane/client';
 import { z } from 'zod';
-import { command } from '../command.ts';
+import { command } from '../lib/command.ts';
+import type { World } from '../lib/world.ts';
 import { loadConfig, profileName, saveConfig } from '../settings/profiles.ts';
 import { makeReach, noProfile, PROFILE_OPTION, requireTarget } from '../settings/target.ts';
 import { discover, OAuthRefusal, postForm } from './authorization-server.ts';
-import { whoIs, whoText } from './who.ts';
 
 const input = z.strictObject({ profile: profileName.optional() });
 
@@ -28,7 +29,7 @@ export const logoutCommand = command({
     if (!found) throw noProfile(name, Object.keys(profiles));
     const { url, token } = found;
     if (token === undefined)
-      return { value: { profile: name, revoked: false }, text: `Nobody was signed in at ${url}.` };
+      return { value: { profile: name, revoked: false }, text: `No token was stored for ${url}.` };
     const reach = { fetch: makeReach({ url }, world), signal: world.interrupted };
     const { revocation_endpoint } = await discover(url, reach, reach.signal);
     await postForm(revocation_endpoint, { token }, reach).catch((error: unknown) => {
@@ -61,3 +62,43 @@ export const whoamiCommand = command({
     };
   },
 });
+
+const who = z.object({
+  kind: z.string(),
+  id: z.string(),
+  name: z.string(),
+  role: z.string().nullable(),
+  tenant: z.string().nullable(),
+});
+export type Who = z.infer<typeof who>;
+
+/**
+ * Asks the control plane whose token this is.
+ * @throws ControlPlaneError for its refusals, PlatformError for an answer of another form.
+ */
+export async function whoIs(
+  { url, token }: { readonly url: string; readonly token: string },
+  { fetch, signal }: Pick<World, 'fetch'> & { readonly signal: AbortSignal },
+): Promise<Who> {
+  const headers = { authorization: `Bearer ${token}`, accept: 'application/json' };
+  const response = await fetch(new Request(`${url}/auth/me`, { headers, redirect: 'manual', signal }));
+  const answer: unknown = await response.json().catch(() => null);
+  if (!response.ok) {
+    const problem = problemSchema.safeParse(answer).data ?? null;
+    const detail = problem?.detail ?? `${url} answered with status ${response.status}.`;
+    throw new ControlPlaneError(detail, {
+      status: response.status,
+      problem,
+      requestId: problem?.requestId ?? null,
+    });
+  }
+  const parsed = who.safeParse(answer);
+  if (parsed.success) return parsed.data;
+  throw new PlatformError('unavailable', `${url} did not answer with an identity.`);
+}
+
+/** `Ada (staff, admin)`, `Bob (builder, tnt_…)`. */
+export function whoText({ name, kind, role, tenant }: Who): string {
+  const what = [kind, role === kind ? null : role, tenant];
+  return `${name} (${what.filter((each) => each !== null).join(', ')})`;
+}

@@ -1,10 +1,10 @@
-/** A checkout of Freehold, as what a project can be linked to while the packages are not published. */
+/** Reads a checkout of Freehold: projects link to its packages until they are published. */
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
 import { z } from 'zod';
 
-/** Of the names of our own packages. */
+/** The prefix of our own packages. */
 const SCOPE = '@freehold/';
 
 const packageJson = z.object({
@@ -13,19 +13,19 @@ const packageJson = z.object({
 });
 
 export interface Checkout {
-  /** Absolute, without symbolic links. */
+  /** The absolute path, without symbolic links. */
   readonly root: string;
   /**
-   * What stands in a linked project's package.json for one of its dependencies. Libraries must be the very copy that
-   * the checkout's packages use, because types and classes of two copies are not the same.
+   * Returns the entry of a library in a linked project's package.json. It must be the copy that the checkout uses:
+   * classes of two copies are not the same.
    * @throws PlatformError when the checkout has none.
    */
   readonly dependency: (name: string) => string;
-  /** The same for a tool, which is only run: the version that the checkout uses, and our own tools from the checkout. */
+  /** Returns the entry of a tool: the version that the checkout uses, or our own tool from the checkout. */
   readonly tool: (name: string) => string;
 }
 
-/** Reads a checkout. @throws PlatformError `validation_failed` when there is none at this path, or it is not installed. */
+/** @throws PlatformError `validation_failed` when there is no checkout at this path, or it is not installed. */
 export function readCheckout(path: string): Checkout {
   const manifest = readManifest(path);
   if (manifest?.name !== 'freehold') throw unusable(path, 'is not a checkout of Freehold');
@@ -36,7 +36,7 @@ export function readCheckout(path: string): Checkout {
     if (readManifest(found)?.name === name) return `file:${found}`;
     throw unusable(path, `has no ${name}, run npm ci there first`);
   };
-  /** Ours are in `packages`, and the development issuer, which is a program as well, in `apps`. */
+  /** Our packages are in `packages`; the development issuer, which is a program, is in `apps`. */
   const own = (name: string): string => {
     const directory = name.slice(SCOPE.length);
     const isApp = readManifest(join(root, 'apps', directory)) !== null;

@@ -1,13 +1,16 @@
-/** `freehold new`: makes a vertical that runs, is tested, and lets nobody in yet (spec 1; A-04). */
+/**
+ * `freehold new` makes a vertical that runs, has tests, and refuses every request until sign-in is wired (spec 1;
+ * A-04).
+ */
 import { relative, resolve } from 'node:path';
 import { slug } from '@freehold/contracts';
 import { z } from 'zod';
-import { command } from '../command.ts';
+import { command } from '../lib/command.ts';
 import { readCheckout } from './checkout.ts';
 import { planProject } from './plan-project.ts';
 import { writeProject } from './write-project.ts';
 
-/** First its length, because the other message does not speak of it. */
+/** The length is checked first: the message of the slug does not mention it. */
 const name = z.string().max(63, 'must have at most 63 characters').pipe(slug);
 
 const path = z.string().min(1, 'must not be empty').optional();
@@ -88,7 +91,7 @@ function titleOf(name: string): string {
   return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(' ');
 }
 
-/** A path as a shell takes it. */
+/** Quotes a path for a shell. */
 function quoted(text: string): string {
   return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

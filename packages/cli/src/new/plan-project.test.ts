@@ -1,4 +1,4 @@
-/** What is in a new project. */
+/** The files of a new project. */
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -33,13 +33,13 @@ test('the template asks for the versions that this checkout has', () => {
   }
 });
 
-test('nothing of a project still has the name or the title of the template', () => {
+test('no file of a project still has the name or the title of the template', () => {
   for (const [path, text] of plan('paper-trail', 'Paper Trail')) {
     expect([path, text.match(/acme[- ]notes/i)?.[0]]).toEqual([path, undefined]);
   }
 });
 
-test('what git must not keep is ignored', () => {
+test('files that git must not keep are ignored', () => {
   expect(textOf(plan('paper', 'Paper'), '.gitignore').split('\n')).toEqual(
     expect.arrayContaining(['node_modules/', '.data/', '.env']),
   );
@@ -89,7 +89,7 @@ describe('linked to a checkout', () => {
     expect(Object.keys(dependencies)).toEqual(Object.keys(plain.dependencies));
   });
 
-  test('a directory that is none is refused', () => {
+  test('a directory that is no checkout is refused', () => {
     for (const directory of [scratch, join(scratch, 'missing')]) {
       expect(() => readCheckout(directory)).toThrow('is not a checkout of Freehold');
     }
@@ -97,7 +97,7 @@ describe('linked to a checkout', () => {
     expect(() => readCheckout(scratch)).toThrow('is not a checkout of Freehold');
   });
 
-  test('one in which npm ci was not run is refused', () => {
+  test('a checkout in which npm ci was not run is refused', () => {
     writeFileSync(join(scratch, 'package.json'), JSON.stringify({ name: 'freehold' }));
     expect(() => plan('paper', 'Paper', readCheckout(scratch))).toThrow(
       /has no @freehold\/.*, run npm ci there/,

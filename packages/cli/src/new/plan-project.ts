@@ -1,4 +1,4 @@
-/** What a new project consists of: the files of `template/`, with the project's own name and title in them. */
+/** Plans the files of a new project: those of `template/`, with the project's own name and title. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ const TEMPLATE = fileURLToPath(new URL('../../template', import.meta.url));
 const TEMPLATE_NAME = 'acme-notes';
 const TEMPLATE_TITLE = 'Acme Notes';
 
-/** What npm would take for its own instructions, were it a file of a package. */
+/** npm would obey a file of this name in a package, so the template has another. */
 const RENAMED: Readonly<Record<string, string>> = { gitignore: '.gitignore' };
 
 const dependencies = z.record(z.string(), z.string());
@@ -22,17 +22,16 @@ const packageJson = z.object({
 });
 
 export interface Project {
-  /** A slug; see `@freehold/contracts`. */
   readonly name: string;
-  /** One line of text. */
   readonly title: string;
   /** Null for the published packages. */
   readonly checkout: Checkout | null;
 }
 
 /**
- * The files of a project: path, with `/`, → text.
- * @throws PlatformError `validation_failed` for a name that one of its dependencies has, and as the checkout does.
+ * Returns the files of a project by path, with `/`.
+ * @throws PlatformError `validation_failed` for a name that one of its dependencies has, and the errors of the
+ * checkout.
  */
 export function planProject(project: Project): ReadonlyMap<string, string> {
   return new Map(
@@ -78,7 +77,6 @@ function planPackageJson(text: string, { name, title, checkout }: Project): stri
   return `${JSON.stringify(own, null, 2)}\n`;
 }
 
-/** The same keys, with what is made of each as its value. */
 function mapKeys(
   table: Readonly<Record<string, string>>,
   make: (key: string) => string,
@@ -86,14 +84,14 @@ function mapKeys(
   return Object.fromEntries(Object.keys(table).map((key) => [key, make(key)]));
 }
 
-/** In one pass, so that a title with the template's name in it stays as it was given. */
+/** One pass, so that a title that contains the template's name stays as it is. */
 function substitute(file: string, text: string, { name, title }: Project): string {
   return text.replaceAll(new RegExp(`${TEMPLATE_NAME}|${TEMPLATE_TITLE}`, 'g'), (found) =>
     found === TEMPLATE_NAME ? name : escapeFor(file, title),
   );
 }
 
-/** A title as it must be written in a file: in TypeScript it stands in single quotes. */
+/** Escapes a title for its file: in TypeScript it stands in single quotes. */
 function escapeFor(file: string, title: string): string {
   if (extname(file) === '.ts') return title.replace(/['\\]/g, '\\$&');
   if (extname(file) === '.md') return title.replace(/[\\`*_[\]<>#&|]/g, '\\$&');

@@ -60,7 +60,7 @@ describe('a directory that is missing', () => {
     expect(everything()).toEqual([]);
   });
 
-  test('keeps what somebody else put there in the meantime', () => {
+  test('keeps files that another program put there in the meantime', () => {
     const directory = join(scratch, 'far/project');
     const late = new (class extends Map<string, string> {
       override *[Symbol.iterator]() {
@@ -89,7 +89,7 @@ describe('a directory that is empty', () => {
   });
 });
 
-describe('what is there already', () => {
+describe('an occupied place', () => {
   test('is refused and left alone: a directory with something hidden in it, and a file', () => {
     mkdirSync(join(scratch, 'project'));
     writeFileSync(join(scratch, 'project/.hidden'), '');
@@ -100,7 +100,7 @@ describe('what is there already', () => {
     expect(everything()).toEqual(['file', 'project', 'project/.hidden']);
   });
 
-  test('as a file above the directory makes it unwritable, in a sentence', () => {
+  test('a file above the directory makes it unwritable, in a sentence', () => {
     writeFileSync(join(scratch, 'file'), '');
     expect(() => writeProject(join(scratch, 'file/project'), files)).toThrow(
       /^Cannot write .*project: not a directory \(ENOTDIR\)\.$/,

@@ -1,15 +1,15 @@
-/** Puts the files of a project on disk: all of them, or nothing. */
+/** Writes the files of a project to disk: all of them, or none. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { getSystemErrorMessage } from 'node:util';
 import { PlatformError } from '@freehold/contracts';
-import { CANNOT_WRITE } from '../world.ts';
+import { CANNOT_WRITE } from '../lib/world.ts';
 
 /**
- * Writes a project into a directory that is missing or empty. The files are written beside it and moved there when
- * all of them exist, so that neither a failure nor a kill leaves half a project under its name.
- * @throws PlatformError `conflict` when there is something already; `unavailable` when it cannot be written.
+ * Writes a project into a directory that is missing or empty. The files are written beside it and moved when all
+ * exist, so that neither a failure nor a kill leaves half a project.
+ * @throws PlatformError `conflict` for an occupied directory; `unavailable` when it cannot be written.
  */
 export function writeProject(directory: string, files: ReadonlyMap<string, string>): void {
   const found = look(directory);
@@ -29,13 +29,13 @@ function look(directory: string): 'missing' | 'empty' | 'occupied' {
   } catch (error) {
     if (!isSystemError(error)) throw error;
     if (error.code === 'ENOENT') return 'missing';
-    // A file is there, or it is a directory above that is none.
+    // Either the path is a file, or one of its parents is.
     if (error.code === 'ENOTDIR' && existsSync(directory)) return 'occupied';
     throw unwritable(directory, error);
   }
 }
 
-/** Makes the directory in one step. Parents that had to be made go again when it fails. */
+/** Makes the directory in one step. A failure also removes the parents that were made. */
 function make(directory: string, files: ReadonlyMap<string, string>): void {
   const parent = dirname(directory);
   const made = mkdirSync(parent, { recursive: true });
@@ -50,7 +50,7 @@ function make(directory: string, files: ReadonlyMap<string, string>): void {
   }
 }
 
-/** Gives a draft its name, unless somebody has put something there in the meantime. */
+/** Renames the draft. @throws PlatformError `conflict` when another program made the directory in the meantime. */
 function claim(draft: string, directory: string): void {
   try {
     renameSync(draft, directory);
@@ -60,7 +60,7 @@ function claim(draft: string, directory: string): void {
   }
 }
 
-/** Removes a directory and those above it, up to one of them, for as long as nobody else has put anything in. */
+/** Removes a directory and its parents up to `upTo`, as long as they are empty. */
 function removeEmpty(directory: string, upTo: string): void {
   try {
     rmdirSync(directory);
@@ -71,8 +71,8 @@ function removeEmpty(directory: string, upTo: string): void {
 }
 
 /**
- * Fills a directory that exists. It is not replaced, because it may be the one that somebody's shell is in; its entries
- * are moved into it one by one.
+ * Moves the entries into an existing directory one by one. Replacing it would pull it from under a shell that is in
+ * it.
  */
 function fill(directory: string, files: ReadonlyMap<string, string>): void {
   const draft = draftIn(directory, 'project');
@@ -92,7 +92,7 @@ function fill(directory: string, files: ReadonlyMap<string, string>): void {
   }
 }
 
-/** A name that nobody else takes. Not `mkdtemp`, whose directories only their maker may read. */
+/** An unused name. `mkdtemp` would make a directory that only its owner can read. */
 function draftIn(parent: string, name: string): string {
   return join(parent, `.${name}.${randomBytes(6).toString('hex')}.draft`);
 }

@@ -1,4 +1,4 @@
-/** How far work is, in one line. */
+/** Writes progress in one line. */
 
 const BAR_CHARS = 24;
 
@@ -8,7 +8,7 @@ export interface Progress {
   readonly unit: string;
 }
 
-/** `[######------] 12 of 24 scopes`; without a total, how much is done. */
+/** `[######------] 12 of 24 scopes`; without a total, the amount that is done. */
 export function progressText(what: string, { done, total, unit }: Progress): string {
   const amount = (count: number) => (unit === 'bytes' ? bytesText(count) : `${count} ${unit}`);
   if (total === null || total === 0) return done === 0 ? `${what} …` : `${what} … ${amount(done)}`;

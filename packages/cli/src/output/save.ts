@@ -1,22 +1,23 @@
-/** Bytes that arrive, onto the disk: whole under their name, or not at all. */
+/** Saves a stream of bytes to a file: whole under its name, or not at all. */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { link, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
-import { fileFailure } from '../world.ts';
+import { fileFailure } from '../lib/world.ts';
 
 export interface SaveOptions {
-  /** Whether a file that is there is replaced. */
+  /** Whether an existing file is replaced. */
   readonly force: boolean;
-  /** Told how many bytes there are so far. */
+  /** Receives the number of bytes so far. */
   readonly onBytes?: (bytes: number) => void;
 }
 
 /**
- * Writes beside the place and gives the name at the end. Tenants' data: only its owner may read it.
- * @throws PlatformError `conflict` when there is a file already, `unavailable` when it cannot be written; and whatever
- * the stream fails with.
+ * Writes a draft beside the file and renames it at the end. The bytes are tenant data: only the file's owner may read
+ * them.
+ * @throws PlatformError `conflict` for an existing file, `unavailable` when it cannot be written; and the errors of
+ * the stream.
  */
 export async function saveStream(
   body: ReadableStream<Uint8Array>,
@@ -47,7 +48,7 @@ export async function saveStream(
     return bytes;
   } catch (error) {
     if (isSystemError(error)) throw fileFailure(`${path} cannot be written`, error);
-    // What `fetch` calls a connection that broke off.
+    // `fetch` throws these when a connection breaks off.
     if (error instanceof TypeError || (error as NodeJS.ErrnoException).code === 'ECONNRESET')
       throw new PlatformError('unavailable', 'The connection broke off before everything was there.', {
         cause: error,
@@ -59,19 +60,19 @@ export async function saveStream(
   }
 }
 
-/** Known before anything is asked for: a copy of a scope is written down in a log. */
+/** Callers check this before the request: the access log records each copy. */
 export function requireFree(path: string, force: boolean): void {
   if (!force && existsSync(path)) throw occupied(path);
 }
 
-/** A link is refused where something is; a rename would replace what came there in the meantime. */
+/** `link` fails where a file exists; `rename` would replace one that appeared in the meantime. */
 async function claim(draft: string, path: string, force: boolean): Promise<void> {
   if (force) return rename(draft, path);
   try {
     await link(draft, path);
   } catch (error) {
     if (isSystemError(error) && error.code === 'EEXIST') throw occupied(path);
-    // A file system without links.
+    // The file system has no links.
     requireFree(path, force);
     await rename(draft, path);
   }

@@ -1,4 +1,4 @@
-/** What people read fits where they read it. */
+/** Tables and records fit the terminal. */
 import { expect, test } from 'vitest';
 import { progressText } from './progress.ts';
 import { listText, recordText, scalarText } from './table.ts';
@@ -16,11 +16,11 @@ test.each([30, 40, 60, 200])('a table fits a terminal of %i characters', (column
   expect(lines[1]).toMatch(/^tnt_01 /);
 });
 
-test('a column for which there is no room is said to be missing', () => {
+test('a column without room is named as missing', () => {
   expect(listText(items, 16)).toContain('(1 more column: --json has them all)');
 });
 
-test('a record stands line by line, with what is inside of it below', () => {
+test('a record stands line by line, with nested fields indented below', () => {
   expect(recordText({ id: 'x', owner: { email: 'a@b' }, roles: ['a', 'b'], none: null }, 80)).toBe(
     'id     x\nowner\n  email  a@b\nroles  a, b\nnone   -',
   );
@@ -35,7 +35,7 @@ test('a heading is in words, and a measurement has three decimals at most', () =
   );
 });
 
-test('text that would steer a terminal is shown as what it is', () => {
+test('control characters cannot steer a terminal', () => {
   expect(scalarText('a\u001b[2Jb\nc\u202e')).toBe('a\\u001b[2Jb⏎c\\u202e');
 });
 

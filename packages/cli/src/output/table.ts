@@ -1,12 +1,12 @@
-/** Answers for people: tables that fit their terminal, and records line by line. */
+/** Writes tables that fit their terminal, and records line by line. */
 
 const GAP = '  ';
-/** Less of a column than this is no use; then columns on the right are left out. */
+/** A narrower column is of no use: columns on the right are left out instead. */
 const COLUMN_MIN = 8;
 
 /**
- * Rows under their headings. What does not fit is cut with an ellipsis; identifiers are kept whole.
- * @param columns the width of the terminal; null for none, and then nothing is cut.
+ * Writes rows under their headings. Cuts cells that do not fit with an ellipsis; keeps ids whole.
+ * @param columns the width of the terminal; null cuts nothing.
  */
 export function tableText(
   headings: readonly string[],
@@ -34,7 +34,7 @@ function titleOf(heading: string): string {
   return heading.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2').toUpperCase();
 }
 
-/** The widest columns give way first, then the last ones go. Identifiers are worth nothing in part. */
+/** Narrows the widest columns first, then leaves out the last ones. Part of an id is useless. */
 function widthsThatFit(
   wanted: readonly number[],
   rows: readonly (readonly string[])[],
@@ -59,7 +59,7 @@ function cut(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
 }
 
-/** A list of records as a table, with a column for every field that one of them has. */
+/** Writes a list of records as a table, with a column for every field that has a value. */
 export function listText(items: readonly unknown[], columns: number | null): string {
   const records = items.map((item) => (isRecord(item) ? item : { value: item }));
   const names = [...new Set(records.flatMap((record) => Object.keys(record)))];
@@ -68,7 +68,7 @@ export function listText(items: readonly unknown[], columns: number | null): str
   return tableText(shown, rows, columns);
 }
 
-/** A field in a row: records in short, and of lists of them how many there are. */
+/** Writes a field in a row: a record in short, a list of records as its length. */
 function cellOf(value: unknown): string {
   if (Array.isArray(value) && value.some(isRecord)) return `(${value.length})`;
   if (!isRecord(value)) return scalarText(value);
@@ -76,7 +76,7 @@ function cellOf(value: unknown): string {
   return known.length === 0 ? '-' : known.map(([name, each]) => `${name}=${scalarText(each)}`).join(' ');
 }
 
-/** A record, a line a field; what is inside of a field is indented below it. */
+/** Writes a record, a line for each field; nested fields are indented below it. */
 export function recordText(value: unknown, columns: number | null, indent = ''): string {
   if (!isRecord(value)) return `${indent}${scalarText(value)}`;
   const entries = Object.entries(value);
@@ -94,7 +94,7 @@ export function recordText(value: unknown, columns: number | null, indent = ''):
     .join('\n');
 }
 
-/** One line. Characters that would steer a terminal are shown as what they are, whoever wrote them. */
+/** Writes one line. Control characters are shown escaped: tenants' text must not steer the operator's terminal. */
 export function scalarText(value: unknown): string {
   if (value === null || value === undefined) return '-';
   if (typeof value === 'number') return numberText(value);
@@ -103,7 +103,7 @@ export function scalarText(value: unknown): string {
   return harmless(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
-/** At most three decimals: what people read of a measurement. `--json` has all of it. */
+/** Rounds to three decimals for people; `--json` has all of them. */
 function numberText(value: number): string {
   return String(Number.isInteger(value) ? value : Math.round(value * 1_000) / 1_000);
 }

@@ -1,13 +1,13 @@
 /**
- * A process that reads one copy and ends: a statement can be stopped only from outside. It takes a `CopyRequest` as JSON
- * at standard input, and answers a `CopyAnswer` at standard output.
+ * Reads one copy in a process of its own, because only a signal can stop a statement. Takes a `CopyRequest` as JSON at
+ * standard input, and writes a `CopyAnswer` to standard output.
  */
 import { constants, DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import type { Cell } from '@freehold/contracts';
 import type { CopyAnswer, CopyRequest } from './copy.ts';
 
-/** The data window of the platform shortens where this does. */
+/** The limits of the platform's data window. */
 const TEXT_CHARS_MAX = 4_096;
 const BYTES_MAX = 256;
 
@@ -25,9 +25,9 @@ function answer(): CopyAnswer {
   try {
     database = new DatabaseSync(file, { readOnly: true, allowExtension: false });
     database.enableDefensive(true);
-    // A view of a stranger's file may call no function that reaches further than its rows.
+    // A view in an untrusted file must not call functions that reach beyond its rows.
     database.exec('PRAGMA trusted_schema = OFF');
-    // Whatever is not known to be harmless is refused: writing, pragmas, other files.
+    // Allow-list: writing, pragmas and other files are refused.
     database.setAuthorizer((action, _first, second) =>
       READS.has(action) ||
       (action === constants.SQLITE_FUNCTION && second?.toLowerCase() !== 'load_extension')

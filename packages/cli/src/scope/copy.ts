@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { type Cell, PlatformError } from '@freehold/contracts';
-import { fileFailure } from '../world.ts';
+import { fileFailure } from '../lib/world.ts';
 
 export interface CopyRequest {
   readonly file: string;
@@ -13,22 +13,21 @@ export interface CopyRequest {
   readonly rowsMax: number;
 }
 
-/** What a statement answers. Cells are those of the platform's data window. */
+/** The answer of a statement. Cells are those of the platform's data window. */
 export interface CopyRows {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
-  /** True when there are more rows. */
   readonly truncated: boolean;
 }
 export type CopyAnswer = CopyRows | { readonly refused: string };
 
-/** How long a statement may take, in milliseconds: then its process is killed. */
+/** A statement that takes longer is killed with its process. */
 export const STATEMENT_MS = 30_000;
 const PROCESS = fileURLToPath(new URL('./copy-process.ts', import.meta.url));
 
 /**
- * Runs one statement that reads, in a process of its own.
- * @throws PlatformError `validation_failed` with SQLite's words for a statement that is refused, or takes too long.
+ * Runs one reading statement in a process of its own.
+ * @throws PlatformError `validation_failed` with SQLite's message for a refused statement, or one that takes too long.
  */
 export async function readCopy(
   request: CopyRequest,
@@ -42,7 +41,7 @@ export async function readCopy(
   });
   const kill = () => void child.kill('SIGKILL');
   signal?.addEventListener('abort', kill, { once: true });
-  // It may have ended before it read.
+  // The process may end before it has read its input.
   child.stdin.on('error', () => undefined);
   child.stdin.end(JSON.stringify(request));
   const said = await text(child.stdout);
@@ -60,7 +59,7 @@ export async function readCopy(
   });
 }
 
-/** @throws PlatformError for a file that is none, or is no database. */
+/** @throws PlatformError when the file is missing, or is no database. */
 export async function requireCopy(file: string): Promise<void> {
   if (!existsSync(file)) throw new PlatformError('not_found', `There is no file at ${file}.`);
   await readCopy({ file, sql: 'SELECT count(*) FROM sqlite_schema', params: [], rowsMax: 1 }).catch(
@@ -70,7 +69,7 @@ export async function requireCopy(file: string): Promise<void> {
   );
 }
 
-/** Tables and views, the application's before the platform's. */
+/** Returns tables and views, the application's before the platform's. */
 export async function tablesOf(file: string): Promise<readonly string[]> {
   const { rows } = await readCopy({
     file,
@@ -82,7 +81,7 @@ export async function tablesOf(file: string): Promise<readonly string[]> {
   return rows.map(([name]) => String(name));
 }
 
-/** A name as SQL takes it. */
+/** Quotes a name for SQL. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

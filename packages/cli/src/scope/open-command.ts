@@ -1,13 +1,13 @@
-/** `freehold scope open`: looks into a copy on this machine, in a browser or with one statement. */
+/** `freehold scope open` shows a copy on this machine, in a browser or with one statement. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
 import { z } from 'zod';
 import { cellText } from '../admin/answer-text.ts';
-import { command } from '../command.ts';
+import { command } from '../lib/command.ts';
+import type { World } from '../lib/world.ts';
 import { tableText } from '../output/table.ts';
-import type { World } from '../world.ts';
 import { readCopy, requireCopy } from './copy.ts';
 import { makeWindow } from './window.ts';
 
@@ -18,7 +18,7 @@ export const openCommand = command({
   summary: 'Look into a copy of a scope',
   description: [
     'Opens a window in the browser on a copy that freehold scope pull brought: its tables, page by page, and a box for one',
-    'statement that reads. It listens on this machine alone, at an address that nobody guesses, until Ctrl-C. The file is',
+    'statement that reads. It listens on this machine alone, at an unguessable address, until Ctrl-C. The file is',
     'never written. With --query it answers one statement, and ends.',
   ].join('\n'),
   examples: [
@@ -66,7 +66,7 @@ async function answerQuery(file: string, sql: string, world: World) {
   return { value, text: [table, ...more].join('\n') };
 }
 
-/** Listens until Ctrl-C, which is how a window is closed and no failure. */
+/** Listens until Ctrl-C, which is the normal way to close the window. */
 async function serve(file: string, port: number, { random, interrupted }: World) {
   const secret = Buffer.from(random(24)).toString('base64url');
   const server = createServer((incoming, outgoing) => void answer(incoming, outgoing));
@@ -82,7 +82,7 @@ async function serve(file: string, port: number, { random, interrupted }: World)
       const response = await window(new Request(url, { method, headers }));
       outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(await response.text());
     } catch {
-      // A request that is none, or a copy that went away.
+      // The request is malformed, or the copy is gone.
       outgoing.writeHead(500, { 'content-type': 'text/plain' }).end('The copy cannot be read.\n');
     }
   };

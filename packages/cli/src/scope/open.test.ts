@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { runLine, scratchDirectory } from '../../test/world.ts';
 import { commands } from '../commands.ts';
-import { Interrupted } from '../world.ts';
+import { Interrupted } from '../lib/world.ts';
 import { readCopy } from './copy.ts';
 import { makeWindow } from './window.ts';
 
@@ -68,7 +68,7 @@ describe('freehold scope open --query', () => {
     );
   });
 
-  test('a file that is none, or no database, is told apart', async () => {
+  test('a missing file and a file that is no database have their own errors', async () => {
     const { cwd } = makeCopy();
     writeFileSync(join(cwd, 'text'), 'no database at all, but long enough to look at. '.repeat(20));
     expect((await runLine(commands, ['scope', 'open', 'lost'], { cwd })).status).toBe(4);
@@ -98,7 +98,7 @@ describe('the window', () => {
     expect(names).toEqual(['jobs', 'odd+"name', '_spine_events']);
   });
 
-  test('shows rows page by page, and a statement’s', async () => {
+  test('shows the rows of a table page by page, and those of a statement', async () => {
     const ask = open();
     const first = await ask('/a-secret/?table=odd+%22name');
     expect(first.text).toContain('page 1');
@@ -108,7 +108,7 @@ describe('the window', () => {
     expect((await ask('/a-secret/?sql=SELECT+41%2B1')).text).toContain('<td>42</td>');
   });
 
-  test('shows what a copy holds as text, runs no script but its own, and asks nobody else', async () => {
+  test('shows content of a copy as text, runs no script but its own, and calls no other server', async () => {
     const { text, headers } = await open()('/a-secret/?table=jobs');
     expect(text).not.toContain('<script>alert');
     expect(text).toContain('&#60;script&#62;alert(1)');
@@ -127,7 +127,7 @@ describe('the window', () => {
     expect([status, text]).toEqual([404, 'There is nothing here.\n']);
   });
 
-  test('refuses what writes with a sentence', async () => {
+  test('answers a writing statement with a sentence', async () => {
     const { status, text } = await open()('/a-secret/?sql=DELETE+FROM+jobs');
     expect(status).toBe(400);
     expect(text).toContain('The statement cannot be run: it may only read.');

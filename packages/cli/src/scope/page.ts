@@ -1,14 +1,14 @@
-/** The page of the local data window. Everything that a copy holds is text on it. */
+/** Renders the page of the local data window. All content of a copy is escaped. */
 import { createHash } from 'node:crypto';
 import type { Cell } from '@freehold/contracts';
 import { cellText } from '../admin/answer-text.ts';
 import type { CopyRows } from './copy.ts';
 import type { View } from './window.ts';
 
-/** Ctrl+Enter runs the statement; everything else works without it. */
+/** Ctrl+Enter runs the statement; everything else works without scripts. */
 const SCRIPT = `document.querySelector('textarea').addEventListener('keydown',(e)=>{if(e.key==='Enter'&&(e.ctrlKey||e.metaKey))e.target.form.requestSubmit()})`;
 
-/** How a Content-Security-Policy names that script, and no other. */
+/** The Content-Security-Policy source that allows this script and no other. */
 export const SCRIPT_HASH = `'sha256-${createHash('sha256').update(SCRIPT).digest('base64')}'`;
 
 const STYLE = `:root{color-scheme:light dark}body{font:15px/1.45 system-ui;margin:0;display:grid;grid-template-columns:minmax(12rem,18rem) 1fr;min-height:100vh}
@@ -18,7 +18,7 @@ textarea{width:100%;box-sizing:border-box;font:14px/1.4 ui-monospace,monospace;m
 .rows{overflow:auto;margin:1rem 0}table{border-collapse:collapse;font:13px/1.4 ui-monospace,monospace}th,td{border:1px solid #8885;padding:.2rem .5rem;text-align:left;vertical-align:top;white-space:pre-wrap;max-width:30rem;overflow-wrap:anywhere}
 th{position:sticky;top:0;background:Canvas}.null{opacity:.5}.skip{position:absolute;left:-99rem}.skip:focus{left:1rem;top:1rem;background:Canvas}:focus-visible{outline:2px solid Highlight}`;
 
-/** Letters of the keyboard: `t` for the tables, `q` for the statement, `n` and `p` for pages (with the browser's own modifier). */
+/** Access keys: `t` for the tables, `q` for the statement, `n` and `p` for pages. */
 export function pageText({ title, base, tables, table, page, sql, rows, fault }: View): string {
   const links = tables.map((name, index) => {
     const current = name === table ? ' aria-current="page"' : '';

@@ -1,10 +1,10 @@
-/** `freehold scope pull`: a scope's copy as a database file on this machine. The access log says that it left. */
+/** `freehold scope pull` saves a scope's copy as a database file on this machine. The access log records it. */
 import { resolve } from 'node:path';
 import { PlatformError, scopeId, tenantId } from '@freehold/contracts';
 import type { ClientResponse } from '@freehold/control-plane/client';
 import { adminOperations } from '@freehold/directory/declarations';
 import { z } from 'zod';
-import { command } from '../command.ts';
+import { command } from '../lib/command.ts';
 import { bytesText, progressText } from '../output/progress.ts';
 import { requireFree, saveStream } from '../output/save.ts';
 import { callerOf, PROFILE_OPTION, requireTarget } from '../settings/target.ts';

@@ -1,6 +1,6 @@
-/** The local data window: what is behind an address that only whoever started it knows. Read-only, and of one copy. */
-import { timingSafeEqual } from 'node:crypto';
+/** Answers the requests of the local data window: one copy, read-only, at an address with a secret. */
 import { PlatformError } from '@freehold/contracts';
+import { isSame } from '../login/loopback.ts';
 import { type CopyRows, quoteName, readCopy, tablesOf } from './copy.ts';
 import { pageText, SCRIPT_HASH } from './page.ts';
 
@@ -10,13 +10,13 @@ const SQL_CHARS_MAX = 8_000;
 
 export interface WindowOptions {
   readonly file: string;
-  /** What stands in the path before everything: whoever does not know it sees nothing. */
+  /** The first segment of every path. A request without it gets 404. */
   readonly secret: string;
-  /** The host and port that it is reached at; another name is somebody's page (DNS rebinding). */
+  /** The host and port of the window. Another host name is another site's page (DNS rebinding). */
   readonly host: () => string;
 }
 
-/** What the page shows. */
+/** The content of the page. */
 export interface View {
   readonly title: string;
   readonly base: string;
@@ -28,7 +28,7 @@ export interface View {
   readonly fault: string | null;
 }
 
-/** Answers one request. Serve it on 127.0.0.1 alone. */
+/** Answers one request. Serve it on 127.0.0.1 only. */
 export function makeWindow({ file, secret, host }: WindowOptions): (request: Request) => Promise<Response> {
   return async (request) => {
     const url = new URL(request.url);
@@ -70,7 +70,7 @@ async function viewOf(file: string, base: string, query: URLSearchParams): Promi
   }
 }
 
-/** Nothing of it is kept, framed, or told to the place that a link leads to. */
+/** The page is never cached, framed or named as a referrer. */
 const HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',
@@ -86,9 +86,4 @@ function plain(status: number, text: string): Response {
     status,
     headers: { 'content-type': 'text/plain', 'cache-control': 'no-store' },
   });
-}
-
-function isSame(left: string, right: string): boolean {
-  const [a, b] = [Buffer.from(left), Buffer.from(right)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -1,14 +1,16 @@
-/** `fetch`, with names below `localhost` as RFC 6761 (section 6.3) has them: this machine, whatever a resolver says. */
+/**
+ * Adds names below `localhost` to `fetch`: they mean this machine, whatever a resolver says (RFC 6761, section 6.3).
+ */
 import { request as send } from 'node:http';
 import { Readable } from 'node:stream';
 
-/** Sends a request. A name of this machine goes to 127.0.0.1 directly; everything else is the platform's own `fetch`. */
+/** Sends a request: to 127.0.0.1 for a name of this machine, through `fetch` otherwise. */
 export function fetchFromHere(request: Request): Promise<Response> {
   const { protocol, hostname } = new URL(request.url);
   return protocol === 'http:' && hostname.endsWith('.localhost') ? fetchLocal(request) : fetch(request);
 }
 
-/** @throws TypeError where `fetch` does: when nothing answers. */
+/** @throws TypeError as `fetch` does, when nothing answers. */
 function fetchLocal(request: Request): Promise<Response> {
   const url = new URL(request.url);
   const { promise, resolve, reject } = Promise.withResolvers<Response>();

@@ -1,6 +1,6 @@
-/** `freehold profile …`: the control planes that are known here, and which of them is asked. */
+/** `freehold profile …` lists the known control planes and chooses one. */
 import { z } from 'zod';
-import { type Command, command } from '../command.ts';
+import { type Command, command } from '../lib/command.ts';
 import { listText, recordText } from '../output/table.ts';
 import { loadConfig, profileName, saveConfig, shownProfile } from './profiles.ts';
 import { noProfile } from './target.ts';

@@ -1,4 +1,4 @@
-/** What is remembered between command lines: where the control plane is, and a token for it, under names. */
+/** Stores addresses of control planes and their tokens under names. */
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { PlatformError, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
-import { fileFailure } from '../world.ts';
+import { fileFailure } from '../lib/world.ts';
 
 export const profileName = z
   .string()
@@ -24,7 +24,7 @@ const profile = z.strictObject({
   /** Absent after a sign-out. */
   token: z.string().min(1).optional(),
   expiresAt: timestamp.optional(),
-  /** Who signed in, for people. */
+  /** The name of the person who signed in. */
   member: z.string().optional(),
 });
 export type Profile = z.infer<typeof profile>;
@@ -37,7 +37,6 @@ export type Config = z.infer<typeof config>;
 
 export const PROFILE_DEFAULT = 'default';
 
-/** The file, in the directory of the settings. */
 export function configFile(directory: string): string {
   return join(directory, 'config.json');
 }
@@ -54,14 +53,14 @@ export function loadConfig(directory: string): Config {
   }
   const parsed = config.safeParse(parse(text));
   if (parsed.success) return parsed.data;
-  // Nothing of it is repeated: it holds tokens.
+  // The message repeats no content: the file holds tokens.
   throw new PlatformError(
     'validation_failed',
     `${file} is damaged: repair it, or remove it and sign in again.`,
   );
 }
 
-/** Whole or not at all, and readable by nobody but its owner from the first byte. */
+/** Writes the file whole or not at all. Only its owner can read it, from the first byte. */
 export function saveConfig(directory: string, value: Config): void {
   const file = configFile(directory);
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
@@ -81,16 +80,16 @@ export function saveConfig(directory: string, value: Config): void {
   }
 }
 
-/** What went wrong before is what is told, not that there is nothing to remove. */
+/** The error before this one counts; a missing draft does not. */
 function removeDraft(draft: string): void {
   try {
     rmSync(draft, { force: true });
   } catch {
-    // The directory itself is not there.
+    // The directory does not exist.
   }
 }
 
-/** A profile as it is shown: never its token. */
+/** Returns a profile for display, without its token. */
 export function shownProfile(name: string, { token, ...rest }: Profile, current: string | null): object {
   return { name, current: name === current, ...rest, signedIn: token !== undefined };
 }

@@ -20,7 +20,7 @@ function setUp() {
   return { configDirectory, target };
 }
 
-describe('the control plane that is asked', () => {
+describe('the chosen control plane', () => {
   test('is that of --profile, then of the environment, then of the profile in use', () => {
     const { target } = setUp();
     const env = { FREEHOLD_URL: 'https://env.example', FREEHOLD_TOKEN: 'fh_env' };
@@ -31,7 +31,7 @@ describe('the control plane that is asked', () => {
     expect(() => target({}, 'three')).toThrow('There is no profile "three": there are one, two.');
   });
 
-  test('is by no profile where the token is of the environment, also at the address of one', () => {
+  test('has no profile when the token is of the environment, also at the address of one', () => {
     const { target } = setUp();
     const env = { FREEHOLD_URL: 'https://one.example', FREEHOLD_TOKEN: 'fh_env' };
     expect(target(env)).toEqual({ url: 'https://one.example', token: 'fh_env', profile: null });
@@ -70,7 +70,7 @@ test.each([
     ': its certificate is of an authority that is not known here; NODE_EXTRA_CA_CERTS can name a file of yours (DEPTH_ZERO_SELF_SIGNED_CERT)',
   ],
   ['E_ELSE', ' (E_ELSE)'],
-])('what cannot be reached says why: %s', async (code, words) => {
+])('an unreachable address says why: %s', async (code, words) => {
   const cause = Object.assign(new Error(code), { code });
   const fetch = () => Promise.reject(new TypeError('fetch failed', { cause }));
   const reach = makeReach({ url: 'https://one.example' }, { fetch });
@@ -89,14 +89,14 @@ describe('the file of the profiles', () => {
     expect(readdirSync(configDirectory)).toEqual(['config.json']);
   });
 
-  test('that is damaged is refused without a word of what it holds', () => {
+  test('is refused when it is damaged, without a word of its content', () => {
     const { configDirectory } = setUp();
     writeFileSync(configFile(configDirectory), '{"current":null,"profiles":{"one":{"token":"fh_secret"}}}');
     expect(() => loadConfig(configDirectory)).toThrow(/is damaged/);
     expect(() => loadConfig(configDirectory)).not.toThrow(/fh_secret/);
   });
 
-  test('that cannot be written is a failure in a sentence', async () => {
+  test('is a failure in a sentence when it cannot be written', async () => {
     const { configDirectory } = setUp();
     mkdirSync(`${configDirectory}/below`);
     writeFileSync(`${configDirectory}/below/file`, '');

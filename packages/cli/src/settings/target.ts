@@ -1,21 +1,21 @@
-/** Which control plane a command line means, and with which token it is asked. */
+/** Chooses the control plane of a command line, and its token. */
 import { PlatformError } from '@freehold/contracts';
 import { type Caller, ConnectionBroken, makeCaller } from '@freehold/control-plane/client';
-import type { World } from '../world.ts';
+import type { World } from '../lib/world.ts';
 import { loadConfig, profileName } from './profiles.ts';
 
 export interface Target {
   readonly url: string;
-  /** The profile that it is of; null where the address or the token is of the environment. */
+  /** The name of its profile; null when the address or the token comes from the environment. */
   readonly profile: string | null;
-  /** Null when nobody is signed in there. */
+  /** Null without a sign-in there. */
   readonly token: string | null;
 }
 
 /**
- * `--profile` wins over the environment, and the environment over the profile in use. A profile's token goes to the
- * profile's own address and nowhere else.
- * @throws PlatformError `validation_failed` when no address is known, or it cannot be one.
+ * `--profile` wins over the environment, and the environment over the profile in use. A profile's token goes only to
+ * the profile's own address.
+ * @throws PlatformError `validation_failed` when no address is known, or the known one cannot be used.
  */
 export function resolveTarget({ env, configDirectory }: World, named: string | undefined): Target {
   const { current, profiles } = loadConfig(configDirectory);
@@ -42,20 +42,20 @@ export function resolveTarget({ env, configDirectory }: World, named: string | u
   return { url, profile: isOwn && given.token === undefined ? (name ?? null) : null, token };
 }
 
-/** @throws PlatformError `validation_failed`; `unauthenticated` with a sentence that says what to do. */
+/** @throws PlatformError `validation_failed`; `unauthenticated` with the next step. */
 export function requireTarget(world: World, named: string | undefined): Target & { readonly token: string } {
   const target = resolveTarget(world, named);
   if (target.token === null)
     throw new PlatformError(
       'unauthenticated',
-      `Nobody is signed in at ${target.url}: sign in with freehold login, or set FREEHOLD_TOKEN.`,
+      `There is no sign-in at ${target.url}: sign in with freehold login, or set FREEHOLD_TOKEN.`,
     );
   return { ...target, token: target.token };
 }
 
 /**
- * An address as it is used, without a slash at its end.
- * @throws PlatformError `validation_failed` for one that would carry a token in the clear over a network.
+ * Returns an address without a slash at its end.
+ * @throws PlatformError `validation_failed` for an address that would carry a token over a network without TLS.
  */
 export function baseUrl(text: string, what: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -77,7 +77,7 @@ function refused({ protocol, hostname, username, password, search, hash }: URL):
     : null;
 }
 
-/** What goes wrong on the way is a failure of its own, with an exit code that says: try again. */
+/** Returns a `fetch` whose network failures are `unavailable`, with the exit code for "try again". */
 export function makeReach({ url }: Pick<Target, 'url'>, { fetch }: Pick<World, 'fetch'>) {
   return async (request: Request): Promise<Response> => {
     try {
@@ -89,7 +89,7 @@ export function makeReach({ url }: Pick<Target, 'url'>, { fetch }: Pick<World, '
   };
 }
 
-/** Calls by declaration. A control plane that cannot be reached is `unavailable`, after as many attempts as usual. */
+/** Returns a caller of operations. An unreachable control plane is `unavailable`, after the usual attempts. */
 export function callerOf(target: Target & { readonly token: string }, world: World): Caller {
   const unreached = new WeakSet<object>();
   const call = makeCaller({
@@ -125,7 +125,7 @@ function outOfReach(url: string, cause: unknown): PlatformError {
   });
 }
 
-/** What a code of the system, of name look-ups or of TLS means; the code itself for all others. */
+/** Explains a code of the system, of name look-ups or of TLS; returns an unknown code itself. */
 function whyUnreached(code: string): string {
   if (code === '') return '';
   const words = REASONS.find(([codes]) => codes.test(code))?.[1];
@@ -160,7 +160,7 @@ export function noProfile(name: string, names: readonly string[]): PlatformError
   return new PlatformError('validation_failed', `There is no profile${shown}: ${known}.`);
 }
 
-/** `--profile`, which every command takes that asks a control plane. */
+/** `--profile`, an option of every command that calls a control plane. */
 export const PROFILE_OPTION = {
   profile: { summary: 'The control plane to ask, by the name it has here', placeholder: 'name' },
 } as const;

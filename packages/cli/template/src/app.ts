@@ -1,4 +1,4 @@
-/** Puts the application together: one web application over the engine that it is given. */
+/** Builds the application: one web application over a given engine. */
 import { type IdentityDirectory, identityDirectory, makeInstanceAuthCache } from '@freehold/auth';
 import { PlatformError, type TenantId } from '@freehold/contracts';
 import { makeScopeHost, makeScopeUnit, type ScopeHost, type ScopeUnit } from '@freehold/kernel';
@@ -16,18 +16,17 @@ import { manifest } from './manifest.ts';
 import { platformSurface } from './platform-hooks.ts';
 import { operations, vertical } from './vertical.ts';
 
-/** The application, ready to be called. */
 export interface App {
   readonly manifest: typeof manifest;
-  /** Call `app.fetch(request, { node })`; `node` says whose request it is. */
+  /** Call `app.fetch(request, { node })`; `node` names the instance. */
   readonly app: Hono<AppEnv>;
-  /** The units that an engine has to be able to open. */
+  /** The units that the engine must be able to open. */
   readonly units: { readonly scope: ScopeUnit; readonly identity: typeof identityDirectory };
   /** The scopes, for a platform in the same process. */
   readonly host: ScopeHost;
 }
 
-/** Builds the application. It keeps nothing of its own but what it may forget. */
+/** Builds the application. All state that it holds is a cache. */
 export function makeApp(deps: AppDeps): App {
   const { engine, env, now, random, fetch, onWork, docs } = deps;
   const units = { scope: makeScopeUnit(vertical, { onWork }), identity: identityDirectory };
@@ -52,7 +51,7 @@ export function makeApp(deps: AppDeps): App {
   app.get('/', (c) => c.text(`${manifest.name}: sign in at /api/auth/login, then look at /api/docs.\n`));
 
   app.all('/api/auth/*', (c) => signIn(services, c));
-  // Before any other route below /api, so that a stranger cannot even tell which of them exist.
+  // Before any other route below /api, so that an anonymous caller cannot tell which of them exist.
   app.use('/api/*', async (c, next) => {
     c.set('principal', await authenticatedPrincipal(services, c));
     await next();

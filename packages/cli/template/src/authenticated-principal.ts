@@ -1,32 +1,31 @@
 /**
- * The door. As it was scaffolded, nobody comes in: everything under `/api` is 401 until you have decided how people
- * sign in. To let people in, delete everything above the dashed line and uncomment everything below it.
+ * Sign-in. As scaffolded, everything under `/api` is 401 until you decide how people sign in. To let people in, delete
+ * everything above the dashed line and uncomment everything below it.
  */
 import type { PrincipalId } from '@freehold/contracts';
 import type { AppContext, Services } from './env.ts';
 import { signInRequired } from './problems.ts';
 
-/** The principal who is asking: the gate of everything under `/api`. @throws HTTPException 401 for everybody. */
+/** Finds the principal of a request under `/api`. @throws HTTPException 401 for every request. */
 export async function authenticatedPrincipal(_services: Services, _c: AppContext): Promise<PrincipalId> {
   throw signInRequired();
 }
 
-/** Signing in and out: everything under `/api/auth`. @throws HTTPException 401 for everybody. */
+/** Answers everything under `/api/auth`. @throws HTTPException 401 for every request. */
 export async function signIn(_services: Services, _c: AppContext): Promise<Response> {
   throw signInRequired();
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// /** The door: a provider proves who somebody is, and the tenant's identity directory knows which principal that is. */
+// /** Sign-in: a provider proves the subject, and the tenant's identity directory knows its principal. */
 // import { AuthConfigError, resolvePrincipal, type VerifyingAuthProvider } from '@freehold/auth';
 // import type { PrincipalId } from '@freehold/contracts';
 // import { type AppContext, type Instance, requireInstance, type Services } from './env.ts';
 // import { notAMember, signInNotConfigured, signInRequired } from './problems.ts';
 //
 // /**
-//  * The principal who is asking: the gate of everything under `/api`. While the owner seat waits to be claimed, the
-//  * first person who comes through here gets it.
-//  * @throws HTTPException 401 for nobody; PlatformError `forbidden` for somebody who is no member.
+//  * Finds the principal of a request under `/api`. While the owner seat is open, the first person who signs in gets it.
+//  * @throws HTTPException 401 without a sign-in; PlatformError `forbidden` for a person who is no member.
 //  */
 // export async function authenticatedPrincipal(services: Services, c: AppContext): Promise<PrincipalId> {
 //   const instance = await requireInstance(services, c);
@@ -41,16 +40,16 @@ export async function signIn(_services: Services, _c: AppContext): Promise<Respo
 //   return found.principal;
 // }
 //
-// /** Signing in and out: everything under `/api/auth`. */
+// /** Answers everything under `/api/auth`: signing in and out. */
 // export async function signIn(services: Services, c: AppContext): Promise<Response> {
 //   const instance = await requireInstance(services, c);
 //   const provider = await providerOf(services, instance);
-//   // Where people are sent back to is built from the origin that their browser sees, which a proxy may have hidden.
+//   // The redirect back needs the origin that the browser sees; a proxy may have hidden it.
 //   const { pathname, search } = new URL(c.req.url);
 //   return provider.handle(new Request(`${instance.origin}${pathname}${search}`, c.req.raw));
 // }
 //
-// /** The provider that this instance's settings select. @throws HTTPException 503 or 500 when they select none. */
+// /** Returns the provider of this instance's settings. @throws HTTPException 503 or 500 when they select none. */
 // async function providerOf(services: Services, { tenant, scope }: Instance): Promise<VerifyingAuthProvider> {
 //   const auth = await services.instanceAuthFor({ directory: services.directory(tenant), scopeId: scope });
 //   try {

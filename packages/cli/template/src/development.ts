@@ -1,4 +1,4 @@
-/** The one instance of a development server, provisioned the way a platform does it. */
+/** Provisions the one instance of a development server, as a platform does it. */
 import { IDENTITY_CHOICE_KEY } from '@freehold/auth';
 import {
   type OwnerSeat,
@@ -16,7 +16,7 @@ export const INSTANCE: ScopeRef = {
   scopeId: 'scp_00000000000000000000000001' as ScopeId,
 };
 
-/** Where people sign in: a client of an OpenID Connect issuer. */
+/** A client of an OpenID Connect issuer, where people sign in. */
 export interface Identity {
   readonly issuer: string;
   readonly clientId: string;
@@ -24,8 +24,8 @@ export interface Identity {
 }
 
 /**
- * Makes the instance, or finds it as it was, and delivers how people sign in. Answers its owner seat: from the very
- * first call there are 15 minutes in which the first person who signs in becomes the owner.
+ * Makes the instance, or finds it, and delivers how people sign in. Returns its owner seat: for 15 minutes after the
+ * first call, the first person who signs in becomes the owner.
  */
 export async function provisionInstance(
   { app }: App,

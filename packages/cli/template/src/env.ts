@@ -1,4 +1,4 @@
-/** What a request brings along, and what the application is built from. */
+/** The types of a request's surroundings and of the application's parts. */
 import type { ApiDocs } from '@freehold/api-docs';
 import type { AuthRuntime, IdentityDirectory, InstanceAuthCache } from '@freehold/auth';
 import { PlatformError, type PrincipalId, type ScopeId, type TenantId } from '@freehold/contracts';
@@ -8,8 +8,8 @@ import type { PlatformSecret } from '@freehold/vertical-host';
 import type { Context } from 'hono';
 
 /**
- * Whose request this is, as the router found out. It comes in beside the request, from code, and never from a header:
- * whoever could write it could choose a tenant.
+ * The instance of a request, as the router found it. Code passes it beside the request; a header could be forged, and
+ * its sender could choose a tenant.
  */
 export interface Node {
   readonly tenant: string;
@@ -20,7 +20,7 @@ export interface Node {
 
 /** The second argument of `app.fetch`. */
 export interface Bindings {
-  /** Null for a request that reached no instance: only `/internal/*` is answered then. */
+  /** Null for a request that reached no instance: then only `/internal/*` answers. */
   readonly node: Node | null;
 }
 
@@ -35,28 +35,28 @@ export interface AppDeps {
   readonly engine: Engine;
   /** The secret of `/internal/*`, or a list while one is replaced. Undefined closes it. */
   readonly platformSecret: PlatformSecret;
-  /** The settings of the process, shared by every instance; the manifest says which ones are read. */
+  /** The settings of the process, shared by all instances; the manifest says which ones are read. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** That many bytes from a cryptographic source. */
+  /** Returns that many bytes from a cryptographic source. */
   readonly random: (bytes: number) => Uint8Array;
   /** Fetches from issuers. Pass one that refuses private addresses where tenants choose their issuer. */
   readonly fetch: NonNullable<AuthRuntime['fetch']>;
-  /** Receives errors that nobody expected. */
+  /** Receives unexpected errors. */
   readonly onIncident: IncidentSink;
-  /** Told of a scope in which something waits to be done: wake a `DeliveryRunner` with it, or no subscription runs. */
+  /** Called with a scope that has work waiting: wake a `DeliveryRunner`, or no subscription runs. */
   readonly onWork: (scopeId: string) => void;
-  /** Shows the operations to people, at `/api/docs`. Default: not shown. */
+  /** Shows the operations to people at `/api/docs`. Default: not shown. */
   readonly docs?: ApiDocs;
 }
 
 /** The parts that the routes share. */
 export interface Services {
   readonly host: ScopeHost;
-  /** A tenant's identity directory. `create` is for provisioning alone. */
+  /** Returns a tenant's identity directory. Only provisioning passes `create`. */
   readonly directory: (tenant: TenantId, options?: { readonly create: boolean }) => IdentityDirectory;
-  /** `instanceAuthFor` of `@freehold/auth`, which keeps its answers for as long as they stand. */
+  /** `instanceAuthFor` of `@freehold/auth`, cached for as long as its answers hold. */
   readonly instanceAuthFor: InstanceAuthCache;
 }
 
@@ -67,7 +67,7 @@ export interface Instance {
   readonly origin: string;
 }
 
-/** The instance as the router named it. @throws PlatformError `not_found` for a request that reached none. */
+/** Returns the instance that the router named. @throws PlatformError `not_found` for a request that reached none. */
 export function instanceOf(c: AppContext): Instance {
   const { node } = c.env;
   if (!node) throw noInstance();
@@ -75,8 +75,8 @@ export function instanceOf(c: AppContext): Instance {
 }
 
 /**
- * The instance, once it is certain that the scope is this tenant's: if the router were wrong, one tenant's people would
- * walk into another's.
+ * Returns the instance after checking that the scope belongs to the tenant: a wrong router must not lead one tenant's
+ * people into another's data.
  * @throws PlatformError `not_found`
  */
 export async function requireInstance({ host }: Services, c: AppContext): Promise<Instance> {

@@ -1,14 +1,14 @@
 /**
- * `npm run issuer`: the development issuer, where anybody can be anybody. It knows the application, and as a public
- * client (`freehold-cli`) its programs, which come back to any port of this machine or use the device flow.
+ * `npm run issuer` starts the development issuer, which lets you sign in as any person. It knows the application, and
+ * its programs as the public client `freehold-cli`, which use any local port or the device flow.
  */
 import { existsSync } from 'node:fs';
 import { manifest } from './manifest.ts';
 
-/** Loaded by its name when it runs, so that the types of its libraries are not needed here. */
+/** Imported at run time, so that the types of its libraries are not needed here. */
 const ISSUER: string = '@freehold/issuer';
 
-/** The part of it that is used here. */
+/** The used part of its interface. */
 interface IssuerModule {
   startIssuer(options: {
     readonly port: number;

@@ -1,4 +1,4 @@
-/** `npm start`: a development server on this machine, with one instance of the application. */
+/** `npm start` runs a development server on this machine, with one instance of the application. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -14,10 +14,10 @@ import { type Identity, INSTANCE, provisionInstance } from './development.ts';
 import type { Node } from './env.ts';
 import { manifest } from './manifest.ts';
 
-/** Reachable from this machine alone. */
+/** Reachable from this machine only. */
 const HOST = '127.0.0.1';
 
-/** What whoever starts the server has to change; the message is one sentence. */
+/** A mistake in the settings; the message is one sentence. */
 class StartError extends Error {
   override readonly name = 'StartError';
 }
@@ -29,7 +29,7 @@ interface Settings {
   readonly identity: Identity | null;
 }
 
-/** The environment of the process; README.md has the same list. An empty variable is an unset one. */
+/** Reads the environment; README.md has the same list. An empty variable is an unset one. */
 function readSettings(env: NodeJS.ProcessEnv): Settings {
   const port = Number(env.PORT || 8790);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
@@ -39,19 +39,19 @@ function readSettings(env: NodeJS.ProcessEnv): Settings {
   return {
     port,
     dataDirectory: env.DATA_DIRECTORY || '.data',
-    // Without a secret of its own to be told, nobody but this process may use /internal.
+    // A random secret closes /internal to other programs.
     platformSecret: env.PLATFORM_SECRET || randomBytes(32).toString('base64url'),
     identity: issuer && clientId ? { issuer, clientId, clientSecret: OIDC_CLIENT_SECRET || undefined } : null,
   };
 }
 
-/** One line an incident, on standard error: what broke and where, never what was sent. */
+/** Writes one line for an incident: what broke and where, never the request. */
 function onIncident(error: unknown, where: { readonly kind: string; readonly method: string }): void {
   console.error(`${where.kind} ${where.method}: ${error instanceof Error ? error.stack : 'not an error'}`);
 }
 
 async function start(): Promise<void> {
-  // What the process was given counts more than what is in the file.
+  // Variables of the process win over those of the file.
   if (existsSync('.env')) process.loadEnvFile('.env');
   const { port, dataDirectory, platformSecret, identity } = readSettings(process.env);
   const engine = openNodeEngine({ dataDirectory, onIncident });
@@ -66,7 +66,7 @@ async function start(): Promise<void> {
     onWork: (scopeId) => deliveries.wake(scopeId),
     docs: apiDocs,
   });
-  // What happens by itself: subscriptions, executors and schedules.
+  // Runs subscriptions, executors and schedules.
   const deliveries: DeliveryRunner = makeDeliveryRunner({
     vertical: app.units.scope.vertical,
     scope: app.host.scope,
@@ -82,7 +82,7 @@ async function start(): Promise<void> {
   });
   const origin = `http://localhost:${(server.address() as AddressInfo).port}`;
 
-  // Without a way to sign in there is no instance either: the 15 minutes for the first owner have not begun.
+  // Without a way to sign in there is no instance: its 15 minutes for the first owner must not begin.
   if (identity) {
     const seat = await provisionInstance(app, { identity, platformSecret });
     node = { tenant: INSTANCE.tenantId, scope: INSTANCE.scopeId, origin };
@@ -90,9 +90,9 @@ async function start(): Promise<void> {
     if (seat.reason === 'window_open')
       console.log(`The first person who signs in at ${origin}/api/auth/login becomes the owner.`);
     else if (seat.state === 'pending')
-      console.log(`Nobody signed in within 15 minutes: delete ${dataDirectory} and start again.`);
+      console.log(`No person signed in within 15 minutes: delete ${dataDirectory} and start again.`);
   } else {
-    console.log('Nobody can sign in: OIDC_ISSUER is not set (README.md, "Let people in").');
+    console.log('Sign-in is off: OIDC_ISSUER is not set (README.md, "Let people in").');
   }
 
   const stop = async (): Promise<void> => {

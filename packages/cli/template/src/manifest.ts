@@ -1,4 +1,4 @@
-/** What this application says about itself: who may do what, and which settings it reads. */
+/** Declares permissions, roles, entities and settings. */
 import type { VerticalManifest } from '@freehold/contracts';
 
 export const manifest = {

@@ -1,4 +1,4 @@
-/** The tables, version by version. A version that has run anywhere is never edited: add the next one. */
+/** The tables, version by version. Never edit a version that has run: add the next one. */
 import type { Migration } from '@freehold/store';
 
 export const migrations: readonly Migration[] = [

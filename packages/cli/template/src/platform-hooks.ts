@@ -1,12 +1,12 @@
-/** What the platform asks of this application beyond its scopes: the owner seat, and the settings it delivers. */
+/** Answers the platform's requests beyond the scopes: the owner seat and delivered settings. */
 import { toTimestamp } from '@freehold/contracts';
 import type { PlatformSurfaceDeps, ProblemOptions } from '@freehold/vertical-host';
 import type { AppDeps, Bindings, Services } from './env.ts';
 import { manifest } from './manifest.ts';
 
 /**
- * The dependencies of `mountPlatformSurface`. `mintOwnerClaim` is left out, which the platform is told with 501: add
- * it together with a page that takes the link's token to `claimOwner` of the identity directory.
+ * Returns the dependencies of `mountPlatformSurface`. Without `mintOwnerClaim` the platform gets 501: add it together
+ * with a page that passes the link's token to `claimOwner` of the identity directory.
  */
 export function platformSurface(
   deps: AppDeps,
@@ -40,7 +40,7 @@ export function platformSurface(
       return { formerValidUntil: formerValidUntilMs === null ? null : toTimestamp(formerValidUntilMs) };
     },
 
-    // The directory is the tenant's, and would keep who signed in here after the instance is gone.
+    // The directory belongs to the tenant, and would keep the members of a deleted instance.
     onDeleteScope: async ({ request: { tenantId, scopeId } }) => {
       await directory(tenantId, { create: true }).forgetScope({ scopeId });
       instanceAuthFor.forget({ scopeId });

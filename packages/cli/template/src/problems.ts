@@ -1,9 +1,9 @@
-/** The refusals at the door, each a problem document (RFC 9457). */
+/** The refusals of sign-in, each a problem document (RFC 9457). */
 import type { AuthConfigError } from '@freehold/auth';
 import { PlatformError, problemDocument, toProblem } from '@freehold/contracts';
 import { HTTPException } from 'hono/http-exception';
 
-/** 401, with the address where signing in begins beside the problem. A page decides itself whether to go there. */
+/** Returns 401 with the address of the sign-in beside the problem. A page decides itself whether to go there. */
 export function signInRequired(): HTTPException {
   const error = new PlatformError('unauthenticated', 'Sign in first.');
   const { headers } = problemDocument(error);
@@ -12,7 +12,7 @@ export function signInRequired(): HTTPException {
   return new HTTPException(401, { message: error.message, res });
 }
 
-/** 403 for somebody who is signed in and holds no seat here. */
+/** Returns 403 for a person who is signed in and is no member. */
 export function notAMember(): PlatformError {
   return new PlatformError(
     'forbidden',
@@ -21,7 +21,7 @@ export function notAMember(): PlatformError {
   );
 }
 
-/** Sign-in that is not set up, as the framework's exception with the status and the words of the error. */
+/** Returns 503 or 500 with the explanation of the configuration error. */
 export function signInNotConfigured(error: AuthConfigError): HTTPException {
   const code = error.status === 503 ? 'unavailable' : 'internal';
   const problem = new PlatformError(code, error.message, { reason: 'sign_in_not_configured' });

@@ -1,10 +1,10 @@
-/** The application as the kernel takes it: the manifest, the tables and the operations. */
+/** The application for the kernel: the manifest, the tables and the operations. */
 import { defineOperations, defineVertical } from '@freehold/kernel';
 import { manifest } from './manifest.ts';
 import { migrations } from './migrations.ts';
 import { noteOperations } from './notes/operations.ts';
 
-/** Everything that can be done here, by name. */
+/** All operations by name. */
 export const operations = defineOperations({ ...noteOperations });
 
 export const vertical = defineVertical({ manifest, migrations, operations });

@@ -1,4 +1,4 @@
-/** One instance on a real engine, provisioned as a platform does it, and people who hold its roles. */
+/** One instance on a real engine, provisioned as a platform does it, and members with roles. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -43,11 +43,11 @@ export async function openFixture(env: Readonly<Record<string, string>> = {}) {
   });
   const node = { tenant: TENANT, scope: SCOPE, origin: ORIGIN };
 
-  /** A request of a browser at this instance. */
+  /** Sends a request of a browser. */
   const ask = async (path: string, init?: RequestInit) =>
     app.fetch(new Request(`${ORIGIN}${path}`, init), { node });
 
-  /** A call of the platform. */
+  /** Sends a call of the platform. */
   const platform = async (path: string, body: unknown, secret?: string) =>
     app.fetch(
       new Request(`https://internal.example${path}`, {
@@ -75,7 +75,7 @@ export async function openFixture(env: Readonly<Record<string, string>> = {}) {
   if (!provisioned.ok) throw new Error(await provisioned.text());
 
   let people = 0;
-  /** Somebody new who holds a role. */
+  /** Adds a member with a role. */
   const hire = async (role: keyof typeof manifest.roles) => {
     people += 1;
     const principal = `prn_${String(people).padStart(26, '0')}` as PrincipalId;
@@ -96,7 +96,7 @@ export async function openFixture(env: Readonly<Record<string, string>> = {}) {
     host,
     incidents,
     hire,
-    /** Resolves when everything that was set off by what happened so far has happened too. */
+    /** Resolves when all deliveries have run. */
     settle: () => deliveries.idle(),
     [Symbol.asyncDispose]: async () => {
       await deliveries.stop();

@@ -1,4 +1,4 @@
-/** What owners and members do with notes. */
+/** Owners and members work with notes. */
 import { expect, test } from 'vitest';
 import { openFixture, SCOPE, TENANT } from './fixture.ts';
 
@@ -52,7 +52,7 @@ test('a member cannot write, and the attempt is in the denial log', async () => 
   expect(denials.items).toMatchObject([{ permission: 'note.write', operation: 'note/create' }]);
 });
 
-test('a note without words, or one that is not there, is refused', async () => {
+test('a note without words, and an unknown note, are refused', async () => {
   await using fixture = await openFixture();
   const owner = await fixture.hire('owner');
   await expect(owner.run('note/create', { text: '  ' })).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-/** What can be done with notes. Each declaration is the route, its validation and its documentation at once. */
+/** The operations on notes. Each declaration is the route, its validation and its documentation. */
 import { PlatformError, pageOf, pageQuery } from '@freehold/contracts';
 import { operation } from '@freehold/kernel';
 import { z } from 'zod';
@@ -24,7 +24,7 @@ export const noteOperations = {
     run: (ctx, { text }) => {
       const id = ctx.newId(NOTE_PREFIX);
       insertNote(ctx.sql, { id, text, nowMs: ctx.now });
-      // Events are kept for good, so they hold no words that somebody wrote.
+      // Events are kept forever, so they hold no text that a person wrote.
       ctx.emit({ type: 'note.created', entity: { type: 'note', id } });
       return loadNote(ctx.sql, id);
     },

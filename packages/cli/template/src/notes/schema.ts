@@ -1,4 +1,4 @@
-/** A note on the wire. */
+/** The wire format of a note. */
 import { idSchema, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
 
@@ -11,7 +11,7 @@ export const noteOutput = z.object({
   id: noteId,
   text: z.string(),
   createdAt: timestamp,
-  /** Null until somebody completes it. */
+  /** Null until the note is completed. */
   completedAt: timestamp.nullable(),
 });
 export type Note = z.infer<typeof noteOutput>;

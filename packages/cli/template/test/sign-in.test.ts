@@ -1,4 +1,4 @@
-/** Who comes in without having signed in: nobody, wherever they knock. */
+/** Without a sign-in, every request under /api is refused. */
 import { expect, test } from 'vitest';
 import { openFixture } from './fixture.ts';
 
@@ -11,7 +11,7 @@ test.each([
   ['GET', '/api/docs'],
   ['POST', '/api/mcp'],
   ['GET', '/api/nothing/here'],
-])('%s %s is 401 for a stranger, and says where to sign in', async (method, path) => {
+])('%s %s is 401 for an anonymous caller, and says where to sign in', async (method, path) => {
   await using fixture = await openFixture();
   const response = await fixture.ask(path, { method });
   expect(response.status).toBe(401);

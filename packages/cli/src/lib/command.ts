@@ -1,43 +1,41 @@
 /**
- * A command as data: what it is called, what it takes, what it says about itself and what it does. Nothing here knows
- * how a command line is read or where answers are printed; that is `command-line.ts`.
+ * A command as data: names, arguments, options, help and function. `command-line.ts` reads lines and prints answers.
  */
 import { IN_WORDS, PlatformError } from '@freehold/contracts';
 import type { z } from 'zod';
 import type { World } from './world.ts';
 
-/** What a command answers when it succeeded. Failures are thrown, as `PlatformError`s with one sentence. */
+/** The answer of a successful command. A command throws `PlatformError`s with one sentence for failures. */
 export interface Outcome {
-  /** For machines: what `--json` prints, as one line. Undefined for an answer that went out as bytes. */
+  /** `--json` prints it as one line. Undefined for an answer that went out as bytes. */
   readonly value: unknown;
-  /** For people. Empty prints nothing. */
+  /** The text for people. Empty prints nothing. */
   readonly text: string;
-  /** What goes on after the answer was printed: a window that stays open. */
+  /** Work that goes on after the answer is printed, such as an open window. */
   readonly until?: Promise<void>;
-  /** Bad news in the answer, told behind it: a script learns of it by the exit code. */
+  /** A defect that the answer reports. It is printed after the answer and sets the exit code. */
   readonly exitStatus?: PlatformError | undefined;
 }
 
 export interface Example {
   /** The command line, with `freehold`. */
   readonly line: string;
-  /** What it does, as a phrase: "in a directory of another name". */
+  /** Its effect, as a phrase: "in a directory of another name". */
   readonly does: string;
 }
 
-/** Something given by name. */
+/** An argument that is given by name. */
 export interface Option {
   readonly summary: string;
   /**
-   * `value` takes one, `list` takes one each time it is given, `flag` takes none, `choice` is a flag that can also be
-   * given as `--no-…`. Default: `value`.
+   * `value` takes one value, `list` one each time it is given, `flag` none; `choice` is a flag with a `--no-…` form.
+   * Default: `value`.
    */
   readonly kind?: 'value' | 'list' | 'flag' | 'choice';
-  /** What stands for the value in help. */
+  /** The name of the value in help. */
   readonly placeholder?: string;
-  /** The values there are, for help and completion. The command's schema is what judges. */
+  /** The known values, for help and completion. The command's schema judges. */
   readonly values?: readonly string[];
-  /** Whether it must be given. */
   readonly required?: boolean;
 }
 
@@ -49,9 +47,9 @@ interface Described {
   /** Whole sentences for `--help`. */
   readonly description: string;
   readonly examples: readonly [Example, ...Example[]];
-  /** What is given by position. What is optional stands last. */
+  /** Arguments by position; optional ones stand last. */
   readonly arguments: readonly Argument[];
-  /** What is given by name, in camelCase; `dryRun` is `--dry-run`. */
+  /** Arguments by name, in camelCase; `dryRun` is typed `--dry-run`. */
   readonly options: Readonly<Record<string, Option>>;
 }
 
@@ -65,9 +63,8 @@ export interface Argument {
 /** Arguments and options by name, as they were typed. */
 export type RawInput = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
-/** A command, ready to be given to an engine. */
 export interface Command extends Described {
-  /** @throws PlatformError `validation_failed` for a value that cannot be used, and whatever the command refuses. */
+  /** @throws PlatformError `validation_failed` for a value that cannot be used, and the command's own refusals. */
   run(raw: RawInput, world: World): Promise<Outcome>;
 }
 
@@ -77,7 +74,7 @@ export interface CommandDeclaration<S extends z.ZodType> extends Described {
   readonly run: (input: z.output<S>, world: World) => Promise<Outcome> | Outcome;
 }
 
-/** Gives a declaration its exact types, and puts its schema in front of its function. */
+/** Infers the types of a declaration, and validates the input before its function runs. */
 export function command<S extends z.ZodType>({ input, run, ...described }: CommandDeclaration<S>): Command {
   return {
     ...described,
@@ -90,7 +87,7 @@ export function command<S extends z.ZodType>({ input, run, ...described }: Comma
   };
 }
 
-/** @throws PlatformError `validation_failed` naming the first option that must be given and is not. */
+/** @throws PlatformError `validation_failed` that names the first missing required option. */
 export function requireOptions({ options }: Pick<Described, 'options'>, raw: RawInput): void {
   for (const [name, { required }] of Object.entries(options)) {
     const given = raw[name];
@@ -101,7 +98,7 @@ export function requireOptions({ options }: Pick<Described, 'options'>, raw: Raw
   }
 }
 
-/** The sentence about the first value that a schema refused; the rest is in `errors`. */
+/** Returns a failure with a sentence about the first refused value, and all of them in `errors`. */
 export function unusable({ options }: Pick<Described, 'options'>, error: z.ZodError): PlatformError {
   const errors = error.issues.map(({ path, message }) => {
     const [field = '', ...inside] = path.map(String);
@@ -112,17 +109,16 @@ export function unusable({ options }: Pick<Described, 'options'>, error: z.ZodEr
   const message = (first?.message ?? '').replace(/\.$/, '');
   if (message === 'is missing')
     return new PlatformError('validation_failed', `${first?.path} is missing.`, { errors });
-  // zod's own sentences stand for themselves; ours complete this one.
+  // Messages of zod are whole sentences; ours complete this one.
   const why = /^[A-Z]/.test(message) ? message : `it ${message}`;
   return new PlatformError('validation_failed', `${first?.path} cannot be used: ${why}.`, { errors });
 }
 
-/** An option as it is typed: `dryRun` → `--dry-run`. */
+/** Returns an option as it is typed: `dryRun` → `--dry-run`. */
 export function optionName(option: string): string {
   return `--${kebab(option)}`;
 }
 
-/** `dryRun` → `dry-run`. */
 export function kebab(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -1,17 +1,17 @@
-/** What every command line can count on, whichever command it is for. */
+/** Guarantees of every command line, for any command. */
 
 import { PlatformError } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { runLine } from '../test/world.ts';
+import { runLine } from '../../test/world.ts';
+import { commands } from '../commands.ts';
 import { command } from './command.ts';
 import type { CommandTable } from './command-line.ts';
-import { commands } from './commands.ts';
 
-/** Two made-up commands: one of a verb alone, one of a noun and a verb. */
+/** Two sample commands: one of a verb alone, one of a noun and a verb. */
 const greet = command({
   path: ['greet'],
-  summary: 'Greet somebody',
+  summary: 'Greet a person',
   description: 'Greets.',
   examples: [{ line: 'freehold greet ada', does: 'greets ada' }],
   arguments: [{ name: 'person', summary: 'Whom' }],
@@ -21,7 +21,7 @@ const greet = command({
     withWords: z.string().optional(),
   }),
   run: ({ person, withWords = 'Hello' }) => {
-    if (person === 'nobody') throw new PlatformError('conflict', 'Nobody is here.');
+    if (person === 'grace') throw new PlatformError('conflict', 'Grace is away.');
     if (person === 'bug') throw new TypeError('cannot greet a bug');
     return { value: { greeted: person }, text: `${withWords}, ${person}.` };
   },
@@ -61,7 +61,7 @@ describe('an answer', () => {
     expect(stdout).toBe('{"greeted":"ada"}\n');
   });
 
-  test('of a noun and its verb', async () => {
+  test('of a noun and its verb is found', async () => {
     expect(await type(['greetings', 'list'])).toMatchObject({ status: 0, stdout: 'None.\n' });
     expect((await type(['greetings'])).stdout).toContain('List greetings');
   });
@@ -94,7 +94,7 @@ describe('a command line that cannot be used is one sentence on stderr and exit 
     expect(await type(inputs)).toEqual({ status: 2, stdout: '', stderr: `${sentence}\n` });
   });
 
-  test('and with --json a problem document', async () => {
+  test('is a problem document with --json', async () => {
     for (const inputs of [
       ['greet', '--json'],
       ['greet', 'ADA', '--json'],
@@ -108,15 +108,15 @@ describe('a command line that cannot be used is one sentence on stderr and exit 
   });
 });
 
-describe('a command that fails', () => {
-  test('with its sentence, or its problem document', async () => {
-    expect(await type(['greet', 'nobody'])).toEqual({ status: 5, stdout: '', stderr: 'Nobody is here.\n' });
-    const { status, stderr } = await type(['greet', 'nobody', '--json']);
+describe('a failing command', () => {
+  test('prints its sentence, or its problem document', async () => {
+    expect(await type(['greet', 'grace'])).toEqual({ status: 5, stdout: '', stderr: 'Grace is away.\n' });
+    const { status, stderr } = await type(['greet', 'grace', '--json']);
     expect(status).toBe(5);
-    expect(JSON.parse(stderr)).toMatchObject({ code: 'conflict', detail: 'Nobody is here.' });
+    expect(JSON.parse(stderr)).toMatchObject({ code: 'conflict', detail: 'Grace is away.' });
   });
 
-  test('and says so when it is a bug', async () => {
+  test('says so when the failure is a bug', async () => {
     const { status, stderr } = await type(['greet', 'bug']);
     expect(status).toBe(1);
     expect(stderr).toBe('This is a bug of freehold, please report it: TypeError: cannot greet a bug\n');
@@ -125,14 +125,14 @@ describe('a command that fails', () => {
 });
 
 describe('help', () => {
-  test('is what freehold alone, help, --help and -h print', async () => {
+  test('freehold alone, help, --help and -h print the same', async () => {
     const { status, stdout, stderr } = await type([]);
     expect([status, stderr]).toEqual([0, '']);
-    expect(stdout).toContain('Greet somebody');
+    expect(stdout).toContain('Greet a person');
     for (const inputs of [['help'], ['--help'], ['-h']]) expect((await type(inputs)).stdout).toBe(stdout);
   });
 
-  test('of one command is printed by help and by --help', async () => {
+  test('help and --help print the help of one command', async () => {
     const { status, stdout } = await type(['greetings', 'list', '--help']);
     expect(status).toBe(0);
     expect(stdout).toContain('EXAMPLES\n  freehold greetings list\n    lists them');
@@ -141,7 +141,7 @@ describe('help', () => {
   });
 });
 
-test('a noun that nobody described is a bug of the table', async () => {
+test('a noun without a description is a bug of the table', async () => {
   await expect(type([], { ...table, nouns: {} })).rejects.toThrow('the noun greetings is not described');
 });
 

@@ -1,26 +1,26 @@
-/** A command line from its words to an exit code. How it is read is in `lib/application.ts`. */
+/** Runs a command line: from its words to an exit code. `application.ts` parses it. */
 import { ExitCode, run } from '@stricli/core';
+import { makeApplication } from './application.ts';
 import type { Command } from './command.ts';
-import { makeApplication } from './lib/application.ts';
-import { EXIT_CODES, type ExitStatus } from './lib/failure.ts';
+import { EXIT_CODES, type ExitStatus } from './failure.ts';
 import type { World } from './world.ts';
 
 export interface CommandTable {
   readonly commands: readonly Command[];
-  /** What each noun is about, for the list of commands: `scopes` → "Instances of verticals". */
+  /** The subject of each noun, for the list of commands: `scopes` → "Instances of verticals". */
   readonly nouns: Readonly<Record<string, string>>;
 }
 
-/** Where a command line is read and answered. */
+/** The surroundings of one command line. */
 export interface Terminal extends Omit<World, 'say' | 'progress' | 'isWatched' | 'isTerminal'> {
   readonly version: string;
   readonly stdout: { write(text: string): void };
-  /** Gets one line a failure: a sentence, or with `--json` a problem document (RFC 9457). */
+  /** Receives one line for each failure: a sentence, or with `--json` a problem document (RFC 9457). */
   readonly stderr: { write(text: string): void; readonly isTerminal: boolean };
 }
 
 /**
- * Runs one command line, without the name of the program. It never asks anything, and answers failures.
+ * Runs one command line, given without the name of the program. Never prompts; prints failures instead of throwing.
  * `help [command…]` is `[command…] --help`.
  */
 export async function runCommandLine(
@@ -32,7 +32,7 @@ export async function runCommandLine(
   const world = worldOf(terminal, { asJson });
   const application = makeApplication(table, { ...terminal, world }, { asJson });
   const { stdout, stderr } = terminal;
-  // The parser ends every sentence with a line break, also those that are not told.
+  // stricli ends every sentence with a line break, also the empty ones.
   const process: { exitCode?: number | string | null } & Record<'stdout' | 'stderr', Terminal['stdout']> = {
     stdout,
     stderr: { write: (text) => void (text.trim() === '' || stderr.write(text)) },
@@ -41,7 +41,7 @@ export async function runCommandLine(
   return exitStatus(process.exitCode);
 }
 
-/** Progress is for somebody who watches; what they watch is cleared before anything else is written. */
+/** Progress is for a person at a terminal. It is cleared before anything else is written. */
 function worldOf(terminal: Terminal, { asJson }: { readonly asJson: boolean }): World {
   const { stderr } = terminal;
   const isWatched = stderr.isTerminal && !asJson;
@@ -59,7 +59,7 @@ function worldOf(terminal: Terminal, { asJson }: { readonly asJson: boolean }): 
   return { ...terminal, isTerminal: stderr.isTerminal, isWatched, progress, say };
 }
 
-/** Known before anything is parsed, so that a command line that cannot be parsed is refused in the same form. */
+/** Read before parsing, so that a line that cannot be parsed is refused in the same form. */
 function isJsonWanted(inputs: readonly string[]): boolean {
   const end = inputs.indexOf('--');
   const options = end < 0 ? inputs : inputs.slice(0, end);
@@ -71,7 +71,7 @@ function withoutHelpWord(inputs: readonly string[]): readonly string[] {
   return [...inputs.slice(1).filter((input) => !input.startsWith('-')), '--help'];
 }
 
-/** stricli has negative codes for what it could not read. */
+/** stricli has negative codes for lines that it cannot parse. */
 function exitStatus(code: number | string | null | undefined): ExitStatus {
   if (code === ExitCode.InvalidArgument || code === ExitCode.UnknownCommand) return 2;
   return typeof code === 'number' && Object.hasOwn(EXIT_CODES, code) ? (code as ExitStatus) : 1;
