@@ -1,7 +1,7 @@
 /**
- * SIGKILL during every kind of mutation of the control plane: afterwards a mutation and its row of the admin log are both
- * there or both not, and journaled work goes on to its end. The real host administration, over the real engine and real
- * applications, dies at a step of its own that a seed chooses, so that nothing depends on how fast the machine is.
+ * SIGKILL during every kind of mutation of the control plane: afterwards a mutation and its row of the admin log are
+ * both there or both absent, and journaled work continues to its end. The real host administration, over the real
+ * engine and real applications, dies at a step that a seed chooses, so the speed of the machine does not matter.
  */
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,22 +22,22 @@ import { startVictim, type Victim } from './administration/process.ts';
 import type { DeedName, Line } from './administration/protocol.ts';
 import { seeded } from './seeded.ts';
 
-/** At least so many kills; there are as many as it takes until every kind of mutation was cut off once. */
+/** The least number of kills; more follow until every kind of mutation was interrupted once. */
 const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 8);
-/** Mutations that are under way when it dies. */
+/** The number of mutations that run when it dies. */
 const BATCH = 16;
-/** How many steps a batch has, until one has been seen to its end. */
+/** The assumed number of steps in a batch, until one batch has run to its end. */
 const STEPS = 800;
 
-/** How often acts are cut off at steps that lie all over them. */
+/** The number of interruptions of each act, spread over its steps. */
 const CUTS = 5;
-/** Where rows of the admin log are written. */
+/** The files that write rows of the admin log. */
 const DIRECTORY = join(import.meta.dirname, '../../packages/directory/src');
 
 const names = Object.keys(deeds) as DeedName[];
 const apart: ReadonlySet<string> = new Set([...alone, ...sweeps]);
 const kinds = names.filter((name) => !apart.has(name));
-/** Acts that are made side by side, and cut off more often than once. */
+/** Acts that run side by side, and are interrupted more than once. */
 const stepwise = [
   ...sweeps.map((name) => ({ title: name, group: [name] })),
   { title: 'what is no operation', group: names.filter(isAct).filter((name) => !apart.has(name)) },
@@ -49,13 +49,13 @@ test('every audited operation is made here', () => {
   expect(made.sort()).toEqual(audited.map(({ name }) => name).sort());
 });
 
-test('every other action that rows are written for is made here, or is listed with the reason', () => {
+test('every other action of the admin log is made here, or is listed with the reason', () => {
   expect(names.filter(isAct).sort()).toEqual(Object.keys(acts).sort());
   const made = Object.values(acts).flatMap(({ action, writer }) => (writer ? [`${writer}: ${action}`] : []));
   expect([...new Set(made), ...Object.keys(notActs)].sort()).toEqual(actionsInSource());
 });
 
-test('A killed mutation and its row of the log are both there or both not, whatever kind it is', async () => {
+test('a killed mutation and its row of the log are both there or both absent, for every kind', async () => {
   const place = newPlace();
   const random = seeded(Number(process.env.CRASH_SEED ?? 1));
   const left = shuffled(kinds, random);
@@ -72,7 +72,7 @@ test('A killed mutation and its row of the log are both there or both not, whate
       BATCH,
     );
     const hardest = Math.max(...batch.map((name) => tries.get(name) ?? 0));
-    // Whatever was too quick to be cut off is cut off earlier the next time, in the end at its first step.
+    // A kind that was too quick is interrupted earlier the next time, in the end at its first step.
     const killAt = 1 + Math.floor((random() * steps) / 2 ** hardest);
     const survived = await victim.carryOut({ do: 'load', round: `r${round}`, deeds: batch, killAt });
     await victim.kill();
@@ -94,7 +94,7 @@ test('A killed mutation and its row of the log are both there or both not, whate
 });
 
 test.each(stepwise)(
-  'What is cut off at steps all over it is done, or is taken up: $title',
+  'an act that is interrupted at any step is done, or is resumed: $title',
   async ({ group }) => {
     const place = newPlace();
     const random = seeded(Number(process.env.CRASH_SEED ?? 1));
@@ -102,7 +102,7 @@ test.each(stepwise)(
     let steps = STEPS;
     let cuts = 0;
     let leftOpen = 0;
-    // The first one comes to its end, and tells how many steps there are.
+    // The first run is complete, and gives the number of steps.
     for (let round = 0; round <= CUTS; round++) {
       const killAt = round === 0 ? STEPS : 1 + Math.floor((steps * (round - 1 + random())) / CUTS);
       const survived = await victim.carryOut({ do: 'load', round: `r${round}`, deeds: group, killAt });
@@ -131,7 +131,7 @@ test.each(stepwise)(
   },
 );
 
-test('A killed restore of the directory was done, or changed nothing', async () => {
+test('a killed restore of the directory was done, or changed nothing', async () => {
   const random = seeded(Number(process.env.CRASH_SEED ?? 1));
   let steps = 60;
   for (let round = 0; round < Math.max(2, ROUNDS / 10); round++) {
@@ -149,8 +149,8 @@ test('A killed restore of the directory was done, or changed nothing', async () 
 });
 
 /**
- * Judges what was cut off as the next process found it, and makes those calls again as their callers would: each then
- * comes to its end, and nothing is left that nobody knows the outcome of.
+ * Judges the interrupted calls as the next process finds them, and repeats them as their callers would: each must then
+ * end, and no outcome may stay unknown.
  */
 async function settle(place: string, victim: Victim, cutOff: readonly JudgedCall[]): Promise<void> {
   withoutTrouble(victim.take());
@@ -164,7 +164,7 @@ async function settle(place: string, victim: Victim, cutOff: readonly JudgedCall
   expect(withoutTrouble(victim.take())).toContainEqual({ t: 'verdict', status: 'ok', firstBad: null });
 }
 
-/** What a caller who was cut off may be told by the same call: that it is done, or that it was. */
+/** The valid answers to a repeated call: it succeeds, or it was done before. */
 function faultsOfRepeat(
   place: string,
   { request, call, effect }: JudgedCall,
@@ -174,24 +174,24 @@ function faultsOfRepeat(
   const words = `${call.operation} (${request}), made again`;
   if (!again?.concluded) return [`${words}, was not answered`];
   const reason = again.refused?.reason;
-  // Its answer held a secret, and what was to be cancelled has ended meanwhile.
+  // The answer held a secret, or the operation to cancel has ended meanwhile.
   if (reason === 'not_cancellable' && call.operation === 'operations.cancel') return [];
   if (reason !== undefined && reason !== 'secret_shown_once')
     return [`${words}, was refused: ${again.refused?.message}`];
-  // What only prepared another call may have been cancelled by it.
+  // A call that only prepares another one may have been cancelled by it.
   if (again.ended === 'cancelled' && effect === null) return [];
   const isGivenUp = again.ended === 'failed' && call.operation === 'scopes.restore';
   if (again.ended !== null && again.ended !== 'done' && !isGivenUp) return [`${words}, is ${again.ended}`];
   return isGivenUp || effect === null || isThere(place, effect) ? [] : [`${words}, had no effect`];
 }
 
-/** What the files that write rows call what they write rows about: `file: action`. An operation comes with its call. */
+/** Returns `file: action` for every row that the files write. Operations name their action in their declaration. */
 function actionsInSource(): string[] {
   const writes = /appendAdminLog|logEnd|logDone|AuditedCall|byMember/;
   return globSync('**/*.ts', { cwd: DIRECTORY })
     .filter((file) => !file.endsWith('.test.ts'))
     .flatMap((file) => {
-      // A declaration names its operation; that is no row.
+      // The name in a declaration is no row.
       const text = readFileSync(join(DIRECTORY, file), 'utf8').replaceAll(/^ {2}name: '[^']+',$/gm, '');
       const found = writes.test(text) ? text.matchAll(/'([a-z]+(?:-[a-z]+)*\.[a-z]+(?:-[a-z]+)*)'/g) : [];
       return [...new Set([...found].map(([, action]) => `${file}: ${action}`))];

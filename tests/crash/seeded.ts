@@ -1,4 +1,4 @@
-/** A small generator, so that a failing run can be repeated with CRASH_SEED (mulberry32). */
+/** A small generator of random numbers (mulberry32): CRASH_SEED repeats a failing run. */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

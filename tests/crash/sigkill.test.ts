@@ -12,10 +12,10 @@ import { signIn } from '../support/sign-in.ts';
 import { seeded } from './seeded.ts';
 
 const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 5);
-/** Callers at once, of each kind. */
+/** The number of concurrent callers of each kind. */
 const WORKERS = 8;
 
-/** What was acknowledged, and what must therefore be found. */
+/** The acknowledged calls, which must be found. */
 interface Acknowledged {
   readonly customers: { readonly id: string; readonly invocation: string }[];
   readonly invites: { readonly principal: string }[];
@@ -28,7 +28,7 @@ interface Acknowledged {
   readonly scopes: { readonly id: string; readonly sequence: number; readonly hash: string }[];
 }
 
-/** The demo tenant and its scope, where the load of operations goes. */
+/** The demo tenant and its scope, which get the load of operations. */
 interface Demo {
   readonly tenant: string;
   readonly scope: string;
@@ -47,7 +47,7 @@ test(`nothing acknowledged is lost in ${ROUNDS} kills`, async () => {
     demo ??= await enter(place, caller, token);
     await verify({ place, caller, token, demo, all });
     const load = startLoad({ place, caller, token, demo, round, acknowledged: all });
-    // However slow the machine is, every kind of call was acknowledged before the kill.
+    // Every kind of call was acknowledged before the kill, however slow the machine is.
     await Promise.race([load.started, load.ended]);
     await new Promise((resolve) => setTimeout(resolve, 20 + random() * 380));
     await platform.kill();
@@ -61,7 +61,7 @@ test(`nothing acknowledged is lost in ${ROUNDS} kills`, async () => {
   place.remove();
 });
 
-/** Signs in as the owner, and finds out whose application this is. */
+/** Signs in as the owner, and reads the owner's tenant and scope. */
 async function enter(place: PlatformPlace, caller: Caller, token: string): Promise<Demo> {
   await signIn(caller, place.url('acme.localhost'), 'ada');
   const answer = await caller.ask(`${place.url('api.localhost')}/scopes`, {
@@ -71,7 +71,7 @@ async function enter(place: PlatformPlace, caller: Caller, token: string): Promi
   return { tenant: scope?.tenant as string, scope: scope?.id as string };
 }
 
-/** Calls both surfaces from many callers until the platform is gone; remembers exactly what was acknowledged. */
+/** Calls both surfaces from many callers until the platform is gone; records exactly the acknowledged calls. */
 function startLoad({
   place,
   caller,
@@ -99,7 +99,7 @@ function startLoad({
       try {
         answer = await call(n);
       } catch {
-        // The connection broke off: whatever this call did was not acknowledged.
+        // The connection broke off: this call was not acknowledged.
         return onFirst();
       }
       if (answer.status >= 300) throw new Error(`the load was answered ${answer.status}: ${answer.text}`);
@@ -137,7 +137,7 @@ function startLoad({
         (answer) =>
           acknowledged.tenants.push({ ...answer.json<{ id: string; slug: string }>(), ...headOf(answer) }),
       ),
-      // Two that reach into several databases: a scope in its vertical, an invite beside its role.
+      // Two calls that reach several databases: a scope in its vertical, an invite beside its role.
       ...(worker > 0
         ? []
         : [
@@ -165,7 +165,7 @@ function startLoad({
   return { started: Promise.all(firsts), ended: Promise.all(workers) };
 }
 
-/** Everything acknowledged so far is there, with its evidence. */
+/** Checks that everything acknowledged is there, with its evidence. */
 async function verify({
   place,
   caller,
@@ -195,7 +195,7 @@ async function verify({
           !invocation.get(each.invocation),
       ),
       ...all.invites.filter(({ principal }) => !role.get(principal)),
-      // Nothing unacknowledged is half there: a row has its event, and an event its invocation.
+      // An unacknowledged call left nothing half: a row has its event, and an event its invocation.
       ...[
         `SELECT id FROM customers WHERE id NOT IN (SELECT entity_id FROM _spine_events WHERE type = 'customer.created')`,
         `SELECT entity_id FROM _spine_events WHERE type = 'customer.created' AND entity_id NOT IN (SELECT id FROM customers)`,

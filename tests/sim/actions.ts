@@ -1,4 +1,4 @@
-/** What can be decided in one step, and how often it is. */
+/** The actions that one step can choose from, and their weights. */
 import type { PrincipalId, ScopeRef } from '@freehold/contracts';
 import type { Point } from './engine/fuse.ts';
 import { bytesOf, streamOf } from './engine/sim-engine.ts';
@@ -7,7 +7,7 @@ import type { ModelRequest } from './model/calls.ts';
 import { ACCOUNTS, ACTORS, PRINCIPALS, SETTINGS } from './workload.ts';
 import type { RunningWorld, SimScope, World } from './world.ts';
 
-/** What a run can be asked to leave out. */
+/** The groups of actions that a run can leave out. */
 export const FEATURES = [
   'death',
   'power',
@@ -30,17 +30,16 @@ export interface Action {
   run(world: World): void;
 }
 
-/** The last few of something, by scope. */
+/** The last few entries of each scope. */
 type Places<T> = WeakMap<SimScope, { value: T | null }[]>;
 
 interface TakenCopy {
   readonly format: 'sqlite' | 'ndjson';
   readonly bytes: Uint8Array;
-  /** What the shadow knows the copy by. */
   readonly stream: ReadableStream;
 }
 
-/** What was asked for lately, to be asked for again. */
+/** Recent requests, to be repeated. */
 const asked: Places<ModelRequest> = new WeakMap();
 const taken: Places<TakenCopy> = new WeakMap();
 const snapshots: Places<string> = new WeakMap();
@@ -85,7 +84,7 @@ export const ACTIONS: readonly Action[] = [
     run: (world) => settleRequest(world, scopeOf(world)),
   },
   { name: 'retry a dead letter', weight: 2, run: (world) => retryDeadLetter(world, scopeOf(world)) },
-  { name: 'meet somebody', weight: 2, run: (world) => world.workload.meet() },
+  { name: 'meet a new person', weight: 2, run: (world) => world.workload.meet() },
   { name: 'shred', weight: 3, feature: 'shred', run: (world) => shred(world, scopeOf(world)) },
 
   {
@@ -119,7 +118,7 @@ export const ACTIONS: readonly Action[] = [
   { name: 'bookmark', weight: 2, feature: 'rewind', run: (world) => bookmark(world, scopeOf(world)) },
   { name: 'rewind', weight: 1.4, feature: 'rewind', run: (world) => rewind(world, scopeOf(world)) },
   {
-    name: 'erase somebody while an older state comes back',
+    name: 'erase a person while an older state comes back',
     weight: 1,
     feature: 'shred',
     run: (world) => {
@@ -185,7 +184,7 @@ export const ACTIONS: readonly Action[] = [
   { name: 'the platform is restarted', weight: 0.2, feature: 'death', run: (world) => world.end('shutdown') },
 ];
 
-/** Every scope exists, and somebody may do something in it, before anything fails. */
+/** Prepares every scope with members before any fault is injected. */
 export async function setUp(world: RunningWorld): Promise<void> {
   const { scheduler } = world;
   for (const { tenantId, scopeId } of world.scopes) {
@@ -246,7 +245,7 @@ function flood(world: World, scope: SimScope): void {
   begin(world, scope, 'a flood', () => hostScope(world, scope).invoke(request as never));
 }
 
-/** As a caller does who never got an answer, or who takes a key twice. */
+/** Repeats a request: its answer was lost, or another request took the same key. */
 function invokeAgain(world: World, scope: SimScope): void {
   const { random } = world;
   const requests = filled(asked, scope);
@@ -329,7 +328,7 @@ function changeRole(world: World, scope: SimScope): void {
   );
 }
 
-/** What is read and kept in memory within a group must be forgotten when the group is lost. */
+/** Memory that was filled within a group must be dropped when the group is lost. */
 function loseRole(world: World, scope: SimScope): void {
   const { random, faults, scheduler } = world;
   const target = hostScope(world, scope);
@@ -388,7 +387,7 @@ function retryDeadLetter(world: World, scope: SimScope): void {
 
 function shred(world: World, scope: SimScope): void {
   const person = world.workload.person();
-  // Some are talked about still; but where all were erased, nobody is left to be.
+  // Some persons stay in use after their erasure; a scope whose persons were all erased would have none left.
   if (world.random.chance(0.7)) world.workload.meet(person);
   const { life } = world.process;
   begin(world, scope, 'shred', async () => {
@@ -418,7 +417,7 @@ function rewind(world: World, scope: SimScope): void {
   });
 }
 
-/** A copy of the scope as it is now, or one of a snapshot that was taken before. */
+/** Takes a copy of the scope as it is now, or of an earlier snapshot. */
 function takeCopy(world: World, scope: SimScope): void {
   const { random } = world;
   const { host, inner } = world.process;
@@ -446,7 +445,7 @@ function takeCopy(world: World, scope: SimScope): void {
   });
 }
 
-/** Its own copy, a damaged one, or one of another tenant's scope. */
+/** Restores the scope's own copy, a damaged one, or one of another tenant's scope. */
 function restore(world: World, scope: SimScope): void {
   const { random, copies } = world;
   const foreign = world.scopes.find(({ tenantId }) => tenantId !== scope.tenantId);
@@ -469,7 +468,7 @@ function restore(world: World, scope: SimScope): void {
   });
 }
 
-/** A place for something that is under way: in the order in which things were asked for, not in that of their ends. */
+/** Reserves a place for a pending action, in the order of requests, not of their ends. */
 function placeIn<T>(memory: Places<T>, scope: SimScope, countMax: number): { value: T | null } {
   const place = { value: null };
   memory.set(scope, [...(memory.get(scope) ?? []), place].slice(-countMax));
@@ -480,7 +479,7 @@ function filled<T>(memory: Places<T>, scope: SimScope): T[] {
   return (memory.get(scope) ?? []).flatMap(({ value }) => value ?? []);
 }
 
-/** A stretch is overwritten from the beginning of a page on, its header included, so that nothing can miss it. */
+/** Overwrites from the beginning of a page on, its header included, so that the check cannot miss it. */
 function damage(bytes: Buffer, at: number): void {
   const page = Math.floor(at / PAGE_BYTES) * PAGE_BYTES;
   bytes.fill(0xa5, page, Math.min(page + PAGE_BYTES, bytes.length));

@@ -1,10 +1,10 @@
 /**
- * `npm run sim`: runs of the simulator until something is violated, a number of steps was made, or the time is over.
- * A run that failed is told with its seed and the command that repeats it; the exit code is 1 then.
+ * `npm run sim` runs the simulator until a violation, a number of steps, or the end of the time. A failed run is
+ * printed with its seed and the command that repeats it; the exit code is then 1.
  */
 import { createWriteStream } from 'node:fs';
+import { makeRandom } from './lib/random.ts';
 import { OptionsError, parseOptions, RUN_STEPS_MAX, type SimOptions, USAGE } from './options.ts';
-import { makeRandom } from './random.ts';
 import { replayCommand, reportOf } from './report.ts';
 import { shrink } from './shrink.ts';
 import { type RunOptions, type RunResult, simulate } from './simulation.ts';
@@ -19,7 +19,7 @@ try {
   process.exitCode = 2;
 }
 
-/** Answers whether everything held. */
+/** Returns whether all invariants held. */
 async function run(options: SimOptions): Promise<boolean> {
   const { json, traceFile } = options;
   const say = (text: string): void => void (json ? undefined : process.stdout.write(`${text}\n`));
@@ -83,7 +83,7 @@ function jsonOf({ violation, ...result }: RunResult, durationMs: number) {
   };
 }
 
-/** This is wiring: the one place where chance comes from outside. It is printed. */
+/** The only source of chance from outside. The seed is printed. */
 function makeSeed(): number {
   return makeRandom(`${Date.now()} ${process.pid}`).below(2 ** 31);
 }

@@ -1,19 +1,19 @@
-/** Something that is made wrong on purpose, to show that a run finds it. In everyday runs there is none. */
+/** Defects that are injected to show that a run finds them. Everyday runs have none. */
 import type { Vault } from '@freehold/kernel';
 import type { UnitDefinition, UnitMethods } from '@freehold/store';
 import type { EngineUnderTest } from './engine/engine-under-test.ts';
 import type { SimEngineOptions } from './engine/sim-engine.ts';
 
 export interface Mutant {
-  /** Between the engine and its units. */
+  /** Wraps a unit's definition. */
   readonly definition?: <M extends UnitMethods>(definition: UnitDefinition<M>) => UnitDefinition<M>;
-  /** Between a unit and its database. */
+  /** Wraps a unit's database. */
   readonly database?: SimEngineOptions['tamper'];
-  /** Between everybody and the engine. */
+  /** Wraps the engine. */
   readonly engine?: (engine: EngineUnderTest) => EngineUnderTest;
   readonly vault?: (vault: Vault) => Vault;
-  /** The disk says that it has synchronised, and has not. */
+  /** The disk reports synchronisation that it has not done. */
   readonly liesAboutSync?: boolean;
-  /** Nobody is told when there is work. */
+  /** The delivery runner is never woken. */
   readonly sleeps?: boolean;
 }

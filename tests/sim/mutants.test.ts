@@ -1,10 +1,10 @@
-/** The simulator can fail: each platform that is wrong in one way is found out within a bounded number of steps. */
+/** The simulator finds each defect within a bounded number of steps. */
 import { expect, test } from 'vitest';
+import { INVARIANTS, type Invariant } from './lib/violation.ts';
 import { MUTANTS } from './mutants.ts';
 import { type RunResult, simulate } from './simulation.ts';
-import { INVARIANTS, type Invariant } from './violation.ts';
 
-/** So many runs of so many steps must be enough. */
+/** The number of runs that must be enough. */
 const SEEDS = 6;
 const STEPS = 600;
 
@@ -17,8 +17,7 @@ test.each(MUTANTS)('$name is found out', async ({ violates, ...run }) => {
 
 test('every invariant but two has a platform that breaks it', () => {
   const broken = new Set(MUTANTS.flatMap(({ violates }) => violates));
-  // Nothing here can damage a database file; that SQLite would say so is SQLite's. And what the model cannot follow is
-  // no find, whatever is wrong with the platform.
+  // No mutant can damage a database file, and `followed` is a mistake of the model, not of the platform.
   for (const invariant of ['integrity', 'followed'] as const) broken.add(invariant);
   expect([...broken].sort()).toEqual((Object.keys(INVARIANTS) as Invariant[]).sort());
 });

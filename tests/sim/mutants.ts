@@ -1,4 +1,4 @@
-/** Platforms that are wrong in one way each. For every invariant there is one that breaks it, and must be found out. */
+/** Platforms with one defect each. Every invariant has at least one that breaks it and must be found. */
 import { PlatformError } from '@freehold/contracts';
 import {
   type Admission,
@@ -13,15 +13,15 @@ import {
 } from '@freehold/store';
 import type { Feature } from './actions.ts';
 import type { EngineUnderTest } from './engine/engine-under-test.ts';
+import type { Invariant } from './lib/violation.ts';
 import type { Mutant } from './mutant.ts';
-import type { Invariant } from './violation.ts';
 
 export interface NamedMutant {
   readonly name: string;
-  /** Any of these may be what is noticed first. */
+  /** Any of these may be noticed first. */
   readonly violates: readonly Invariant[];
   readonly mutant: Mutant;
-  /** What has to happen before it shows. */
+  /** Actions that must happen often before the defect shows. */
   readonly often?: readonly Feature[];
 }
 
@@ -192,7 +192,7 @@ export const MUTANTS: readonly NamedMutant[] = [
     },
   },
   {
-    name: 'an older state that comes back without a mark, as if nobody could have been erased meanwhile',
+    name: 'an older state that comes back without a mark, as if no person could have been erased meanwhile',
     violates: ['rewind', 'copies'],
     often: ['rewind', 'copies'],
     mutant: {
@@ -204,7 +204,7 @@ export const MUTANTS: readonly NamedMutant[] = [
     },
   },
   {
-    name: 'a scope that forgets kept answers when somebody is erased',
+    name: 'a scope that drops stored answers when a person is erased',
     violates: ['outcome', 'history', 'acknowledged_is_durable'],
     often: ['shred'],
     mutant: {
@@ -214,7 +214,7 @@ export const MUTANTS: readonly NamedMutant[] = [
     },
   },
   {
-    name: 'a vault that keeps the key of whoever is erased',
+    name: 'a vault that keeps the key of an erased person',
     violates: ['erasure'],
     often: ['shred'],
     mutant: {
@@ -238,7 +238,7 @@ export const MUTANTS: readonly NamedMutant[] = [
 
 type Database = Parameters<NonNullable<Mutant['database']>>[0];
 
-/** Each group is committed when the next one begins. */
+/** Commits each group when the next one begins. */
 function lazyCommit(database: Database): Database {
   let isOpen = false;
   const commit = (): void => {
@@ -284,7 +284,7 @@ function keepWhatFailed(database: Database): Database {
   };
 }
 
-/** The head of a lane becomes its tail. */
+/** Makes the head of a lane its tail. */
 function newestFirst(database: Database): Database {
   const turn = (sql: string): string =>
     sql.includes('FROM _spine_deliveries')
@@ -300,7 +300,7 @@ function newestFirst(database: Database): Database {
   };
 }
 
-/** Every fifth call arrives a little later than those that were made after it. */
+/** Every fifth call arrives a little later than calls that were made after it. */
 function delayCalls(engine: EngineUnderTest): EngineUnderTest {
   let made = 0;
   return aroundCalls(engine, async (call) => {
@@ -341,7 +341,7 @@ function withTools(change: (tools: UnitTools) => UnitTools): (engine: EngineUnde
   return (engine) => ({ ...engine, tools: (definition, key) => change(engine.tools(definition, key)) });
 }
 
-/** Goes to the bookmark before the one that was asked for, and says that it did not. */
+/** Rewinds to the bookmark before the requested one, and hides it. */
 function landElsewhere(tools: UnitTools): UnitTools {
   return {
     ...tools,
@@ -355,7 +355,7 @@ function landElsewhere(tools: UnitTools): UnitTools {
   };
 }
 
-/** The same judge, with something around what it reads and what it writes. */
+/** Wraps the reads and writes of the same judge. */
 function aroundAdmission(
   admit: Admit | Admission | undefined,
   around: (judge: (staged: SqlDatabase) => unknown, staged: SqlDatabase) => void,
@@ -389,7 +389,7 @@ function unmarked(admit: Admit | Admission | undefined): Admission {
   return afterwards(admit, (staged) => staged.run('UPDATE _spine_scope SET latecomers = NULL'));
 }
 
-/** Hears every objection but that a copy is somebody else's. */
+/** Swallows the objection that a copy belongs to another scope. */
 function unlessForeign(judge: () => void): void {
   try {
     judge();
@@ -404,7 +404,7 @@ function failed(): PlatformError {
 
 type Method = (input: unknown) => unknown;
 
-/** Puts something around one method of the scopes. */
+/** Wraps one method of the scopes. */
 function aroundMethod(
   name: string,
   around: (method: Method, input: unknown, db: SqlDatabase) => unknown,

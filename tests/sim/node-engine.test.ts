@@ -1,4 +1,4 @@
-/** The engine of production under the same models: short runs, because its copies are made by other processes. */
+/** The production engine under the same models. Runs are short because other processes make its copies. */
 import { expect, test } from 'vitest';
 import { simulate } from './simulation.ts';
 

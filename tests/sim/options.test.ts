@@ -1,9 +1,9 @@
-/** The command line: what it says is what is done, and what it cannot do is said. */
+/** The command line of the simulator. */
 import { expect, test } from 'vitest';
+import { Violation } from './lib/violation.ts';
 import { OptionsError, parseOptions } from './options.ts';
 import { replayCommand, reportOf } from './report.ts';
 import type { RunResult } from './simulation.ts';
-import { Violation } from './violation.ts';
 
 const result: RunResult = {
   seed: 42,
@@ -72,7 +72,7 @@ test('the command that repeats a failure leads to the same run', () => {
   });
 });
 
-test('a report says what was violated, where, and how to see it again', () => {
+test('a report names the violation, its place, and the command that repeats it', () => {
   const report = reportOf({ seed: 42, steps: 100 }, result);
   for (const part of ['VIOLATED: rewind', 'it led elsewhere', 'seed 42, step 17', '17 rewind', '--steps 17'])
     expect(report).toContain(part);

@@ -18,13 +18,13 @@ export const USAGE = `npm run sim -- [options]
   --json             one JSON object a run, instead of text
 `;
 
-/** How many steps a run makes at most: its state grows, and with it what comparing everything takes. */
+/** The limit of steps in one run: the state grows, and comparing it takes longer. */
 export const RUN_STEPS_MAX = 5_000;
 
 export interface SimOptions {
   /** Null: a random one. */
   readonly seed: number | null;
-  /** Of all runs together. Infinity: as many as there is time for. */
+  /** The steps of all runs together. Infinity: as many as there is time for. */
   readonly steps: number;
   /** Infinity: as long as the steps take. */
   readonly forMs: number;
@@ -40,7 +40,7 @@ export class OptionsError extends Error {
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** @throws OptionsError, in words for whoever typed it. */
+/** @throws OptionsError with a message for the caller. */
 export function parseOptions(args: readonly string[]): SimOptions | 'help' {
   const values = parse(args);
   if (values.help) return 'help';
@@ -100,7 +100,6 @@ function whole(name: string, text: string, min: number): number {
   return value;
 }
 
-/** Milliseconds. */
 function duration(name: string, text: string): number {
   const [, count, unit] = /^([1-9]\d{0,5})([smh])$/.exec(text) ?? [];
   if (count === undefined || unit === undefined)

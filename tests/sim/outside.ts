@@ -1,14 +1,14 @@
-/** The world outside: executors that work, fail, hang, and are late, as the seed has it. */
+/** The outside systems: executors that work, fail, hang and are late, as the seed decides. */
 import { type EventRecord, PlatformError } from '@freehold/contracts';
 import type { ExecutorTools } from '@freehold/kernel';
 import { EXECUTORS, inputOf, type Outside } from './ledger/ledger.ts';
-import type { Random } from './random.ts';
-import type { Life, Scheduler } from './scheduler.ts';
+import type { Random } from './lib/random.ts';
+import type { Life, Scheduler } from './lib/scheduler.ts';
 
 export interface SimulatedOutside {
-  /** The outside as one process sees it: what it waits for is lost with it. */
+  /** The systems as one process sees them: its pending answers die with it. */
   seenFrom(life: Life): Outside;
-  /** Whether a delivery was brought to a good end at least once. */
+  /** Whether a delivery succeeded at least once. */
   readonly wasDone: (subscriber: string, event: string) => boolean;
   /** From now on everything works. */
   calmDown(): void;
@@ -44,7 +44,8 @@ export function makeOutside(random: Random, scheduler: Scheduler): SimulatedOuts
       new Promise((resolve) => scheduler.after(life, ms, `${executor} ${mood}`, resolve));
     if (mood === 'hangs') return new Promise(() => undefined);
     await wait(mood === 'is late' ? timeoutMs + random.between(1, 60_000) : random.between(0, 500));
-    if (mood === 'fails') throw new PlatformError('unavailable', 'Nobody is in.', { reason: 'nobody_in' });
+    if (mood === 'fails')
+      throw new PlatformError('unavailable', 'The office is closed.', { reason: 'nobody_in' });
     if (mood === 'breaks') throw new Error('the executor broke');
     if (mood === 'works and calls') {
       const id = `sent/${executor}/${event.id}`;

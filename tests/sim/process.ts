@@ -1,4 +1,4 @@
-/** One process of the platform, from its start to its death: an engine, a host of scopes, and what keeps them working. */
+/** One process of the platform from start to death: an engine, a host of scopes, and the runner of their work. */
 import {
   type DeliveryRunner,
   makeDeliveryRunner,
@@ -13,12 +13,12 @@ import { makeKeyring } from '@freehold/store';
 import type { EngineParts, EngineUnderTest } from './engine/engine-under-test.ts';
 import { type WatchedEngine, type WatchParts, watchEngine } from './engine/watch.ts';
 import { makeLedger } from './ledger/ledger.ts';
+import type { Random } from './lib/random.ts';
+import type { Life, Scheduler } from './lib/scheduler.ts';
 import type { Mutant } from './mutant.ts';
 import type { SimulatedOutside } from './outside.ts';
-import type { Random } from './random.ts';
-import type { Life, Scheduler } from './scheduler.ts';
 
-/** What the vault seals its keys under: it is no secret here. */
+/** The vault seals its keys under this one, which is no secret here. */
 const SEAL_KEY = 'the sealing key of every simulation';
 
 export interface SimProcess {
@@ -87,7 +87,7 @@ export function startProcess(parts: ProcessParts): SimProcess {
   return { life, directory, inner, engine, host, runner };
 }
 
-/** A vault on another machine: its answers are on their way for a while, and may overtake one another. */
+/** A vault on another machine: its answers take a while, and may overtake one another. */
 function farAway(
   vault: Vault,
   {

@@ -1,9 +1,9 @@
-/** Looks at a unit's file from outside, through a connection of its own: only what is committed can be seen there. */
+/** Reads a unit's file through a connection of its own, which sees only committed data. */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { SqlDatabase } from '@freehold/store';
 
-/** Asks a question of a database file. It must exist. */
+/** Asks a question of a database file, which must exist. */
 export function lookInto<T>(path: string, question: (db: SqlDatabase) => T): T {
   const connection = new DatabaseSync(path, { readOnly: true });
   const refuse = (): never => {
@@ -24,7 +24,7 @@ export function lookInto<T>(path: string, question: (db: SqlDatabase) => T): T {
   }
 }
 
-/** What must be true of every scope's database whatever was done to it: each statement finds what is wrong. */
+/** Invariants of every scope's database: each statement finds violations. */
 const UNSOUND = [
   `SELECT 'integrity_check: ' || integrity_check AS fault FROM pragma_integrity_check WHERE integrity_check <> 'ok'`,
   `SELECT 'money was made or lost: ' || sum(balance) AS fault FROM accounts HAVING sum(balance) <> 0`,
@@ -37,13 +37,13 @@ const UNSOUND = [
      WHERE event NOT IN (SELECT id FROM _spine_events)`,
   `SELECT 'a delivery that is a dead letter too: ' || event AS fault FROM _spine_deliveries
      JOIN _spine_dead_letters USING (event, subscriber)`,
-  `SELECT 'somebody who was erased: ' || person AS fault FROM people
-     WHERE person IN (SELECT subject FROM _spine_shredded)`,
-  `SELECT 'a payload about somebody who was erased: ' || id AS fault FROM _spine_events
-     WHERE subject IN (SELECT subject FROM _spine_shredded) AND payload NOT LIKE '{"$shredded":%'`,
+  `SELECT 'an erased person: ' || person AS fault FROM people
+      WHERE person IN (SELECT subject FROM _spine_shredded)`,
+  `SELECT 'a payload about an erased person: ' || id AS fault FROM _spine_events
+      WHERE subject IN (SELECT subject FROM _spine_shredded) AND payload NOT LIKE '{"$shredded":%'`,
 ];
 
-/** The first thing that is wrong with a scope's file, or null. A file that is not there is not wrong. */
+/** Returns the first violation in a scope's file, or null. A missing file has none. */
 export function unsound(path: string): string | null {
   if (!existsSync(path)) return null;
   return lookInto(path, (db) => {

@@ -1,7 +1,6 @@
 /**
- * Runs that failed once, each named after what it had found. A seed leads to the same story only as long as nothing
- * that draws from it changes: the stories themselves are tests of the kernel, and those that can be told from outside
- * are in `mutants.ts`, where they are looked for under many seeds.
+ * Runs that failed once, each named after its finding. A seed leads to the same run only while no draw changes; the
+ * findings themselves are tests of the kernel, and those with an outside symptom are in `mutants.ts`.
  */
 import { expect, test } from 'vitest';
 import { type RunOptions, simulate } from './simulation.ts';
@@ -12,7 +11,7 @@ interface NamedRun extends RunOptions {
 
 const RUNS: readonly NamedRun[] = [
   {
-    name: 'a repeat acts once, also after somebody else was erased',
+    name: 'a repeat acts once, also after another person was erased',
     seed: 9,
     steps: 60,
     often: ['shred'],
@@ -30,7 +29,7 @@ const RUNS: readonly NamedRun[] = [
     often: ['shred'],
   },
   {
-    name: 'a crash while an older state arrives beside an erasure brings nobody back',
+    name: 'a crash while an older state arrives beside an erasure brings no person back',
     seed: 26,
     steps: 60,
     often: ['shred', 'rewind'],

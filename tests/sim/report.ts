@@ -1,6 +1,7 @@
-/** What is said of a run that failed: what was violated, the last decisions, and the command that repeats it. */
+/** The report of a failed run: the violation, the last decisions, and the command that repeats it. */
+
+import { INVARIANTS } from './lib/violation.ts';
 import type { RunOptions, RunResult } from './simulation.ts';
-import { INVARIANTS } from './violation.ts';
 
 export function reportOf(options: RunOptions, result: RunResult): string {
   const { violation, seed, steps, tail } = result;
@@ -18,7 +19,7 @@ export function reportOf(options: RunOptions, result: RunResult): string {
   ].join('\n');
 }
 
-/** The steps after the violation make no difference, so that they are left out. */
+/** The steps after the violation make no difference, so they are left out. */
 export function replayCommand(options: RunOptions, { seed, steps }: RunResult): string {
   const { engine = 'sim', without = [], often, verifyEvery = 100 } = options;
   return [

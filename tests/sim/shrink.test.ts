@@ -1,4 +1,3 @@
-/** A shorter run that violates the same. */
 import { expect, test } from 'vitest';
 import { MUTANTS } from './mutants.ts';
 import { shrink } from './shrink.ts';

@@ -1,6 +1,6 @@
 /**
- * A shorter way to a violation. A seed decides everything, so nothing can be taken out of its run; but other seeds,
- * with fewer kinds of things that can happen, and with a comparison after each step, get to the same in fewer steps.
+ * Searches a shorter run to a violation. A seed decides everything, so no step can be taken out of its run; but other
+ * seeds, with fewer kinds of actions and a comparison after each step, may get there sooner.
  */
 import { FEATURES, type Feature } from './actions.ts';
 import { type RunOptions, type RunResult, simulate } from './simulation.ts';
@@ -10,10 +10,10 @@ export interface FailedRun {
   readonly result: RunResult;
 }
 
-/** How many seeds are tried for each set of features. */
+/** The number of seeds for each set of features. */
 const SEEDS_DEFAULT = 6;
 
-/** Looks for a shorter run that violates the same. Answers the given one when there is none. */
+/** Returns a shorter run that violates the same invariant, or the given one when there is none. */
 export async function shrink(
   options: RunOptions,
   result: RunResult,
@@ -39,7 +39,7 @@ export async function shrink(
     if (without.includes(feature)) continue;
     const fewer = [...without, feature];
     for (let i = 0; i < seeds; i++) {
-      // What can be left out in one seed's run stays out.
+      // A feature that one seed does not need stays out.
       if (await attempt(options.seed + i, fewer)) without = fewer;
     }
   }

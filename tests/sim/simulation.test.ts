@@ -1,4 +1,4 @@
-/** The runs of every day: a few fixed seeds, and what makes a seed worth something. */
+/** The everyday runs: a few fixed seeds, and the properties of a seed. */
 import { describe, expect, test } from 'vitest';
 import { type RunResult, simulate } from './simulation.ts';
 
@@ -15,7 +15,7 @@ describe('the simulated engine', () => {
     results.push(result);
   });
 
-  test('the runs did all that can happen', () => {
+  test('the runs did all kinds of actions', () => {
     const counts = new Map<string, number>();
     for (const [what, count] of results.flatMap((result) => Object.entries(result.counts)))
       counts.set(what, (counts.get(what) ?? 0) + count);
@@ -59,7 +59,7 @@ test('another seed gives another run', async () => {
   expect(new Set(digests).size).toBe(2);
 });
 
-test('what is left out does not happen', async () => {
+test('a feature that is left out does not happen', async () => {
   const { counts } = await simulate({
     seed: 10,
     steps: 600,

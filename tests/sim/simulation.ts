@@ -1,16 +1,15 @@
 /**
- * One run: a platform of a few scopes whose clock, randomness, scheduling, disk and death are all drawn from one seed,
- * and the models that watch it. One step is one decision: something is asked for, a task runs, time passes, or
- * something breaks.
+ * One run: a platform of a few scopes whose clock, randomness, scheduling, disk and crashes come from one seed, and
+ * the models that watch it. One step is one decision: a call, a task, passing time, or a fault.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ACTIONS, type Action, FEATURES, type Feature, setUp } from './actions.ts';
+import { makeRandom, type Random } from './lib/random.ts';
+import { makeJudge, type Violation } from './lib/violation.ts';
 import type { Mutant } from './mutant.ts';
-import { makeRandom, type Random } from './random.ts';
 import { makeTrace } from './trace.ts';
-import { makeJudge, type Violation } from './violation.ts';
 import { type EngineName, makeWorld, type RunningWorld } from './world.ts';
 
 export interface RunOptions {
@@ -18,11 +17,11 @@ export interface RunOptions {
   readonly steps: number;
   /** Default `sim`. */
   readonly engine?: EngineName;
-  /** What is left out. Default: nothing. */
+  /** The features that are left out. Default: none. */
   readonly without?: readonly Feature[];
-  /** What comes much more often than usual. Default: the seed decides how often anything comes. */
+  /** The features that come much more often than usual. Default: the seed decides. */
   readonly often?: readonly Feature[];
-  /** Every so many steps everything is compared. Default 100. */
+  /** The number of steps between two full comparisons. Default 100. */
   readonly verifyEvery?: number;
   /** Receives the trace, line by line. */
   readonly onLine?: (line: string) => void;
@@ -31,18 +30,18 @@ export interface RunOptions {
 
 export interface RunResult {
   readonly seed: number;
-  /** How many steps were made: up to the violation, when there is one. */
+  /** The number of steps, up to the violation if there is one. */
   readonly steps: number;
   readonly violation: Violation | null;
   /** SHA-256 of the trace. */
   readonly digest: string;
   /** The last lines of the trace, oldest first. */
   readonly tail: readonly string[];
-  /** How often what happened: a run in which nothing did proves nothing. */
+  /** Counts of actions: a run in which nothing happened proves nothing. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** How many calls may wait before the simulation lets some of them run. */
+/** The number of waiting calls at which the simulation lets some of them run. */
 const IN_FLIGHT_MAX = 24;
 
 /** Does one run. Throws only for a mistake of the simulator itself. */
@@ -92,8 +91,8 @@ export async function simulate(options: RunOptions): Promise<RunResult> {
 }
 
 /**
- * No two runs have the same habits: in each, some things come more often than usual and some hardly ever, because what
- * only shows under many of one kind is never seen when all kinds keep each other in check.
+ * Each run emphasises some actions: a defect that needs many of one kind never shows when all kinds are equally
+ * likely.
  */
 function emphasisOf(random: Random): ReadonlyMap<Feature, number> {
   return new Map(FEATURES.map((feature) => [feature, random.pick([0.2, 0.5, 1, 1, 2, 5])]));
@@ -107,11 +106,11 @@ async function makeStep(world: RunningWorld, actions: readonly Action[], step: n
   const { random, scheduler, trace } = world;
   const ready = scheduler.ready();
   const isFull = world.inFlight >= IN_FLIGHT_MAX;
-  // The more waits, the likelier it is that something runs; sometimes a queue grows long first.
+  // The more tasks wait, the likelier one runs; sometimes a queue grows long first.
   if (ready > 0 && (isFull || random.chance(0.35 + Math.min(0.3, ready * 0.02)))) {
     trace.line(`${step} run ${scheduler.runOne()}`);
   } else {
-    // An engine with a life of its own has answered everything before each step: it is asked for several things at once.
+    // An engine of its own pace has answered everything before each step, so it gets several calls at once.
     const count = world.process.inner.isPaced ? 1 : random.between(1, 5);
     for (let each = 0; each < count && !world.process.life.isDead; each++) {
       const action = random.weighted(actions.map((value) => ({ weight: value.weight, value })));
@@ -122,7 +121,7 @@ async function makeStep(world: RunningWorld, actions: readonly Action[], step: n
   await world.settle();
 }
 
-/** Memory, where the system has a place in it: what the real disk does is for the tests that kill real processes. */
+/** A directory in memory, if the system has one: the tests that kill real processes cover the real disk. */
 function scratch(): string {
   try {
     const probe = mkdtempSync('/dev/shm/freehold-sim-probe-');

@@ -1,29 +1,29 @@
-/** What happened in a run, line by line: two runs of one seed have the same lines, and so the same digest. */
+/** The trace of a run, line by line: equal seeds give equal lines, and so equal digests. */
 import { createHash } from 'node:crypto';
 
 export interface Trace {
   line(text: string): void;
-  /** The last lines, oldest first. */
+  /** Returns the last lines, oldest first. */
   tail(count: number): readonly string[];
-  /** SHA-256 over all lines so far, in hexadecimal. */
+  /** Returns the SHA-256 over all lines so far, in hexadecimal. */
   digest(): string;
 }
 
-/** How many lines are kept for the report of a failure. */
+/** The number of lines that are kept for the report of a failure. */
 const KEPT = 400;
 
 /** @param write receives each line as well: for a trace in a file. */
 export function makeTrace(write: (line: string) => void = () => undefined): Trace {
   const hash = createHash('sha256');
-  let kept: string[] = [];
+  let lines: string[] = [];
   return {
     line: (text) => {
       hash.update(`${text}\n`);
-      kept.push(text);
-      if (kept.length > 2 * KEPT) kept = kept.slice(-KEPT);
+      lines.push(text);
+      if (lines.length > 2 * KEPT) lines = lines.slice(-KEPT);
       write(text);
     },
-    tail: (count) => kept.slice(-count),
+    tail: (count) => lines.slice(-count),
     digest: () => hash.copy().digest('hex'),
   };
 }

@@ -1,14 +1,14 @@
-/** What people, services and connections ask of a scope, made up at random. */
+/** Random requests of people, services and connections to a scope. */
 import type { EntityRef } from '@freehold/contracts';
 import { BANK, inputOf, OPERATIONS, PERMISSIONS } from './ledger/ledger.ts';
 import type { EventPayload, LedgerInput, Step } from './ledger/steps.ts';
+import type { Random } from './lib/random.ts';
 import { type ModelRequest, versionOf } from './model/calls.ts';
 import type { ScopeState } from './model/state.ts';
-import type { Random } from './random.ts';
 
 const ulid = (last: string): string => `01arz3ndektsv4rrffq69g5${last.padStart(3, '0')}`;
 
-/** Those who begin with a role, and those who have to be given something. */
+/** Principals that begin with a role, and principals that must be granted one. */
 export const PRINCIPALS = ['pa0', 'pa1', 'pa2', 'pa3', 'pa4', 'pa5'].map((name) => `prn_${ulid(name)}`);
 const CONNECTION = `connection:con_${ulid('ca0')}`;
 export const ACTORS = [...PRINCIPALS, CONNECTION];
@@ -20,31 +20,31 @@ export const ACCOUNTS = ['a0', 'a1', 'a2', 'a3'];
 const ORDERS = ['o0', 'o1', 'o2', 'o3', 'o4'];
 export const SETTINGS = ['COLOUR', 'CURRENCY'];
 
-/** What only sealed text may hold. */
+/** A prefix that only sealed text may contain. */
 export const SECRET = 'sim-secret-';
 
-/** How many events a flood has. */
+/** The number of events in a flood. */
 const FLOOD = 60;
 
-/** How many persons are talked about at a time. */
+/** The number of persons in use at a time. */
 const PERSONS = 3;
 
-/** How deep operations invoke one another here. */
+/** The depth to which operations invoke one another here. */
 const DEPTH_MAX = 3;
 
 export interface Workload {
   request(state: ScopeState, nowMs: number): ModelRequest;
-  /** One that puts more in line than a scope brings in one round. */
+  /** Makes a request that queues more than a scope delivers in one round. */
   flood(): ModelRequest;
   person(): string;
   record(): EntityRef;
-  /** Somebody new appears, and is talked about instead: of the one who was known longest, unless it is said of whom. */
+  /** Introduces a new person in place of another: of the given one, or of the oldest. */
   meet(instead?: string): void;
 }
 
 export function makeWorkload(random: Random): Workload {
   let made = 0;
-  /** Within how many payloads we are. */
+  /** The nesting depth of payloads. */
   let payloads = 0;
   let persons = Array.from({ length: PERSONS }, (_, index) => `cus_${index}`);
   const fresh = (): number => {
@@ -63,7 +63,7 @@ export function makeWorkload(random: Random): Workload {
     ]);
   const recordOrAll = (): EntityRef | null => (random.chance(0.3) ? null : record());
 
-  /** What is said about a person. In the payload of an event that is about nobody it would lie in clear. */
+  /** Text about a person. In the payload of an event without a person it would lie in clear. */
   const words = (about: string): string => `${payloads === 0 ? SECRET : 'sim-plain-'}${about}-${fresh()}`;
 
   const payloadFor = (type: string, nowMs: number, depth: number): EventPayload => {

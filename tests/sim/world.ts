@@ -1,6 +1,5 @@
 /**
- * The world of one run: time, the disk, the outside, the process that is alive at this moment, and the shadows that
- * outlive every process.
+ * The world of one run: time, the disk, the outside, the current process, and the shadows that outlive every process.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -10,20 +9,20 @@ import { type Fault, type Fuse, makeFuse, type Point } from './engine/fuse.ts';
 import { openNodeEngineUnderTest } from './engine/node-engine.ts';
 import { isSimCopy, openSimEngine } from './engine/sim-engine.ts';
 import { nameOf, type UnitName } from './engine/watch.ts';
+import type { Random } from './lib/random.ts';
+import { makeScheduler, type Scheduler } from './lib/scheduler.ts';
+import type { Judge } from './lib/violation.ts';
 import { makeScopeShadow, type ScopeShadow } from './model/scope-shadow.ts';
 import type { CopyRegistry, Shadow } from './model/shadow.ts';
 import { makeVaultShadow, type VaultShadow } from './model/vault-shadow.ts';
 import type { Mutant } from './mutant.ts';
 import { makeOutside } from './outside.ts';
 import { type SimProcess, startProcess } from './process.ts';
-import type { Random } from './random.ts';
 import { lookInto, unsound } from './reader.ts';
-import { makeScheduler, type Scheduler } from './scheduler.ts';
 import type { Trace } from './trace.ts';
-import type { Judge } from './violation.ts';
 import { makeWorkload, SECRET, scopeIdOf, TENANTS, type Workload } from './workload.ts';
 
-/** `sim`: every move is the simulation's. `node`: the engine of production. */
+/** `sim`: the simulation chooses every move. `node`: the production engine. */
 export type EngineName = 'sim' | 'node';
 
 export interface SimScope {
@@ -32,34 +31,34 @@ export interface SimScope {
   readonly shadow: ScopeShadow;
 }
 
-/** What actions work with. */
+/** The part of the world that actions use. */
 export interface World {
   readonly random: Random;
   readonly scheduler: Scheduler;
   readonly workload: Workload;
   readonly fuse: Fuse;
-  /** How likely a commit and an opening are to fail, and whose next commit fails for sure. */
+  /** The probability that a commit and an opening fail, and the units whose next commit fails for sure. */
   readonly faults: { commit: number; open: number; readonly next: Set<string> };
   readonly scopes: readonly SimScope[];
   readonly copies: CopyRegistry;
   readonly process: SimProcess;
   readonly trace: Trace;
-  /** Follows something that was asked for: its end is a line of the trace. What dies with its process has none. */
+  /** Adds a line to the trace when the answer arrives. Answers that die with their process have none. */
   begin(label: string, answer: Promise<unknown>): void;
   count(what: string): void;
-  /** How much was asked for and not answered. */
+  /** The number of calls without an answer. */
   readonly inFlight: number;
-  /** The process ends: killed, by a power failure, or as it should. The next step begins with another one. */
+  /** Ends the process: by a kill, a power failure, or a shutdown. The next step begins with another one. */
   end(how: 'death' | 'power' | 'shutdown'): void;
 }
 
-/** What a run does with its world. */
+/** The part of the world that a run uses. */
 export interface RunningWorld extends World {
-  /** Waits until nothing happens any more without another decision. */
+  /** Waits until only another decision can make something happen. */
   settle(): Promise<void>;
   /** Compares everything. */
   verify(): void;
-  /** Nothing fails any more: whatever waits must come to its end. */
+  /** Stops all faults and lets waiting work finish. */
   calmDown(): Promise<void>;
   close(): Promise<void>;
 }
@@ -75,9 +74,9 @@ export interface WorldParts {
 }
 
 const START_MS = Date.UTC(2026, 0, 5, 2, 50);
-/** An engine with a life of its own must have answered by then, by the real clock. */
+/** The limit for the answers of an engine of its own pace, by the real clock. */
 const ANSWER_MS = 60_000;
-/** So many decisions must be enough for whatever waits at the end. */
+/** The number of decisions that must be enough for the work that waits at the end. */
 const CALM_TURNS_MAX = 50_000;
 
 export function makeWorld(parts: WorldParts): RunningWorld {
@@ -97,15 +96,15 @@ export function makeWorld(parts: WorldParts): RunningWorld {
   /** The files of a unit before the commit that the power failure is to strike. */
   let before: FilesBefore | null = null;
   let tornUnit: UnitName | null = null;
-  /** What a lying disk has of each unit: its files when this process first used it. */
+  /** The files of each unit when this process first used it: a lying disk has nothing newer. */
   const forgotten = new Map<string, FilesBefore>();
   let isStopping = false;
   /** A mistake of the simulator itself. */
   let broken: Error | null = null;
 
   /**
-   * A line about something that ended by itself. An engine with processes of its own ends things of one step in any
-   * order: its lines are sorted, so that the order is none of the trace.
+   * Adds a line about something that ended by itself. An engine with processes of its own ends things in any order, so
+   * the lines of one step are sorted.
    */
   const note = (line: string): void => {
     if (process.inner.isPaced) trace.line(line);
@@ -145,7 +144,7 @@ export function makeWorld(parts: WorldParts): RunningWorld {
   for (const [key, shadow] of vaults) shadows.set(`vault/${key}`, shadow);
   for (const { scopeId, shadow } of scopes) shadows.set(`scope-ledger/${scopeId}`, shadow);
 
-  /** The process is no more, and what it leaves behind is put aside. `torn`: whose commit was under way. */
+  /** Ends the process and sets its files aside. `torn`: the unit whose commit was interrupted. */
   const die = (how: 'death' | 'power' | 'shutdown', torn: UnitName | null = null): void => {
     const next = join(root, `process-${generation + 1}`);
     const { directory } = process;
@@ -193,7 +192,7 @@ export function makeWorld(parts: WorldParts): RunningWorld {
         try {
           return strike(point, unit);
         } catch (error) {
-          // The platform would catch it, and it would be taken for a fault of the platform.
+          // The platform would catch it, and it would look like a fault of the platform.
           broken ??= error as Error;
           throw error;
         }
@@ -218,7 +217,7 @@ export function makeWorld(parts: WorldParts): RunningWorld {
     abandoned.push(gone.catch(() => undefined));
   };
 
-  /** A new process on what the dead one left behind. */
+  /** Starts a new process on the files of the dead one. */
   const restart = (): void => {
     for (const [name, shadow] of shadows)
       shadow.died(tornUnit !== null && name === `${tornUnit.kind}/${tornUnit.key}`);
@@ -250,7 +249,7 @@ export function makeWorld(parts: WorldParts): RunningWorld {
     await turn();
     writeNotes();
   };
-  /** Finishes what was accepted, hands back what was lent, and closes everything; it may die of it. */
+  /** Finishes accepted work, returns lent events, and closes everything; a fault may kill it meanwhile. */
   const stop = async (): Promise<void> => {
     const { life, runner, inner } = process;
     let isStill = false;
@@ -274,7 +273,7 @@ export function makeWorld(parts: WorldParts): RunningWorld {
     await answered();
   };
 
-  /** What never changes is looked into once. */
+  /** Immutable files are read once. */
   const lookedInto = new Set<string>();
   const hasLookedInto = (path: string): boolean => {
     if (!isSimCopy(process.directory, path)) return false;
@@ -300,11 +299,11 @@ export function makeWorld(parts: WorldParts): RunningWorld {
     }
     const open = filesWith(process.directory, [SECRET], hasLookedInto);
     if (open !== null) judge.fail('erasure', `what is sealed lies in clear in ${open}`);
-    // The simulation's own engine does not overwrite what is deleted; that of production promises it.
+    // Only the production engine promises to overwrite deleted data.
     if (engineName === 'sim') return;
     const remains = [...vaults.values()].flatMap((vault) => vault.remains());
-    const kept = filesWith(join(process.directory, 'vault'), remains);
-    if (kept !== null) judge.fail('erasure', `a key that was destroyed is still in ${kept}`);
+    const found = filesWith(join(process.directory, 'vault'), remains);
+    if (found !== null) judge.fail('erasure', `a key that was destroyed is still in ${found}`);
   };
 
   const calmDown = async (): Promise<void> => {
@@ -315,7 +314,7 @@ export function makeWorld(parts: WorldParts): RunningWorld {
     faults.next.clear();
     end('shutdown');
     await settle();
-    // A scope that nobody uses keeps what came back with an older state until somebody does.
+    // An idle scope keeps what an older state brought back until the next call.
     for (const { scopeId } of scopes) begin('identify', process.host.scope(scopeId).identify({}));
     const isOver = (): boolean =>
       inFlight.size === 0 &&
@@ -326,7 +325,7 @@ export function makeWorld(parts: WorldParts): RunningWorld {
       if (isOver()) {
         const marked = scopes.find(({ shadow }) => shadow.isMarked);
         if (marked)
-          judge.fail('erasure', `${marked.scopeId} answered, and nobody knows who was erased meanwhile`);
+          judge.fail('erasure', `${marked.scopeId} answered before the vault was asked for erasures`);
         verify();
         return;
       }
@@ -390,7 +389,7 @@ export function makeWorld(parts: WorldParts): RunningWorld {
   };
 }
 
-/** The first file that holds one of these texts, or null. */
+/** Returns the first file that contains one of these texts, or null. */
 function filesWith(
   directory: string,
   texts: readonly string[],
@@ -401,7 +400,7 @@ function filesWith(
     each.isFile(),
   );
   for (const { parentPath, name } of files) {
-    // Other processes of an engine come and go with their files.
+    // Other processes of an engine create and remove files meanwhile.
     const path = join(parentPath, name);
     if (!existsSync(path) || isDone(path)) continue;
     const bytes = readFileSync(path);

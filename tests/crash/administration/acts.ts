@@ -1,13 +1,13 @@
 /**
- * Audited changes that no admin operation makes: what people and programs do at the platform's own doors, and what it does
- * by itself. Each is made through the host administration, as the platform's wiring makes it.
+ * Audited changes without an admin operation: requests of people and programs to the platform itself, and its
+ * scheduled work. Each goes through the host administration, as the platform's wiring does it.
  */
 import { PlatformError, type PrincipalId, type ScopeId, type TenantId } from '@freehold/contracts';
 import { manifestOf } from '../../../packages/directory/test/registry.ts';
 import { CHALLENGE, REDIRECT, VERIFIER } from '../../../packages/directory/test/staff.ts';
 import type { OpenedPlatform } from './open.ts';
 
-/** What is made, by the name it has here: what the log calls it, and the file of the directory that writes the row. */
+/** The acts by name: their action in the log, and the file of the directory that writes the row. */
 export const acts = {
   'connections.connect': { action: 'connections.connect', writer: 'connections/unit-methods.ts' },
   'connections.upkeep': { action: 'connections.upkeep', writer: 'connections/maintenance.ts' },
@@ -30,13 +30,13 @@ export const acts = {
 
 export type ActName = keyof typeof acts;
 
-/** What an act is about. It is written down with the call, so that the next process can make it again. */
+/** The arguments of an act. They are recorded with the call, so that the next process can repeat it. */
 export type ActArgs = Readonly<Record<string, string>>;
 
 interface How {
   readonly request: string;
   readonly key: string;
-  /** Whether it was cut off before: then whoever made it begins as far back as they would. */
+  /** Whether it was interrupted before: the caller then starts from its own first step. */
   readonly again: boolean;
 }
 
@@ -63,14 +63,14 @@ const act =
     work(platform, args as Readonly<Record<K, string>>, how);
 
 const HOUR_MS = 60 * 60 * 1000;
-/** Longer than any lease that a process before this one may have held. */
+/** Longer than any lease that an earlier process may hold. */
 const LEASES_MS = HOUR_MS;
-/** Nothing is due for ever, and what was reaped is kept for a day. */
+/** Only backups of scopes that are reaped expire, after a day; nothing else is due. */
 const ENDING = { everyMs: 1e15, keepDaily: 1, keepWeekly: 0 };
 
 const performers: Readonly<Record<ActName, Performer>> = {
   'connections.connect': act<ConsentPlace | BrowserPart>(async (platform, args, { request, again }) =>
-    // An answer is taken once: whoever was cut off connects again.
+    // An answer is taken once: after an interruption the person connects again.
     endConsent(platform, again ? await beginConsent(platform, args) : args, request),
   ),
   'connections.upkeep': act<'tenant' | 'connection'>(async ({ admin }, ref) => {
@@ -126,16 +126,16 @@ const performers: Readonly<Record<ActName, Performer>> = {
   ),
 };
 
-/** Where a consent round begins, at which provider, and for which account of it. */
+/** The place of a consent round, its provider, and the account there. */
 export type ConsentPlace = 'tenant' | 'scope' | 'hostname' | 'provider' | 'account';
-/** What the person's browser comes back with. */
+/** The parts that the person's browser brings back. */
 type BrowserPart = 'back' | 'cookieName' | 'cookieValue';
 
 type Consent = Readonly<Record<ConsentPlace | BrowserPart, string>>;
 
 const PRINCIPAL = 'prn_01jd0000000000000000000001' as PrincipalId;
 
-/** A round up to the person's consent: only its answer is missing. */
+/** Runs a consent round up to the person's consent: only the provider's answer is missing. */
 export async function beginConsent(
   { admin, providers }: OpenedPlatform,
   place: Readonly<Record<ConsentPlace, string>>,
@@ -158,7 +158,7 @@ export async function beginConsent(
   return { ...place, back, cookieName: cookie.name, cookieValue: cookie.value };
 }
 
-/** Brings the provider's answer, and answers the connection that comes of it. */
+/** Delivers the provider's answer, and returns the connection that it makes. */
 export async function endConsent(
   { admin }: OpenedPlatform,
   { provider, back, cookieName, cookieValue }: Readonly<Record<'provider' | BrowserPart, string>>,
@@ -175,7 +175,7 @@ export async function endConsent(
   return connection;
 }
 
-/** Somebody comes back from the issuer of staff, in a browser of their own. */
+/** A member of the staff comes back from the issuer, in a browser of their own. */
 export async function signIn(
   admin: OpenedPlatform['admin'],
   login: string,
@@ -194,7 +194,7 @@ export async function signIn(
   if ('refused' in outcome) throw new Error(`the sign-in was refused: ${outcome.refused}`);
 }
 
-/** One sweep over the platform's own backups, in which nothing fails. */
+/** Runs one sweep over the platform's own backups; it must not fail. */
 export async function sweepBackups(
   { admin }: OpenedPlatform,
   policy: { readonly everyMs: number; readonly keepDaily: number; readonly keepWeekly: number },

@@ -1,4 +1,4 @@
-/** Where deeds are prepared and done: every call is announced before it is made, and what became of it after. */
+/** Prepares and performs deeds: each call is announced before it is made, and its result after. */
 import { writeSync } from 'node:fs';
 import { PlatformError, parseInput } from '@freehold/contracts';
 import {
@@ -16,37 +16,37 @@ import type { Condition, DeedName, Line, Logged, RepeatableCall } from './protoc
 
 export type CallParts = Omit<RepeatableCall, 'operation' | 'key'>;
 
-/** A mutation that is ready to be made, on something that nothing else touches. */
+/** A mutation that is ready to be made, on data that no other mutation touches. */
 export interface Prepared extends CallParts {
   readonly effect: readonly Condition[];
-  /** Which rows of the log are about it. Default: those of its request. */
+  /** The rows of the log that belong to it. Default: those of its request. */
   readonly logged?: Logged;
-  /** What follows when it was acknowledged, or refused. */
+  /** Called when it was acknowledged, or refused. */
   readonly after?: () => void;
 }
 
-/** How to make one kind of mutation. */
+/** Makes one kind of mutation. */
 export type Deed = (bench: Bench) => Promise<Prepared>;
 
 export interface Bench {
   readonly platform: OpenedPlatform;
-  /** A name that no other has. */
+  /** Returns a new name. */
   name(prefix: string): string;
-  /** Makes a call that prepares another one, and answers its value. */
+  /** Makes a call that prepares another one, and returns its value. */
   value<T = { id: string }>(operation: AdminOperationName, parts?: CallParts): Promise<T>;
-  /** The same for long work, which must end well. */
+  /** The same for long work, which must succeed. */
   finish(operation: AdminOperationName, parts?: CallParts): Promise<OperationRecord>;
   /** Begins long work, and does not wait for its end. */
   begin(operation: AdminOperationName, parts?: CallParts): Promise<OperationRecord>;
   /** Makes the mutation itself. */
   make(operation: DeedName, prepared: Prepared): Promise<void>;
-  /** Makes a call again. */
+  /** Repeats a call. */
   repeat(call: RepeatableCall, request: string): Promise<void>;
 }
 
 const STAFF: Actor = { kind: 'staff', id: 'ada', name: 'Ada', role: 'admin' };
 
-/** A line that was written is there for the test, whatever becomes of this process. */
+/** Writes a line synchronously, so that the test gets it even if this process dies. */
 export function say(line: Line): void {
   writeSync(1, `${JSON.stringify(line)}\n`);
 }
@@ -62,18 +62,18 @@ export function makeBench(platform: OpenedPlatform, round: string): Bench {
     effect: readonly Condition[] | null,
     {
       request = `req-${round}-${next()}`,
-      follows = true,
+      waits = true,
       again = false,
       logged,
-    }: { request?: string; follows?: boolean; again?: boolean; logged?: Logged | undefined } = {},
+    }: { request?: string; waits?: boolean; again?: boolean; logged?: Logged | undefined } = {},
   ): Promise<AdminResult> => {
     const told = effect?.map((each) => ofRequest(each, request)) ?? null;
     say({ t: 'begin', request, call, effect: told, ...(logged ? { logged } : {}) });
     try {
       const result = await performOn(platform, call, request, again);
       say({ t: 'acknowledged', request, replayed: result.replayed, head: result.head ?? null });
-      // Whoever was told goes on to follow it; that it ended is said apart.
-      if (follows && isLong(call)) await follow(platform, result, request);
+      // A caller of long work waits for its end, which is reported apart.
+      if (waits && isLong(call)) await waitForEnd(platform, result, request);
       return result;
     } catch (error) {
       say({ t: 'refused', request, ...wordsOf(error) });
@@ -98,7 +98,7 @@ export function makeBench(platform: OpenedPlatform, round: string): Bench {
       return record;
     },
     begin: async (operation, parts = {}) =>
-      (await perform(callOf(operation, parts), null, { follows: false })).value as OperationRecord,
+      (await perform(callOf(operation, parts), null, { waits: false })).value as OperationRecord,
     make: async (operation, { effect, after, logged, ...parts }) => {
       try {
         await perform(callOf(operation, parts), effect, { logged });
@@ -152,7 +152,7 @@ async function performOn(
   });
 }
 
-async function follow(platform: OpenedPlatform, { value }: AdminResult, request: string): Promise<void> {
+async function waitForEnd(platform: OpenedPlatform, { value }: AdminResult, request: string): Promise<void> {
   const { id } = value as OperationRecord;
   say({ t: 'ended', request, state: (await recordOf(platform, id)).state });
 }
@@ -173,7 +173,7 @@ export async function recordOf({ admin }: OpenedPlatform, operation: string): Pr
   }
 }
 
-/** A read of the directory, for whoever has no call to announce. */
+/** Reads the directory, for callers without a call to announce. */
 export async function ask<T>(
   platform: OpenedPlatform,
   operation: AdminOperationName,

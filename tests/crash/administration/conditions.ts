@@ -1,7 +1,7 @@
-/** How effects are told: rows that are there or gone, files that are there or gone. */
+/** Conditions that recognise effects: rows or files that exist or are gone. */
 import { type Condition, PLACE } from './protocol.ts';
 
-/** Stands in a condition for the id of the request that the call is made with; made again, its id ends in `-again`. */
+/** Stands for the id of the request of the call; the id of a repeated call ends in `-again`. */
 export const THIS_REQUEST = '$request';
 
 type Params = readonly (string | number)[];
@@ -26,17 +26,17 @@ export function noRowIn(unit: string, rest: string, ...params: Params): Conditio
   return { ...rowIn(unit, rest, ...params), not: true };
 }
 
-/** There is no database of this unit. */
+/** The unit has no database. */
 export function noUnit(unit: string): Condition {
   return { file: `${PLACE.data}/${unit}.sqlite`, not: true };
 }
 
-/** Nothing lies at this address of the place for backups. */
+/** No file exists at this address of the place for backups. */
 export function noBackupFile(address: string): Condition {
   return { file: `${PLACE.backups}/${address}`, not: true };
 }
 
-/** The runtime was told so. */
+/** The runtime received the call. */
 export function runtimeFile(name: string): Condition {
   return { file: `${PLACE.runtime}/${name}` };
 }

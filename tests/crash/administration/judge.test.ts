@@ -1,4 +1,4 @@
-/** The judge of the crash suite finds what it is there to find. */
+/** The judge of the crash suite finds each kind of fault. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { type Line, PLACE } from './protocol.ts';
 const REQUEST = 'req-1';
 const HEAD = { sequence: 1, hash: 'h1' };
 
-/** A directory with as much in it as the judge looks at. */
+/** Makes a directory with the tables that the judge reads. */
 function judged({
   operation,
   rows,
@@ -58,7 +58,7 @@ function judged({
 
 const acknowledged: Line = { t: 'acknowledged', request: REQUEST, replayed: false, head: HEAD };
 
-test('both there and both not is no fault', () => {
+test('an effect and its row together, or neither, is no fault', () => {
   const both = { operation: 'tenants.create', rows: ['done'], effect: true, told: [acknowledged] } as const;
   expect(judged(both).faults).toEqual([]);
   expect(judged({ ...both, told: [] }).faults).toEqual([]);
@@ -83,7 +83,7 @@ test('an acknowledged call that is not in the log as it was acknowledged is a fa
   ).toHaveLength(1);
 });
 
-test('an intent without an outcome is no fault while it is listed, and none that is not listed is passed over', () => {
+test('a listed intent without an outcome is no fault, and an unlisted one is', () => {
   const cut = { operation: 'scopes.provision', rows: ['intent'], effect: true } as const;
   expect(judged({ ...cut, open: [1] })).toMatchObject({ faults: [], open: [{ request: REQUEST }] });
   expect(judged(cut).faults).toHaveLength(1);

@@ -1,6 +1,6 @@
 /**
- * Judges what a killed process left behind, after the next one has settled it: a mutation and its row of the log are
- * both there or both not.
+ * Judges the state that a killed process left, after the next one has settled it: a mutation and its row of the log
+ * are both there or both absent.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { adminOperations } from '../../../packages/directory/src/declarations/in
 import { acts, isAct } from './acts.ts';
 import { type Condition, type Line, type Logged, PLACE, type RepeatableCall } from './protocol.ts';
 
-/** A call with what became of it, as far as its caller was told. */
+/** A call with its result, as far as its caller heard. */
 export interface JudgedCall {
   readonly request: string;
   readonly call: RepeatableCall;
@@ -17,13 +17,13 @@ export interface JudgedCall {
   readonly logged: Logged;
   acknowledged: { readonly head: { readonly sequence: number; readonly hash: string } | null } | null;
   refused: { readonly reason: string; readonly message: string } | null;
-  /** How long work ended, when that was heard. */
+  /** The end of long work, when it was heard. */
   ended: string | null;
   /** Whether its caller heard the end of it; for long work that is later than its acknowledgement. */
   concluded: boolean;
 }
 
-/** Puts together what a process said. */
+/** Collects the calls from the lines of a process. */
 export function callsOf(lines: readonly Line[]): JudgedCall[] {
   const calls = new Map<string, JudgedCall>();
   for (const line of lines) {
@@ -49,7 +49,7 @@ interface LogRow {
   readonly outcome: string;
 }
 
-/** What is wrong with what became of these calls: a sentence each. */
+/** Returns a sentence for each fault in the results of these calls. */
 export function faultsOf(place: string, calls: readonly JudgedCall[]): string[] {
   const look = makeLook(place);
   try {
@@ -82,26 +82,26 @@ function faultsOfCall(look: Look, { call, effect, logged, acknowledged, refused 
     const { head } = acknowledged;
     const isKept =
       head && look.one('SELECT 1 FROM admin_log WHERE sequence = ? AND hash = ?', head.sequence, head.hash);
-    // An act answers no head: whoever makes one has no use for it.
+    // An act returns no head of the log, because its caller does not use one.
     say(!isKept && !isAct(call.operation), 'the head of the log that was acknowledged is not there');
     say(!has(isLong(call) ? 'intent' : 'done'), 'it was acknowledged and is not logged');
   }
   if (isLong(call) && intent !== undefined) faults.push(...faultsOfLongWork(look, intent, rows));
   if (effect === null || effect.length === 0) return faults;
 
-  const held = effect.map((condition) => look.holds(condition));
+  const held = effect.map((condition) => look.isTrue(condition));
   const isThere = held.every(Boolean);
   const isGone = !held.some(Boolean);
   const isOpen = intent !== undefined && !has('done') && !has('failed');
   if (has('done')) say(!isThere, `it is logged as done and its effect is not there: ${held}`);
-  // What nobody knows the outcome of may have happened, or half of it elsewhere: that is what an open intent says.
+  // An open intent says that the outcome is unknown: the effect may be there, or half of it elsewhere.
   else if (isOpen)
     say(!isKnownOpen(look, intent), 'its intent has no outcome, and is not listed as unsettled');
   else say(!isGone, `it is not logged as done and something of its effect is there: ${held}`);
   return faults;
 }
 
-/** Journaled work reaches an end, and says how it ended. */
+/** Journaled work ends, and the log has its outcome. */
 function faultsOfLongWork(look: Look, intent: number, rows: readonly LogRow[]): string[] {
   const [work] = look.all<{ state: string; finished: number | null; problem: string | null }>(
     'SELECT state, finished_at AS finished, problem FROM operations WHERE intent = ?',
@@ -112,7 +112,7 @@ function faultsOfLongWork(look: Look, intent: number, rows: readonly LogRow[]): 
   const outcome = rows.find((row) => row.outcome === 'done' || row.outcome === 'failed')?.outcome ?? null;
   const expected = work.state === 'done' ? 'done' : 'failed';
   if (outcome === expected) return [];
-  // What may not be done twice is given up, with a sentence, where a crash left its outcome unknown.
+  // Work that must not run twice is given up, with a sentence, where a crash left its outcome unknown.
   const isGivenUp =
     outcome === null && work.state === 'failed' && `${work.problem}`.includes('outcome_unknown');
   return isGivenUp ? [] : [`it is ${work.state} and logged as ${outcome}: ${work.problem}`];
@@ -123,17 +123,17 @@ function isKnownOpen(look: Look, intent: number): boolean {
   return look.one('SELECT 1 FROM open_intents WHERE sequence = ?', intent) || look.one(isSuperseded, intent);
 }
 
-/** Whether what a call was for is there now. */
+/** Whether the effect of a call is there now. */
 export function isThere(place: string, conditions: readonly Condition[]): boolean {
   const look = makeLook(place);
   try {
-    return conditions.every((condition) => look.holds(condition));
+    return conditions.every((condition) => look.isTrue(condition));
   } finally {
     look.close();
   }
 }
 
-/** Intents without an outcome, but for work that was given up. */
+/** Returns the intents without an outcome, except for work that was given up. */
 export function openIntents(place: string): readonly { readonly action: string; readonly request: string }[] {
   const look = makeLook(place);
   try {
@@ -146,7 +146,7 @@ export function openIntents(place: string): readonly { readonly action: string; 
   }
 }
 
-/** Every action that is in the log. */
+/** Returns every action of the log. */
 export function loggedActions(place: string): readonly string[] {
   const look = makeLook(place);
   try {
@@ -160,7 +160,7 @@ export function isLong({ operation }: RepeatableCall): boolean {
   return !isAct(operation) && adminOperations[operation].success === 202;
 }
 
-/** What the log calls it. */
+/** Returns the action of a call in the log. */
 function actionOf({ operation }: RepeatableCall): string {
   return isAct(operation) ? acts[operation].action : operation;
 }
@@ -170,11 +170,11 @@ type Value = string | number;
 interface Look {
   all<T>(sql: string, ...params: readonly Value[]): T[];
   one(sql: string, ...params: readonly Value[]): boolean;
-  holds(condition: Condition): boolean;
+  isTrue(condition: Condition): boolean;
   close(): void;
 }
 
-/** Looks into the files themselves: past everything that could be wrong in the same way as what is judged. */
+/** Reads the files themselves: the code under test could err in the same way as the effect. */
 function makeLook(place: string): Look {
   const open = new Map<string, DatabaseSync | null>();
   const database = (unit: string): DatabaseSync | null => {
@@ -191,7 +191,7 @@ function makeLook(place: string): Look {
   const look: Look = {
     all: <T>(sql: string, ...params: readonly Value[]) => rowsOf('directory/main', sql, params) as T[],
     one: (sql, ...params) => rowsOf('directory/main', sql, params).length > 0,
-    holds: (condition) => {
+    isTrue: (condition) => {
       const isFound =
         'file' in condition
           ? existsSync(join(place, condition.file))

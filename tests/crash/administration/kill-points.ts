@@ -1,6 +1,6 @@
 /**
- * An engine that can be made to die at any step: before and after each call of a unit, and before each statement that
- * writes. So every kind of mutation is cut off in its middle however fast the machine is.
+ * An engine that can be killed at any step: before and after each call of a unit, and before each statement that
+ * writes. So every kind of mutation is interrupted in its middle, however fast the machine is.
  */
 import type { NodeEngine } from '@freehold/engine-node';
 import type { SqlDatabase, UnitDefinition, UnitMethods } from '@freehold/store';
@@ -9,7 +9,7 @@ export interface KillPoints {
   readonly engine: NodeEngine;
   /** Ends this process, as a power cut would, at that point from now on. */
   arm(at: number): void;
-  /** How many points there were since it was armed. */
+  /** The number of points since it was armed. */
   readonly passed: number;
 }
 

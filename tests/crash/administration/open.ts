@@ -1,4 +1,4 @@
-/** The host administration of a real directory over real scopes, in a process that is there to be killed. */
+/** The host administration of a real directory over real scopes, in a process that will be killed. */
 
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -32,28 +32,30 @@ const LIBRARIAN = 'prn_01j00000000000000000000001' as PrincipalId;
 export interface OpenedPlatform {
   readonly admin: DirectoryHostAdmin;
   readonly points: KillPoints;
-  /** Lets so many milliseconds pass. A process after this one goes on from there. */
+  /** Lets so many milliseconds pass, also for later processes. */
   later(ms: number): void;
-  /** Providers that ask for consent, by their key. Each is new with the process, and knows nothing of what it gave before. */
+  /**
+   * Providers that ask for consent, by their key. They start with the process and remember nothing of an earlier one.
+   */
   readonly providers: Readonly<Record<string, ConsentProvider>>;
   /** Publishes a TXT record, in place of the one before. */
   publish(name: string, value: string): void;
-  /** Keeps a backup of this address from being stored, until it is let go. */
+  /** Blocks the storage of a backup at this address, until the returned function is called. */
   hold(scope: string): () => void;
-  /** Somebody signs in to a new instance of fieldwork, and is its owner. */
+  /** A person signs in to a new instance of fieldwork and becomes its owner. */
   claimSeat(at: { readonly tenant: string; readonly scope: string }): Promise<void>;
-  /** A library with a librarian in it, and what it is asked to do. */
+  /** A library with a librarian, and its operations. */
   readonly library: {
     admit(scope: string): Promise<void>;
     ask<T>(scope: string, operation: string, input: unknown): Promise<T>;
-    /** Does what waits now, and answers when there will be more. */
+    /** Does the waiting work, and returns when there will be more. */
     work(scope: string): Promise<number | null>;
     repair(scope: string): Promise<void>;
   };
   close(): Promise<void>;
 }
 
-/** Opens what is in this place, or an empty one. */
+/** Opens the platform of this place, or an empty one. */
 export async function openInPlace(
   place: string,
   onIncident: (error: unknown) => void,
@@ -72,7 +74,7 @@ export async function openInPlace(
     sealing: makeKeyring(['a sealing key of the crash suite, long enough']),
     blobs: (scopeId) => makeNodeBlobStore({ dataDirectory, scopeId, now: world.now }),
     platformSecret,
-    fetch: () => Promise.reject(new TypeError('nobody is out there')),
+    fetch: () => Promise.reject(new TypeError('these tests have no network')),
     ...world,
   });
   const libraryHost = makeScopeHost({ engine, unit: makeScopeUnit(library), vault, ...world });
@@ -100,7 +102,7 @@ export async function openInPlace(
         resolveTxt: async (name) => ({ outcome: 'found', values: published(place, name) }),
         resolveAddress: async () => ({ outcome: 'found', cname: [], addresses: ['192.0.2.7'] }),
       },
-      fetch: () => Promise.reject(new TypeError('nobody is out there')),
+      fetch: () => Promise.reject(new TypeError('these tests have no network')),
     },
     runtime: makeFileRuntime(join(place, PLACE.runtime)),
     connections: connectionsOf(providers),
@@ -142,7 +144,7 @@ export async function openInPlace(
   };
 }
 
-/** The time of this machine, and whatever was let pass besides. */
+/** The time of this machine plus the time that was let pass. */
 function makeClock(place: string): { readonly now: () => number; readonly later: (ms: number) => void } {
   const path = join(place, PLACE.clock);
   let aheadMs = existsSync(path) ? Number(readFileSync(path, 'utf8')) : 0;
@@ -155,7 +157,7 @@ function makeClock(place: string): { readonly now: () => number; readonly later:
   };
 }
 
-/** `calendar` gives tokens that it refreshes; those of `notes` are over at once, and never refreshed. */
+/** `calendar` gives tokens that can be refreshed; those of `notes` expire at once and cannot. */
 function makeProviders() {
   const notes = 'https://notes.example';
   const provider = {
@@ -187,7 +189,7 @@ function connectionsOf({ calendar, notes }: ReturnType<typeof makeProviders>): C
   };
 }
 
-/** What was published about a name, also by a process before this one. */
+/** Returns the published records of a name, also those of an earlier process. */
 function published(place: string, name: string): string[] {
   const path = join(place, PLACE.dns, name);
   return existsSync(path) ? [readFileSync(path, 'utf8')] : [];
@@ -203,7 +205,7 @@ function withHolds(store: BackupStore, held: ReadonlyMap<string, Promise<void>>)
   };
 }
 
-/** Runs nothing; remembers what was uploaded, and what serves. */
+/** Runs nothing; records what was uploaded, and what serves. */
 function makeFileRuntime(directory: string): VerticalRuntime {
   const write = (name: string, text: string): void => {
     mkdirSync(directory, { recursive: true });

@@ -1,4 +1,4 @@
-/** The other end of the process that is killed: starts it, tells it what to do, and keeps everything that it said. */
+/** Starts the process that is killed, sends it orders, and collects its lines. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -6,20 +6,20 @@ import { createInterface } from 'node:readline';
 import type { Line, Order } from './protocol.ts';
 
 export interface Victim {
-  /** Carries out an order; false when it died of it. */
+  /** Carries out an order; false when the process died of it. */
   carryOut(order: Order): Promise<boolean>;
   /** Ends it as a power cut does. */
   kill(): Promise<void>;
-  /** What it said and nobody has taken yet. */
+  /** Returns the lines since the last call. */
   take(): Line[];
 }
 
-/** How long a start or an order may take before the test gives up on it: generous, for a busy machine. */
+/** The limit of a start or an order: generous, for a busy machine. */
 const PATIENCE_MS = 120_000;
 
-/** Starts it in a place, and waits until all that was left there is settled. */
+/** Starts it in a place, and waits until it has settled everything that was left there. */
 export async function startVictim(place: string): Promise<Victim> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'child.ts'), place], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../administration-child.ts'), place], {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   const lines: Line[] = [];
@@ -31,7 +31,7 @@ export async function startVictim(place: string): Promise<Victim> {
     lines.push(line);
     if (line.t === 'ready' || line.t === 'over') over?.();
   });
-  // A pipe to somebody who is dead says so, and that is no news.
+  // Writing to a dead process fails; the test learns of the death otherwise.
   child.stdin.on('error', () => undefined);
   const closed = once(child, 'close').then(([, signal]) => signal as string | null);
 

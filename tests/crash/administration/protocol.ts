@@ -1,14 +1,14 @@
-/** What the test and the process that it kills say to each other: one JSON value a line, in both directions. */
+/** The messages between the test and the process that it kills: one JSON value a line, in both directions. */
 import type { AdminOperationName } from '../../../packages/directory/src/declarations/index.ts';
 import type { ActArgs, ActName } from './acts.ts';
 
-/** A mutation by its name: an operation, or an act where no operation makes it. */
+/** A mutation by its name: an operation, or an act without one. */
 export type DeedName = AdminOperationName | ActName;
 
-/** Something that is so exactly when a call had its effect: a row that is there, or a file. */
+/** A condition that holds exactly when a call had its effect: a row or a file that exists. */
 export type Condition = (
   | {
-      /** `directory/main`, `scope-fieldwork/scp_…`: a database that does not exist has no rows. */
+      /** `directory/main`, `scope-fieldwork/scp_…`: a missing database has no rows. */
       readonly unit: string;
       readonly sql: string;
       readonly params: readonly (string | number)[];
@@ -19,17 +19,17 @@ export type Condition = (
     }
 ) & { readonly not?: true };
 
-/** Rows of one action in the admin log, told apart by more than that. */
+/** Rows of one action in the admin log, with a condition that distinguishes them. */
 export interface Logged {
   /** A condition in SQL: `other = ?`. */
   readonly where: string;
   readonly params: readonly (string | number)[];
 }
 
-/** A call as it can be made again: by the same caller, with the same key. */
+/** A call as it can be repeated: by the same caller, with the same key. */
 export interface RepeatableCall {
   readonly operation: DeedName;
-  /** What an act is about, which has nothing of what follows but the key. */
+  /** The arguments of an act, which has only the key of the fields below. */
   readonly args?: ActArgs;
   readonly params?: Readonly<Record<string, unknown>>;
   readonly query?: Readonly<Record<string, unknown>>;
@@ -41,17 +41,17 @@ export interface RepeatableCall {
   readonly key: string;
 }
 
-/** What the process says. */
+/** A message of the process. */
 export type Line =
-  /** Everything is open, and all long work that was left has ended. */
+  /** Everything is open, and all long work of earlier processes has ended. */
   | { readonly t: 'ready' }
   | {
       readonly t: 'begin';
       readonly request: string;
       readonly call: RepeatableCall;
-      /** What becomes true with it; null for a call that only prepares another one. */
+      /** The conditions of its effect; null for a call that only prepares another one. */
       readonly effect: readonly Condition[] | null;
-      /** Which rows of the log are about it. Default: those of its request. */
+      /** The rows of the log that belong to it. Default: those of its request. */
       readonly logged?: Logged;
     }
   | {
@@ -63,18 +63,18 @@ export type Line =
   | { readonly t: 'refused'; readonly request: string; readonly reason: string; readonly message: string }
   /** Long work has ended. */
   | { readonly t: 'ended'; readonly request: string; readonly state: string }
-  /** What was asked is done, and after how many points at which it could have been killed. */
+  /** The order is done, after so many points at which it could have been killed. */
   | { readonly t: 'over'; readonly points: number }
   | { readonly t: 'verdict'; readonly status: string; readonly firstBad: unknown }
   | { readonly t: 'trouble'; readonly message: string };
 
-/** What it is told. */
+/** An order to the process. */
 export type Order =
   | {
       readonly do: 'load';
       readonly round: string;
       readonly deeds: readonly DeedName[];
-      /** Dies at this point, counted from when all are begun. */
+      /** Dies at this point, counted from the moment when all mutations have begun. */
       readonly killAt: number;
     }
   | {
@@ -84,7 +84,7 @@ export type Order =
   | { readonly do: 'verify' }
   | { readonly do: 'stop' };
 
-/** Where the parts of a place lie, below its directory. */
+/** The parts of a place, below its directory. */
 export const PLACE = {
   data: 'data',
   backups: 'backups',

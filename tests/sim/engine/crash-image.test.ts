@@ -1,16 +1,16 @@
-/** What a power failure leaves of a commit: SQLite finds all of it or nothing of it, and nothing of what was before is lost. */
+/** After a power failure SQLite finds a commit whole or not at all, and loses nothing from before it. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openNodeDatabase } from '../../../packages/engine-node/src/node-database.ts';
-import { makeRandom } from '../random.ts';
+import { makeRandom } from '../lib/random.ts';
 import { lookInto } from '../reader.ts';
 import { copyDirectory, filesBefore, forget, tear } from './crash-image.ts';
 
 const ROWS = 40;
 
-/** A database with one commit in its log, and another one that the power fails in. */
+/** Makes a database with one commit in its log, and a second commit during which the power fails. */
 function makeFiles(pages: number) {
   const root = mkdtempSync(join(tmpdir(), 'freehold-sim-'));
   const directory = join(root, 'before');
@@ -33,7 +33,7 @@ function makeFiles(pages: number) {
   return { root, directory, before };
 }
 
-/** How many rows of each group are found on a copy. */
+/** Counts the rows of each group on a copy. */
 function rowsIn(copy: string): Record<string, number> {
   return lookInto(join(copy, 'a.sqlite'), (db) => {
     expect(db.all('PRAGMA integrity_check')).toMatchObject([{ integrity_check: 'ok' }]);
@@ -57,7 +57,7 @@ test('a torn commit is whole or absent, and both happen', () => {
   expect(whole).toBeLessThan(55);
 });
 
-test('so is one whose log was moved into the file at the end of it', () => {
+test('a commit whose log was checkpointed at its end is whole or absent too', () => {
   // Enough pages for SQLite's own checkpoint, at a thousand frames.
   const { root, directory, before } = makeFiles(1_500);
   const random = makeRandom('checkpointed');

@@ -1,10 +1,8 @@
 /**
- * What a data directory holds after its process, or its machine, died: the bytes that a new process finds.
- *
- * A process that dies loses nothing that it had written. A machine that loses power may lose what was written and not
- * yet synchronised, sector by sector and in any order: here, the frames of the one commit that was under way (or, once
- * those were synchronised, the pages of the checkpoint that followed). What SQLite synchronised before is taken to be
- * safe: a disk that lies about that is no part of this model, and neither are lost directory entries and bit rot.
+ * Makes the data directory that a new process finds after its predecessor, or the machine, died.
+ * A dead process loses nothing that it had written. A power failure may lose unsynchronised sectors in any order:
+ * here, frames of the running commit, or, once those are synchronised, pages of the checkpoint after it. Synchronised
+ * data is safe in this model; lying disks, lost directory entries and bit rot are no part of it.
  */
 import {
   copyFileSync,
@@ -16,12 +14,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join, relative } from 'node:path';
-import type { Random } from '../random.ts';
+import type { Random } from '../lib/random.ts';
 
-/** What a disk writes at once, or not at all. */
+/** The unit that a disk writes as a whole. */
 const SECTOR = 512;
 
-/** A database's files as they were before a commit. */
+/** A database's files before a commit. */
 export interface FilesBefore {
   readonly path: string;
   readonly database: Buffer;
@@ -33,8 +31,8 @@ export function filesBefore(path: string): FilesBefore {
 }
 
 /**
- * Copies a data directory as a process leaves it behind. The shared memory of SQLite's log is rebuilt by whoever opens
- * it. What never changes once it is there need not be copied, which is most of what a long run gathers.
+ * Copies a data directory as a process leaves it behind. SQLite rebuilds the shared memory of its log. Immutable
+ * files, most of a long run, are linked instead.
  */
 export function copyDirectory(
   from: string,
@@ -51,21 +49,21 @@ export function copyDirectory(
 }
 
 /**
- * Turns a copied directory into that of a machine which lost power during one commit: each sector that the commit
- * wrote is there or is not.
+ * Turns a copied directory into that of a machine which lost power during one commit: each sector of the commit is
+ * present or absent at random.
  */
 export function tear(before: FilesBefore, directory: string, copy: string, random: Random): void {
   const path = join(copy, relative(directory, before.path));
   const after = { database: read(path), log: read(`${path}-wal`) };
   const hasCheckpointed = !after.database.equals(before.database);
-  // The log was emptied into the file, and what it was before that is not known here: all of it happened, or nothing.
+  // The log was checkpointed and its former content is unknown here: the commit is whole or absent.
   if (hasCheckpointed && after.log.length === 0) {
     if (random.chance(0.5)) return;
     writeFileSync(path, before.database);
     writeFileSync(`${path}-wal`, before.log);
     return;
   }
-  // A checkpoint begins when the log is safe. Until then, the database is as it was.
+  // A checkpoint begins when the log is safe. Until then the database file is unchanged.
   if (hasCheckpointed && random.chance(0.5)) {
     writeFileSync(path, mixed(before.database, after.database, random));
     return;
@@ -74,7 +72,7 @@ export function tear(before: FilesBefore, directory: string, copy: string, rando
   writeFileSync(`${path}-wal`, mixed(before.log, after.log, random));
 }
 
-/** A disk that lies about what is safe: everything of the commits since then is gone. For showing that this is found. */
+/** Simulates a disk that lies about synchronisation: everything since the given files is gone. */
 export function forget(before: FilesBefore, directory: string, copy: string): void {
   const path = join(copy, relative(directory, before.path));
   writeFileSync(path, before.database);
@@ -82,12 +80,12 @@ export function forget(before: FilesBefore, directory: string, copy: string): vo
 }
 
 function mixed(before: Buffer, after: Buffer, random: Random): Buffer {
-  // Sometimes all of it, sometimes nothing of it, sometimes the beginning: the cases that are likely, made likelier.
-  const kept = random.pick([0, 0.5, 0.9, 1]);
+  // The likely cases made likelier: all sectors, none, only the first ones.
+  const share = random.pick([0, 0.5, 0.9, 1]);
   const length = random.chance(0.5) ? after.length : before.length;
   const bytes = Buffer.alloc(length);
   for (let at = 0; at < length; at += SECTOR) {
-    const source = random.chance(kept) ? after : before;
+    const source = random.chance(share) ? after : before;
     if (at < source.length) source.copy(bytes, at, at, Math.min(at + SECTOR, source.length, length));
   }
   return bytes;

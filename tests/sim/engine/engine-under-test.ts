@@ -1,25 +1,25 @@
-/** An engine as the simulation drives it, whichever it is. */
+/** The interface through which the simulation drives an engine. */
 import type { Engine, EngineTools } from '@freehold/store';
 
 export interface EngineUnderTest extends Engine, EngineTools {
   /**
-   * True: nothing in it happens but what the simulation has chosen. False: it has a life of its own (timers of the
-   * runtime, other processes), and after each step the simulation waits until everything was answered.
+   * True: the simulation chooses every step inside. False: the engine has timers or processes of its own, and after
+   * each step the simulation waits for all answers.
    */
   readonly isPaced: boolean;
   /** Whether it takes named copies, and copies as text. */
   readonly hasSnapshots: boolean;
-  /** Closes a unit as if nobody had used it for long. Does nothing where that cannot be asked for. */
+  /** Closes a unit as if it had been idle for long. Does nothing where the engine cannot. */
   evict(kind: string, key: string): void;
-  /** Its process is dead: lets go of its files. Resolves when the directory may be removed. */
+  /** Releases the files of a dead process. Resolves when the directory may be removed. */
   abandon(): Promise<void>;
 }
 
-/** What an engine is given by the world. */
+/** The parts that the world gives to an engine. */
 export interface EngineParts {
   readonly dataDirectory: string;
   readonly now: () => number;
   readonly random: (bytes: number) => Uint8Array;
-  /** How many databases are open at most. */
+  /** The limit of open databases. */
   readonly openUnitsMax: number;
 }

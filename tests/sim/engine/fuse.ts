@@ -1,34 +1,34 @@
 /**
- * Faults that strike at a chosen point inside of the platform: the seed arms the fuse, the code under simulation burns
- * it down by passing the point, and then the process dies or the disk fails right there.
+ * Injects faults at chosen points of the platform: the seed arms the fuse, and the code under simulation triggers it
+ * when it passes the point.
  */
 
 /** Where a fault can strike. */
 export type Point =
   /** Before a method of a unit, inside of its group's transaction. */
   | 'method'
-  /** After it, with its writes made and nothing committed. */
+  /** After the method, with its writes made and nothing committed. */
   | 'written'
-  /** After a group's commit, before anybody was told. */
+  /** After a group's commit, before any caller hears of it. */
   | 'committed'
-  /** While a staged copy is judged, before it takes the unit's place. */
+  /** While a staged copy is judged, before it replaces the unit's file. */
   | 'staged';
 
 export type Fault =
-  /** The process is gone. */
+  /** The process dies. */
   | 'death'
-  /** The power is gone, in the middle of the commit. Only at `committed`. */
+  /** The power fails in the middle of the commit. Only at `committed`. */
   | 'power'
-  /** The disk is full from here to the end of the group: SQLite itself says so. Only at `method`. */
+  /** The disk is full from here to the end of the group, as SQLite reports it. Only at `method`. */
   | 'full'
   /** The transaction breaks here, as on an I/O error. Only at `written`. */
   | 'broken';
 
 export interface Fuse {
   arm(fault: Fault, point: Point, passes: number): void;
-  /** What is to strike here and now; null: nothing. */
+  /** Returns the fault that strikes at this point, or null. */
   burn(point: Point): Fault | null;
-  /** What is armed, and not yet burnt down. */
+  /** The armed fault, if it has not struck yet. */
   readonly armed: Fault | null;
   disarm(): void;
 }

@@ -1,8 +1,8 @@
-/** The engine of production under simulation: its clock and randomness are the simulation's, its files are real. */
+/** Runs the production engine in the simulation: clock and randomness are simulated, files are real. */
 import { openNodeEngine } from '@freehold/engine-node';
 import type { EngineParts, EngineUnderTest } from './engine-under-test.ts';
 
-/** So few, that logs are emptied into files, and histories based anew, within one run. */
+/** Few frames, so that one run sees many checkpoints and new base copies. */
 const LOG_FRAMES_MAX = 60;
 
 export function openNodeEngineUnderTest(parts: EngineParts): EngineUnderTest {

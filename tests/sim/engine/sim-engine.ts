@@ -1,6 +1,6 @@
 /**
- * An engine whose every move the simulation chooses: the units of `@freehold/store` over real SQLite files, with group
- * commit as in production, and with tools that copy files. Its files are laid out as those of the Node engine.
+ * An engine whose every move the simulation chooses: units of `@freehold/store` over real SQLite files, with group
+ * commit as in production and tools that copy files. The directory has the layout of the Node engine.
  */
 import {
   copyFileSync,
@@ -35,7 +35,7 @@ import {
 import { type NodeDatabase, openNodeDatabase } from '../../../packages/engine-node/src/node-database.ts';
 import type { EngineParts, EngineUnderTest } from './engine-under-test.ts';
 
-/** Faults of the disk that no unit can see coming. */
+/** Disk faults that a unit cannot foresee. */
 export interface DiskFaults {
   /** The disk fails while a group is committed, after all of its calls have run. */
   commitFails(kind: string, key: string): boolean;
@@ -43,10 +43,10 @@ export interface DiskFaults {
 }
 
 export interface SimEngineOptions extends EngineParts {
-  /** Puts a task among those that may run now. */
+  /** Adds a task to those that may run now. */
   readonly schedule: (label: string, task: () => void) => void;
   readonly faults: DiskFaults;
-  /** Puts something wrong between a unit and its disk: for showing that it is found. */
+  /** Wraps the disk of a unit with a defect, to show that the simulator finds it. */
   readonly tamper?: (database: NodeDatabase) => NodeDatabase;
 }
 
@@ -62,7 +62,7 @@ export function openSimEngine(options: SimEngineOptions): EngineUnderTest {
   let isClosed = false;
   let stages = 0;
   const stageDirectory = join(dataDirectory, 'staged');
-  // What a crash left there was never in place.
+  // Files that a crash left here were never in use.
   rmSync(stageDirectory, { recursive: true, force: true });
   mkdirSync(stageDirectory, { recursive: true });
 
@@ -175,11 +175,11 @@ export function openSimEngine(options: SimEngineOptions): EngineUnderTest {
   };
 }
 
-/** How many copies of a unit are kept: more than anybody who rewinds one remembers. */
+/** The number of copies that are kept of a unit: more than the model remembers. */
 const COPIES_KEPT = 40;
 const COPIES = 'copies';
 
-/** Whether a file of an engine's data directory never changes once it is there. */
+/** Whether a file of the data directory is immutable. */
 export function isSimCopy(dataDirectory: string, path: string): boolean {
   return path.startsWith(join(dataDirectory, COPIES, '/'));
 }
@@ -189,15 +189,15 @@ interface CopyRecord {
   readonly atMs: number;
 }
 
-/** The tools of one unit. Each closes it, and works on its file between two calls. */
+/** Makes the tools of one unit. Each closes the unit and works on its file between two calls. */
 function makeSimTools<M extends UnitMethods>(parts: {
   readonly definition: UnitDefinition<M>;
   readonly key: string;
   readonly path: string;
-  /** Where its copies are. */
+  /** The directory of its copies. */
   readonly directory: string;
   readonly now: () => number;
-  /** Where a copy is judged before it takes the unit's place: another file each time, for several may be under way. */
+  /** Returns a new staging file each time: several copies may be staged at once. */
   readonly newStage: () => string;
   readonly turn: (label: string) => Promise<void>;
   readonly quiesce: () => void;
@@ -209,10 +209,10 @@ function makeSimTools<M extends UnitMethods>(parts: {
     await turn(label);
     if (!existsSync(path)) throw unknownUnit(definition.kind);
     quiesce();
-    // A crash left a log behind, and nobody has opened the unit since.
+    // A crash left a log behind, and the unit was not opened since.
     if (existsSync(`${path}-wal`)) openNodeDatabase(path).close();
   };
-  const kept = (): CopyRecord[] =>
+  const storedCopies = (): CopyRecord[] =>
     existsSync(directory)
       ? readdirSync(directory)
           .filter((name) => name.endsWith('.json'))
@@ -220,10 +220,10 @@ function makeSimTools<M extends UnitMethods>(parts: {
           .map((name) => JSON.parse(readFileSync(join(directory, name), 'utf8')) as CopyRecord)
       : [];
 
-  /** Keeps what the unit has now, and names it. The file is closed, so that it is all there is. */
+  /** Stores a named copy of the unit. The unit is closed, so the file is complete. */
   const keep = (): CopyRecord => {
     mkdirSync(directory, { recursive: true });
-    const before = kept();
+    const before = storedCopies();
     const last = Number(before.at(-1)?.bookmark.slice(1) ?? 0);
     for (const { bookmark } of before.slice(0, -COPIES_KEPT)) {
       rmSync(join(directory, `${bookmark}.json`));
@@ -260,7 +260,7 @@ function makeSimTools<M extends UnitMethods>(parts: {
     }
   };
 
-  /** Puts it in the unit's place, between two calls. Answers what leads back. */
+  /** Replaces the unit's file between two calls. Returns the copy that leads back. */
   const takePlace = async (file: string): Promise<CopyRecord> => {
     await begin('take place');
     const undo = keep();
@@ -292,12 +292,12 @@ function makeSimTools<M extends UnitMethods>(parts: {
     bookmarks: async ({ limit }) => {
       await begin('bookmarks');
       const current = keep();
-      const items = kept().reverse().slice(0, limit);
-      return { items, nextCursor: null, current, earliest: kept()[0] ?? null };
+      const items = storedCopies().reverse().slice(0, limit);
+      return { items, nextCursor: null, current, earliest: storedCopies()[0] ?? null };
     },
     rewind: async (target, admit, replacing = atOnce) => {
       await begin('rewind');
-      const records = kept();
+      const records = storedCopies();
       const record =
         'bookmark' in target
           ? records.find(({ bookmark }) => bookmark === target.bookmark)

@@ -1,7 +1,6 @@
 /**
- * Watches an engine from both of its sides, whichever engine it is: the stubs through which it is called, and the
- * units that it calls. Between them it sees what an engine promises: order, commits, and who is told of what and when.
- * What a unit did is handed to its observer, inside of the transaction, in the order in which it happened.
+ * Watches any engine from both sides: the stubs through which it is called, and the units that it calls. Checks its
+ * promises: order, commits and answers. The observer of a unit hears of each method inside the transaction, in order.
  */
 import { canonicalJson, fromFailure, PlatformError } from '@freehold/contracts';
 import {
@@ -21,8 +20,8 @@ import {
   type UnitMethods,
   type UnitTools,
 } from '@freehold/store';
-import type { Life } from '../scheduler.ts';
-import type { Judge } from '../violation.ts';
+import type { Life } from '../lib/scheduler.ts';
+import type { Judge } from '../lib/violation.ts';
 import type { Fault, Point } from './fuse.ts';
 
 export interface UnitName {
@@ -30,41 +29,41 @@ export interface UnitName {
   readonly key: string;
 }
 
-/** A call as it was seen so far. */
+/** The observed state of one call. */
 export interface WatchedCall {
   readonly unit: UnitName;
-  /** Calls are numbered in the order in which they are made. */
+  /** The calls are numbered in the order in which they are made. */
   readonly number: number;
   readonly method: string;
   readonly input: unknown;
-  /** What the method did, as far as the unit goes. Null: it has not run. */
+  /** The outcome of the method inside the unit. Null: it has not run. */
   outcome: Outcome | null;
-  /** It has written something: what it did, or that it was refused. */
+  /** Whether it has written: its own rows, or a denial. */
   hasWritten: boolean;
   isCommitted: boolean;
 }
 
-/** How a call travels through the engine, which looks at no input: with its number. */
+/** The input as it passes through the engine, which does not look into it: with the number of the call. */
 interface Envelope {
   readonly number: number;
   readonly input: unknown;
 }
 
-/** Told what one unit does. It lives longer than the process that the unit is open in. */
+/** Observes one unit. It outlives the process in which the unit is open. */
 export interface UnitObserver {
-  /** The unit was opened; it may have another state than it had. */
+  /** The unit was opened; its state may have changed. */
   opened(db: SqlDatabase): void;
-  /** A method begins: what it is handed for its unit's memory stays there, whatever becomes of its transaction. */
+  /** A method begins. Memory that its input fills stays filled, even if the transaction is lost. */
   begun(call: WatchedCall): void;
-  /** A method ran, in its transaction. Of one that failed without writing, nothing is undone yet. */
+  /** A method ran, inside its transaction. The writes of a failed method are not undone yet. */
   executed(call: WatchedCall, outcome: Outcome, db: SqlDatabase): void;
-  /** What a failed call had written was undone. */
+  /** The writes of a failed call were undone. */
   undone(db: SqlDatabase): void;
   /** Everything since the last commit is durable. */
   committed(): void;
-  /** Nothing since the last commit was kept. */
+  /** Everything since the last commit is lost. */
   lost(): void;
-  /** A tool was asked for something, and `settle` is told how it ended, unless the process died. */
+  /** A tool was called. `settle` hears how it ended, unless the process died. */
   asked<K extends keyof UnitTools>(
     tool: K,
     args: Parameters<UnitTools[K]>,
@@ -76,15 +75,15 @@ export interface WatchParts {
   readonly life: Life;
   readonly judge: Judge;
   readonly observerOf: (unit: UnitName) => UnitObserver;
-  /** Passes a point at which a fault may strike; answers what struck. Death has happened when it answers. */
+  /** Passes a point at which a fault may strike; returns the fault. Death has happened when it returns. */
   readonly pass: (point: Point, unit: UnitName) => Fault | null;
   readonly trace: (line: string) => void;
-  /** Puts something wrong between the engine and a unit: for showing that it is found. */
+  /** Wraps a unit with a defect, to show that the simulator finds it. */
   readonly tamper?: <M extends UnitMethods>(definition: UnitDefinition<M>) => UnitDefinition<M>;
 }
 
 export interface WatchedEngine extends Engine, EngineTools {
-  /** How many calls and tools were asked for and have not answered. */
+  /** The number of calls and tools without an answer. */
   readonly outstanding: number;
 }
 
@@ -97,12 +96,12 @@ export function watchEngine(parts: WatchParts): WatchedEngine {
   let made = 0;
   let outstanding = 0;
 
-  /** The call that a method runs for. */
+  /** Finds the call that a method runs for. */
   const begin = (unit: UnitName, method: string, { number }: Envelope): WatchedCall => {
     const call = calls.get(number);
     const name = nameOf(unit);
     if (!call || call.method !== method || nameOf(call.unit) !== name)
-      throw judge.fail('calls_in_order', `${name}.${method} ran, and nobody waits for it`);
+      throw judge.fail('calls_in_order', `${name}.${method} ran, and no caller waits for it`);
     if (call.outcome !== null) judge.fail('calls_in_order', `${name}.${method} ran twice for one call`);
     if (number <= (lastRun.get(name) ?? 0))
       judge.fail('calls_in_order', `${name}.${method} ran after a call that was made after it`);
@@ -110,7 +109,7 @@ export function watchEngine(parts: WatchParts): WatchedEngine {
     return call;
   };
 
-  /** Holds an answer against what is known of the call. */
+  /** Compares an answer with the recorded outcome. */
   const answered = (call: WatchedCall, outcome: Outcome): void => {
     calls.delete(call.number);
     const where = `${nameOf(call.unit)}.${call.method} ${textOf(call.input)}`;
@@ -146,7 +145,7 @@ export function watchEngine(parts: WatchParts): WatchedEngine {
     const { db } = context;
     const name = nameOf(unit);
     let group: WatchedCall[] = [];
-    /** Roll-backs that are to come: one for each failed call. One that was not expected is that of the whole group. */
+    /** Expected roll-backs, one for each failed call. An unexpected one is that of the whole group. */
     let failures = 0;
     let isFull = false;
 
@@ -188,7 +187,7 @@ export function watchEngine(parts: WatchParts): WatchedEngine {
         observer.executed(call, outcome, db);
       } catch (error) {
         judge.requireSound();
-        // Whoever looks at the run must not take a mistake of the model for one of the platform.
+        // A mistake of the model must not look like one of the platform.
         judge.fail('followed', `the model itself failed at ${name}: ${(error as Error).stack}`);
       }
     };
@@ -266,7 +265,7 @@ export function watchEngine(parts: WatchParts): WatchedEngine {
     return made;
   };
 
-  /** Waits for an answer; whoever asks a process that dies never gets one. */
+  /** Waits for an answer; a call to a process that dies never gets one. */
   const answerOf = async <T>(ask: () => Promise<T>): Promise<{ value: T } | { error: unknown }> => {
     outstanding += 1;
     const answer = await ask().then(
@@ -364,7 +363,7 @@ export function textOf(value: unknown, length = 400): string {
   return canonicalJson(value ?? null).slice(0, length);
 }
 
-/** An outcome in a line: what two that are the same have in common. */
+/** An outcome in one line, equal for equal outcomes. */
 export function summary(outcome: Outcome): string {
   return outcome.ok
     ? `ok ${canonicalJson(outcome.value ?? null)}`

@@ -1,6 +1,6 @@
 /**
- * The vertical under simulation: accounts in regions, orders in accounts, invoices drafted by a subscription and sent
- * by an executor. Its operations do what their input says (see `steps.ts`).
+ * The vertical under simulation: accounts in regions, orders in accounts, invoices that a subscription drafts and an
+ * executor sends. The input of an operation lists its steps (see `steps.ts`).
  */
 import { type EntityRef, type EventRecord, type JsonValue, PlatformError } from '@freehold/contracts';
 import {
@@ -15,7 +15,7 @@ import {
 import { z } from 'zod';
 import { type LedgerInput, type LedgerOutput, personsOf, type Said, type Step } from './steps.ts';
 
-/** The world outside: what executors work on. */
+/** The outside systems that executors call. */
 export interface Outside {
   deliver(executor: string, event: EventRecord, tools: ExecutorTools): Promise<void>;
 }
@@ -28,10 +28,10 @@ const input = z.strictObject({
 });
 const output = z.strictObject({ said: z.array(z.unknown()) });
 
-/** What the kernel and the model must agree on about an operation. */
+/** The facts of an operation that kernel and model share. */
 export interface LedgerOperation {
   readonly permission: string;
-  /** The type of the record that it is about, if it is about one. */
+  /** The entity type of the operation, if it has one. */
   readonly entityType: 'account' | 'order' | null;
   readonly readOnly: boolean;
 }
@@ -67,7 +67,7 @@ export const ENTITIES: Readonly<Record<string, string | null>> = {
   invoice: null,
 };
 
-/** The account that money comes from; it may owe as much as it likes. */
+/** The account that money comes from; its balance may be negative without limit. */
 export const BANK = 'bank';
 
 export interface LedgerSubscription {
@@ -134,12 +134,12 @@ export const EXECUTORS: Readonly<Record<string, LedgerExecutor>> = {
   mirror: { on: ['money.debited', 'person.noted'], attemptsMax: 4, timeoutMs: 60_000, as: 'biller' },
 };
 
-/** So few deliveries may follow one another, that a run comes to the end of a chain. */
+/** A low limit, so that a run reaches the end of a chain. */
 export const CHAIN_MAX = 4;
 
 export interface LedgerSchedule {
   readonly cron: string;
-  /** The same as the expression says, for the model: so often, so long after a multiple of that. */
+  /** The cron expression as the model reads it: the period, and the offset from its multiples. */
   readonly everyMs: number;
   readonly offsetMs: number;
   readonly operation: string;
@@ -166,7 +166,7 @@ export const SCHEDULES: Readonly<Record<string, LedgerSchedule>> = {
       },
     ]),
   },
-  /** It always tries what its service may not. */
+  /** It always tries an operation that its service may not call. */
   presumptuous: {
     cron: '30 3 * * *',
     everyMs: 24 * HOUR_MS,
@@ -189,7 +189,6 @@ export function inputOf(
   return { ref, id, steps, ends };
 }
 
-/** The tables of the vertical. */
 const MIGRATION = `
 CREATE TABLE accounts (id TEXT PRIMARY KEY, balance INTEGER NOT NULL) STRICT;
 CREATE TABLE notes (id TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -245,7 +244,7 @@ function declare({ permission, entityType, readOnly }: LedgerOperation, name: st
         steps as readonly Step[],
         (place) => read.get<{ person: string }>('SELECT person FROM kept WHERE place = ?', place)?.person,
       ),
-    // Its people are known by name: it makes none.
+    // The operations know all persons by name, and make none.
     newSubjects: () => 0,
     ...(entityType === null
       ? {}
@@ -393,7 +392,7 @@ function emit(ctx: OperationContext, type: string, entity: EntityRef, payload: {
   ctx.emit({ type, entity, payload });
 }
 
-/** A vertical that catches more than it should: even a refusal, which it cannot make undone. */
+/** Catches even a refusal, which the vertical cannot undo. */
 function caught(isCaught: boolean, work: () => void): void {
   try {
     work();

@@ -1,15 +1,15 @@
 /**
- * What an operation of the simulated vertical does, as data: the workload makes lists of steps at random, the vertical
- * performs them against the kernel, and the model performs them against its maps.
+ * The steps of an operation as data: the workload makes random lists, the vertical performs them against the kernel,
+ * and the model against its maps.
  */
 import type { EntityRef } from '@freehold/contracts';
 
 export type Step =
-  /** Writes a note in a table of the vertical. */
+  /** Writes a note into a table of the vertical. */
   | { readonly do: 'put'; readonly id: string; readonly value: string }
-  /** Says what a note has. */
+  /** Reads the value of a note. */
   | { readonly do: 'read'; readonly id: string }
-  /** Makes an account; one that exists is an SQL error. */
+  /** Makes an account; an existing one is an SQL error. */
   | { readonly do: 'open'; readonly account: string }
   /** Moves money: two rows and two events. With `torn`, it throws between the first and the second. */
   | {
@@ -20,7 +20,7 @@ export type Step =
       readonly torn: boolean;
     }
   | { readonly do: 'balance'; readonly account: string }
-  /** With a person, the payload is about them, and sealed. */
+  /** With a person, the payload is about the person, and sealed. */
   | {
       readonly do: 'emit';
       readonly type: string;
@@ -28,14 +28,14 @@ export type Step =
       readonly payload: EventPayload;
       readonly person: string | null;
     }
-  /** Runs another operation; `caught`: a failure of it does not fail this one. */
+  /** Runs another operation; with `caught`, its failure does not fail this one. */
   | {
       readonly do: 'invoke';
       readonly operation: string;
       readonly input: LedgerInput;
       readonly caught: boolean;
     }
-  /** Steps in a savepoint that is thrown away. */
+  /** Performs steps in a savepoint and rolls it back. */
   | { readonly do: 'undone'; readonly steps: readonly Step[] }
   | {
       readonly do: 'check';
@@ -60,18 +60,18 @@ export type Step =
     }
   | { readonly do: 'place'; readonly entity: EntityRef; readonly parent: EntityRef | null }
   | { readonly do: 'ask'; readonly kind: string; readonly payload: string }
-  /** Keeps something about a person: sealed in one table, in clear in another. */
+  /** Stores a value about a person: sealed in one table, in clear in another. */
   | { readonly do: 'keep'; readonly person: string; readonly place: string; readonly value: string }
   | { readonly do: 'unseal'; readonly place: string }
   | { readonly do: 'setting'; readonly key: string }
-  /** Fails until that moment: a delivery that is refused for a while, or for good. */
+  /** Fails until that moment: the delivery is refused for a while, or forever. */
   | { readonly do: 'until'; readonly atMs: number }
   | { readonly do: 'fail'; readonly how: FailureKind };
 
-/** `conflict`: a failure that is meant for the caller. The others are bugs: an error, and something that is none. */
+/** `conflict` is a failure for the caller. The others are bugs: an error, and a thrown value that is no error. */
 export type FailureKind = 'conflict' | 'error' | 'null';
 
-/** `then`: what the subscriber of the event does; `text`: something to be recognised. */
+/** `then`: the steps of the event's subscriber; `text`: a value to recognise. */
 export interface EventPayload {
   readonly text: string;
   readonly then?: readonly Step[];
@@ -80,21 +80,24 @@ export interface EventPayload {
 export interface LedgerInput {
   /** Makes one call different from every other one. */
   readonly ref: string;
-  /** The record that the operation is about, for those that are about one. */
+  /** The id of the operation's entity, if it has one. */
   readonly id: string;
   readonly steps: readonly Step[];
-  /** How `run` ends when its steps are done: with what it should answer, a promise, or another shape. */
+  /** The end of `run` after its steps: the right answer, a promise, or a wrong shape. */
   readonly ends: 'well' | 'promise' | 'odd';
 }
 
-/** What was said by `read`, `balance`, `can`, `reach`, `unseal` and `setting`, in order. */
+/** The answers of `read`, `balance`, `can`, `reach`, `unseal` and `setting`, in order. */
 export type Said = string | number | boolean | null | readonly string[];
 
 export interface LedgerOutput {
   readonly said: readonly Said[];
 }
 
-/** The persons whose sealed data steps touch, those of what they invoke included. @param keptFor of whom a place is. */
+/**
+ * Returns the persons whose sealed data the steps touch, including those of nested operations. @param keptFor returns
+ * the person of a place.
+ */
 export function personsOf(
   steps: readonly Step[],
   keptFor: (place: string) => string | undefined,

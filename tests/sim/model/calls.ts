@@ -1,6 +1,6 @@
 /**
- * One call as the model performs it: the same steps as the vertical's, against maps. What gets an id from the kernel
- * waits without one until the call is over, and is then held against what the call recorded.
+ * Performs one call against the model: the same steps as the vertical's, against maps. Rows that get an id from the
+ * kernel have a provisional one until the call is over, and are then compared with the recorded rows.
  */
 import type { EntityRef, ProblemCode } from '@freehold/contracts';
 import { BANK, CHAIN_MAX, ENTITIES, EXECUTORS, OPERATIONS, SUBSCRIPTIONS } from '../ledger/ledger.ts';
@@ -15,7 +15,7 @@ import {
   type ScopeState,
 } from './state.ts';
 
-/** An answer that is no success. */
+/** A failed answer. */
 export class ModelFailure extends Error {
   readonly code: ProblemCode;
   readonly reason: string;
@@ -32,26 +32,26 @@ export function bug(): ModelFailure {
   return new ModelFailure('internal');
 }
 
-/** Keys of persons are missing, and the handler has not run; it will once they are there. */
+/** Keys of persons are missing: the handler has not run, and will once they are there. */
 export function keysNeeded(): ModelFailure {
   return new ModelFailure('unavailable', 'subject_keys_needed');
 }
 
-/** What the kernel gives an id to, has a provisional one until the call is over. It sorts after every real one. */
+/** A row that gets its id from the kernel. The provisional id sorts after every real one. */
 export interface PendingEvent extends EventRow {
-  /** What is sealed, in clear. */
+  /** The plain text of a sealed payload. */
   readonly clear: string | null;
 }
 
-/** What a call has recorded so far, apart from what is in the tables. */
+/** The recorded rows of a call so far, apart from the tables. */
 export interface Recorded {
   events: PendingEvent[];
   invocations: InvocationRow[];
   requests: RequestRow[];
   denials: DenialRow[];
-  /** Deliveries that were put off: until when is up to chance, within bounds. */
+  /** Deliveries that were put off: chance decides until when, within bounds. */
   deferred: DeferredDelivery[];
-  /** Done once the ids are known. */
+  /** Actions for the moment when the ids are known. */
   later: (() => void)[];
 }
 
@@ -67,16 +67,16 @@ export function nothingRecorded(): Recorded {
   return { events: [], invocations: [], requests: [], denials: [], deferred: [], later: [] };
 }
 
-/** What one call works with. */
+/** The surroundings of one call. */
 export interface CallWorld {
   readonly state: ScopeState;
   readonly recorded: Recorded;
   readonly nowMs: number;
-  /** What the open unit knows of a person: it has a key, or knows that there is none any more. */
+  /** The open unit's knowledge of a person: a key, or an erasure. */
   readonly keys: ReadonlyMap<string, 'key' | 'erased'>;
-  /** A fresh provisional id. */
+  /** Returns a fresh provisional id. */
   readonly provisional: () => string;
-  /** The real id behind a provisional one, once the call is over. */
+  /** The real id of each provisional one, once the call is over. */
   readonly real: Map<string, string>;
 }
 
@@ -95,7 +95,7 @@ export function makeCallWorld(parts: Pick<CallWorld, 'state' | 'nowMs' | 'keys'>
 
 interface Invocation {
   readonly principal: string;
-  /** How many deliveries led to it. */
+  /** The number of deliveries that led to it. */
   hops: number;
   refusal: { readonly failure: ModelFailure; readonly denial: DenialRow } | null;
   readonly subjects: Set<string>;
@@ -119,7 +119,7 @@ export interface ModelRequest {
   readonly idempotencyKey?: string;
   readonly ifMatch?: string;
   readonly cause?: string;
-  /** Persons whom the delivery touches beside the operation. */
+  /** Persons that the delivery touches beside the operation. */
   readonly declared?: readonly string[];
 }
 
@@ -127,7 +127,7 @@ const IDEMPOTENCY_MS = 24 * 3_600_000;
 const CLEARED_PER_CALL = 20;
 const PENDING_REQUESTS_MAX = 1_000;
 
-/** Does `work` so that it leaves nothing behind when it fails. */
+/** Runs `work` so that it leaves nothing behind when it fails. */
 export function whole<T>({ state, recorded }: CallWorld, work: () => T): T {
   const mark = state.tables.mark();
   const sizes = Object.fromEntries(
@@ -143,8 +143,8 @@ export function whole<T>({ state, recorded }: CallWorld, work: () => T): T {
 }
 
 /**
- * Performs one invocation. Answers what makes its result, once the ids are known.
- * @throws ModelFailure; `refused` gets the denial when it is one.
+ * Performs one invocation. Returns a function that makes the result once the ids are known.
+ * @throws ModelFailure; `refused` receives the denial.
  */
 export function invoke(
   world: CallWorld,
@@ -198,7 +198,7 @@ function perform(world: CallWorld, request: ModelRequest, invocation: Invocation
   }
   const persons = [
     ...(request.declared ?? []),
-    ...personsOf(input.steps, (place) => state.kept.get(place)?.person),
+    ...personsOf(input.steps, (place) => state.places.get(place)?.person),
   ];
   if (persons.some((person) => !world.keys.has(person))) throw keysNeeded();
   const { said, self } = runFrame(world, invocation, {
@@ -225,7 +225,7 @@ function perform(world: CallWorld, request: ModelRequest, invocation: Invocation
   return result;
 }
 
-/** A stored answer: for as long as everybody whom it is about is still known. */
+/** Returns a stored answer, as long as none of its persons is erased. */
 function recall(world: CallWorld, subjects: readonly string[], key: string): () => unknown {
   if (subjects.some((person) => !world.keys.has(person))) throw keysNeeded();
   for (const person of [...subjects].reverse()) {
@@ -249,7 +249,7 @@ function remember(
   result: () => unknown,
 ): void {
   const { state, recorded, nowMs } = world;
-  // Nothing of somebody who was erased can be in the answer.
+  // The answer must not contain anything about an erased person.
   const about = [...subjects].filter((person) => world.keys.get(person) !== 'erased').sort();
   const expired = state.idempotency
     .values()
@@ -300,7 +300,7 @@ function runFrame(
 ): { readonly said: readonly Said[]; readonly self: string } {
   const readOnly = OPERATIONS[start.name]?.readOnly ?? false;
   const self = world.provisional();
-  // Ids of invocations are made when they begin, so that they sort in that order.
+  // Invocations get their ids when they begin, so that they sort in that order.
   if (!readOnly)
     world.recorded.invocations.push({
       id: self,
@@ -429,12 +429,12 @@ function performStep(world: CallWorld, frame: Frame, step: Step, said: Said[]): 
     case 'keep':
       requireKey(world, invocation, step.person, 'to seal');
       if (frame.readOnly) throw bug();
-      state.kept.set(step.place, { place: step.place, person: step.person });
+      state.places.set(step.place, { place: step.place, person: step.person });
       state.clear.set(`value/${step.place}`, JSON.stringify(step.value));
       state.people.set(step.person, { person: step.person, name: `name of ${step.person}` });
       return;
     case 'unseal': {
-      const row = state.kept.get(step.place);
+      const row = state.places.get(step.place);
       if (!row) return void said.push(null);
       const known = requireKey(world, invocation, row.person, 'to open');
       said.push(known === 'erased' ? null : JSON.parse(state.clear.get(`value/${step.place}`) ?? ''));
@@ -488,7 +488,7 @@ function emit(
   frame.lastEvent = id;
 }
 
-/** Puts an event in line for a subscriber. */
+/** Queues an event for a subscriber. */
 export function enqueue(
   state: ScopeState,
   delivery: { readonly subscriber: string; readonly type: string; readonly event: string },
@@ -499,7 +499,7 @@ export function enqueue(
   state.deliveries.set(key, { ...delivery, attempts: 0, claim: 0, nextAt: nowMs, firstAt: null });
 }
 
-/** What too many deliveries led to is brought to nobody. */
+/** A chain of too many deliveries ends without a delivery. */
 function endChain(
   { dead }: ScopeState,
   delivery: { readonly subscriber: string; readonly type: string; readonly event: string },
@@ -590,7 +590,7 @@ function requireHeld(world: CallWorld, frame: Frame, permission: string, entity:
   return heldUntil(world.state, { principal, permission, entity, nowMs: world.nowMs }) ?? world.nowMs;
 }
 
-/** The JSON of the proof. A refusal is remembered, whatever the vertical makes of the error. */
+/** Returns the JSON of the proof. Records a refusal even if the vertical catches the error. */
 function demand(
   { state, nowMs }: CallWorld,
   invocation: Invocation,
@@ -648,17 +648,17 @@ function requireKey(
   return known;
 }
 
-/** An event that is there, or was recorded a moment ago. */
+/** Returns a stored event, or one that this call recorded. */
 export function eventOf({ state, recorded }: CallWorld, id: string): EventRow | undefined {
   return state.events.get(id) ?? recorded.events.find((event) => event.id === id);
 }
 
-/** The id of the last event on a record. */
+/** Returns the id of the last event on an entity. */
 export function versionOf(state: ScopeState, { type, id }: EntityRef): string | null {
   return state.newest.get(`version ${type} ${id}`) ?? null;
 }
 
-/** Who is told of a type of event. */
+/** Returns the subscribers of an event type. */
 function listenersOf(type: string): string[] {
   return [...Object.entries(SUBSCRIPTIONS), ...Object.entries(EXECUTORS)]
     .filter(([, { on }]) => on.includes(type))

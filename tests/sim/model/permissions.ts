@@ -1,4 +1,4 @@
-/** Who may do what, as the model has it: written from the design, not from the kernel's code. */
+/** The model of permissions, written from the design, not from the kernel's code. */
 import type { EntityRef } from '@freehold/contracts';
 import type { Proof } from '@freehold/kernel';
 import { ENTITIES, ROLES, SERVICES } from '../ledger/ledger.ts';
@@ -18,7 +18,7 @@ export function rolesOf(state: ScopeState, principal: string): string[] {
     .map(({ role }) => role);
 }
 
-/** What a role allows; undefined when nobody declares it. */
+/** Returns the permissions of a role; undefined for an undeclared one. */
 export function permissionsOfRole(state: ScopeState, role: string): readonly string[] | undefined {
   const declared = ROLES[role];
   if (declared) return declared;
@@ -26,7 +26,7 @@ export function permissionsOfRole(state: ScopeState, role: string): readonly str
   return projected.length === 0 ? undefined : projected.map(({ permission }) => permission);
 }
 
-/** Every proof, that of a role first, then grants: the scope's, the record's own, those of what it lies in. */
+/** Returns every proof in order: that of a role, then grants of the scope, of the entity and of its parents. */
 export function proofs(state: ScopeState, question: Question): Proof[] {
   const { principal, permission } = question;
   const service = /^service:(.+)$/.exec(principal)?.[1];
@@ -49,7 +49,7 @@ export function prove(state: ScopeState, question: Question): Proof | null {
   return proofs(state, question)[0] ?? null;
 }
 
-/** Until when somebody holds a permission; null when he does not. */
+/** Returns when the subject loses a permission; null when it does not hold it. */
 export function heldUntil(state: ScopeState, question: Question): number | null {
   const all = proofs(state, question);
   if (all.length === 0) return null;
@@ -60,7 +60,7 @@ export function grantKey(subject: string, permission: string, entity: EntityRef 
   return `${subject} ${permission} ${entity?.type ?? ''} ${entity?.id ?? ''}`;
 }
 
-/** The grant with exactly this key, if it has not ended. */
+/** Returns the unexpired grant with exactly this key. */
 export function liveGrant(
   state: ScopeState,
   { principal, permission, entity, nowMs }: Question,
@@ -69,7 +69,7 @@ export function liveGrant(
   return row && isLive(row, nowMs) ? row : undefined;
 }
 
-/** The records of a type for which somebody holds a permission. */
+/** Returns the entities of a type for which the subject holds a permission. */
 export function reach(
   state: ScopeState,
   { principal, permission, nowMs }: Omit<Question, 'entity'>,
@@ -95,7 +95,7 @@ export function reach(
   return [...new Set([...own, ...inside])].sort();
 }
 
-/** Live grants of somebody, in the order of their keys. */
+/** Returns the unexpired grants of the subject, in the order of their keys. */
 export function grantsOf(state: ScopeState, subject: string, nowMs: number): GrantRow[] {
   return state.grants
     .values()

@@ -1,4 +1,4 @@
-/** What a scope's reads answer, computed from the model. What is sealed and not opened is compared as such, not byte by byte. */
+/** Computes from the model what a scope's reads answer. Sealed values are compared as sealed, not byte by byte. */
 import { decodeCursor, type EntityRef, encodeCursor, timeOfId, toTimestamp } from '@freehold/contracts';
 import { SERVICES } from '../ledger/ledger.ts';
 import { keysNeeded, ModelFailure } from './calls.ts';
@@ -13,7 +13,7 @@ export interface ReadWorld {
 
 type Reads = Readonly<Record<string, (world: ReadWorld, input: never) => unknown>>;
 
-/** How many events a walk answers at most. */
+/** The limit of events in the answer of a walk. */
 const WALK_MAX = 500;
 
 export const READS: Reads = {
@@ -228,7 +228,7 @@ export const READS: Reads = {
   },
 };
 
-/** A request as it is told. */
+/** Returns a request as the API shows it. */
 export function requestRecord(row: ReturnType<ScopeState['requests']['values']>[number]) {
   return {
     ...row,
@@ -255,7 +255,7 @@ export function unknownScope(): ModelFailure {
   return new ModelFailure('not_found', 'unknown_scope');
 }
 
-/** The proof of one permission. */
+/** Returns the proof of one permission. */
 export function proofOf(
   { state, nowMs }: ReadWorld,
   question: { readonly principal: string; readonly permission: string; readonly entity?: EntityRef },
@@ -296,7 +296,7 @@ function page<T>(
   };
 }
 
-/** A value without what no model can foresee: sealed text, and the words of a failure. */
+/** Replaces the parts that no model can foresee: sealed text, and the words of a failure. */
 export function comparable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(comparable);
   if (typeof value !== 'object' || value === null) return value;

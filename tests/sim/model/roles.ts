@@ -1,4 +1,4 @@
-/** Roles given and taken, as the model has it. */
+/** The model of role assignments. */
 import type { EntityRef } from '@freehold/contracts';
 import { type CallWorld, ModelFailure } from './calls.ts';
 import { grantsOf, heldUntil, permissionsOfRole, rolesOf } from './permissions.ts';
@@ -69,7 +69,7 @@ function apply(
   }
   for (const role of taken) state.assignments.delete(`${principal} ${role}`);
   if (!keepsNone) return null;
-  // With the last role go all direct grants, those that have ended included.
+  // The last role takes all direct grants along, expired ones included.
   for (const [key, row] of state.grants.keys().map((key) => [key, state.grants.get(key)] as const))
     if (row?.subject === principal) state.grants.delete(key);
   return null;

@@ -1,4 +1,4 @@
-/** The shadow of a scope: what each of its methods does to the model, and what it answers. */
+/** The shadow of a scope: the effect of each method on the model, and its answer. */
 import { canonicalJson, type EntityRef } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { nameOf, summary, textOf, type WatchedCall } from '../engine/watch.ts';
@@ -29,24 +29,26 @@ import { retryDeadLetter, settleDelivery, type WorkMemory, work } from './work.t
 
 export interface ScopeShadow extends Shadow {
   readonly state: ScopeState;
-  /** Whoever asked for it was told that this person was erased. */
+  /** The caller was told that this person was erased. */
   erased(person: string): void;
   readonly erasedPersons: ReadonlySet<string>;
-  /** An older state came back and answers nobody, because the vault was not asked since. */
+  /** An older state came back and answers no call, because the vault was not asked since. */
   readonly isMarked: boolean;
-  /** Nobody who was erased is back. While an older state is on its way, or is marked, that is not settled yet. */
+  /**
+   * Checks that no erased person is back. While an older state is on its way, or is marked, that is not settled yet.
+   */
   requireErased(): void;
 }
 
 export interface ScopeShadowParts
   extends Omit<
     ShadowParts,
-    'tables' | 'follow' | 'requireNothingLeft' | 'difference' | 'forget' | 'admitted'
+    'tables' | 'execute' | 'requireNothingLeft' | 'difference' | 'forget' | 'admitted'
   > {
   readonly now: () => number;
-  /** A person's key, as the vault's shadow has it. */
+  /** The key of a person, from the vault's shadow. */
   readonly keyOf: (scopeId: string, person: string) => Uint8Array | 'destroyed' | undefined;
-  /** Whether the outside world has done, at least once, what a delivery is about. */
+  /** Whether the outside system has done the work of a delivery at least once. */
   readonly wasDone: (subscriber: string, event: string) => boolean;
 }
 
@@ -63,7 +65,7 @@ interface Brought {
   readonly keys?: Supply;
 }
 
-/** What is answered before the vault was asked. */
+/** The methods that answer before the vault was asked. */
 const WHILE_MARKED: readonly string[] = [
   'freezeKeys',
   'keyWork',
@@ -80,7 +82,7 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
   const keys = new Map<string, 'key' | 'erased'>();
   const memory: WorkMemory = { firstLane: 0 };
   const erasedPersons = new Set<string>();
-  // What the vertical's first migration puts there.
+  // The rows of the vertical's first migration.
   state.accounts.set(BANK, { id: BANK, balance: 0 });
   state.tables.commit();
   const fresh = state.tables.snapshot();
@@ -89,16 +91,16 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
 
   const isMarked = (): boolean => state.scope.get('scope')?.mark != null;
 
-  /** Takes in what a host brings along. It stays, whatever becomes of the call. */
+  /** Stores the keys that a host passes in. They stay even if the call fails. */
   const learn = ({ keys: supply }: Brought): void => {
     for (const [person, found] of Object.entries(supply?.keys ?? {})) {
-      // What comes late must not bring back what was destroyed in the meantime.
+      // A late key must not bring back data that was destroyed in the meantime.
       const isErased = keys.get(person) === 'erased' || state.shredded.has(person);
       keys.set(person, 'key' in found && !isErased ? 'key' : 'erased');
     }
   };
 
-  /** What a method does. Answers what makes its answer, once all ids are known. */
+  /** Performs a method. Returns a function that makes its answer once all ids are known. */
   const perform = (world: CallWorld, { method, input }: WatchedCall): (() => unknown) => {
     if (isMarked() && !WHILE_MARKED.includes(method))
       throw new ModelFailure('unavailable', 'erasures_unseen');
@@ -125,7 +127,10 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
         const given = input as Parameters<typeof settleDelivery>[1];
         const answer = settleDelivery(world, given);
         if (answer.settled && !given.error && !given.handedBack && !wasDone(given.subscriber, given.event))
-          judge.fail('deliveries', `${given.subscriber} is rid of ${given.event}, and nobody has done it`);
+          judge.fail(
+            'deliveries',
+            `${given.subscriber} is rid of ${given.event}, and the outside system has not done it`,
+          );
         return () => answer;
       }
       case 'retryDeadLetter':
@@ -178,7 +183,7 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
     }
   };
 
-  const follow = (call: WatchedCall, db: SqlDatabase): void => {
+  const execute = (call: WatchedCall, db: SqlDatabase): void => {
     const { outcome } = call;
     if (!outcome) return;
     const what = `${nameOf(unit)}.${call.method} ${textOf(call.input)}`;
@@ -202,7 +207,7 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
       )
         judge.fail('outcome', `${what} came to ${found} instead of ${expected}`);
       if (world.recorded.denials.length === 0) return;
-      // One that is not written down comes here as well, before it is undone.
+      // A denial that is not recorded comes here as well, before it is undone.
       if (!call.hasWritten) judge.fail('denials', `${what} was refused, and the refusal is not written down`);
       const { denials } = world.recorded;
       settle({ ...world, recorded: { ...nothingRecorded(), denials } }, db, judge, what);
@@ -236,7 +241,7 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
       if (method === 'provideKeys') learn({ keys: input as Supply });
       else if (!isMarked() && (method === 'invoke' || method === 'work')) learn(input as Brought);
     },
-    follow,
+    execute,
     requireNothingLeft: (db) => requireNothingNew(db, state, judge, nameOf(unit)),
     difference: differs,
     forget: () => {
@@ -278,7 +283,7 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
   };
 }
 
-/** Takes out what a scope holds of somebody whose key was destroyed. */
+/** Removes the data of a person whose key was destroyed. */
 function redact(state: ScopeState, receipt: Receipt): void {
   const { subject, keyDigest, shreddedAt } = receipt;
   for (const row of state.events.values()) {
@@ -290,7 +295,7 @@ function redact(state: ScopeState, receipt: Receipt): void {
   if (!state.shredded.has(subject)) state.shredded.set(subject, { subject, keyDigest, shreddedAt });
 }
 
-/** An older state as it comes back: without those who were erased since, as far as was known, and with a mark. */
+/** Returns an older state as it comes back: without the known erased persons, and with a mark. */
 function admitted(contents: Contents, receipts: readonly Receipt[], mark: string): Contents {
   const state = makeScopeState();
   state.tables.load(contents);
@@ -344,9 +349,9 @@ function settleRequest(
   return () => requestRecord(after);
 }
 
-/** A round's answer, its claims by the ids of their events. */
+/** Returns the answer of a round, with its claims by the ids of their events. */
 function claimsOf(value: unknown): unknown {
-  // What a round lacked is the vault's to give; that nothing ran without it, its effects tell.
+  // The missing keys of a round are the vault's business; the effects show that nothing ran without them.
   const { claimed, needs, ...rest } = value as {
     readonly needs?: unknown;
     claimed: readonly { event: { id: string } }[];

@@ -1,7 +1,7 @@
-/** Holds what a call recorded in the database against what the model says it did, and gives the model the ids. */
+/** Compares the recorded rows of a call with the model's, and gives the model the ids. */
 import { canonicalJson } from '@freehold/contracts';
 import type { SqlDatabase, SqlRow } from '@freehold/store';
-import type { Invariant, Judge } from '../violation.ts';
+import type { Invariant, Judge } from '../lib/violation.ts';
 import type { CallWorld, DeferredDelivery, PendingEvent, Recorded } from './calls.ts';
 import { DENIAL_ROWS, EVENT_ROWS, INVOCATION_ROWS, REQUEST_ROWS, type ScopeState } from './state.ts';
 
@@ -16,12 +16,12 @@ type Kind = (typeof KINDS)[number];
 
 const PROVISIONAL_IDS = /~\d{6}/g;
 
-/** Rows that are newer than everything the model knows of. */
+/** Returns the rows that are newer than the model's newest. */
 function newRows(db: SqlDatabase, state: ScopeState, { name, sql }: Kind): SqlRow[] {
   return db.all(`${sql} WHERE id > ? ORDER BY id`, state.newest.get(name) ?? '').map((row) => ({ ...row }));
 }
 
-/** Nothing may have been recorded by a call that failed. */
+/** Checks that a failed call recorded nothing. */
 export function requireNothingNew(db: SqlDatabase, state: ScopeState, judge: Judge, what: string): void {
   for (const kind of KINDS) {
     const [row] = newRows(db, state, kind);
@@ -30,16 +30,16 @@ export function requireNothingNew(db: SqlDatabase, state: ScopeState, judge: Jud
   }
 }
 
-/** Settles a call that succeeded, or whose refusal was written down. */
+/** Settles a call that succeeded, or whose refusal was recorded. */
 export function settle(world: CallWorld, db: SqlDatabase, judge: Judge, what: string, isWork = false): void {
   const { state, recorded } = world;
   const found = KINDS.map((kind) => ({
     kind,
     rows: newRows(db, state, kind),
-    // What a scope does by itself, it does because of a delivery or a schedule.
+    // Background work of a scope has a delivery or a schedule as its cause.
     invariant: isWork && kind.invariant === 'history' ? ('deliveries' as const) : kind.invariant,
   }));
-  // Rows name one another, so that all ids must be known before any row is judged.
+  // Rows name one another, so all ids must be known before any row is judged.
   for (const each of found) learnIds(world, each, judge, what);
   for (const each of found) judgeRows(world, each, judge, what);
   for (const event of recorded.events) remember(world, event);
@@ -54,7 +54,7 @@ interface Found {
   readonly invariant: Invariant;
 }
 
-/** Pairs what the model expects with what was recorded, in order. */
+/** Pairs expected and recorded rows, in order. */
 function learnIds(
   { recorded, real }: CallWorld,
   { kind, rows, invariant }: Found,
@@ -92,7 +92,7 @@ function withRealText({ real }: CallWorld, text: string): string {
   return text.replaceAll(PROVISIONAL_IDS, (id) => real.get(id) ?? id);
 }
 
-/** What a subscription wrote under the id of an event that was recorded in the same round. */
+/** Renames notes that a subscription wrote under the id of an event of the same round. */
 function renameNotes(world: CallWorld): void {
   const { notes } = world.state;
   for (const key of notes.keys().filter((each) => each.includes('~'))) {
@@ -102,7 +102,7 @@ function renameNotes(world: CallWorld): void {
   }
 }
 
-/** What is known by the event's id goes under its real one. */
+/** Stores an event under its real id. */
 function remember(world: CallWorld, event: PendingEvent): void {
   const { state, real } = world;
   const id = real.get(event.id) as string;
@@ -118,7 +118,7 @@ function remember(world: CallWorld, event: PendingEvent): void {
   }
 }
 
-/** A delivery comes again after a wait that chance decides within bounds. */
+/** Reads when a delivery comes again: chance decides within bounds. */
 function learnDelay(
   { state, real }: CallWorld,
   db: SqlDatabase,

@@ -1,12 +1,11 @@
 /**
- * The shadow of one unit: a model that follows every call, and every way in which a unit can come to have another state
- * without a call: a crash, a rewind, a restore. Where the outside cannot know which of two states there is, the shadow
- * keeps both, and the next look at the database decides; it must be exactly one of them.
+ * The shadow of one unit: a model that performs every call, and every change of state without a call: crash, rewind,
+ * restore. Where both of two states are possible, it keeps both; the next look at the database must match exactly one.
  */
 import type { PlatformError } from '@freehold/contracts';
 import type { Bookmark, BookmarkPage, SqlDatabase, UnitCopy, UnitTools } from '@freehold/store';
 import { nameOf, type UnitName, type UnitObserver, type WatchedCall } from '../engine/watch.ts';
-import type { Invariant, Judge } from '../violation.ts';
+import type { Invariant, Judge } from '../lib/violation.ts';
 import type { Difference } from './state.ts';
 import type { Contents, Tables } from './tables.ts';
 
@@ -14,24 +13,24 @@ export interface ShadowParts {
   readonly unit: UnitName;
   readonly judge: Judge;
   readonly tables: Tables;
-  /** What a call is handed for memory; see {@link UnitObserver.begun}. Default: nothing. */
+  /** Receives the memory that a call passes in; see {@link UnitObserver.begun}. Default: does nothing. */
   readonly begun?: (call: WatchedCall) => void;
-  /** Follows one call; see {@link UnitObserver.executed}. */
-  readonly follow: (call: WatchedCall, db: SqlDatabase) => void;
-  /** Nothing may be left of a call that failed. */
+  /** Performs one call; see {@link UnitObserver.executed}. */
+  readonly execute: (call: WatchedCall, db: SqlDatabase) => void;
+  /** Checks that nothing is left of a failed call. */
   readonly requireNothingLeft: (db: SqlDatabase) => void;
   readonly difference: (db: SqlDatabase, contents: Contents) => Difference | null;
-  /** What was kept in memory is gone. */
+  /** Drops the memory of the open unit. */
   readonly forget: () => void;
-  /** What an older state is turned into, before it takes the unit's place. */
+  /** Returns an older state as admission changes it, before it replaces the unit's. */
   readonly admitted: (db: SqlDatabase, contents: Contents) => Contents;
-  /** Looks at the unit's file from outside. */
+  /** Reads the unit's file from outside. */
   readonly look: <T>(question: (db: SqlDatabase) => T) => T;
-  /** What copies hold, by their stream. */
+  /** The content of copies, by their stream. */
   readonly copies: CopyRegistry;
 }
 
-/** What a copy must hold: one of these states. Null: it is no copy of this unit, and must be refused. */
+/** The states that a copy may hold. Null: it is no copy of this unit, and must be refused. */
 export type CopyRegistry = WeakMap<ReadableStream, readonly Contents[] | null>;
 
 /** A bookmark that was given out, and the states that it may name. */
@@ -40,42 +39,42 @@ export interface KnownBookmark extends Bookmark {
 }
 
 export interface Shadow extends UnitObserver {
-  /** The process died; with `torn`, while this unit's commit was under way. */
+  /** The process died; with `torn`, during this unit's commit. */
   died(torn: boolean): void;
-  /** Holds the database against the model. */
+  /** Compares the database with the model. */
   verify(db: SqlDatabase): void;
   readonly bookmarks: readonly KnownBookmark[];
-  /** Whether it is known which state the database has. */
+  /** Whether only one state is possible. */
   readonly isSettled: boolean;
 }
 
-/** A state that the unit may have come to. */
+/** A possible state of the unit. */
 interface Alternative {
   readonly label: string;
   readonly invariant: Invariant;
   readonly states: readonly Contents[];
-  /** It comes from before, and is redacted of whoever was erased since. */
+  /** It is an older state, without the persons who were erased since. */
   readonly isOlder: boolean;
-  /** It can come true only until the next look. */
+  /** It can become true only until the next look. */
   isOver: boolean;
-  /** The state that it took the place of, once it has come true. */
+  /** The state that it replaced, once it is true. */
   replaced: Contents | null;
 }
 
-/** How many bookmarks of a unit are remembered, and how many of those are offered. */
+/** The number of bookmarks that are remembered, and of those that are offered. */
 const BOOKMARKS_MAX = 24;
 const OFFERED_MAX = 12;
 
 export function makeShadow(parts: ShadowParts): Shadow {
-  const { unit, judge, tables, follow, requireNothingLeft, difference, forget, admitted, look, copies } =
+  const { unit, judge, tables, execute, requireNothingLeft, difference, forget, admitted, look, copies } =
     parts;
   let alternatives: Alternative[] = [];
   let bookmarks: KnownBookmark[] = [];
   const snapshots = new Map<string, readonly Contents[]>();
-  /** The states since the oldest question that is still open. */
+  /** The states since the oldest open question. */
   let recent: Contents[] = [];
   let questions = 0;
-  /** Since the last process died, nobody has looked at the database. */
+  /** The database was not read since the last process died. */
   let isUnseen = false;
 
   const changed = (): void => {
@@ -120,7 +119,7 @@ export function makeShadow(parts: ShadowParts): Shadow {
     if (questions === 0) recent = [tables.snapshot()];
     questions += 1;
   };
-  /** The states that an answer may be about. */
+  /** Returns the states that an answer may describe. */
   const answer = (): readonly Contents[] => {
     questions -= 1;
     const states = recent;
@@ -132,7 +131,7 @@ export function makeShadow(parts: ShadowParts): Shadow {
     bookmarks = [...bookmarks, { ...bookmark, states }].slice(-BOOKMARKS_MAX);
   };
 
-  /** Waits for another state to take this one's place. `null`: it must not. */
+  /** Expects another state to replace this one. `null`: it must not. */
   const replacing = (label: string, invariant: Invariant, states: readonly Contents[] | null) => {
     const alternative: Alternative = {
       label,
@@ -245,7 +244,7 @@ export function makeShadow(parts: ShadowParts): Shadow {
       resolve(db);
     },
     begun: (call) => parts.begun?.(call),
-    executed: (call, _outcome, db) => follow(call, db),
+    executed: (call, _outcome, db) => execute(call, db),
     undone: (db) => requireNothingLeft(db),
     committed: () => {
       tables.commit();
@@ -268,7 +267,7 @@ export function makeShadow(parts: ShadowParts): Shadow {
           isOver: true,
           replaced: null,
         });
-      // Nobody is left who could bring them about later.
+      // The process that could bring them about is dead.
       for (const alternative of alternatives) alternative.isOver = true;
       questions = 0;
       recent = [];
@@ -283,7 +282,7 @@ export function makeShadow(parts: ShadowParts): Shadow {
   };
 }
 
-/** No call was made since the last look: what is missing was committed before, and what is too much was not. */
+/** No call was made since the last look: missing rows were committed before, and surplus rows were not. */
 function unseenInvariant({ isTooMuch }: Difference): Invariant {
   return isTooMuch ? 'all_or_nothing' : 'acknowledged_is_durable';
 }

@@ -1,11 +1,11 @@
-/** What the model of a scope remembers, table by table, and how the same is read from the scope's database. */
+/** The model's tables of a scope, and how the scope's database is read for comparison. */
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '@freehold/contracts';
 import { open, type SqlDatabase, type SqlRow } from '@freehold/store';
-import type { Invariant } from '../violation.ts';
+import type { Invariant } from '../lib/violation.ts';
 import { type Contents, makeTables } from './tables.ts';
 
-/** Rows are those of the database. What no model can foresee, such as sealed text, is left out of both. */
+/** The rows are those of the database. Unpredictable columns, such as sealed text, are left out of both. */
 export interface EventRow {
   readonly id: string;
   readonly type: string;
@@ -15,12 +15,12 @@ export interface EventRow {
   readonly operation: string;
   readonly invocation: string;
   readonly cause: string | null;
-  /** How many deliveries led to it. */
+  /** The number of deliveries that led to it. */
   readonly hops: number;
   readonly proof: string;
   readonly piiClass: string;
   readonly subject: string | null;
-  /** JSON; `sealed` for what is. */
+  /** JSON; `sealed` for a sealed payload. */
   readonly payload: string | null;
   readonly at: number;
 }
@@ -62,7 +62,7 @@ export interface IdempotencyRow {
   /** SHA-256 of the input. */
   readonly fingerprint: string;
   readonly subjects: readonly string[] | null;
-  /** Null for one that is sealed. */
+  /** Null for a sealed result. */
   readonly result: unknown;
   readonly at: number;
 }
@@ -108,12 +108,12 @@ export interface RequestRow {
   readonly result: string | null;
 }
 
-/** The tables of one scope. */
+/** Makes the tables of one scope. */
 export function makeScopeState() {
   const tables = makeTables();
   return {
     tables,
-    /** With a mark, an older state came back, and answers nothing until the vault was asked who was erased since. */
+    /** With a mark, an older state came back and answers nothing until the vault was asked for erasures. */
     scope: tables.table<{ tenantId: string; name: string; mark: string | null }>('scope'),
     events: tables.table<EventRow>('events'),
     invocations: tables.table<InvocationRow>('invocations'),
@@ -135,9 +135,9 @@ export function makeScopeState() {
     shredded: tables.table<{ subject: string; keyDigest: string | null; shreddedAt: string }>('shredded'),
     accounts: tables.table<{ id: string; balance: number }>('accounts'),
     notes: tables.table<{ id: string; value: string }>('notes'),
-    kept: tables.table<{ place: string; person: string }>('kept'),
+    places: tables.table<{ place: string; person: string }>('places'),
     people: tables.table<{ person: string; name: string }>('people'),
-    /** What is sealed, in clear, by where it is sealed to. No table of the database. */
+    /** Plain texts by the place of their sealed form. No table of the database. */
     clear: tables.table<string>('clear'),
     /** The newest id of each kind. No table of the database. */
     newest: tables.table<string>('newest'),
@@ -146,7 +146,7 @@ export function makeScopeState() {
 
 export type ScopeState = ReturnType<typeof makeScopeState>;
 
-/** A table of the model, and the rows of the database that must be the same. */
+/** A table of the model, and the query of the database rows that must equal it. */
 export interface Mirror {
   readonly table: string;
   readonly invariant: Invariant;
@@ -257,14 +257,19 @@ export const MIRRORS: readonly Mirror[] = [
   },
   { table: 'accounts', invariant: 'all_or_nothing', sql: 'SELECT id, balance FROM accounts', key: id },
   { table: 'notes', invariant: 'all_or_nothing', sql: 'SELECT id, value FROM notes', key: id },
-  { table: 'kept', invariant: 'all_or_nothing', sql: 'SELECT place, person FROM kept', key: keyed('place') },
+  {
+    table: 'places',
+    invariant: 'all_or_nothing',
+    sql: 'SELECT place, person FROM kept',
+    key: keyed('place'),
+  },
   { table: 'people', invariant: 'erasure', sql: 'SELECT person, name FROM people', key: keyed('person') },
 ];
 
 export interface Difference {
   readonly invariant: Invariant;
   readonly detail: string;
-  /** Something is there that should not be. */
+  /** The database has a row too many. */
   readonly isTooMuch: boolean;
 }
 
@@ -272,7 +277,7 @@ function asRead(row: SqlRow): unknown {
   return row;
 }
 
-/** The first thing in which a database and a model differ, or null. */
+/** Returns the first difference between a database and a model, or null. */
 export function difference(
   db: SqlDatabase,
   contents: Contents,
@@ -318,7 +323,7 @@ function textOfRow(row: object): string {
   return text;
 }
 
-/** What the sealed texts of a scope must open to. */
+/** Checks that the sealed texts of a scope open to the expected plain texts. */
 export function sealedDifference(
   db: SqlDatabase,
   scopeId: string,

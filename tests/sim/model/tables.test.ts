@@ -1,4 +1,4 @@
-/** A model's memory: what is taken back is gone, what is put back is as it was. */
+/** A model's memory can be rolled back, kept and replaced. */
 import { expect, test } from 'vitest';
 import { makeTables } from './tables.ts';
 
@@ -11,7 +11,7 @@ function filled() {
   return { tables, people };
 }
 
-test('everything since a mark is taken back, and nothing before it', () => {
+test('everything since a mark is rolled back, and nothing before it', () => {
   const { tables, people } = filled();
   people.set('ada', 10);
   const mark = tables.mark();
@@ -24,7 +24,7 @@ test('everything since a mark is taken back, and nothing before it', () => {
   expect(people.get('ada')).toBe(1);
 });
 
-test('what is committed cannot be taken back', () => {
+test('committed changes cannot be rolled back', () => {
   const { tables, people } = filled();
   people.set('ada', 10);
   tables.commit();
@@ -32,7 +32,7 @@ test('what is committed cannot be taken back', () => {
   expect(people.get('ada')).toBe(10);
 });
 
-test('a snapshot stays as it is, and can be put back', () => {
+test('a snapshot stays as it is, and can be loaded again', () => {
   const { tables, people } = filled();
   const snapshot = tables.snapshot();
   people.delete('ada');

@@ -1,6 +1,6 @@
 /**
- * The memory of a model: maps whose changes can be taken back to a mark, as a savepoint is rolled back, and whose
- * whole contents can be kept and put back, as a unit is rewound. Values are never changed in place.
+ * The memory of a model: maps that can be rolled back to a mark, as a savepoint is, and copied and replaced, as a unit
+ * is rewound. Values are never changed in place.
  */
 
 export interface Table<V> {
@@ -19,18 +19,18 @@ export type Contents = ReadonlyMap<string, ReadonlyMap<string, unknown>>;
 
 export interface Tables {
   table<V>(name: string): Table<V>;
-  /** A place to come back to. */
+  /** Marks the current state for a rollback. */
   mark(): number;
-  /** Takes back everything since then. */
+  /** Undoes all changes since the mark. */
   rollback(mark: number): void;
-  /** From here on nothing before can be taken back. */
+  /** Makes all changes so far permanent. */
   commit(): void;
   readonly isDirty: boolean;
-  /** The contents now. They are those of the tables themselves: see {@link snapshot}. */
+  /** Returns the tables themselves; {@link snapshot} copies them. */
   live(): Contents;
-  /** A copy of the contents, that stays as it is. */
+  /** Returns a copy of the contents. */
   snapshot(): Contents;
-  /** Replaces the contents; that cannot be taken back. */
+  /** Replaces the contents; that cannot be rolled back. */
   load(contents: Contents): void;
 }
 

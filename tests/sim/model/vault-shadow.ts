@@ -1,4 +1,4 @@
-/** The shadow of a tenant's vault: a key is made once, is the same ever after, and is never seen again when it was destroyed. */
+/** The shadow of a tenant's vault: a key is made once, stays the same, and is gone for good once it is destroyed. */
 import { createHash } from 'node:crypto';
 import { canonicalJson, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
@@ -17,7 +17,7 @@ interface KeyRow {
 
 export interface VaultShadow extends Shadow {
   keyOf(scopeId: string, person: string): Uint8Array | 'destroyed' | undefined;
-  /** What keys that are destroyed were kept as: it must be nowhere any more. */
+  /** Returns the stored forms of destroyed keys: no file may contain them. */
   remains(): readonly string[];
 }
 
@@ -36,7 +36,7 @@ type Given = { readonly key: string } | { readonly shredded: unknown };
 export function makeVaultShadow(
   parts: Omit<
     ShadowParts,
-    'tables' | 'follow' | 'requireNothingLeft' | 'difference' | 'forget' | 'admitted'
+    'tables' | 'execute' | 'requireNothingLeft' | 'difference' | 'forget' | 'admitted'
   > & {
     readonly now: () => number;
   },
@@ -45,7 +45,7 @@ export function makeVaultShadow(
   const tables = makeTables();
   const keys = tables.table<KeyRow>('keys');
   const texts = tables.table<string>('texts');
-  /** What each key was kept as. */
+  /** The stored form of each key. */
   const wrapped = tables.table<string>('wrapped');
 
   const receiptOf = ({ subject, digest, shreddedAt }: KeyRow) => ({
@@ -54,7 +54,7 @@ export function makeVaultShadow(
     shreddedAt: toTimestamp(shreddedAt ?? 0),
   });
 
-  /** What is given for one person: what was given before, or a key that nobody has seen. */
+  /** Expects the key that a person has, or a new one. */
   const expected = (scopeId: string, subject: string, given: Given | undefined): unknown => {
     const name = `${scopeId} ${subject}`;
     const row = keys.get(name);
@@ -79,7 +79,7 @@ export function makeVaultShadow(
     }
   };
 
-  const follow = ({ method, input, outcome }: WatchedCall, db: SqlDatabase): void => {
+  const execute = ({ method, input, outcome }: WatchedCall, db: SqlDatabase): void => {
     if (!outcome) return;
     const given = input as { scopeId: string; subjects?: { subject: string }[]; subject: string };
     const { scopeId, subject } = given;
@@ -116,7 +116,7 @@ export function makeVaultShadow(
   const shadow = makeShadow({
     ...parts,
     tables,
-    follow,
+    execute,
     requireNothingLeft: () => undefined,
     difference: (db: SqlDatabase, contents) => difference(db, contents, MIRRORS),
     forget: () => undefined,

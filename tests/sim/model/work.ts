@@ -1,4 +1,4 @@
-/** What a scope does by itself, as the model has it: deliveries, claims, dead letters, schedules. */
+/** The model of a scope's background work: deliveries, claims, dead letters, schedules. */
 import { EXECUTORS, SCHEDULES, SUBSCRIPTIONS } from '../ledger/ledger.ts';
 import {
   type CallWorld,
@@ -24,23 +24,26 @@ interface Lane {
   readonly attemptsMax: number;
 }
 
-/** One for each subscriber and type, in the order in which they are declared. */
+/** One lane for each subscriber and type, in the order of their declarations. */
 const LANES: readonly Lane[] = [...Object.entries(SUBSCRIPTIONS), ...Object.entries(EXECUTORS)].flatMap(
   ([subscriber, { on, attemptsMax }]) => on.map((type) => ({ subscriber, type, attemptsMax })),
 );
 
-/** What a scope remembers of its last round, as long as it is open. */
+/** The open scope's memory of its last round. */
 export interface WorkMemory {
-  /** The lane at which the next round begins: the one behind that at which the last round had done enough. */
+  /** The lane at which the next round begins: the one behind the last round's end. */
   firstLane: number;
 }
 
-/** One round. Answers what makes its answer, once chance is known. A lane whose head lacks a key stays where it is. */
+/**
+ * Performs one round. Returns a function that makes its answer once the chance values are known. A lane whose head
+ * lacks a key stays where it is.
+ */
 export function work(world: CallWorld, memory: WorkMemory): () => unknown {
   const { state, nowMs } = world;
   let settled = 0;
   const claimed: { subscriber: string; event: string; attempt: number; claim: number }[] = [];
-  /** Asked again at the end: some of these times are up to chance. */
+  /** Evaluated at the end: chance decides some of these times. */
   const waits: (() => number)[] = [];
 
   for (const name of Object.keys(SCHEDULES)) {
@@ -83,7 +86,7 @@ export function work(world: CallWorld, memory: WorkMemory): () => unknown {
   };
 }
 
-/** What became of a claimed delivery. */
+/** Settles a claimed delivery. */
 export function settleDelivery(
   world: CallWorld,
   answer: {
@@ -122,12 +125,12 @@ export function retryDeadLetter(
   return null;
 }
 
-/** Events of a lane are brought in their order: the oldest is first, however often it failed. */
+/** Events of a lane come in their order: the oldest is first, however often it failed. */
 function headOf({ state }: CallWorld, { subscriber, type }: Lane): DeliveryRow | undefined {
   return state.deliveries.values().find((row) => row.subscriber === subscriber && row.type === type);
 }
 
-/** A delivery as it is now, even if it has got its event's real id in the meantime. */
+/** Returns the current row of a delivery, even if its event got its real id in the meantime. */
 function rowOf(
   { state, real }: CallWorld,
   { subscriber, type, event }: DeliveryRow,
@@ -151,7 +154,7 @@ function runSchedule(world: CallWorld, name: string): boolean {
   return true;
 }
 
-/** Brings an event to a subscription. Answers whether it was the end of it. */
+/** Delivers an event to a subscription. Returns whether it is done with. */
 function deliver(world: CallWorld, lane: Lane, row: DeliveryRow): boolean {
   const { state, keys } = world;
   const { operation, as, input } = SUBSCRIPTIONS[lane.subscriber] as (typeof SUBSCRIPTIONS)[string];
@@ -169,14 +172,14 @@ function deliver(world: CallWorld, lane: Lane, row: DeliveryRow): boolean {
   return failure === null || fail(world, lane, row, row.attempts + 1, failure.code);
 }
 
-/** The payload in clear. */
+/** Returns the plain payload. */
 function clearOf(world: CallWorld, id: string): string | null {
   const event = eventOf(world, id);
   if (event?.payload !== 'sealed') return event?.payload ?? null;
   return world.state.clear.get(`event/${id}`) ?? (event as PendingEvent).clear;
 }
 
-/** Lends an event to an executor; false: it was given up instead. */
+/** Lends an event to an executor; false: it became a dead letter instead. */
 function claim(
   world: CallWorld,
   lane: Lane,
@@ -201,7 +204,7 @@ function claim(
   return true;
 }
 
-/** Puts a delivery off, or gives it up; answers whether it was given up. */
+/** Puts a delivery off, or makes it a dead letter; returns whether it did the latter. */
 function fail(world: CallWorld, lane: Lane, row: DeliveryRow, attempts: number, code: string): boolean {
   const { state, recorded, nowMs } = world;
   const key = keyOf(lane, row.event);
@@ -236,7 +239,7 @@ function fail(world: CallWorld, lane: Lane, row: DeliveryRow, attempts: number, 
   return true;
 }
 
-/** An invocation by a service in a savepoint. Answers what it failed with. @throws ModelFailure when keys are missing. */
+/** Runs an invocation by a service in a savepoint. Returns its failure. @throws ModelFailure when keys are missing. */
 function attempt(world: CallWorld, request: ModelRequest, done: () => void): ModelFailure | null {
   const denials: CallWorld['recorded']['denials'] = [];
   try {
@@ -252,7 +255,7 @@ function attempt(world: CallWorld, request: ModelRequest, done: () => void): Mod
   }
 }
 
-/** To read an event about a person takes the person's key, even when there is nothing left to read. */
+/** Reading an event about a person takes the person's key, even when its payload is redacted. */
 function requireReadable(world: CallWorld, event: string): void {
   const subject = eventOf(world, event)?.subject;
   if (subject != null && !world.keys.has(subject)) throw keysNeeded();

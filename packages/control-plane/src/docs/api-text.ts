@@ -48,7 +48,7 @@ Written by \`node packages/control-plane/src/docs/write.ts\` from the declaratio
 
 Here is how all of it behaves, and what there is. Parameters, bodies and answers, field by field, are in the rendered
 reference that every installation serves at \`/docs\`, and in its OpenAPI 3.1 document at \`/openapi.json\`
-([the same, checked in](../packages/control-plane/openapi.json)). [The command line](cli.md) has a command for each
+([the same, checked in](../packages/control-plane/openapi.json)). [The command line](cli/README.md) has a command for each
 operation, and the staff tools at \`/mcp\` are the same operations for models ([staff](staff.md)).
 
 \`\`\`sh

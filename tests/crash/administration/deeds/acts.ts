@@ -1,4 +1,4 @@
-/** Audited changes that no admin operation makes, prepared: at the platform's own doors, and what it does by itself. */
+/** Prepares the audited changes without an admin operation: requests to the platform itself, and its scheduled work. */
 import type { BackupRecord, HostnameRecord } from '../../../../packages/directory/src/declarations/index.ts';
 import { staffToken } from '../../../../packages/directory/test/staff.ts';
 import { type ActName, beginConsent, endConsent, signIn, sweepBackups } from '../acts.ts';
@@ -9,7 +9,7 @@ import { newScope } from './tenants.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 
-/** The rows about one thing: what the platform does by itself has a request of its own. */
+/** The rows about one object: scheduled work has a request of its own. */
 const about = (other: string) => ({ where: 'other = ?', params: [other] });
 
 export const actDeeds = {
@@ -114,7 +114,7 @@ export const actDeeds = {
   },
 } as const satisfies Readonly<Record<ActName, Deed>>;
 
-/** An operation that is about what a member of the staff was given at the door. */
+/** Operations about an object that a member of the staff got by signing in. */
 export const memberDeeds = {
   'staff-tokens.revoke': async (bench) => {
     const { id } = await newStaffToken(bench);
@@ -122,7 +122,7 @@ export const memberDeeds = {
   },
 } as const satisfies Readonly<Record<string, Deed>>;
 
-/** A scope with a surface to come back to, and a person with an account of their own. */
+/** Makes a scope with a host name, and a person with an account at the provider. */
 async function consentPlace(bench: Bench, provider: string) {
   const at = await newScope(bench);
   const hostname = `${bench.name('h')}.apps.example`;
@@ -130,7 +130,7 @@ async function consentPlace(bench: Bench, provider: string) {
   return { ...at, hostname, provider, account: bench.name('account') };
 }
 
-/** Somebody has connected an account. Tokens of `notes` are over at once, and there are no others to be had. */
+/** Connects an account. Tokens of `notes` expire at once and cannot be refreshed. */
 async function consented(bench: Bench, provider: 'calendar' | 'notes') {
   const place = await consentPlace(bench, provider);
   const connection = await endConsent(
@@ -163,7 +163,7 @@ const withToken = (member: string) => ({
 /** A program of a new member of the staff, with a token. */
 async function newStaffToken(bench: Bench): Promise<Awaited<ReturnType<typeof staffToken>>> {
   const member = await newMember(bench);
-  // The helper of the directory's own tests needs no more of a platform than this.
+  // The helper of the directory's own tests needs only these parts of a platform.
   const platform = {
     admin: bench.platform.admin,
     value: (_name: string, { query }: { query: Readonly<Record<string, unknown>> }) =>
@@ -172,7 +172,7 @@ async function newStaffToken(bench: Bench): Promise<Awaited<ReturnType<typeof st
   return staffToken(platform, member);
 }
 
-/** A backup that the platform made by itself, of a scope that was reaped so long ago that the next sweep ends it. */
+/** Makes an automatic backup of a scope that was reaped so long ago that the next sweep deletes it. */
 async function outlived(bench: Bench): Promise<BackupRecord> {
   const { platform } = bench;
   const keeping = { everyMs: HOUR_MS, keepDaily: 1_000, keepWeekly: 0 };
@@ -183,7 +183,7 @@ async function outlived(bench: Bench): Promise<BackupRecord> {
   if (!made) throw new Error('the sweep made no backup');
   await bench.value('scopes.set-status', { params: at, body: { status: 'archived' } });
   await bench.finish('scopes.reap', { params: at, body: {} });
-  // The end of its time is believed once the platform was at work behind it twice, most of a day apart.
+  // A backup expires only after the platform ran twice past its end, most of a day apart.
   for (const hours of [25, 21]) {
     platform.later(hours * HOUR_MS);
     await sweepBackups(platform, keeping);

@@ -1,4 +1,4 @@
-/** Mutations of connections to providers and of what they may do in scopes, and of issues. */
+/** Mutations of connections to providers, of their grants in scopes, and of issues. */
 import { ask, type Bench, type Deed } from '../bench.ts';
 import { noRow, row, rowIn } from '../conditions.ts';
 import { newScope } from './tenants.ts';
@@ -7,13 +7,13 @@ interface Connected {
   readonly tenant: string;
   readonly scope: string;
   readonly connection: string;
-  /** The key of the account, without what follows. */
+  /** The key of the account, without its newline. */
   readonly apiKey: string;
 }
 
 let accounts = 0;
 
-/** A key of an account that no other connection of this process has. */
+/** Returns a key of an account that no other connection of this process has. */
 function newKey(): string {
   accounts += 1;
   return `key-of-account-${accounts}`;
@@ -85,9 +85,9 @@ export const connectionDeeds = {
   },
 } as const satisfies Readonly<Record<string, Deed>>;
 
-/** Something broke, and it is on the list. */
+/** Reports an incident, and returns its issue. */
 async function newIssue(bench: Bench): Promise<string> {
-  // Numbers in the words of an error do not tell one from another.
+  // Numbers in the message do not distinguish errors, so the name has letters only.
   const name = `Broken${[...bench.name('')].map((char) => 'abcdefghijklmnopqrstuvwxyz'[char.charCodeAt(0) % 26]).join('')}`;
   const { admin } = bench.platform;
   await admin.ingestIncident({

@@ -1,4 +1,4 @@
-/** Every kind of mutation that is made and killed, by the name of the operation, or of the act where none makes it. */
+/** Every kind of mutation that is made and killed, by the name of the operation or of the act. */
 import type { ActName } from '../acts.ts';
 import type { Deed } from '../bench.ts';
 import type { DeedName } from '../protocol.ts';
@@ -17,13 +17,13 @@ export const deeds: Readonly<Partial<Record<DeedName, Deed>>> = {
   ...actDeeds,
 };
 
-/** Replaces what everything else has done, so that it has a place of its own. */
+/** It replaces the work of all others, so it has a place of its own. */
 export const alone: readonly DeedName[] = ['directory.restore'];
 
-/** Go over everything that is there, and want it to be later: each has a place with a clock of its own. */
+/** They go over everything in the place and need a later time: each has a place with a clock of its own. */
 export const sweeps: readonly ActName[] = ['backups.expire', 'connections.upkeep (sweep)'];
 
-/** Actions that are named where rows are written and that no act here is about, each with the reason. */
+/** Actions of the source that no act here makes, each with the reason. */
 export const notActs: Readonly<Record<string, string>> = {
   'tenants/reap.ts: tenants.reap':
     'the operation itself, which settles the earlier attempts that it makes immaterial',

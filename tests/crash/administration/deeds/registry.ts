@@ -1,4 +1,4 @@
-/** Mutations of the registry of verticals, and of what a vertical may do. */
+/** Mutations of the registry of verticals, and of their rights. */
 import { DIGEST, manifestOf } from '../../../../packages/directory/test/registry.ts';
 import type { Bench, Deed } from '../bench.ts';
 import { noRow, row, runtimeFile } from '../conditions.ts';
@@ -9,7 +9,7 @@ interface App {
   readonly owner: string;
 }
 
-/** A vertical of its own, with an owner of its own. */
+/** Makes a vertical with an owner. */
 export async function newApp(bench: Bench): Promise<App> {
   const owner = await newTenant(bench);
   const slug = bench.name('app');
@@ -39,7 +39,7 @@ const app =
   async (bench) =>
     make(bench, await newApp(bench));
 
-/** Puts what a vertical may do there or away. */
+/** Gives a right to a vertical, or takes it. */
 const grant = (
   operation: 'email-sender' | 'tenant-provisioner',
 ): { readonly put: Deed; readonly remove: Deed } => ({

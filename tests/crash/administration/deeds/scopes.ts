@@ -1,4 +1,4 @@
-/** Mutations of scopes: their lives, their copies, and what is asked of their applications. */
+/** Mutations of scopes: their states, their copies, and calls to their applications. */
 import type { BackupRecord, HostnameRecord } from '../../../../packages/directory/src/declarations/index.ts';
 import { ask, type Bench, type CallParts, type Deed } from '../bench.ts';
 import { noBackupFile, noRow, noRowIn, noUnit, row, rowIn, THIS_REQUEST } from '../conditions.ts';
@@ -11,7 +11,7 @@ const scope =
   async (bench) =>
     make(bench, await newScope(bench));
 
-/** A library scope that can be worked in. */
+/** Makes a library scope with a librarian. */
 async function newLibrary(bench: Bench): Promise<At> {
   const at = await newScope(bench, { vertical: 'library' });
   await bench.platform.library.admit(at.scope);
@@ -26,7 +26,7 @@ async function newBackup(bench: Bench, at: At): Promise<BackupRecord> {
   return result as unknown as BackupRecord;
 }
 
-/** Its application is reached at a name of the platform's. */
+/** Binds a host name of the platform to it. */
 async function withHostname(bench: Bench, at: At): Promise<string> {
   const hostname = `${bench.name('h')}.apps.example`;
   await bench.value('hostnames.bind', { body: { hostname, ...at } });
@@ -237,13 +237,13 @@ export const scopeDeeds = {
   },
 } as const satisfies Readonly<Record<string, Deed>>;
 
-/** A scope that nobody works in any more, as a reap wants it. */
+/** Makes an archived scope, as a reap needs it. */
 async function archived(bench: Bench, at: At): Promise<CallParts> {
   await bench.value('scopes.set-status', { params: at, body: { status: 'archived' } });
   return { params: at, body: {} };
 }
 
-/** Long work that does not end until it is let go. */
+/** Starts long work that does not end until it is released. */
 async function held(bench: Bench, at: At) {
   const release = bench.platform.hold(at.scope);
   const { id } = await bench.begin('scope-backups.create', { params: at, body: {} });

@@ -1,13 +1,13 @@
-/** Mutations of tenants, and of what is said about them: identities, entitlements, roles of the platform, staff, tokens. */
+/** Mutations of tenants and of their records: identities, entitlements, roles of the platform, staff, tokens. */
 import type { Bench, Deed } from '../bench.ts';
 import { noRow, noUnit, row } from '../conditions.ts';
 
-/** A tenant of its own. */
+/** Makes a tenant. */
 export async function newTenant(bench: Bench): Promise<string> {
   return (await bench.value('tenants.create', { body: { slug: bench.name('t'), name: 'Prepared' } })).id;
 }
 
-/** A scope of its own, in a tenant of its own unless one is named. */
+/** Makes a scope, in a new tenant unless one is named. */
 export async function newScope(
   bench: Bench,
   { vertical = 'fieldwork', tenant }: { readonly vertical?: string; readonly tenant?: string } = {},

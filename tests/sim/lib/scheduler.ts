@@ -1,10 +1,10 @@
 /**
- * Simulated time, and everything that waits: work that could run now, and timers. Nothing runs by itself. The
- * simulation asks for one task at a time, and the seed decides which.
+ * Simulated time and all waiting tasks and timers. Nothing runs by itself: the simulation asks for one task at a time,
+ * and the seed decides which.
  */
 import type { Random } from './random.ts';
 
-/** Whose task it is: what a process left behind when it died never runs. */
+/** The process of a task: tasks of a dead process never run. */
 export interface Life {
   readonly isDead: boolean;
 }
@@ -12,15 +12,15 @@ export interface Life {
 export interface Scheduler {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Puts a task among those that may run now. They run in any order. */
+  /** Adds a task that may run now. Such tasks run in any order. */
   soon(life: Life, label: string, task: () => void): void;
-  /** Puts a task among those that may run from then on. Answers what cancels it. */
+  /** Adds a task that may run from then on. Returns a function that cancels it. */
   after(life: Life, ms: number, label: string, task: () => void): () => void;
-  /** How many tasks may run now. */
+  /** The number of tasks that may run now. */
   ready(): number;
-  /** Runs one of them, and answers its label. */
+  /** Runs one of them, and returns its label. */
   runOne(): string;
-  /** When the next timer is due; null when none waits. */
+  /** The moment of the next timer; null without one. */
   nextTimerMs(): number | null;
   /** Moves the clock. It may be moved back, as an operator or NTP does. */
   advance(ms: number): void;

@@ -1,10 +1,10 @@
-/** The process that is killed: does what it is ordered to on its standard input, in the place that it is given. */
+/** The process that is killed: it reads orders from its standard input and works in the given place. */
 import { createInterface } from 'node:readline';
-import type { OperationRecord } from '../../../packages/directory/src/declarations/index.ts';
-import { ask, type Deed, makeBench, recordOf, say } from './bench.ts';
-import { deeds } from './deeds/index.ts';
-import { type OpenedPlatform, openInPlace } from './open.ts';
-import type { Order } from './protocol.ts';
+import type { OperationRecord } from '../../packages/directory/src/declarations/index.ts';
+import { ask, type Deed, makeBench, recordOf, say } from './administration/bench.ts';
+import { deeds } from './administration/deeds/index.ts';
+import { type OpenedPlatform, openInPlace } from './administration/open.ts';
+import type { Order } from './administration/protocol.ts';
 
 const platform = await openInPlace(process.argv[2] as string, (error) =>
   say({ t: 'trouble', message: wordsOf(error) }),
@@ -49,7 +49,7 @@ async function carryOut(opened: OpenedPlatform, order: Exclude<Order, { do: 'sto
   );
   opened.points.arm(order.killAt);
   await Promise.all(
-    // A refusal is said by the bench, and judged by the test.
+    // The bench reports a refusal, and the test judges it.
     prepared.flat().map(({ name, mutation }) => bench.make(name, mutation).catch(() => undefined)),
   );
 }

@@ -1,4 +1,4 @@
-/** What must hold in every run, and what is thrown when it does not. */
+/** The invariants of every run, and the error for a violation. */
 
 export const INVARIANTS = {
   calls_in_order: 'Calls to one unit run in the order in which they were made, each at most once.',
@@ -19,7 +19,6 @@ export const INVARIANTS = {
 
 export type Invariant = keyof typeof INVARIANTS;
 
-/** An invariant that does not hold. */
 export class Violation extends Error {
   override readonly name = 'Violation';
   readonly invariant: Invariant;
@@ -30,7 +29,7 @@ export class Violation extends Error {
   }
 }
 
-/** Keeps the first violation: most are found deep inside of a unit, where whatever is thrown is caught. */
+/** Keeps the first violation: most are found inside a unit, whose errors are caught. */
 export interface Judge {
   readonly violation: Violation | null;
   fail(invariant: Invariant, detail: string): never;

@@ -1,4 +1,4 @@
-/** Simulated time: nothing runs by itself, and nothing of a dead process runs at all. */
+/** In simulated time nothing runs by itself, and no task of a dead process runs. */
 import { expect, test } from 'vitest';
 import { makeRandom } from './random.ts';
 import { makeScheduler } from './scheduler.ts';
@@ -23,7 +23,7 @@ test('a cancelled timer does not run', () => {
   expect(scheduler.ready()).toBe(0);
 });
 
-test('what a process left behind does not run', () => {
+test('tasks of a dead process do not run', () => {
   const scheduler = makeScheduler(makeRandom('1'), 0);
   const life = { isDead: false };
   scheduler.soon(life, 'left behind', () => expect.unreachable());
@@ -35,7 +35,7 @@ test('what a process left behind does not run', () => {
   expect(scheduler.ready()).toBe(0);
 });
 
-test('the seed decides in which order tasks run, and the same seed decides the same', () => {
+test('the seed decides the order of tasks, and the same seed decides the same', () => {
   const orderOf = (seed: string): string => {
     const scheduler = makeScheduler(makeRandom(seed), 0);
     for (const label of 'abcdef') scheduler.soon(alive, label, () => undefined);

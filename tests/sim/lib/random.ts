@@ -1,25 +1,25 @@
 /**
- * The only source of chance in a simulation: xoshiro128** (Blackman and Vigna, 2018), seeded through splitmix32. Two
- * generators of one seed give the same numbers, for good: a seed is what a failure is reported by.
+ * The only source of chance in a simulation: xoshiro128** (Blackman and Vigna, 2018), seeded through splitmix32. Equal
+ * seeds give equal numbers forever, because a failure is reported by its seed.
  */
 
 export interface Random {
-  /** 32 bits. */
+  /** Returns 32 random bits. */
   u32(): number;
-  /** A whole number from 0 to `count - 1`. */
+  /** Returns a whole number from 0 to `count - 1`. */
   below(count: number): number;
-  /** A whole number from `min` to `max`, both included. */
+  /** Returns a whole number from `min` to `max`, both included. */
   between(min: number, max: number): number;
   /** True with this probability. */
   chance(probability: number): boolean;
-  /** One of a list, which is not empty. */
+  /** Returns one of a list, which is not empty. */
   pick<T>(list: readonly T[]): T;
-  /** One of the values; one with twice the weight comes twice as often. Weight 0: never. */
+  /** Returns one of the values; twice the weight comes twice as often, and weight 0 never. */
   weighted<T>(choices: readonly { readonly weight: number; readonly value: T }[]): T;
   bytes(count: number): Uint8Array;
   /**
-   * A generator of its own for one purpose, the same whatever was drawn from this one: so that a draw more in one part
-   * of a simulation does not change every other part.
+   * Returns a separate generator for one purpose, independent of the draws so far: one more draw in a part of a
+   * simulation must not change every other part.
    */
   fork(purpose: string): Random;
 }

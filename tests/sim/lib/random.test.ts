@@ -1,4 +1,4 @@
-/** A seed is worth something only if its numbers never change. */
+/** A seed is useful only if its numbers never change. */
 import { expect, test } from 'vitest';
 import { makeRandom } from './random.ts';
 
@@ -40,7 +40,7 @@ test('numbers spread over their range', () => {
   expect(chances).toBeLessThan(2_700);
 });
 
-test('what weighs nothing never comes', () => {
+test('a choice without weight never comes', () => {
   const random = makeRandom('4');
   const drawn = Array.from({ length: 1_000 }, () =>
     random.weighted([
