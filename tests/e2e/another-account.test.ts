@@ -1,4 +1,4 @@
-/** Somebody who is signed in as the wrong person gets to choose again, without signing out at the issuer first. */
+/** A person who is signed in with the wrong account can choose another one, without signing out at the issuer first. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type EmbeddedPlatform, openEmbeddedPlatform } from '../http/embedded-platform.ts';
@@ -14,7 +14,7 @@ afterAll(async () => {
   await opened?.[Symbol.asyncDispose]();
 });
 
-test('a stranger who uses another account is asked who to be, and is let in as a member', async () => {
+test('a non-member who chooses another account is asked for it by the issuer, and gets in as a member', async () => {
   const owner = await visit(browser, PHONE);
   await owner.page.goto(opened.app);
   await owner.page.getByRole('link', { name: 'Sign in' }).click();

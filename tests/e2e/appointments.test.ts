@@ -1,6 +1,6 @@
 /**
- * A visitor asks for an appointment from the trader's own web site, which is of another origin; and from sites that may
- * not (spec 4.6, D-12 to D-14).
+ * A visitor asks for an appointment on the trader's own web site, which has another origin; other sites are refused
+ * (spec 4.6, D-12 to D-14).
  */
 import { statSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -24,7 +24,7 @@ let opened: EmbeddedPlatform;
 let browser: Browser;
 let ada: Visitor;
 let visitor: Visitor;
-/** The trader's site, and a stranger's with the same page. */
+/** The trader's site, and another site with the same page. */
 let shop: Site;
 let other: Site;
 
@@ -33,7 +33,7 @@ interface Site {
   readonly server: Server;
 }
 
-/** A web site of one page with the form, and of one that shows that page in a frame without an origin. */
+/** A web site of one page with the form, and a page that shows it in a frame without an origin. */
 async function openSite(app: string): Promise<Site> {
   const page = `<!doctype html><html lang="en"><title>Shop</title><main><h1>Shop</h1><script src="${app}/embed/appointments.js" async></script></main>`;
   const server = createServer((request, response) => {
@@ -108,7 +108,7 @@ test('the owner lists the site, in words that people write', async () => {
 test('a visitor asks by keyboard, on a phone, and is thanked', async () => {
   const { page } = visitor;
   await page.goto(shop.origin);
-  // What is missing is said at its field, and the focus goes there.
+  // The message for a missing value is at its field, and the field gets the focus.
   await page.getByRole('button', { name: 'Send' }).press('Enter');
   expect(await page.getByLabel('Your name').evaluate((field) => field.matches(':focus'))).toBe(true);
   await page.keyboard.type('Grace Hopper');
@@ -121,7 +121,7 @@ test('a visitor asks by keyboard, on a phone, and is thanked', async () => {
   expect(await barriers(page)).toEqual([]);
 });
 
-test('the owner takes it on, and has a customer and a draft', async () => {
+test('the owner accepts it, and has a customer and a draft', async () => {
   const { page } = ada;
   await page.goto(`${opened.app}/requests`);
   await see(page, 'Grace Hopper');
@@ -145,7 +145,7 @@ test('a site that is not listed is refused, and so is a page without an origin',
   await see(ada.page, 'Nobody waits');
 });
 
-test('the list counts at once, between two requests of an open page', async () => {
+test('the list takes effect at once, between two requests of an open page', async () => {
   const { page } = visitor;
   await page.goto(shop.origin);
   await listSites(other.origin);
@@ -160,7 +160,7 @@ test('the list counts at once, between two requests of an open page', async () =
   await see(ada.page, 'Nobody waits');
 });
 
-test('the script is small, and whoever may read the API has its documentation', async () => {
+test('the script is small, and readers of the API have its documentation', async () => {
   const script = new URL('../../examples/fieldwork/web/public/embed/appointments.js', import.meta.url);
   expect(statSync(script).size).toBeLessThan(10_000);
   const { page } = ada;
@@ -175,6 +175,6 @@ test('the script is small, and whoever may read the API has its documentation', 
   await page.goto(`${opened.app}/api/docs`);
   await page.getByText('Add a customer').first().waitFor();
   expect(elsewhere).toEqual([]);
-  // Refused requests of other origins are shown by the browser as errors of the network, not of the page.
+  // The browser reports refused requests of other origins as errors of the network, not of the page.
   expect(ada.faults).toEqual([]);
 });

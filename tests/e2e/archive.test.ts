@@ -1,4 +1,4 @@
-/** The disk is gone: everything comes back from the archive with one command, and with the key that is in no archive. */
+/** The disk is gone: one command restores everything from the archive, with the key that is in no archive. */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
@@ -109,22 +109,22 @@ test('customers, their histories and their photos come back', async () => {
   expect(platform.output()).not.toContain('"level":"error"');
 });
 
-test('an archive is one data directory’s: another one that names it does not start', async () => {
+test('an archive belongs to one data directory: another one that names it does not start', async () => {
   const other = await newPlace();
   const { code, output } = await failToStart(other, archived);
   expect([code, output.trim()]).toEqual([
     1,
     'The archive belongs to another data directory. Restore from it, or give this one a place of its own.',
   ]);
-  // Neither a row nor a witness of one: what it refused to begin was not begun.
+  // The refused start wrote neither a row nor its anchor.
   expect(existsSync(other.anchorFile)).toBe(false);
   expect(existsSync(join(other.dataDirectory, 'directory', 'main.sqlite'))).toBe(false);
   other.remove();
 });
 
-test('an archive that cannot be reached is told at the start, and does not keep anybody from working', async () => {
+test('an unreachable archive is reported at the start, and work goes on', async () => {
   const other = await newPlace();
-  // Nobody listens there.
+  // No process listens there.
   const bucket = await startPlatform(other, {
     FREEHOLD_ARCHIVE_S3_ENDPOINT: 'http://127.0.0.1:9',
     FREEHOLD_ARCHIVE_S3_BUCKET: 'freehold',
@@ -138,7 +138,7 @@ test('an archive that cannot be reached is told at the start, and does not keep 
   other.remove();
 });
 
-test('restoring over what is there is one sentence', () => {
+test('a restore into an existing directory is refused in one sentence', () => {
   const { status, said } = restore();
   expect([status, said]).toEqual([1, expect.stringMatching(/^The directory .+ is not empty\. .+\.\n$/)]);
 });

@@ -1,5 +1,5 @@
 /**
- * Accounts of the application's own, as people use them: signing up by mail, passwords, passkeys, a second factor. No
+ * Accounts of the application itself in real browsers: sign-up by mail, passwords, passkeys, a second factor. No
  * issuer takes part.
  */
 import type { Browser, Page } from 'playwright-core';
@@ -14,7 +14,7 @@ let place: PlatformPlace;
 let platform: RunningPlatform;
 let browser: Browser;
 let app: string;
-/** Shared by the steps below, which follow one another like the story they tell. */
+/** The steps below share these and build on each other. */
 let ada: Visitor;
 let secret: string;
 let recoveryCodes: string[];
@@ -33,7 +33,7 @@ afterAll(async () => {
   place?.remove();
 });
 
-// The steps are one story: after one that failed, the others could only fail for its reason.
+// After a failed step the later ones could only fail for its reason.
 let broken: string | undefined;
 beforeEach(({ task }) => {
   if (broken) throw new Error(`an earlier step failed: ${broken}`);
@@ -85,7 +85,7 @@ test('the start says how to begin: sign up, and read the mail in the outbox', ()
 });
 
 // spec A-02, A-18, A-25
-test('somebody signs up, reads the mail, chooses a password, and is the owner', async () => {
+test('a person signs up, reads the mail, chooses a password, and is the owner', async () => {
   ada = await visit(browser, DESKTOP);
   const { page } = ada;
   await openSignIn(page);
@@ -146,7 +146,7 @@ test('signing out, and in again with the password; a wrong one is refused', asyn
   await see(page, 'Open your first order');
 });
 
-test('the page of the account lies behind the sign-in, and leads back to it', async () => {
+test('the page of the account lies behind the sign-in, and the sign-in leads back to it', async () => {
   const anonymous = await visit(browser, PHONE);
   await anonymous.page.goto(`${app}/api/auth/security`);
   await anonymous.page.getByRole('heading', { name: 'Sign in to Acme Trades' }).waitFor();
@@ -165,7 +165,7 @@ test('the page of the account lies behind the sign-in, and leads back to it', as
 
 test('a passkey is added, and signs in without a password', async () => {
   const { page, context } = ada;
-  // This authenticator answers at once. Offered in the e-mail field it would sign in before anybody pressed anything.
+  // This authenticator answers at once. Offered in the e-mail field it would sign in before any key was pressed.
   await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = async () => false');
   const authenticator = await context.newCDPSession(page);
   await authenticator.send('WebAuthn.enable', { enableUI: false });
@@ -189,7 +189,7 @@ test('a passkey is added, and signs in without a password', async () => {
   const { credentials } = await authenticator.send('WebAuthn.getCredentials', { authenticatorId });
   expect(credentials).toMatchObject([{ isResidentCredential: true, rpId: 'acme.localhost' }]);
 
-  // Its owner is told.
+  // The owner gets a mail about it.
   await openMail(page, /A passkey was added/);
 
   await signOut(page);
@@ -219,7 +219,7 @@ test('a second factor is turned on, with recovery codes that are shown once', as
   await see(page, /You have 10 recovery codes left/);
 });
 
-test('the password alone is no longer enough, a recovery code works once, and so does the app’s code', async () => {
+test('the password alone is no longer enough; a recovery code works once, and so does the app’s code', async () => {
   const { page } = ada;
   await signOut(page);
   await openSignIn(page);
@@ -241,7 +241,7 @@ test('the password alone is no longer enough, a recovery code works once, and so
   await page.getByLabel('Code', { exact: true }).fill(recoveryCodes[0] ?? '');
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('alert').first().waitFor();
-  // The present code may be the one that turned it on, and each works once: the app's next one is as good.
+  // The present code may be the one that turned it on, and each works once: the app's next one is also valid.
   await page.getByLabel('Code', { exact: true }).fill(totpCode(secret, Date.now() + 30_000));
   await page.getByRole('button', { name: 'Continue' }).click();
   await see(page, 'Open your first order');
@@ -250,13 +250,13 @@ test('the password alone is no longer enough, a recovery code works once, and so
 });
 
 // spec A-26, A-33
-test('somebody else signs up on a phone, from the HTML of the mail, and is nobody until invited', async () => {
+test('a second person signs up on a phone, from the HTML of the mail, and is no member until invited', async () => {
   const grace = await visit(browser, PHONE);
   const { page } = grace;
   await page.goto(`${app}/api/auth/sign-up`);
   await askForAccount(page, 'grace@example.org', 'Grace Hopper');
   await openMail(page, 'Finish signing up to Acme Trades');
-  // The link inside the frame leads the whole window, and not the frame, to where it points.
+  // The link inside the frame navigates the whole window, not the frame.
   await page.frameLocator('iframe').getByRole('link', { name: 'Finish signing up' }).click();
   await page.getByLabel('New password').fill(PASSWORD);
   await page.getByRole('button', { name: 'Sign up', exact: true }).click();
@@ -289,7 +289,7 @@ test('a forgotten password is replaced by mail, and every session ends with it',
   await page.getByRole('link', { name: /\/api\/auth\/reset\/finish/ }).click();
   await page.getByLabel('New password').fill(`${PASSWORD}, and a lock`);
   await page.getByRole('button', { name: 'Save the password' }).click();
-  // Whoever reads the mail still does not have the second factor.
+  // A reader of the mail still lacks the second factor.
   await page.getByRole('heading', { name: 'Enter your code' }).waitFor();
   await page.getByLabel('Code', { exact: true }).fill(recoveryCodes[1] ?? '');
   await page.getByRole('button', { name: 'Continue' }).click();

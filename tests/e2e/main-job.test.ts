@@ -1,6 +1,6 @@
 /**
- * The main job, as people do it: an owner, a teammate and a stranger in real browsers, at a real issuer, and the
- * operator at the control plane.
+ * The main job in real browsers: an owner, a teammate and a non-member, at a real issuer, and the operator at the
+ * control plane.
  */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from 'vitest';
@@ -22,7 +22,7 @@ let platform: RunningPlatform;
 let browser: Browser;
 let app: string;
 const operator = new Caller();
-/** Shared by the steps below, which follow one another like the story they tell. */
+/** The steps below share these and build on each other. */
 let ada: Visitor;
 let grace: Visitor;
 let inviteLink: string;
@@ -39,7 +39,7 @@ afterAll(async () => {
   place?.remove();
 });
 
-// The steps are one story: after one that failed, the others could only fail for its reason.
+// After a failed step the later ones could only fail for its reason.
 let broken: string | undefined;
 beforeEach(({ task }) => {
   if (broken) throw new Error(`an earlier step failed: ${broken}`);
@@ -51,7 +51,7 @@ beforeEach(({ task }) => {
   });
 });
 
-/** Asks the control plane with the operator's token. */
+/** Calls the control plane with the operator's token. */
 async function control<T>(path: string, method = 'GET'): Promise<{ status: number; body: T }> {
   const answer = await operator.ask(`${place.url('api.localhost')}${path}`, {
     method,
@@ -155,7 +155,7 @@ test('a technician sees and moves only what is assigned to her', async () => {
   await grace.picture('09-technician-order');
 });
 
-test('the history of the order says who did what, and what it set off', async () => {
+test('the history of the order says who did what, and what followed from it', async () => {
   const { page } = ada;
   await page.reload();
   const history = page.locator('.timeline');
@@ -165,7 +165,7 @@ test('the history of the order says who did what, and what it set off', async ()
 });
 
 // spec C-23, C-30
-test('the teammate is refused what her role does not allow, readably, and the refusal is on record', async () => {
+test('the teammate is refused what her role does not allow, in words, and the refusal is on record', async () => {
   const { page } = grace;
   await page.goto(`${app}/customers`);
   await see(page, /Your role does not allow this: see customers/i);
@@ -174,7 +174,7 @@ test('the teammate is refused what her role does not allow, readably, and the re
     const response = await fetch('/api/customers', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ name: 'Nobody' }),
+      body: JSON.stringify({ name: 'Nemo Ltd' }),
     });
     return {
       status: response.status,
@@ -218,7 +218,7 @@ test('signing out locally ends the session and leaves the one at the issuer', as
   await page.getByRole('link', { name: 'Sign out', exact: true }).click();
   await see(page, 'Good to see you');
   expect(await page.evaluate(async () => (await fetch('/api/orders')).status)).toBe(401);
-  // The issuer still knows her, so signing in again asks nothing.
+  // The issuer still knows her, so signing in again needs no password.
   await page.getByRole('link', { name: 'Sign in' }).click();
   await see(page, 'Leaking tap');
 });
@@ -234,7 +234,7 @@ test('signing out everywhere ends the session at the issuer as well', async () =
   await page.getByRole('link', { name: 'Sign in' }).click();
   await page.getByRole('button', { name: 'Continue as Grace Hopper' }).waitFor();
 
-  // A copy of the old cookies opens nothing: the sign-out is kept where every request looks.
+  // A copy of the old cookies is useless: every request checks the stored sign-out.
   const thief = await visit(browser, PHONE);
   await thief.context.addCookies(cookies.filter((cookie) => cookie.domain === 'acme.localhost'));
   await thief.page.goto(app);
@@ -243,7 +243,7 @@ test('signing out everywhere ends the session at the issuer as well', async () =
 });
 
 // spec A-26
-test('a third person who signs in without an invite is nobody here', async () => {
+test('a third person who signs in without an invite is no member', async () => {
   const linus = await visit(browser, DESKTOP);
   const { page } = linus;
   await page.goto(app);
@@ -259,7 +259,7 @@ test('a third person who signs in without an invite is nobody here', async () =>
     ),
   );
   expect(statuses).toEqual([403, 403, 403, 403]);
-  // The invite of somebody else is not his either.
+  // The invite of another person does not work either.
   await page.goto(inviteLink);
   await see(page, 'This invite is closed');
   expect(linus.faults).toEqual([]);

@@ -1,4 +1,4 @@
-/** The owner's seat after its window: nobody takes it by signing in, and a link from the control plane works once. */
+/** After its window the owner seat is closed to sign-ins, and a link from the control plane opens it once. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -62,9 +62,9 @@ test('after the window a claim link from the control plane makes an owner, once'
   });
 
   const retired = await control<{ url: string }>(`${scope}/owner-claim`, 'POST');
-  const minted = await control<{ url: string; expiresAt: string }>(`${scope}/owner-claim`, 'POST');
-  expect([retired.status, minted.status]).toEqual([201, 201]);
-  expect(minted.body.url).toMatch(new RegExp(`^${app}/\\?claim=[\\w-]+$`));
+  const made = await control<{ url: string; expiresAt: string }>(`${scope}/owner-claim`, 'POST');
+  expect([retired.status, made.status]).toEqual([201, 201]);
+  expect(made.body.url).toMatch(new RegExp(`^${app}/\\?claim=[\\w-]+$`));
 
   // A new link retires the earlier one.
   const margaret = await visit(browser, PHONE);
@@ -78,14 +78,14 @@ test('after the window a claim link from the control plane makes an owner, once'
     reason: 'claim_outstanding',
   });
 
-  await linus.page.goto(minted.body.url);
+  await linus.page.goto(made.body.url);
   await linus.picture('20-claim');
   await linus.page.getByRole('button', { name: 'Become the owner' }).click();
   await see(linus.page, 'Open your first order');
   expect((await control(`${scope}/owner-seat`)).body).toMatchObject({ state: 'claimed', reason: null });
 
-  // The link is spent, for whoever else holds it, and no other can be made.
-  await margaret.page.goto(minted.body.url);
+  // The link is spent for every person, and no other can be made.
+  await margaret.page.goto(made.body.url);
   await margaret.page.getByRole('button', { name: 'Become the owner' }).click();
   await margaret.page.getByRole('alert').first().waitFor();
   await margaret.picture('21-claim-spent');
@@ -95,7 +95,7 @@ test('after the window a claim link from the control plane makes an owner, once'
 });
 
 // spec A-25, A-27
-test('inside the window whoever signs in with the link is the owner, and it holds them up nowhere after', async () => {
+test('inside the window the first person who signs in with the link is the owner, and no later page asks for it', async () => {
   const client = makeControlPlaneClient({
     baseUrl: place.url('api.localhost'),
     token: platform.serviceToken(),

@@ -1,6 +1,6 @@
 /**
- * A customer's way through the application and out of it: photos of the job, the reminder to invoice it, and the erasure
- * after which nothing says who it was, wherever one looks.
+ * A customer from first photo to erasure: photos of the job, the reminder to invoice it, and an erasure after which no
+ * page, history or export names the customer.
  */
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ let opened: EmbeddedPlatform;
 let browser: Browser;
 let ada: Visitor;
 let directory: string;
-/** Where the order is, and its customer. */
+/** The pages of the order and of its customer. */
 let orderUrl: string;
 let customerUrl: string;
 
@@ -73,7 +73,7 @@ test('a photo is attached by keyboard, is seen, and is part of the story', async
   await openOrder('Leaking tap in the kitchen', 'Mrs Harper');
   orderUrl = page.url();
   await see(page, 'Nothing is attached yet.');
-  // A page that has just been opened still moves the focus to itself.
+  // A page that was just opened still moves the focus to itself.
   await page.waitForLoadState('networkidle');
   const [asked] = await Promise.all([page.waitForEvent('filechooser'), chooser().press('Enter')]);
   await asked.setFiles([photo('tap.png'), photo('under the sink.png')]);
@@ -98,12 +98,12 @@ test('a file is kept under its name, byte for byte', async () => {
   expect(Buffer.concat(chunks).equals(PICTURE)).toBe(true);
 });
 
-test('what is on its way says how far it is, and can be called off', async () => {
+test('a running upload shows its progress and can be cancelled', async () => {
   const { page } = ada;
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
   await page.route('**/attachments?filename=*', async (route) => {
     await held;
-    // Nobody waits for it any more.
+    // The page no longer waits for it.
     await route.abort().catch(() => undefined);
   });
   await chooser().setInputFiles(photo('slow.png'));
@@ -123,7 +123,7 @@ test('what is on its way says how far it is, and can be called off', async () =>
   expect(await files().getByRole('listitem').count()).toBe(2);
 });
 
-test('what does not arrive says why, and is tried again; what is too large is not sent at all', async () => {
+test('a failed upload says why, and can be repeated; a file that is too large is not sent at all', async () => {
   const { page } = ada;
   await page.route('**/attachments?filename=*', (route) => route.abort());
   await chooser().setInputFiles(photo('third.png'));
@@ -140,7 +140,7 @@ test('what does not arrive says why, and is tried again; what is too large is no
   await chooser().setInputFiles(large);
   await alert.getByText(/This file has 53 MB; at most 52 MB can be attached\./).waitFor();
   await page.getByRole('button', { name: 'Forget film.mp4' }).click();
-  // The list may still be on its way.
+  // The list may still be loading.
   await expect.poll(() => files().getByRole('listitem').count(), { timeout: 5_000 }).toBe(3);
 });
 
@@ -213,14 +213,14 @@ test('an erased customer is gone from every page, from histories, and from an ex
     await page.waitForLoadState('networkidle');
     expect(await page.content(), path).not.toMatch(/Harper|20 ?7946 ?0000|Leaking tap/);
   }
-  // The books stay.
+  // The invoices stay.
   await page.goto(`${opened.app}/invoices`);
   await see(page, /Details erased/);
 
   await expectNowhere(/Harper|20 ?7946 ?0000|Leaking tap/);
 });
 
-/** Words are in nothing that the platform hands out of the scope: history as staff see it, tables, an export. */
+/** Checks that none of the platform's views of the scope has the words: history for staff, tables, an export. */
 async function expectNowhere(words: RegExp): Promise<void> {
   const customer = customerUrl.split('/').at(-1) ?? '';
   const order = orderUrl.split('/').at(-1) ?? '';
@@ -238,7 +238,7 @@ async function expectNowhere(words: RegExp): Promise<void> {
   }
 }
 
-test('somebody whom the platform’s staff erase is gone from the open page with the next look', async () => {
+test('a customer whom staff erase disappears from the open page when it reloads', async () => {
   const phone = await visit(browser, PHONE);
   await phone.context.addCookies(await ada.context.cookies());
   const { page } = phone;

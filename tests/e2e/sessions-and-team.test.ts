@@ -1,7 +1,4 @@
-/**
- * Where somebody is signed in, and who came in: one person in two browsers, a teammate who is taken off the team, and
- * an owner who reads about it.
- */
+/** The sessions of one person in two browsers, a teammate who is removed, and an owner who reads about it. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from 'vitest';
 import {
@@ -22,7 +19,7 @@ let platform: RunningPlatform;
 let browser: Browser;
 let app: string;
 const operator = new Caller();
-/** Shared by the steps below, which follow one another. */
+/** The steps below share these and build on each other. */
 let laptop: Visitor;
 let phone: Visitor;
 let grace: Visitor;
@@ -57,7 +54,7 @@ async function signIn(page: Page, name: string): Promise<void> {
   await continueAs(page, name);
 }
 
-/** The status of a request that the page makes with its cookies. */
+/** Returns the status of a request that the page makes with its cookies. */
 function statusOf(page: Page, path: string): Promise<number> {
   return page.evaluate(async (at) => (await fetch(at)).status, path);
 }
@@ -116,7 +113,7 @@ test('all others can be ended at once, and this browser stays', async () => {
   await page.getByRole('button', { name: 'Sign out all others' }).click();
   const dialog = page.getByRole('dialog', { name: 'Sign out all others?' });
   await dialog.waitFor();
-  // Escape takes it back, and gives the focus to where it was.
+  // Escape closes the dialog and restores the focus.
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
   expect(await statusOf(phone.page, '/api/orders')).toBe(200);
@@ -156,7 +153,7 @@ test('the menu’s own “everywhere” means the same', async () => {
   await see(phone.page, 'Open your first order');
   const { page } = phone;
   await page.getByRole('button', { name: 'Account of Ada Lovelace' }).click();
-  // A failure is said, and nobody is told that they are out while they are not.
+  // A failed sign-out is reported as failed.
   await page.route('**/api/sessions/end-all', (route) => route.abort(), { times: 1 });
   await page.getByRole('link', { name: 'Sign out everywhere' }).click();
   await page.getByRole('alert').getByText('The server cannot be reached.').waitFor();
@@ -166,7 +163,7 @@ test('the menu’s own “everywhere” means the same', async () => {
   await page.getByRole('link', { name: 'Sign out everywhere' }).click();
   await see(page, 'Good to see you');
   expect(await statusOf(laptop.page, '/api/orders')).toBe(401);
-  // There the issuer still knows her, so that it asks nothing.
+  // The issuer still knows her there, so it does not ask.
   await laptop.page.goto(app);
   await laptop.page.getByRole('link', { name: 'Sign in' }).click();
   await see(laptop.page, 'Open your first order');

@@ -1,4 +1,4 @@
-/** Starting and stopping the platform as an operator does. */
+/** An operator starts and stops the platform. */
 
 import { once } from 'node:events';
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => place.remove());
 
-/** A start that failed must say one sentence and exit with a code that is not zero. */
+/** Checks that a failed start printed one sentence and exited with another code than 0. */
 function expectOneSentence({ code, output }: { code: number | null; output: string }, words: RegExp): void {
   expect(code).toBe(1);
   expect(output.trim().split('\n')).toHaveLength(1);
@@ -71,7 +71,7 @@ test('a taken issuer port is one clear sentence and a non-zero exit', async () =
 
 test('an unwritable data directory is one clear sentence and a non-zero exit', async () => {
   mkdirSync(dirname(place.dataDirectory), { recursive: true });
-  // Below a file nothing can be written, whoever asks.
+  // Below a file no user can write.
   writeFileSync(place.dataDirectory, '');
   expectOneSentence(
     await failToStart(place, { FREEHOLD_DATA: join(place.dataDirectory, 'below') }),
@@ -90,13 +90,13 @@ test('a data directory that another process uses is refused', async () => {
   other.remove();
 });
 
-test('missing secrets beside existing data are one clear sentence, and nothing is made anew', async () => {
+test('missing secrets beside existing data are one clear sentence, and no new ones are made', async () => {
   await (await startPlatform(place)).stop();
   rmSync(join(place.dataDirectory, 'secrets.json'));
   expectOneSentence(await failToStart(place), /secrets are missing/);
 });
 
-test('a missing sealing key beside what it sealed is one clear sentence, and none is made anew', async () => {
+test('a missing sealing key beside sealed data is one clear sentence, and no new one is made', async () => {
   await (await startPlatform(place)).stop();
   expect(statSync(join(place.dataDirectory, 'seal-key')).mode & 0o777).toBe(0o600);
   rmSync(join(place.dataDirectory, 'seal-key'));

@@ -1,6 +1,6 @@
 /**
- * The owner has a language model write to a customer, in a real browser: as it comes, stopped half way, cut off, refused,
- * and where there is no model at all (spec 4.8, D-18 to D-22).
+ * The owner lets a language model write to a customer, in a real browser: streamed, stopped half way, cut off,
+ * refused, and without a model (spec 4.8, D-18 to D-22).
  */
 import { MODEL_USAGE_KIND } from '@freehold/contracts';
 import type { Browser, Locator, Page } from 'playwright-core';
@@ -60,7 +60,7 @@ async function owner(app: string, screen: typeof DESKTOP): Promise<Visitor> {
   return visitor;
 }
 
-/** An order of a customer who reads German. Answers its id. */
+/** Opens an order of a customer who reads German. Returns its id. */
 function openOrder(page: Page): Promise<string> {
   return page.evaluate(async () => {
     const post = async (path: string, body: object): Promise<{ id: string }> => {
@@ -76,7 +76,7 @@ function openOrder(page: Page): Promise<string> {
 const card = (page: Page): Locator => page.getByRole('region', { name: 'Summary for the customer' });
 const written = (page: Page): Locator => card(page).getByRole('region', { name: 'Written summary' });
 
-/** How the calls so far ended, whether the platform has collected their lines by now or not. */
+/** Returns the outcomes of the calls so far, whether or not the platform has collected them yet. */
 async function outcomes(): Promise<unknown[]> {
   const pages = await Promise.all(
     (['platformRequests', 'platformRequestHistory'] as const).map(async (name) => {
@@ -100,7 +100,7 @@ test('by keyboard: the summary appears as it is written, in the customer’s lan
   await page.keyboard.press('Enter');
   await written(page).getByText('Ihr Kessel').waitFor();
   expect(await written(page).getAttribute('aria-busy')).toBe('true');
-  // The focus is where it was, on what stops it now.
+  // The focus is where it was, on the button that now stops it.
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Stop');
   more.resolve();
   await see(page, 'The summary is written.');
@@ -114,7 +114,7 @@ test('by keyboard: the summary appears as it is written, in the customer’s lan
   expect(await outcomes()).toEqual(['completed']);
 });
 
-test('whoever stops it, or leaves the page, stops the provider; what it took is accounted for', async () => {
+test('a user who stops it, or leaves the page, stops the provider; the tokens used until then are accounted for', async () => {
   const { page } = ada;
   model.answer(streams(['Half ', 'a'], { pause: () => new Promise(() => undefined) }));
   const begin = async () => {
@@ -132,7 +132,7 @@ test('whoever stops it, or leaves the page, stops the provider; what it took is 
   await page.getByRole('link', { name: 'All orders', exact: true }).click();
   await expect.poll(model.left).toBe(2);
   await expect.poll(outcomes).toEqual(['completed', 'cancelled', 'cancelled']);
-  // Before the first word: nobody knows what the provider has done by then.
+  // Before the first word the provider's usage is unknown.
   await page.goto(`${opened.app}/orders/${order}`);
   model.answer(() => new Promise(() => undefined));
   await card(page).getByRole('button', { name: 'Write' }).click();
@@ -143,7 +143,7 @@ test('whoever stops it, or leaves the page, stops the provider; what it took is 
   expect(opened.incidents).toEqual([]);
 });
 
-test('what is cut off says so, and what breaks off is not offered to be copied', async () => {
+test('a summary that is cut off says so, and one that breaks off is not offered to be copied', async () => {
   const { page } = ada;
   await page.goto(`${opened.app}/orders/${order}`);
   model.answer(streams(['This is too lo'], { finish: 'length' }));
@@ -159,7 +159,7 @@ test('what is cut off says so, and what breaks off is not offered to be copied',
   await ada.picture('summary-broken-off');
 });
 
-test('a refusal is one sentence, and writing again helps once it is over', async () => {
+test('a refusal is one sentence, and writing again works once it is over', async () => {
   const { page } = ada;
   model.answer(refuses(429, { 'retry-after': '1' }));
   await card(page).getByLabel('Language').selectOption('fr');
@@ -172,7 +172,7 @@ test('a refusal is one sentence, and writing again helps once it is over', async
   expect(opened.incidents).toEqual([]);
 });
 
-test('without a model the card says what is missing and who can set it, and offers nothing', async () => {
+test('without a model the card says what is missing and who can set it, and offers no button', async () => {
   await using none = await openEmbeddedPlatform();
   const visitor = await owner(none.app, PHONE);
   const { page } = visitor;

@@ -1,4 +1,4 @@
-/** The pages of an instance that only programs come to: no link leads to a sign-in that is not there. */
+/** An instance for programs only: none of its pages leads to a sign-in, because there is none. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type EmbeddedPlatform, openEmbeddedPlatform } from '../http/embedded-platform.ts';
@@ -32,7 +32,7 @@ test.each([
   await visitor.context.close();
 });
 
-test('a claim link says what a program does with it', async () => {
+test('a claim link says how a program uses it', async () => {
   const visitor = await visit(browser, PHONE);
   await visitor.page.goto(`${opened.app}/?claim=token`);
   await see(visitor.page, 'POST /api/claim');

@@ -1,9 +1,9 @@
-/** Whether what is there is what the guide says: `…` stands for what is different each time. */
+/** Compares results with the guide, in which `…` stands for text that differs each time. */
 import { isDeepStrictEqual, stripVTControlCharacters } from 'node:util';
 
 const ANYTHING = '…';
 
-/** These lines, one after the other, blank ones and blanks at either end aside. */
+/** Returns a pattern of these lines in order; blank lines and blanks at either end do not count. */
 export function linesPattern(expected: string): RegExp {
   const lines = expected
     .split('\n')
@@ -12,7 +12,7 @@ export function linesPattern(expected: string): RegExp {
   return new RegExp(lines.map((line) => `^[ \\t]*${patternOf(line)}[ \\t]*$`).join('\\s+'), 'm');
 }
 
-/** @throws Error that shows both, unless the output is these lines and nothing else, or has them somewhere. */
+/** @throws Error that shows both, unless the output is exactly these lines, or has them somewhere. */
 export function requireLines(expected: string, output: string, how: 'exactly' | 'somewhere'): void {
   const plain = stripVTControlCharacters(output);
   const found = linesPattern(expected).exec(plain)?.[0];
@@ -27,7 +27,7 @@ export function requireJson(expected: string, output: string): void {
     throw new Error(`the guide says\n${expected}\nand this is there:\n${output}`);
 }
 
-/** What a shown text with `…` in it was this time, as far as an output tells. Undefined when it does not. */
+/** Returns the value of a text with `…` in an output. Undefined when the output does not have it. */
 export function filledIn(shown: string, output: string): string | undefined {
   return new RegExp(escaped(shown).replaceAll(ANYTHING, '[^\\s\'"]+')).exec(output)?.[0];
 }
@@ -40,7 +40,7 @@ function escaped(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 }
 
-/** Undefined for what is no JSON, which no guide can say. */
+/** Returns undefined for text that is no JSON, which the guide never shows. */
 function parsed(output: string): unknown {
   try {
     return JSON.parse(output);
@@ -49,7 +49,7 @@ function parsed(output: string): unknown {
   }
 }
 
-/** The value, with `…` wherever the guide has it. */
+/** Returns the value, with `…` wherever the guide has it. */
 function covered(expected: unknown, value: unknown): unknown {
   if (typeof expected === 'string' && typeof value === 'string')
     return new RegExp(`^${patternOf(expected)}$`).test(value) ? expected : value;

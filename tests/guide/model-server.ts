@@ -1,4 +1,4 @@
-/** A very small language model behind the wire of OpenAI's Chat Completions: it knows that a brolly is an umbrella. */
+/** A very small language model behind OpenAI's Chat Completions API: it knows that a brolly is an umbrella. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +15,7 @@ export interface Asked {
 
 export interface ModelServer extends AsyncDisposable {
   readonly port: number;
-  /** What it was asked, in order. */
+  /** The requests, in order. */
   readonly asked: readonly Asked[];
 }
 
@@ -52,7 +52,7 @@ export async function startModelServer(): Promise<ModelServer> {
   };
 }
 
-/** The number of the line with an umbrella, for whoever has lost a brolly. */
+/** Returns the number of the line with an umbrella, for a prompt about a lost brolly. */
 function answerTo(prompt: string): string {
   if (!prompt.includes('brolly')) return '0';
   return `${/^(\d+): .*umbrella/im.exec(prompt)?.[1] ?? 0}\n`;

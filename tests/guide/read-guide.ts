@@ -1,9 +1,9 @@
 /**
- * The guide as what its reader does, step by step: pastes a file, runs a command, opens an address, sees something. All
- * of it is told by what a reader sees too: the line above a block of code, and the words of a sentence.
+ * Reads the guide as a list of steps: paste a file, run a command, open an address, see a result. A step's kind
+ * follows from what a reader sees too: the line above a block of code, and the words of a sentence.
  */
 
-/** Where a step is told: `docs/guide/2-operation.md:31`. */
+/** The place of a step: `docs/guide/2-operation.md:31`. */
 interface Place {
   readonly where: string;
 }
@@ -23,7 +23,7 @@ export interface RunStep extends Place {
 /** A sentence such as "Open http://localhost:8790/api/auth/login and choose **Ada Lovelace**." */
 export interface OpenStep extends Place {
   readonly kind: 'open';
-  /** Null for the address that the last command has shown. */
+  /** Null for the address that the last command printed. */
   readonly address: string | null;
   readonly isPrivate: boolean;
   readonly actions: readonly PageAction[];
@@ -37,7 +37,7 @@ export interface SeeStep extends Place {
   readonly kind: 'see';
   readonly language: 'json' | 'text';
   readonly text: string;
-  /** What stands in the terminal of the application, and not what the last command or page has shown. */
+  /** True for the terminal of the application, false for the last command or page. */
   readonly inFirstTerminal: boolean;
 }
 
@@ -51,7 +51,7 @@ const HOW = {
   'at its end': 'appended',
 } as const;
 
-/** The steps of one chapter. @throws Error for a block of code of which a reader would not know what to do with it. */
+/** Returns the steps of one chapter. @throws Error for a block of code that has no clear use for a reader. */
 export function readGuide(file: string, markdown: string): Step[] {
   return partsOf(markdown).flatMap(({ line, text, fence, before }): Step[] => {
     const where = `${file}:${line}`;
@@ -70,7 +70,7 @@ export function readGuide(file: string, markdown: string): Step[] {
         .map((command) => ({ kind: 'run', where, command }));
     if (fence === 'json' || fence === 'text')
       return [{ kind: 'see', where, language: fence, text, inFirstTerminal: /first terminal/.test(before) }];
-    throw new Error(`${where}: nobody knows which file this is`);
+    throw new Error(`${where}: the block does not name its file`);
   });
 }
 
@@ -83,7 +83,7 @@ interface Part {
   readonly before: string;
 }
 
-/** Blocks of code and paragraphs, in order. @throws Error for a block that does not say its language. */
+/** Returns blocks of code and paragraphs, in order. @throws Error for a block without a language. */
 function partsOf(markdown: string): Part[] {
   const parts: Part[] = [];
   let before = '';

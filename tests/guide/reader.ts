@@ -1,4 +1,4 @@
-/** Somebody who follows the guide: has a project, terminals and a browser, and compares what is there with what is said. */
+/** Follows the guide with a project, terminals and a browser, and compares each result with the text. */
 import { appendFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -11,35 +11,35 @@ import { openTerminal, type Terminal } from './terminal.ts';
 export interface ReaderOptions {
   /** The checkout, where the guide begins. */
   readonly checkout: string;
-  /** Where the project is made; the guide calls it `../lost-and-found`. */
+  /** The directory of the project; the guide calls it `../lost-and-found`. */
   readonly project: string;
   readonly browser: Browser;
-  /** Of every command: which ports the application and the issuer take. */
+  /** The environment of every command: the ports of the application and the issuer. */
   readonly env: Readonly<Record<string, string>>;
 }
 
 export interface Reader extends AsyncDisposable {
-  /** Does all of it. @throws Error that begins with the place in the guide that is not right. */
-  follow(steps: readonly Step[]): Promise<void>;
-  /** What went wrong in pages without anybody having said so. */
+  /** Follows all steps. @throws Error that begins with the place in the guide that is wrong. */
+  followGuide(steps: readonly Step[]): Promise<void>;
+  /** Errors in pages that the guide did not announce. */
   readonly faults: () => readonly string[];
 }
 
-/** What goes on until it is stopped. Started again, it is stopped first. */
+/** These run until they are stopped. A second start stops the first. */
 const SERVERS: ReadonlySet<string> = new Set(['npm start', 'npm run issuer', 'npx node website/server.ts']);
 const APPLICATION = 'npm start';
-/** What changes nothing, and may be done again. */
+/** These change nothing, and may be repeated. */
 const LOOKING = /^npx node src\/(?:desk\.ts (?:shelf|slip)|operator\.ts)\b/;
 const LOOKS_MAX = 10;
 
 export function makeReader({ checkout, project, browser, env }: ReaderOptions): Reader {
   let cwd = checkout;
   let last: Terminal | undefined;
-  /** What the last page said, when that was later than the last command. */
+  /** The last page, when it was opened after the last command. */
   let page: Page | undefined;
   /** Every command so far, the latest first. */
   const commands: Terminal[] = [];
-  /** Those that have asked something before they went on. */
+  /** The commands that have asked for input. */
   const asking = new Set<Terminal>();
   const servers = new Map<string, Terminal>();
   const visitors: Visitor[] = [];
@@ -65,14 +65,14 @@ export function makeReader({ checkout, project, browser, env }: ReaderOptions): 
     if (SERVERS.has(line)) return serve(line);
     last = openTerminal({ line, cwd, env });
     commands.unshift(last);
-    // It waits for its user, and goes on when they have said who they are.
+    // It waits for its user, and continues when they have signed in.
     if (next?.kind === 'open' || (next?.kind === 'see' && /^Open http/.test(next.text))) return;
     const code = await last.end();
-    // What fails has to be said to fail.
+    // A failure that the guide does not announce is an error.
     if (code !== 0 && next?.kind !== 'see') throw new Error(`${line} ended with ${code}:\n${last.output()}`);
   };
 
-  /** The command with what stood in the place of its `…` before. */
+  /** Returns the command with the former value in place of its `…`. */
   const complete = (command: string): string =>
     command.replaceAll('../lost-and-found', project).replaceAll(/[^\s'"]*…[^\s'"]*/g, (shown) => {
       const found = commands.map((terminal) => filledIn(shown, terminal.output())).find(Boolean);
@@ -80,7 +80,7 @@ export function makeReader({ checkout, project, browser, env }: ReaderOptions): 
       return found;
     });
 
-  /** What `npm install` would do, without a network: everything that the project asks for is in the checkout. */
+  /** Does the work of `npm install` without a network: the checkout has all packages of the project. */
   const install = (line: string): void => {
     const modules = join(project, 'node_modules');
     if (!existsSync(modules)) symlinkSync(join(checkout, 'node_modules'), modules);
@@ -113,7 +113,7 @@ export function makeReader({ checkout, project, browser, env }: ReaderOptions): 
         await here.getByRole('button', { name: action.name, exact: true }).click();
       else await see(here, action.name);
     }
-    // What a command waits for is seen in its terminal.
+    // The result of a command that waits is in its terminal.
     page = address === null ? undefined : here;
   };
 
@@ -127,13 +127,13 @@ export function makeReader({ checkout, project, browser, env }: ReaderOptions): 
       return void (await terminal.waitFor(linesPattern(text)));
     }
     await terminal.end();
-    // Tools say more than what matters; our own programs say this and nothing else, once they were answered.
+    // Tools print more than the guide shows; our own programs print exactly this, once they were answered.
     const isOurs = terminal.line.startsWith('npx node ') && !asking.has(terminal);
     if (language === 'json') requireJson(text, terminal.stdout() || terminal.output());
     else requireLines(text, terminal.output(), isOurs ? 'exactly' : 'somewhere');
   };
 
-  /** What happens by itself happens soon, and not at once: whoever only looks looks again. */
+  /** Background work takes a moment, so a look is repeated. */
   const lookUntil = async (each: SeeStep): Promise<void> => {
     for (let looks = 1; ; looks += 1) {
       try {
@@ -154,7 +154,7 @@ export function makeReader({ checkout, project, browser, env }: ReaderOptions): 
   };
 
   return {
-    follow: async (steps) => {
+    followGuide: async (steps) => {
       for (const [index, each] of steps.entries()) {
         await step(each, steps[index + 1]).catch((error: unknown) => {
           throw new Error(`${each.where}: ${error instanceof Error ? error.message : error}`, {

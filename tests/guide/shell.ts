@@ -1,14 +1,14 @@
-/** One shell that somebody goes on typing into: what a line sets, the next one has. */
+/** One shell for many lines: variables that a line sets stay for the next one. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** How long a line may take before it is given up: generous, for a busy machine. */
+/** The limit of one line: generous, for a busy machine. */
 const PATIENCE_MS = 90_000;
-/** What is printed behind a line, so that its end can be told. */
+/** Printed behind a line to mark its end. */
 const END = 'the-line-has-ended';
 
 export interface Shell extends AsyncDisposable {
-  /** Types a line and waits until it is done. @throws Error with the output when it takes too long, or ends the shell. */
+  /** Runs a line. @throws Error with the output when it takes too long, or ends the shell. */
   run(line: string): Promise<{ readonly code: number; readonly output: string }>;
 }
 
@@ -21,7 +21,7 @@ export function openShell({ cwd, env }: ShellOptions): Shell {
   const child = spawn('sh', [], {
     cwd,
     stdio: ['pipe', 'pipe', 'ignore'],
-    // A group of its own, so that what it has started ends with it.
+    // A process group, so that its children end with it.
     detached: true,
     env: { PATH: process.env.PATH ?? '', HOME: cwd, NO_COLOR: '1', npm_config_offline: 'true', ...env },
   });
@@ -33,7 +33,7 @@ export function openShell({ cwd, env }: ShellOptions): Shell {
     changed();
   });
   void closed.then(() => changed());
-  // A shell that has ended says so by its output, and not by the line that it can no longer take.
+  // A dead shell reports by its output, not by the line that it can no longer take.
   child.stdin.on('error', () => undefined);
   child.stdin.write('exec 2>&1\n');
 
@@ -50,7 +50,7 @@ export function openShell({ cwd, env }: ShellOptions): Shell {
           if (end) resolve({ code: Number(end[1]), output: output.slice(0, end.index) });
           else fail('has ended the shell');
         };
-        // Nothing that reads from a terminal gets to read the next line instead.
+        // Without a standard input of its own a program would read the next line.
         child.stdin.write(`{ ${line}\n} </dev/null\nprintf '\\n%s %s\\n' ${END} $?\n`);
       }),
     [Symbol.asyncDispose]: async () => {

@@ -1,13 +1,13 @@
-/** A command in a terminal: what it has printed so far, and whether it goes on. */
+/** A command in a terminal: its output so far, and its end. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-/** How long a reader waits before giving up: generous, for a busy machine. */
+/** The limit of one wait: generous, for a busy machine. */
 const PATIENCE_MS = 90_000;
 
 export interface Command {
-  /** As it is typed into a shell. */
+  /** The line as it is typed into a shell. */
   readonly line: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
@@ -16,13 +16,13 @@ export interface Command {
 export interface Terminal {
   readonly line: string;
   readonly stdout: () => string;
-  /** Both streams, as they came. */
+  /** Both streams in the order of their arrival. */
   readonly output: () => string;
-  /** Waits for its end: the exit code, or null when a signal ended it. It is ended when it takes too long. */
+  /** Waits for its end: the exit code, or null when a signal ended it. A command that takes too long is killed. */
   end(): Promise<number | null>;
-  /** Waits until something is printed. @throws Error with the output when it ends, or time does, before that. */
+  /** Waits until a text is printed. @throws Error with the output when the command or the time ends before. */
   waitFor(text: RegExp): Promise<string>;
-  /** Ctrl-C, and what happens after it. */
+  /** Sends Ctrl-C, and waits for the end. */
   stop(): Promise<void>;
 }
 
@@ -30,14 +30,14 @@ export function openTerminal({ line, cwd, env }: Command): Terminal {
   const child = spawn('sh', ['-c', line], {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A group of its own, so that what it starts (npm starts a shell, which starts node) ends with it.
+    // A process group, so that children (npm starts a shell, which starts node) end with it.
     detached: true,
     env: {
       PATH: `${join(cwd, 'node_modules/.bin')}:${process.env.PATH}`,
       HOME: cwd,
       NO_COLOR: '1',
       npm_config_update_notifier: 'false',
-      // What is not here is not looked for elsewhere.
+      // A missing package is an error, not a download.
       npm_config_offline: 'true',
       ...env,
     },
@@ -55,7 +55,7 @@ export function openTerminal({ line, cwd, env }: Command): Terminal {
     output += text;
     changed();
   });
-  // Not its exit: then there may be output on its way.
+  // `close`, not `exit`: after `exit` there may be more output.
   const closed = once(child, 'close').then(() => {
     isOver = true;
     changed();
@@ -98,7 +98,7 @@ export function openTerminal({ line, cwd, env }: Command): Terminal {
   };
 }
 
-/** Does something when a promise takes too long, and waits for it all the same. */
+/** Runs an action when a promise takes too long, and still waits for it. */
 async function withTimer<T>(promise: Promise<T>, tooLong: () => void): Promise<T> {
   const timer = setTimeout(tooLong, PATIENCE_MS);
   try {

@@ -62,7 +62,7 @@ describe('whoever follows the guide sees what it says', () => {
   test.each(STEPS)('%s', async (step) => {
     if (isLost) throw new Error('an earlier chapter did not work');
     isLost = true;
-    await reader.follow(readGuide(`docs/guide/${step}`, here(read(step))));
+    await reader.followGuide(readGuide(`docs/guide/${step}`, here(read(step))));
     isLost = false;
   });
 

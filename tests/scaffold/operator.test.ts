@@ -62,11 +62,11 @@ describe('whoever follows the guide sees what it says', () => {
     if (isLost) throw new Error('an earlier section did not work');
     isLost = true;
     const [first = '', ...others] = here(section).split(/^Stop the platform\b/m);
-    await follow(readGuide(`${PAGE}, ${title}`, first));
+    await followGuide(readGuide(`${PAGE}, ${title}`, first));
     for (const part of others) {
       await platform?.stop();
       platform = undefined;
-      await follow(readGuide(`${PAGE}, ${title}`, part));
+      await followGuide(readGuide(`${PAGE}, ${title}`, part));
     }
     isLost = false;
   });
@@ -121,7 +121,7 @@ const names: ReadonlySet<string> = new Set(Object.values(adminOperations).map(({
 const families = new Set([...names].map((name) => name.split('.')[0]));
 
 /** Does all of it. @throws Error that begins with the place in the guide that is not right. */
-async function follow(steps: readonly Step[]): Promise<void> {
+async function followGuide(steps: readonly Step[]): Promise<void> {
   let seen: { readonly from: 'shell' | 'npm'; readonly output: string } | null = null;
   for (const step of steps) {
     try {

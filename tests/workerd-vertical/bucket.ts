@@ -1,4 +1,4 @@
-/** A bucket on loopback: what a vertical in workerd keeps its attachments in, outside of the process that is killed. */
+/** A bucket on loopback for the attachments of a vertical in workerd, outside of the process that is killed. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,12 +6,12 @@ import { getRequestListener } from '@hono/node-server';
 import { makeSimulatedS3 } from '../../packages/engine-workerd/test/simulated-s3.ts';
 
 export interface RunningBucket {
-  /** Without the bucket, whose name is `attachments`. */
+  /** The address without the bucket's name, `attachments`. */
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** Opens one that is empty. It demands that each body is the one whose digest is named, and checks no signature. */
+/** Opens an empty bucket. It checks the digest of each body, and no signature. */
 export async function startBucket(): Promise<RunningBucket> {
   const s3 = makeSimulatedS3();
   const server = createServer(

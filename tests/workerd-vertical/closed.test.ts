@@ -1,6 +1,6 @@
 /**
- * Who gets into a vertical that has a socket of its own: the router for people, by what it signs; the platform for the
- * management contract, by its secret; and nobody else. What its tenants choose leads it to no private address.
+ * Access to a vertical on its own socket: people through the router, by its signature; the platform through the
+ * management contract, by its secret; no other caller. Addresses that tenants choose reach no private network.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -40,7 +40,7 @@ function claims(over: Partial<NodeClaims> = {}): NodeClaims {
   return { ...found, ...over };
 }
 
-/** Asks the worker itself, past the router. */
+/** Calls the worker itself, past the router. */
 function askWorker(
   token: string | null,
   path = '/api/me',
@@ -52,35 +52,35 @@ function askWorker(
   });
 }
 
-describe('a request that the router has signed for', () => {
-  test('is served, and for the instance that it names', async () => {
+describe('a request that the router has signed', () => {
+  test('is served for the instance that it names', async () => {
     const { sign } = world.place.signer;
     expect((await askWorker(await sign(claims()))).json()).toMatchObject({ business: PIPES.name });
     const theirs = claims({ tenant: SPARKS.tenantId, scope: SPARKS.scopeId });
     expect((await askWorker(await sign(theirs))).json()).toMatchObject({ business: SPARKS.name });
   });
 
-  test('for a scope under another tenant is served nothing', async () => {
+  test('is refused for a scope of another tenant', async () => {
     const crossed = claims({ tenant: SPARKS.tenantId });
     const answer = await askWorker(await world.place.signer.sign(crossed));
     expect([answer.status, answer.text]).toEqual([404, expect.not.stringContaining(PIPES.name)]);
   });
 
-  test('gets no further into the management contract than any other', async () => {
+  test('cannot reach the management contract either', async () => {
     const answer = await askWorker(await world.place.signer.sign(claims()), '/internal/owner-seat');
     expect([answer.status, answer.json()]).toMatchObject([403, { reason: 'platform_secret_mismatch' }]);
   });
 });
 
-describe('a request that does not say whose it is', () => {
-  test('is served nothing of anybody, under whatever name it comes', async () => {
+describe('a request without a signature', () => {
+  test("is served no tenant's data, under any host name", async () => {
     for (const path of ['/', '/api/me', '/api/orders', '/api/auth/login', '/openapi.json']) {
       const answer = await askWorker(null, path);
       expect([path, answer.status, answer.json()]).toMatchObject([path, 404, { reason: 'no_instance' }]);
     }
   });
 
-  test('is served nothing for the platform’s secret either', async () => {
+  test('is not served for the platform’s secret either', async () => {
     const secret = { [PLATFORM_SECRET_HEADER]: 'the platform secret of these tests' };
     expect((await askWorker(null, '/api/me', secret)).status).toBe(404);
   });
@@ -88,9 +88,9 @@ describe('a request that does not say whose it is', () => {
 
 const HOUR_MS = 3_600_000;
 
-describe('a request whose claim does not count is refused:', () => {
+describe('a request with an invalid claim is refused:', () => {
   test.each<readonly [why: string, token: () => string | Promise<string>]>([
-    ['signed by somebody else', () => anonymousKey.sign(claims())],
+    ['signed by another key', () => anonymousKey.sign(claims())],
     ['not signed at all', () => new UnsecuredJWT({ ...claims() }).setExpirationTime('1m').encode()],
     [
       'signed with what everybody knows, the public key',
@@ -109,7 +109,7 @@ describe('a request whose claim does not count is refused:', () => {
       () => world.place.signer.sign(claims({ vertical: 'library' }), { audience: 'fieldwork' }),
     ],
     ['another kind of token', () => world.place.signer.sign(claims(), { type: 'JWT' })],
-    ['of another issuer', () => world.place.signer.sign(claims(), { issuer: 'somebody' })],
+    ['of another issuer', () => world.place.signer.sign(claims(), { issuer: 'mallory' })],
     ['expired', () => world.place.signer.sign(claims(), { issuedAtMs: Date.now() - HOUR_MS })],
     [
       'old, although it says that it lasts',
@@ -125,7 +125,7 @@ describe('a request whose claim does not count is refused:', () => {
     expect([answer.status, answer.json()]).toMatchObject([403, { reason: 'node_assertion_refused' }]);
   });
 
-  test('and through the router, a visitor’s own claim changes nothing', async () => {
+  test('a visitor’s own claim is dropped by the router', async () => {
     const forged = await world.place.signer.sign(claims({ tenant: SPARKS.tenantId, scope: SPARKS.scopeId }));
     const headers = { [NODE_ASSERTION_HEADER]: forged };
     const answer = await world.visitor(PIPES).ask('/api/me', { headers });
@@ -143,14 +143,14 @@ describe('a worker that lacks a secret', () => {
     return workerd;
   }
 
-  test('D-04 of the platform lets nobody manage it', async () => {
+  test('D-04 of the platform refuses all management', async () => {
     const { origin } = await start({});
     const headers = { [PLATFORM_SECRET_HEADER]: '' };
     const answer = await caller.ask(`${origin}/internal/migrations`, { headers });
     expect([answer.status, answer.json()]).toMatchObject([403, { reason: 'platform_secret_unset' }]);
   });
 
-  test('of the router, or to seal with, serves no tenant, and keeps nothing that would be in clear', async () => {
+  test('of the router, or of sealing, serves no tenant, and stores nothing in clear', async () => {
     const { origin } = await start({ PLATFORM_SECRET });
     const token = await world.place.signer.sign(claims());
     const unknown = await caller.ask(`${origin}/api/me`, { headers: { [NODE_ASSERTION_HEADER]: token } });
@@ -166,7 +166,7 @@ describe('a worker that lacks a secret', () => {
 });
 
 describe('the network', () => {
-  test('of what a tenant chooses is the public one: no private address is reached', async () => {
+  test('for addresses of tenants is the public one: no private address is reached', async () => {
     let asked = 0;
     const inside = createServer((_request, response) => {
       asked += 1;
@@ -181,7 +181,7 @@ describe('the network', () => {
       const answer = await world.visitor(SPARKS).ask('/api/auth/login');
       expect(answer.headers.get('location')).toBe('/?error=issuer_unavailable');
       expect(asked).toBe(0);
-      // The operator's own issuer is on loopback too, and is reached.
+      // The operator's own issuer is on loopback, and is reached.
       const login = await world.visitor(PIPES).ask('/api/auth/login');
       expect(login.headers.get('location')).toMatch(/^http:\/\/localhost:\d+\/auth\?/);
     } finally {

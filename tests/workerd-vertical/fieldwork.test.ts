@@ -1,6 +1,6 @@
 /**
- * Fieldwork as a worker: the same story on Node, in the process of the platform, and in a workerd process of its own
- * behind a router, over sockets, with the same answers; then what only the second one has to prove.
+ * Fieldwork as a worker: the same story on Node, inside the platform's process, and in a workerd process behind a
+ * router, over sockets, with the same answers; then the requirements of the second one alone.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PIPES } from './fixture.ts';
@@ -8,58 +8,58 @@ import { makeNormaliser } from './normalise.ts';
 import type { OpenPlace, Place } from './place.ts';
 import { openInWorkerd, type PlaceInWorkerd } from './place-in-workerd.ts';
 import { openOnNode } from './place-on-node.ts';
-import { LOGS } from './steps-history.ts';
-import { makeStory } from './story.ts';
-import { pipes } from './telling.ts';
+import { historySteps, LOGS } from './steps-history.ts';
+import { signInSteps } from './steps-sign-in.ts';
+import { workSteps } from './steps-work.ts';
+import { type Cast, pipes, type Stage } from './story.ts';
 import { openWorld, type World } from './world.ts';
 
-/** Chapter → what was said in it. */
-type Telling = Map<string, unknown>;
-
-function tell<P extends Place>(where: string, openPlace: (...args: Parameters<OpenPlace>) => Promise<P>) {
+function runStory<P extends Place>(where: string, openPlace: (...args: Parameters<OpenPlace>) => Promise<P>) {
   let opened: World<P> | undefined;
   const world = (): World<P> => {
     if (opened === undefined) throw new Error('the world is not open');
     return opened;
   };
-  const { cast, chapters: steps } = makeStory(world);
-  const told: Telling = new Map();
+  const cast = {} as Cast;
+  const stage: Stage = { world, client: () => world().client, cast };
+  const steps = [...signInSteps(stage), ...workSteps(stage), ...historySteps(stage)];
+  const answers = new Map<string, unknown>();
   const normalise = makeNormaliser();
   beforeAll(async () => {
     opened = await openWorld(openPlace);
   }, 120_000);
   afterAll(() => opened?.close());
   describe(`fieldwork ${where}`, () => {
-    test.each(steps)('%s', async (name, tellChapter) => {
-      // A chapter makes no sense without those before it, and would only say so in many words.
-      expect([...told.keys()]).toEqual(steps.map(([each]) => each).slice(0, told.size));
-      expect(steps[told.size]?.[0]).toBe(name);
-      told.set(name, normalise(await tellChapter()));
+    test.each(steps)('%s', async (name, runStep) => {
+      // A chapter depends on those before it, and would fail for their reason.
+      expect([...answers.keys()]).toEqual(steps.map(([each]) => each).slice(0, answers.size));
+      expect(steps[answers.size]?.[0]).toBe(name);
+      answers.set(name, normalise(await runStep()));
     });
-    test('nothing went wrong that nobody expected', () => {
+    test('no unexpected error occurred', () => {
       expect(world().place.incidents()).toEqual([]);
     });
   });
-  return { world, cast, chapters: steps, told };
+  return { world, cast, chapters: steps, answers };
 }
 
-const onNode = tell('on Node', openOnNode);
-const inWorkerd = tell<PlaceInWorkerd>('in workerd', openInWorkerd);
+const onNode = runStory('on Node', openOnNode);
+const inWorkerd = runStory<PlaceInWorkerd>('in workerd', openInWorkerd);
 
-/** How many customers are being added when the power goes. */
+/** The number of customers that are being added when the power fails. */
 const CROWD = 24;
 
-describe('both say the same', () => {
+describe('both give the same answers', () => {
   test.each(onNode.chapters.map(([name]) => name))('%s', (name) => {
-    expect(inWorkerd.told.get(name)).toBeDefined();
-    expect(inWorkerd.told.get(name)).toEqual(onNode.told.get(name));
+    expect(inWorkerd.answers.get(name)).toBeDefined();
+    expect(inWorkerd.answers.get(name)).toEqual(onNode.answers.get(name));
   });
 });
 
-describe('what workerd by itself cannot do is answered as such', () => {
+describe('abilities that workerd lacks are answered as unsupported', () => {
   const CANNOT = { code: 'unsupported', reason: 'engine_cannot', status: 501 };
 
-  test('going back in time, and the database file as a copy', async () => {
+  test('rewinding, and the database file as a copy', async () => {
     const { client } = inWorkerd.world();
     await expect(client.migrationBookmarksLocal({ ...pipes, limit: 5 })).rejects.toMatchObject(CANNOT);
     const anHourAgo = new Date(Date.now() - 3_600_000).toISOString();
@@ -69,11 +69,11 @@ describe('what workerd by itself cannot do is answered as such', () => {
 });
 
 describe('after a power cut', () => {
-  /** Everything that people and the platform can see. */
+  /** Reads everything that people and the platform can see. */
   async function seen(): Promise<unknown> {
     const { client, visitor } = inWorkerd.world();
     const { ada, jo, grace, order } = inWorkerd.cast;
-    // The platform's other tables are its own affair, and change with what is done again after a start.
+    // The platform's other tables change with the work that is repeated after a start.
     const tables = (await client.introspectScopeTables(pipes)).filter(
       ({ name, kind, type }) => type === 'table' && (kind === 'vertical' || LOGS.has(name)),
     );
@@ -89,13 +89,13 @@ describe('after a power cut', () => {
     ];
   }
 
-  test('everything is there as it was, and everybody is still signed in', async () => {
+  test('everything is there as before, and all people are still signed in', async () => {
     const before = await seen();
     await inWorkerd.world().place.cutPower();
     expect(await seen()).toEqual(before);
   });
 
-  test('what was acknowledged in the middle of a crowd is there, and the rest can be repeated', async () => {
+  test('acknowledged writes of a crowd are there, and the others can be repeated', async () => {
     const { ada } = inWorkerd.cast;
     const { place } = inWorkerd.world();
     const add = async (n: number): Promise<string | null> => {
@@ -123,12 +123,12 @@ describe('after a power cut', () => {
     }>();
     const crowd = listed.items.filter(({ name }) => /^Customer \d+$/.test(name));
     expect(crowd.map(({ id }) => id).sort()).toEqual(repeated.toSorted());
-    // The keys of persons were kept as well: what is sealed for them opens.
+    // The keys of persons were stored as well: sealed data opens.
     const history = await ada.ask(`/api/customers/${repeated[0]}/history`);
     expect(history.text).toContain('Customer 0');
   });
 
-  test('what was still to happen by itself happens, once, and without anybody asking', async () => {
+  test('background work that was waiting runs once, without a request', async () => {
     const { ada } = inWorkerd.cast;
     const { place } = inWorkerd.world();
     const post = async <T>(path: string, json: unknown): Promise<T> => {
@@ -147,7 +147,7 @@ describe('after a power cut', () => {
     await expect.poll(raised, { timeout: 20_000, interval: 50 }).toEqual([{ kind: 'to_invoice' }]);
   });
 
-  test('nothing went wrong that nobody expected', () => {
+  test('no unexpected error occurred', () => {
     expect(inWorkerd.world().place.incidents()).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** Two businesses on fieldwork, side by side, so that there is always somebody whose data could leak. */
+/** Two businesses on fieldwork, side by side, so that there is always other data to leak. */
 import type { ScopeId, TenantId } from '@freehold/contracts';
 import type { NodeClaims } from '../../examples/fieldwork/worker/node-assertion.ts';
 
@@ -23,7 +23,7 @@ export const SPARKS: Fixture = {
 };
 export const FIXTURES: readonly Fixture[] = [PIPES, SPARKS];
 
-/** What a router knows about a request under a `Host`, or null for a name that is nobody's. */
+/** Returns the router's knowledge of a request under a `Host`, or null for an unknown name. */
 export function nodeAt(host: string, clientAddress: string | null): NodeClaims | null {
   const fixture = FIXTURES.find(({ hostname }) => host.split(':')[0] === hostname);
   return fixture

@@ -1,6 +1,6 @@
 /**
  * The library of the kernel's contract suite as an application: its management contract, and the channel of the tests.
- * It knows nothing of the runtime it is in.
+ * It does not depend on the runtime.
  */
 import { makeScopeHost, makeUnitVault, type ScopeHost } from '@freehold/kernel';
 import { type BlobStore, type Engine, type EngineTools, failureOf } from '@freehold/store';
@@ -19,10 +19,10 @@ import {
   unpack,
 } from './library-channel.ts';
 
-/** What the worker is bound to, beside its objects. */
+/** The bindings of the worker, beside its objects. */
 export interface LibraryBindings {
   readonly PLATFORM_SECRET: string;
-  /** Of the bucket's store: the bucket is `attachments`. */
+  /** The bucket's store; the bucket is `attachments`. */
   readonly BUCKET_URL: string;
 }
 
@@ -34,7 +34,6 @@ export interface LibraryOptions {
   readonly incidents: Incidents;
 }
 
-/** Makes the application. */
 export function makeLibraryApplication(options: LibraryOptions): (request: Request) => Promise<Response> {
   const { engine, blobs, platformSecret, clock, incidents } = options;
   const host = makeScopeHost({
@@ -95,7 +94,7 @@ export interface LibraryClock {
   set(aheadMs: number): void;
 }
 
-/** The system's clock, and how far the scopes' is ahead of it. */
+/** The system's clock, with an offset for the scopes. */
 export function makeLibraryClock(): LibraryClock {
   let aheadMs = 0;
   return {
@@ -108,7 +107,7 @@ export function makeLibraryClock(): LibraryClock {
 
 export interface Incidents {
   record(error: unknown, where: { readonly method: string }): void;
-  /** Those since it was last asked. */
+  /** Returns the incidents since the last call. */
   take(): ReportedIncident[];
 }
 
@@ -120,7 +119,7 @@ export function makeIncidents(): Incidents {
   };
 }
 
-/** Some of what the suite throws objects to being looked at. */
+/** Some errors that the suite throws refuse to be inspected. */
 function textOf(error: unknown): string {
   try {
     return String(error);

@@ -1,17 +1,16 @@
 /**
- * The test-only way into the library's worker, beside its management contract: a member of `ScopeHost` and what it is
- * called with, as JSON. Bytes travel within as base64. Both ends are written by this file, in which nothing is of one
- * runtime alone.
+ * The test-only channel into the library's worker, beside its management contract: a member of `ScopeHost` and its
+ * arguments as JSON, with bytes as base64. Both ends are in this file, which depends on no runtime.
  */
 import type { Failure } from '@freehold/contracts';
 
 export const CHANNEL_PATH = '/channel';
 export const CLOCK_PATH = '/clock';
-/** On every answer: what nobody expected since the last one, each as {@link ReportedIncident}. */
+/** Unexpected errors since the last answer, on every answer, each as {@link ReportedIncident}. */
 export const INCIDENTS_HEADER = 'x-incidents';
 
 export interface ChannelCall {
-  /** `scope` takes a scope id, a method and its input; `operations` a scope id, a principal and what is invoked. */
+  /** `scope` takes a scope id, a method and its input; `operations` a scope id, a principal and an invocation. */
   readonly member: string;
   readonly args: readonly unknown[];
 }
@@ -20,7 +19,7 @@ export type ChannelAnswer =
   | { readonly ok: true; readonly value?: unknown }
   | { readonly ok: false; readonly failure: Failure };
 
-/** How far the clock of the scopes is ahead of the system's. */
+/** The offset of the scopes' clock from the system's. */
 export interface ClockSetting {
   readonly aheadMs: number;
 }
@@ -34,7 +33,7 @@ interface PackedBytes {
   readonly $bytes: string;
 }
 
-/** Puts streams into values: one that is a value itself, or a member of one. */
+/** Replaces streams in a value: the value itself, or one of its members. */
 export async function pack(value: unknown): Promise<unknown> {
   if (value instanceof ReadableStream) return { $bytes: await base64Of(value) } satisfies PackedBytes;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
@@ -45,7 +44,7 @@ export async function pack(value: unknown): Promise<unknown> {
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Takes them out again. */
+/** Restores the streams. */
 export function unpack(value: unknown): unknown {
   if (isPacked(value)) return streamOf(value.$bytes);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;

@@ -1,24 +1,24 @@
 /** Makes answers comparable that were given in different places at different times. */
 
-/** What a text says that differs from one telling of a story to another, and how it is written instead. */
+/** Texts that differ between two runs, with their replacements. */
 const DIFFERENCES: readonly (readonly [RegExp, string])[] = [
   [/\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>'],
   [/\.localhost:\d+/g, '.localhost'],
-  // What is sealed, whole or quoted.
+  // Sealed text, whole or quoted.
   [/\bv1\.[\w-]{16}\.[\w-]+/g, '<sealed>'],
-  // Tokens of links.
+  // Tokens in links.
   [/\?(claim|invite)=[\w-]+/g, '?$1=<token>'],
 ];
 const REQUEST_ID = /\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/g;
 const ID = /\b[a-z]{3}_[0-9a-z]{26}\b/g;
 /** Milliseconds since the epoch, from 2017 to 2033. */
 const [RECENT_MS, SOON_MS] = [1_500_000_000_000, 2_000_000_000_000];
-/** Members whose values are another each time. */
+/** Members whose values differ in each run. */
 const INCIDENTAL: ReadonlySet<string> = new Set(['durationMs', 'keyDigest']);
 
 /**
- * Makes the function that writes answers so: an id as what it is of and in which order it came up; times, secrets and
- * ports as such. One function is for everything that was said in one place.
+ * Makes a function that replaces ids by their kind and order of appearance, and times, secrets and ports by
+ * placeholders. One function serves all answers of one place.
  */
 export function makeNormaliser(): (answer: unknown) => unknown {
   const names = new Map<string, string>();

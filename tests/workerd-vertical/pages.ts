@@ -1,9 +1,9 @@
-/** Pages as a build would leave them, for places that serve some. */
+/** Pages as a build leaves them, for places that serve some. */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import type { WebFile, WebFiles } from '@freehold/fieldwork';
 
-/** Path → text, as files. What is under `/assets` never changes. */
+/** Makes files of path → text. Files under `/assets` are immutable. */
 export function makeWebFiles(pages: Readonly<Record<string, string>>): WebFiles {
   return new Map(
     Object.entries(pages).map(([path, text]): [string, WebFile] => {

@@ -1,4 +1,4 @@
-/** Fieldwork in a workerd process of its own, with the configuration that is checked in, behind a router. */
+/** Fieldwork in a workerd process of its own, with the checked-in configuration, behind a router. */
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,11 +20,11 @@ export const fieldworkInWorkerd = {
 };
 
 export interface PlaceInWorkerd extends Place {
-  /** Of the router. */
+  /** The router's signer. */
   readonly signer: NodeSigner;
-  /** Where the worker itself is, past the router. */
+  /** The port of the worker itself, past the router. */
   readonly workerPort: number;
-  /** Asks the files of the scopes themselves, which wakes none of them. */
+  /** Queries the files of the scopes, which wakes none of them. */
   readScopes(sql: string, ...params: readonly string[]): unknown[];
 }
 
@@ -69,8 +69,8 @@ export async function openInWorkerd(options: PlaceOptions): Promise<PlaceInWorke
 }
 
 /**
- * Reads copies: whoever opens a file that was not closed gets into the way of the one whose it is. A copy that was made
- * in the middle of a write can be unreadable; then nothing is found.
+ * Reads copies: opening a file that was not closed would disturb its owner. A copy from the middle of a write can be
+ * unreadable; then no rows are found.
  */
 function readCopies(directory: string, sql: string, params: readonly string[]): unknown[] {
   const copies = mkdtempSync(join(tmpdir(), 'freehold-workerd-copies-'));
@@ -97,7 +97,7 @@ function rowsOf(file: string, sql: string, params: readonly string[]): unknown[]
   }
 }
 
-/** What was written to standard error, but for what the runtime notes about itself and calls nobody's concern. */
+/** Returns the lines of standard error, without the runtime's own harmless notes. */
 function linesOf(output: string): string[] {
   return output.split('\n').filter((line) => line !== '' && !line.includes(' warning: NOSENTRY '));
 }

@@ -1,22 +1,22 @@
-/** Where fieldwork runs, for a story that is told on every runtime. */
+/** The place where fieldwork runs, the same for every runtime. */
 
 export interface PlaceOptions {
   readonly platformSecret: string;
   readonly sealKey: string;
-  /** The operator's own issuer. It is on loopback. */
+  /** The operator's own issuer, on loopback. */
   readonly issuerUrl: string;
   /** The built pages: path → text. */
   readonly pages: Readonly<Record<string, string>>;
 }
 
 export interface Place {
-  /** Where people reach it: `http://<a house's host name>:<port>`. The same after a power cut. */
+  /** The port for people: `http://<host name of a business>:<port>`. It survives a power cut. */
   readonly port: number;
-  /** Where the platform reaches its management contract. */
+  /** The address of the management contract. */
   readonly managementUrl: string;
-  /** What went wrong that nobody expected. */
+  /** Unexpected errors. */
   incidents(): readonly string[];
-  /** Ends everything in memory at once, in the middle of whatever it does, and starts again over the same data. */
+  /** Ends everything in memory at once, in the middle of its work, and starts again over the same data. */
   cutPower(): Promise<void>;
   close(): Promise<void>;
 }

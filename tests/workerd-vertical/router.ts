@@ -1,6 +1,6 @@
 /**
- * A router for tests, in front of a vertical in another process: it finds out whose a request is by its host name, and
- * says so in a header that it signs for each of them. What a visitor wrote there himself is lost.
+ * A router for tests in front of a vertical in another process: it finds the instance by the host name and states it
+ * in a header that it signs for each request. A visitor's own header is dropped.
  */
 import { once } from 'node:events';
 import { Agent, createServer, request as httpRequest, type IncomingMessage } from 'node:http';
@@ -16,9 +16,9 @@ import {
 import { nodeAt } from './fixture.ts';
 
 export interface NodeSigner {
-  /** What the vertical is bound to. */
+  /** The keys that the vertical is bound to. */
   readonly keys: JSONWebKeySet;
-  /** `over` replaces claims of the token itself, for tokens that must not count. */
+  /** `over` replaces claims of the token itself, for tokens that must be refused. */
   sign(claims: NodeClaims, over?: TokenOverrides): Promise<string>;
 }
 
@@ -31,7 +31,7 @@ export interface TokenOverrides {
   readonly lifetimeS?: number;
 }
 
-/** Makes a key pair, and what signs with it. */
+/** Makes a key pair, and a signer. */
 export async function makeNodeSigner(): Promise<NodeSigner> {
   const { publicKey, privateKey } = await generateKeyPair('EdDSA');
   const key = { ...(await exportJWK(publicKey)), kid: 'router-1', alg: 'EdDSA', use: 'sig' };
@@ -55,7 +55,7 @@ export interface Router {
   close(): Promise<void>;
 }
 
-/** Starts one in front of a vertical on loopback. */
+/** Starts a router in front of a vertical on loopback. */
 export async function startRouter(signer: NodeSigner, verticalPort: number): Promise<Router> {
   const agent = new Agent({ keepAlive: true });
 
@@ -77,7 +77,7 @@ export async function startRouter(signer: NodeSigner, verticalPort: number): Pro
       answer.pipe(outgoing);
       answer.on('error', () => outgoing.destroy());
     });
-    // Nobody may take half an answer for a whole one, nor no answer for one.
+    // A broken answer must not look complete, nor a missing one like an answer.
     forwarded.on('error', () => (outgoing.headersSent ? outgoing.destroy() : outgoing.writeHead(502).end()));
     incoming.pipe(forwarded);
   });

@@ -1,9 +1,9 @@
 /**
  * The contract of scopes by a vertical in a workerd process of its own, over sockets (spec D-01, D-05): the library as
- * a plain worker, its scopes and its vault in durable objects whose SQLite is on disk. Everything of the management
- * contract goes through `VerticalClient`; the rest (the scope's own methods, operations, attachments of people,
- * snapshots, erasure) through a channel of the test worker, because no vertical shows it to the outside. All sections
- * run. Reopening kills the process, and starts another one.
+ * a plain worker, with scopes and vault in durable objects on disk. The management contract goes through
+ * `VerticalClient`; the rest (the scope's own methods, operations, attachments, snapshots, erasure) through a channel
+ * of the test worker, because no vertical publishes it. All sections run. Reopening kills the process and starts
+ * another one.
  */
 import { fileURLToPath } from 'node:url';
 import { fromFailure, type VerticalScopeHost } from '@freehold/contracts';
@@ -32,7 +32,7 @@ const here = (name: string): string => fileURLToPath(import.meta.resolve(name));
 
 let bucket: RunningBucket;
 let workerd: WorkerdProcess;
-/** Of the scopes. It only goes on, so that nothing is ever older than what was stored. */
+/** The offset of the scopes' clock. It only grows, so that stored times are never in the future. */
 let aheadMs = 0;
 
 beforeAll(async () => {
@@ -49,7 +49,7 @@ afterAll(async () => {
   await bucket?.close();
 });
 
-/** Asks the worker. What went wrong there that nobody expected is recorded as if it had happened here. */
+/** Calls the worker. Its unexpected errors are recorded as if they had happened here. */
 async function ask(request: Request): Promise<Response> {
   const response = await fetch(request);
   const incidents = JSON.parse(
@@ -76,10 +76,10 @@ async function call(member: string, ...args: readonly unknown[]): Promise<unknow
   return unpack(answer.value);
 }
 
-/** An object whose every member is a call through the channel. */
+/** Makes an object whose every member is a call through the channel. */
 function channelled<T>(member: (name: string) => (...args: readonly never[]) => Promise<unknown>): T {
   return new Proxy({} as T & object, {
-    // Nothing that is awaited by mistake must take it for a promise.
+    // An `await` by mistake must not take it for a promise.
     get: (_target, name) => (typeof name === 'string' && name !== 'then' ? member(name) : undefined),
   });
 }
@@ -113,7 +113,7 @@ describeScopeHost({
     attachments: true,
   },
   open: async () => {
-    // What was still on its way when the test before this one ended is not this one's.
+    // Incidents of the test before this one do not belong to this one.
     await fetch(workerd.origin);
     const client = makeVerticalClient({
       baseUrl: workerd.origin,

@@ -1,14 +1,14 @@
-/** What the platform sees of all that, what is brought back, and what is gone for good. */
+/** The platform's view of the story, restores, and erasure. */
 import type { EventId, EventRecord, InvocationId } from '@freehold/contracts';
 import { expect } from 'vitest';
 import type { Answer } from '../support/http.ts';
 import { PIPES } from './fixture.ts';
-import { heard, PATIENT, pipes, type Stage, type StoryStep } from './telling.ts';
+import { heard, PATIENT, pipes, type Stage, type StoryStep } from './story.ts';
 
-/** The platform's tables in a scope whose rows are for others to see. */
+/** The tables of the platform in a scope whose rows other callers may see. */
 export const LOGS: ReadonlySet<string> = new Set(['_spine_events', '_spine_denials', '_spine_attachments']);
 
-export function lookingBack({ world, client, cast }: Stage): StoryStep[] {
+export function historySteps({ world, client, cast }: Stage): StoryStep[] {
   return [
     [
       'D-01 the platform looks into it: history, causes, effects, tables and queries',
@@ -49,7 +49,7 @@ export function lookingBack({ world, client, cast }: Stage): StoryStep[] {
             .facetEventsLocal({ ...pipes, groupBy: 'type' })
             .then(({ buckets }) => buckets),
           (await client().introspectScopeTables(pipes)).map((each) =>
-            // How far it is with what it does by itself is another matter each time.
+            // The progress of background work differs in each run.
             each.kind === 'spine' && !LOGS.has(each.name) ? { ...each, rows: null } : each,
           ),
           await client().introspectScopeTable(table),

@@ -1,9 +1,9 @@
-/** How two businesses come to be, and whose they are. */
+/** Two businesses are provisioned and get their owners. */
 import { expect } from 'vitest';
 import { PIPES, SPARKS } from './fixture.ts';
-import { heard, pipes, type Stage, type StoryStep } from './telling.ts';
+import { heard, pipes, type Stage, type StoryStep } from './story.ts';
 
-export function atTheDoor({ world, client, cast }: Stage): StoryStep[] {
+export function signInSteps({ world, client, cast }: Stage): StoryStep[] {
   return [
     [
       'D-03, D-04 two businesses are provisioned once, configured by the platform alone, and wait for their owners',
@@ -31,7 +31,7 @@ export function atTheDoor({ world, client, cast }: Stage): StoryStep[] {
       },
     ],
     [
-      'A-25 whoever signs in first claims the seat, and the next is a stranger',
+      'A-25 the first person who signs in claims the seat, and the next is no member',
       async () => {
         const { manage, origin, signedIn, visitor } = world();
         const said = [
@@ -55,15 +55,15 @@ export function atTheDoor({ world, client, cast }: Stage): StoryStep[] {
       'A-27 the owner of the other business comes by a link of the platform',
       async () => {
         const { manage, origin, signedIn } = world();
-        const minted = await manage('ownerClaim', SPARKS, { origin: origin(SPARKS) });
-        expect(minted.status).toBe(201);
-        const token = new URL(minted.json<{ url: string }>().url).searchParams.get('claim');
+        const made = await manage('ownerClaim', SPARKS, { origin: origin(SPARKS) });
+        expect(made.status).toBe(201);
+        const token = new URL(made.json<{ url: string }>().url).searchParams.get('claim');
         cast.grace = await signedIn(SPARKS, 'grace');
         const claimed = await cast.grace.ask('/api/claim', { json: { token } });
         expect(claimed.status).toBe(200);
         const me = await cast.grace.ask('/api/me');
         expect(me.json()).toMatchObject({ status: 'member', business: 'Sparks', roles: [{ key: 'owner' }] });
-        return [heard(minted), heard(claimed), heard(me), heard(await manage('ownerSeat', SPARKS))];
+        return [heard(made), heard(claimed), heard(me), heard(await manage('ownerSeat', SPARKS))];
       },
     ],
   ];

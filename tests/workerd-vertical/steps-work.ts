@@ -1,19 +1,19 @@
-/** A day's work: customers, orders, tools, photos, and what is refused. */
+/** A day's work: customers, orders, tools, photos, and refusals. */
 import { createHash } from 'node:crypto';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect } from 'vitest';
 import { PIPES, SPARKS } from './fixture.ts';
-import { DENIED, heard, PATIENT, pipes, type Stage, type StoryStep } from './telling.ts';
+import { DENIED, heard, PATIENT, pipes, type Stage, type StoryStep } from './story.ts';
 import type { Person, World } from './world.ts';
 
 const JPEG = Uint8Array.from({ length: 300_000 }, (_, i) => (i * 31) % 251);
-/** A time that no clock of a test comes to. */
+/** A time that no clock of a test reaches. */
 const APPOINTMENT = { from: '2099-03-03T10:00:00.000Z', to: '2099-03-03T12:00:00.000Z' };
 
-export function atWork({ world, client, cast }: Stage): StoryStep[] {
+export function workSteps({ world, client, cast }: Stage): StoryStep[] {
   return [
     [
-      'D-09, D-10 customers and orders are written over HTTP: judged, once, and not over somebody else',
+      'D-09, D-10 customers and orders are written over HTTP: judged, once, and without overwriting another change',
       async () => {
         const { ada } = cast;
         const json = { name: 'Müller & Co', phone: '+49 30 1234', email: 'mueller@example.org' };
@@ -45,7 +45,7 @@ export function atWork({ world, client, cast }: Stage): StoryStep[] {
       },
     ],
     [
-      'C-23 what is refused leaves nothing but its row in the log, and nobody sees another business',
+      'C-23 a refusal leaves only its row in the log, and no caller sees another business',
       async () => {
         const { ada, grace, order } = cast;
         const invite = await ada.ask('/api/invites', { json: { role: 'technician' } });
@@ -78,7 +78,7 @@ export function atWork({ world, client, cast }: Stage): StoryStep[] {
         const [owner, technician] = await Promise.all(
           [cast.ada, cast.jo].map((each) => connect(world(), each)),
         );
-        if (!owner || !technician) throw new Error('nobody is connected');
+        if (!owner || !technician) throw new Error('the owner and the technician are not connected yet');
         const { tools } = await owner.listTools();
         expect(tools.map(({ name }) => name)).toContain('order_schedule');
         const listed = await technician.listTools();
@@ -133,12 +133,12 @@ export function atWork({ world, client, cast }: Stage): StoryStep[] {
   ];
 }
 
-/** The official MCP client of somebody who is signed in. */
+/** Connects the official MCP client of a signed-in person. */
 async function connect({ origin }: World, { caller }: Person): Promise<Client> {
   const mcp = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
   await mcp.connect(
     new StreamableHTTPClientTransport(new URL(`${origin(PIPES)}/api/mcp`), {
-      // The names of this town are known to nobody but its callers.
+      // Only its callers can resolve the host names of this fixture.
       fetch: async (url, init) => {
         const { body } = init ?? {};
         const { status, headers, text } = await caller.ask(String(url), {

@@ -1,17 +1,46 @@
-/** What happens at two businesses, from the first day on: the same wherever it is told. */
+/** The steps of a story, and how their answers are recorded. */
+import type { ScopeRef } from '@freehold/contracts';
+import type { VerticalClient } from '@freehold/vertical-host/client';
+import type { Answer } from '../support/http.ts';
+import { PIPES } from './fixture.ts';
+import type { Person, World } from './world.ts';
 
-import { lookingBack } from './steps-history.ts';
-import { atTheDoor } from './steps-sign-in.ts';
-import { atWork } from './steps-work.ts';
-import type { Cast, Stage, StoryStep } from './telling.ts';
-import type { World } from './world.ts';
+/** Checks its subject, and returns all answers. Steps run once, in order. */
+export type StoryStep = readonly [name: string, run: () => Promise<unknown>];
 
-/** The chapters, and who came up in them. They are to be told once, in their order. */
-export function makeStory(world: () => World): {
+/** The people and objects of the story, as they appear. */
+export interface Cast {
+  ada: Person;
+  jo: Person;
+  /** The owner of the other business. */
+  grace: Person;
+  customer: string;
+  order: string;
+}
+
+/** The stage of a story. */
+export interface Stage {
+  readonly world: () => World;
+  /** The platform's client of the vertical. */
+  readonly client: () => VerticalClient;
   readonly cast: Cast;
-  readonly chapters: readonly StoryStep[];
-} {
-  const cast = {} as Cast;
-  const stage: Stage = { world, client: () => world().client, cast };
-  return { cast, chapters: [...atTheDoor(stage), ...atWork(stage), ...lookingBack(stage)] };
+}
+
+/** The business of the story. */
+export const pipes: ScopeRef = { tenantId: PIPES.tenantId, scopeId: PIPES.scopeId };
+export const DENIED = { code: 'permission_denied' };
+/** For background work, on a busy machine. */
+export const PATIENT = { timeout: 20_000, interval: 50 };
+
+/** Returns an answer without the headers of its runtime. */
+export function heard(answer: Answer) {
+  const { status, headers, text } = answer;
+  const type = headers.get('content-type');
+  return {
+    status,
+    type,
+    etag: headers.get('etag'),
+    replayed: headers.get('idempotency-replayed'),
+    body: type?.includes('json') ? answer.json() : text,
+  };
 }

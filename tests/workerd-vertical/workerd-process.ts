@@ -10,15 +10,18 @@ import type { Readable } from 'node:stream';
 
 const require = createRequire(import.meta.url);
 const { default: workerdBinary } = require('workerd') as { readonly default: string };
-/** How long a start may take before a test gives up on it: generous, for a busy machine. */
+/** The limit of a start: generous, for a busy machine. */
 const START_MS = 60_000;
 
 export interface WorkerdOptions {
-  /** The configuration. It embeds `worker.js`, which lies beside it, and names its disk `objects` and its socket `http`. */
+  /**
+   * The configuration. It embeds `worker.js`, which lies beside it, and names its disk `objects` and its socket
+   * `http`.
+   */
   readonly configFile: string;
-  /** Writes the worker to the path that it is given. */
+  /** Writes the worker to the given path. */
   readonly bundle: (outfile: string) => Promise<void>;
-  /** The environment of the process, out of which the configuration takes its bindings. Nothing else is in it. */
+  /** The whole environment of the process; the configuration takes its bindings from it. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -28,9 +31,9 @@ export interface WorkerdProcess {
   readonly origin: string;
   /** Its disk: a directory for each unique key, with a SQLite file for each object. */
   readonly objects: string;
-  /** What the present process wrote to its standard error. */
+  /** The standard error of the present process. */
   output(): string;
-  /** Ends it as a power cut does (SIGKILL). What it was doing is not finished. */
+  /** Ends it as a power cut does (SIGKILL), in the middle of its work. */
   kill(): Promise<void>;
   /** Starts it again, over the same disk. */
   start(): Promise<void>;
@@ -38,7 +41,7 @@ export interface WorkerdProcess {
   close(): Promise<void>;
 }
 
-/** Starts one, with an empty disk. */
+/** Starts a process, with an empty disk. */
 export async function startWorkerd({ configFile, bundle, env }: WorkerdOptions): Promise<WorkerdProcess> {
   const directory = mkdtempSync(join(tmpdir(), 'freehold-workerd-vertical-'));
   const [config, objects] = [join(directory, 'config.capnp'), join(directory, 'objects')];
@@ -76,7 +79,7 @@ interface Running {
   readonly output: () => string;
 }
 
-/** Waits until it says on which port it listens. @throws Error with its output when it exits first. */
+/** Waits until it reports its port. @throws Error with its output when it exits first. */
 async function serve(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Running> {
   const child = spawn(workerdBinary, ['serve', '--control-fd=3', ...args], {
     stdio: ['ignore', 'inherit', 'pipe', 'pipe'],

@@ -1,4 +1,4 @@
-/** An issuer, a place where fieldwork runs, the platform that manages it, and the people who use it. */
+/** An issuer, a place where fieldwork runs, the platform that manages it, and its users. */
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { MANAGEMENT_ROUTES, PLATFORM_SECRET_HEADER } from '@freehold/contracts';
 import { startIssuer } from '@freehold/issuer';
@@ -12,7 +12,7 @@ const PLATFORM_SECRET = 'the platform secret of these tests';
 const CLIENT_SECRET = 'the secret between fieldwork and the issuer';
 const SEAL_KEY = 'a sealing key that is for these tests only';
 
-/** What a page or a script of a build looks like, as far as a server cares. */
+/** A page and a script, as far as a server is concerned. */
 export const PAGES: Readonly<Record<string, string>> = {
   '/index.html': `<!doctype html><title>Fieldwork</title>${'<p>Work orders</p>'.repeat(50)}`,
   '/assets/app-1a2b3c.js': `${'console.log("fieldwork");\n'.repeat(50)}`,
@@ -25,26 +25,26 @@ export interface Bytes {
   readonly bytes: Buffer;
 }
 
-/** Somebody with a browser at one house. */
+/** A person with a browser at one business. */
 export interface Person {
   readonly caller: Caller;
   ask(path: string, ask?: Ask): Promise<Answer>;
-  /** Sends bytes, or asks for some. */
+  /** Sends bytes, or fetches some. */
   bytes(path: string, upload?: { readonly type: string; readonly body: Uint8Array }): Promise<Bytes>;
 }
 
 export interface World<P extends Place = Place> {
   readonly place: P;
-  /** The platform's way to the vertical. */
+  /** The platform's client of the vertical. */
   readonly client: VerticalClient;
-  /** A route of the management contract that the client has no member for. */
+  /** Calls a route of the management contract that the client has no member for. */
   manage(
     route: 'configure' | 'ownerSeat' | 'ownerClaim',
     fixture: Fixture,
     fields?: Readonly<Record<string, unknown>>,
     secret?: string | null,
   ): Promise<Answer>;
-  /** What is delivered to a house, so that people sign in at the issuer. */
+  /** The settings of a business for the sign-in at the issuer. */
   readonly config: Readonly<Record<string, string>>;
   origin(fixture: Fixture): string;
   visitor(fixture: Fixture): Person;

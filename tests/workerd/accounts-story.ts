@@ -1,6 +1,6 @@
 /**
- * The story of an instance that keeps its people's credentials itself (`doAuthProvider`; A-18): an account by
- * mail, passwords and their hashes, a passkey. The same on every runtime, but for the function that hashes.
+ * The story of an instance that stores credentials itself (`doAuthProvider`; A-18): an account by mail, passwords and
+ * their hashes, a passkey. The runtimes differ only in the function that hashes.
  */
 import { argon2Sync, randomBytes, scryptSync } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import type { Current } from './stories.ts';
 
 export type HashKind = 'argon2id' | 'scrypt';
 
-/** What the operator is told where a stored hash cannot be computed. */
+/** The operator's message where a stored hash cannot be computed. */
 export const UNREADABLE_HASH = 'Error: The stored hash of a password cannot be computed here.';
 
 const PASSWORD = 'three blind mice in a row';
@@ -28,12 +28,12 @@ export function accountsStory(world: Current, hashKind: HashKind): void {
     const json = { email, emailVerified: true, passwordHash };
     expect((await world().browser().ask(`${control()}/accounts`, { json })).status).toBe(200);
   };
-  /** How the directory keeps a password. */
+  /** Returns the stored form of a password. */
   const storedHash = async (email: string): Promise<string> => {
     const answer = await world().browser().ask(`${control()}/stored-password?email=${email}`);
     return answer.json<{ hash: string }>().hash;
   };
-  /** The token in the newest mail to an address. */
+  /** Returns the token in the newest mail to an address. */
   const tokenFor = async (email: string): Promise<string> => {
     const mails = (await world().browser().ask(`${control()}/mails`)).json<{ to: string; text: string }[]>();
     const text = mails.findLast(({ to }) => to === email)?.text ?? '';
@@ -46,7 +46,7 @@ export function accountsStory(world: Current, hashKind: HashKind): void {
   };
 
   describe('A-18: an instance with accounts of its own', () => {
-    test('A-06, A-22: an account is made by a link in a mail, and is somebody from then on', async () => {
+    test('A-06, A-22: an account is made by a link in a mail, and is a member from then on', async () => {
       const email = 'ada@example.test';
       const { browser, token } = await signUp(email);
       const answer = await post(browser, 'sign-up/finish', { token, name: 'Ada', password: PASSWORD });
@@ -60,7 +60,7 @@ export function accountsStory(world: Current, hashKind: HashKind): void {
       expect(again.headers.getSetCookie().join()).not.toContain('sb_session=ey');
     });
 
-    test(`a password is kept as ${hashKind}, and a wrong one is refused`, async () => {
+    test(`a password is stored as ${hashKind}, and a wrong one is refused`, async () => {
       const email = 'grace@example.test';
       const { browser, token } = await signUp(email);
       await post(browser, 'sign-up/finish', { token, password: PASSWORD });
@@ -75,7 +75,7 @@ export function accountsStory(world: Current, hashKind: HashKind): void {
       expect((await askMe(other)).status).toBe(200);
     });
 
-    test('a hash of scrypt, wherever it was made, signs in here, and is renewed as hashes are made here', async () => {
+    test("a hash of scrypt from any place signs in here, and is renewed with this runtime's function", async () => {
       const email = 'linus@example.test';
       await importAccount(email, scryptHash(PASSWORD));
       const browser = world().browser();
@@ -92,7 +92,7 @@ export function accountsStory(world: Current, hashKind: HashKind): void {
       expect(answer.headers.get('location')).toBe(hashKind === 'argon2id' ? '/home' : null);
     });
 
-    test('B-14: after logout the old cookie is nobody', async () => {
+    test('B-14: after logout the old cookie is refused', async () => {
       const email = 'barbara@example.test';
       await importAccount(email, scryptHash(PASSWORD));
       const browser = world().browser();
@@ -104,7 +104,7 @@ export function accountsStory(world: Current, hashKind: HashKind): void {
       expect((await ask()).status).toBe(401);
     });
 
-    test('a passkey is made and signs in; one whose signature is of something else does not', async () => {
+    test('a passkey is made and signs in; a signature over other data does not', async () => {
       const device = makeAuthenticator(origin());
       const { browser, token: linkToken } = await signUp('edsger@example.test');
       const creation = (await call(browser, 'passkeys/options', { linkToken })).json<{ challenge: string }>();

@@ -1,7 +1,7 @@
 /**
- * The application that both runtimes serve, told apart by host name: the platform's own console, which signs in
- * through the mounted routes, and instances of a vertical, which sign in through the auth library with the identity
- * directory of their tenant. It knows nothing of the runtime it is in.
+ * The application of both runtimes, by host name: the platform's own console, which signs in through the mounted
+ * routes, and instances of a vertical, which sign in through the auth library with the identity directory of their
+ * tenant. It does not depend on the runtime.
  */
 import {
   doAuthProvider,
@@ -18,7 +18,7 @@ import { makeRelyingParty, mountOidcRoutes, parseOidcEnv } from '@freehold/oidc-
 import type { Engine } from '@freehold/store';
 import { Hono } from 'hono';
 
-/** Where an instance of the vertical lives, and whose it is. */
+/** The tenant and the scope of an instance of the vertical. */
 export interface Instance {
   readonly tenantId: string;
   readonly scopeId: string;
@@ -26,7 +26,7 @@ export interface Instance {
 
 const ACME = 'tnt_01j00000000000000000000001';
 const BIRCH = 'tnt_01j00000000000000000000002';
-/** Two tenants have a scope of the same id, so that nothing but the tenant keeps them apart. */
+/** Two tenants have a scope of the same id, so that only the tenant keeps them apart. */
 const SHARED_SCOPE = 'scp_01j00000000000000000000001';
 
 export const ACCOUNTS_HOST = 'accounts.localhost';
@@ -35,23 +35,23 @@ export const ACCOUNTS_HOST = 'accounts.localhost';
 export const INSTANCES: Readonly<Record<string, Instance>> = {
   'acme.localhost': { tenantId: ACME, scopeId: SHARED_SCOPE },
   'birch.localhost': { tenantId: BIRCH, scopeId: SHARED_SCOPE },
-  /** Nothing is delivered to it, so that the bindings choose: presented access tokens. */
+  /** No settings are delivered to it, so the bindings choose: presented access tokens. */
   'tokens.localhost': { tenantId: ACME, scopeId: 'scp_01j00000000000000000000002' },
-  /** Its issuer is at an address where nobody listens. */
+  /** No server listens at the address of its issuer. */
   'adrift.localhost': { tenantId: ACME, scopeId: 'scp_01j00000000000000000000003' },
-  /** Its people sign in with credentials that its tenant's directory keeps. */
+  /** Its tenant's directory stores its credentials. */
   [ACCOUNTS_HOST]: { tenantId: BIRCH, scopeId: 'scp_01j00000000000000000000004' },
 };
 
 export const CONSOLE_HOST = 'console.localhost';
-/** Stands in for the control plane and for people's mailboxes: only the tests ask it. */
+/** Stands in for the control plane and for mailboxes: only the tests call it. */
 export const CONTROL_HOST = 'control.localhost';
 
 export interface ApplicationOptions {
   readonly engine: Engine;
   /** The bindings: OIDC_* and SESSION_SECRET configure the console; AUTH_PROVIDER and OIDC_ISSUER the instances. */
   readonly env: Readonly<Record<string, unknown>>;
-  /** What happened that nobody expected. */
+  /** Unexpected errors. */
   readonly incidents: string[];
 }
 
@@ -75,7 +75,9 @@ export function makeApplication(options: ApplicationOptions): Application {
   };
 }
 
-/** Component B as the platform's own apps use it: the three routes, and who is there. No directory, no store. */
+/**
+ * Component B as the platform's own apps use it: the three routes, and the signed-in subject. No directory, no store.
+ */
 function makeConsole(env: Readonly<Record<string, unknown>>): Hono {
   const app = new Hono();
   mountOidcRoutes(app, { onSuccess: '/home', onError: '/refused' });
@@ -101,7 +103,7 @@ function makeVertical({ engine, env, incidents }: ApplicationOptions, mails: Mai
   });
   let accounts: VerifyingAuthProvider | undefined;
 
-  /** The provider that the configuration selects, except where the vertical keeps accounts itself (spec A-18). */
+  /** The provider that the configuration selects, except where the vertical stores accounts itself (spec A-18). */
   const providerOf = (hostname: string, auth: InstanceAuth): VerifyingAuthProvider => {
     if (hostname !== ACCOUNTS_HOST) return auth.provider();
     accounts ??= doAuthProvider({
@@ -130,7 +132,7 @@ function makeVertical({ engine, env, incidents }: ApplicationOptions, mails: Mai
   };
 }
 
-/** What the control plane delivers to an instance. */
+/** The settings that the control plane delivers to an instance. */
 export interface Provisioning {
   readonly hostname: string;
   readonly config: Readonly<Record<string, string>>;
@@ -167,5 +169,5 @@ function instanceAt(hostname: string): Instance {
 }
 
 function noPrincipal(): PlatformError {
-  return new PlatformError('unauthenticated', 'Nobody is signed in.');
+  return new PlatformError('unauthenticated', 'There is no session.');
 }

@@ -1,4 +1,7 @@
-/** A passkey authenticator in software (Web Authentication Level 3): what a browser's `navigator.credentials` gives back. */
+/**
+ * A passkey authenticator in software (Web Authentication Level 3): it returns the answers of a browser's
+ * `navigator.credentials`.
+ */
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
 interface CeremonyOptions {
@@ -9,7 +12,7 @@ interface CeremonyOptions {
 export interface Authenticator {
   /** Makes the passkey: `navigator.credentials.create`, as JSON. */
   create(options: CeremonyOptions): Record<string, unknown>;
-  /** Signs with it: `navigator.credentials.get`, as JSON. `spoilt`: with a signature over something else. */
+  /** Signs with it: `navigator.credentials.get`, as JSON. `spoilt`: with a signature over other data. */
   get(options: CeremonyOptions, spoilt?: 'spoilt'): Record<string, unknown>;
 }
 
@@ -81,7 +84,7 @@ export function makeAuthenticator(origin: string): Authenticator {
 
 type CborPairs = readonly (readonly [key: string | number, value: string | number | Buffer | CborPairs])[];
 
-/** A CBOR map (RFC 8949) of text, integers, bytes and maps, as far as the above needs it. */
+/** A CBOR map (RFC 8949) of text, integers, bytes and maps, as far as it is needed above. */
 function cborMap(pairs: CborPairs): Buffer {
   return Buffer.concat([
     cborHead(5, pairs.length),

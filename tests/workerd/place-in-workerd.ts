@@ -14,7 +14,7 @@ import type { Place } from './place.ts';
 const require = createRequire(import.meta.url);
 const { default: workerdBinary } = require('workerd') as { readonly default: string };
 const worker = fileURLToPath(import.meta.resolve('./worker.js'));
-/** How long a start may take before a test gives up on it: generous, for a busy machine. */
+/** The limit of a start: generous, for a busy machine. */
 const START_MS = 60_000;
 
 /** Bundles the worker and serves it. Durable Objects keep their data in a directory that `close` removes. */
@@ -48,7 +48,7 @@ async function bundle(outfile: string): Promise<void> {
     target: 'es2024',
     conditions: ['workerd', 'worker', 'browser', 'import'],
     mainFields: ['module', 'main'],
-    // What the runtime brings. Anything else of Node's would have to be named here, and none is.
+    // The modules of the runtime. Any other module of Node would have to be listed here.
     external: ['node:crypto', 'cloudflare:workers'],
     logLevel: 'warning',
   });
@@ -64,7 +64,7 @@ function workerdConfig({
   const bindings = Object.entries(env).map(
     ([name, value]) => `(name = ${JSON.stringify(name)}, text = ${JSON.stringify(value)})`,
   );
-  // workerd answers for private addresses only when told: the issuer is on loopback.
+  // workerd connects to private addresses only when configured: the issuer is on loopback.
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
@@ -88,7 +88,7 @@ const application :Workerd.Worker = (
 `;
 }
 
-/** Starts workerd, and waits until it says on which port it listens. @throws Error with its output when it exits first. */
+/** Starts workerd, and waits until it reports its port. @throws Error with its output when it exits first. */
 async function serve(
   configFile: string,
   address: string,

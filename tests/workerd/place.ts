@@ -1,4 +1,4 @@
-/** Where an application runs: a port on loopback that can be closed and opened again over the same data. */
+/** A place where an application runs: a port on loopback that can be closed and opened again over the same data. */
 
 export interface Place {
   readonly port: number;
@@ -7,5 +7,5 @@ export interface Place {
   close(): Promise<void>;
 }
 
-/** Opens a place. `env` is what the application is configured with. */
+/** Opens a place. `env` is the configuration of the application. */
 export type OpenPlace = (env: Readonly<Record<string, string>>) => Promise<Place>;

@@ -1,6 +1,6 @@
 /**
- * The story of signing in and out, told over HTTP against the certified oidc-provider: the same on every runtime.
- * `A-21`, `A-22` and so on are the requirements of docs/spec/requirements.md.
+ * The story of signing in and out over HTTP against the certified oidc-provider, the same on every runtime. `A-21`,
+ * `A-22` and so on are the requirements of docs/spec/requirements.md.
  */
 import type { AuthSubject } from '@freehold/auth';
 import { describe, expect, test } from 'vitest';
@@ -9,17 +9,16 @@ import { signIn } from '../support/sign-in.ts';
 import { CONSOLE_HOST, INSTANCES } from './application.ts';
 import type { Current } from './stories.ts';
 
-/** What an instance says about a caller. */
+/** An instance's answer about its caller. */
 interface Me {
   readonly subject: AuthSubject & { readonly issuer: string };
   readonly principal: string | null;
   readonly claimedNow: boolean;
 }
 
-/** How many browsers arrive at once when nothing is cached yet. */
+/** The number of browsers that arrive at once when all caches are empty. */
 const CROWD = 12;
 
-/** Tells the story in a world(). */
 export function signInStory(world: Current): void {
   const at = (hostname: string): string => world().origin(hostname);
   const askMe = (caller: Caller, hostname: string): Promise<Answer> => caller.ask(`${at(hostname)}/api/me`);
@@ -33,7 +32,7 @@ export function signInStory(world: Current): void {
     await signIn(browser, at(hostname), login);
     return browser;
   };
-  /** Asks with nothing but a cookie header that was kept. */
+  /** Sends only a stored cookie header. */
   const askWith = (cookie: string, hostname: string): Promise<Answer> =>
     world()
       .browser()
@@ -77,7 +76,7 @@ export function signInStory(world: Current): void {
       });
     });
 
-    test('B-11: a callback with another state is refused at onError, and signs nobody in', async () => {
+    test('B-11: a callback with another state is refused at onError, and signs no one in', async () => {
       const browser = world().browser();
       const callback = new URL(await callbackUrl(browser, at(CONSOLE_HOST), 'ada'));
       const { searchParams } = callback;
@@ -158,14 +157,14 @@ export function signInStory(world: Current): void {
       expect(later).toEqual(first.map((me) => ({ ...me, claimedNow: false })));
     });
 
-    test('A-22: the session of one tenant is nobody at another, though both have a scope of that id', async () => {
+    test('A-22: the session of one tenant is refused at another, though both have a scope of that id', async () => {
       const browser = await signedIn('acme.localhost', 'ada');
       const cookie = browser.cookieHeader(at('acme.localhost'));
       expect((await askWith(cookie, 'acme.localhost')).status).toBe(200);
       expect((await askWith(cookie, 'birch.localhost')).status).toBe(401);
     });
 
-    test('A-22: the owner at one tenant is a stranger at another', async () => {
+    test('A-22: the owner at one tenant is no member at another', async () => {
       const browser = await signedIn('birch.localhost', 'edsger');
       const { principal, subject } = await meAt(browser, 'birch.localhost');
       expect(subject).toMatchObject({ sub: 'edsger', emailVerified: false });
@@ -174,7 +173,7 @@ export function signInStory(world: Current): void {
       expect((await meAt(browser, 'acme.localhost')).principal).toBeNull();
     });
 
-    test('A-21, B-14: after logout the old cookie, still signed and in date, is nobody', async () => {
+    test('A-21, B-14: after logout the old cookie, still signed and in date, is refused', async () => {
       const browser = await signedIn('acme.localhost', 'ada');
       const cookie = browser.cookieHeader(at('acme.localhost'));
       expect((await askWith(cookie, 'acme.localhost')).status).toBe(200);
@@ -192,7 +191,7 @@ export function signInStory(world: Current): void {
       expect(login.url).toMatch(new RegExp(`^${world().issuerUrl}/interaction/`));
     });
 
-    test('A-21: signing out at one tenant ends what the issuer vouched for at another, by its back channel', async () => {
+    test("A-21: signing out at one tenant ends the issuer's sessions at another, by its back channel", async () => {
       const browser = await signedIn('acme.localhost', 'ada');
       await browser.navigate(`${at('birch.localhost')}/api/auth/login`);
       const cookie = browser.cookieHeader(at('birch.localhost'));
@@ -201,7 +200,7 @@ export function signInStory(world: Current): void {
       expect((await askWith(cookie, 'birch.localhost')).status).toBe(401);
     });
 
-    test('A-21: an issuer that cannot be reached lets nobody in, and is not taken for a refusal', async () => {
+    test('A-21: an unreachable issuer lets no one in, and is not mistaken for a refusal', async () => {
       const answer = await world()
         .browser()
         .ask(`${at('adrift.localhost')}/api/auth/login`);
@@ -214,14 +213,14 @@ export function signInStory(world: Current): void {
     'B-04: tabs that sign in at %s at the same moment',
     (hostname) => {
       const TABS = ['/tab-0', '/tab-1', '/tab-2', '/tab-3', '/tab-4', '/tab-5'];
-      /** Where the issuer is to be asked for each tab. Every request leaves before an answer has come. */
+      /** Returns the issuer's address for each tab. Every request leaves before an answer has come. */
       const beginAtOnce = async (browser: Caller): Promise<string[]> => {
         const answers = await Promise.all(
           TABS.map((tab) => browser.ask(`${at(hostname)}/api/auth/login?returnTo=${tab}`)),
         );
         return answers.map(({ headers }) => headers.get('location') ?? '');
       };
-      /** In a browser that the issuer knows, and the application does not. */
+      /** A browser that the issuer knows, and the application does not. */
       const knownAtTheIssuer = async (): Promise<Caller> => {
         const browser = await signedIn(hostname, 'ada');
         await browser.ask(`${at(hostname)}/api/auth/logout`);
@@ -245,7 +244,7 @@ export function signInStory(world: Current): void {
         expect((await askMe(browser, hostname)).status).toBe(200);
       });
 
-      test('and the answer that an overtaken tab got signs nobody in elsewhere, nor here after signing out', async () => {
+      test('the answer of an overtaken tab signs no one in, neither elsewhere nor here after signing out', async () => {
         const browser = await knownAtTheIssuer();
         const [first = ''] = await beginAtOnce(browser);
         const callback = (await browser.ask(first)).headers.get('location') ?? '';
@@ -268,7 +267,7 @@ export function signInStory(world: Current): void {
         .browser()
         .ask(`${at('tokens.localhost')}/api/me`, { headers: { authorization: `Bearer ${token}` } });
 
-    test('knows the person for whom the issuer made a token for it, and for no other resource', async () => {
+    test('accepts a token that the issuer made for it, and for no other resource', async () => {
       const own = await world().accessToken('edsger', at('tokens.localhost'));
       expect((await askAs(own)).json()).toMatchObject({
         subject: { issuer: world().issuerUrl, sub: 'edsger', emailVerified: false },
@@ -284,18 +283,18 @@ export function signInStory(world: Current): void {
       ['of another issuer', { iss: 'https://elsewhere.example' }, 'at+jwt'],
       ['that is an ID token by its claims', { nonce: 'n' }, 'at+jwt'],
       ['of another type', {}, 'logout+jwt'],
-    ])('knows nobody by a token under its key %s', async (_what, claims, type) => {
+    ])('refuses a token under its key %s', async (_what, claims, type) => {
       expect((await askAs(await world().forgedToken({ sub: 'robot', ...claims }, type))).status).toBe(401);
     });
 
-    test('knows nobody by a token whose signature was changed', async () => {
+    test('refuses a token whose signature was changed', async () => {
       const token = await world().forgedToken({ sub: 'robot' });
       const start = token.lastIndexOf('.') + 1;
       const spoilt = `${token.slice(0, start)}${token[start] === 'A' ? 'B' : 'A'}${token.slice(start + 1)}`;
       expect((await askAs(spoilt)).status).toBe(401);
     });
 
-    test('knows nobody by the ID token that the issuer itself made', async () => {
+    test('refuses the ID token that the issuer itself made', async () => {
       const browser = await signedIn('acme.localhost', 'ada');
       const answer = await browser.ask(`${at('acme.localhost')}/api/auth/logout?federated`);
       const hint = new URL(answer.headers.get('location') ?? '').searchParams.get('id_token_hint');
@@ -345,7 +344,7 @@ export function signInStory(world: Current): void {
       expect((await askWith(live, 'birch.localhost')).json()).toMatchObject({ principal, claimedNow: false });
     });
 
-    test('A-21: a crowd that arrives when nothing is cached signs in, everybody as themselves', async () => {
+    test('A-21: a crowd that arrives with empty caches signs in, each person as themselves', async () => {
       await world().restart();
       const logins = Array.from({ length: CROWD }, (_, i) => `visitor-${i}`);
       const browsers = await Promise.all(logins.map((login) => signedIn('acme.localhost', login)));
@@ -355,7 +354,7 @@ export function signInStory(world: Current): void {
   });
 }
 
-/** Goes to the issuer and back as far as the callback, which is left to the caller to visit. */
+/** Goes to the issuer and back up to the callback, which the caller visits. */
 async function callbackUrl(browser: Caller, origin: string, login: string): Promise<string> {
   const { url, answer } = await browser.navigate(`${origin}/api/auth/login`);
   const action = /<form method="post" action="([^"]+)"/.exec(answer.text)?.[1];
@@ -370,7 +369,7 @@ async function callbackUrl(browser: Caller, origin: string, login: string): Prom
   throw new Error(`the issuer did not send the browser back: it is at ${at}`);
 }
 
-/** The attributes of the cookies that an answer sets, by name. */
+/** Returns the attributes of the cookies that an answer sets, by name. */
 function cookiesSet(answer: Answer): Record<string, string> {
   return Object.fromEntries(
     answer.headers.getSetCookie().map((line) => {

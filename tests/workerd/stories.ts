@@ -1,20 +1,20 @@
-/** Everything that is told in one world, whatever runtime its application is in. */
+/** Runs all stories of one world, whatever runtime its application is in. */
 import { afterAll, beforeAll, expect } from 'vitest';
 import { accountsStory, type HashKind, UNREADABLE_HASH } from './accounts-story.ts';
 import type { OpenPlace } from './place.ts';
 import { signInStory } from './sign-in-story.ts';
 import { openWorld, type World } from './world.ts';
 
-/** The world, once it is open. */
+/** Returns the open world. */
 export type Current = () => World;
 
 export interface StoryOptions {
   readonly openPlace: OpenPlace;
-  /** What new passwords are hashed with in this runtime. */
+  /** The function that hashes new passwords in this runtime. */
   readonly hashKind: HashKind;
 }
 
-/** Opens a world, tells the stories, and closes it. */
+/** Opens a world, runs the stories, and closes it. */
 export function runStories({ openPlace, hashKind }: StoryOptions): void {
   let opened: World | undefined;
   const world: Current = () => {
@@ -26,7 +26,7 @@ export function runStories({ openPlace, hashKind }: StoryOptions): void {
   }, 60_000);
   afterAll(async () => {
     try {
-      // Whatever else was asserted: nothing else may have gone wrong.
+      // No error but the expected one occurred.
       expect(await opened?.incidents()).toEqual(hashKind === 'argon2id' ? [] : [UNREADABLE_HASH]);
     } finally {
       await opened?.close();

@@ -10,25 +10,25 @@ export interface World {
   readonly issuerUrl: string;
   /** The origin of one of the application's host names. */
   origin(hostname: string): string;
-  /** A browser that knows nobody yet. It is closed with the world. */
+  /** A new browser. It is closed with the world. */
   browser(): Caller;
-  /** Restarts the issuer with other keys: what the old ones signed verifies no more, and nobody is signed in there. */
+  /** Restarts the issuer with other keys: old signatures no longer verify, and all its sessions are gone. */
   rotateKeys(): Promise<void>;
-  /** An access token that the issuer makes for a person and a resource (RFC 8707), by the code flow of a public client. */
+  /** Returns an access token for a person and a resource (RFC 8707), by the code flow of a public client. */
   accessToken(login: string, resource: string): Promise<string>;
-  /** A token under the issuer's present key that says whatever it is told to. */
+  /** Returns a token under the issuer's present key with any claims. */
   forgedToken(claims: JWTPayload, type?: string): Promise<string>;
-  /** Restarts the application, with nothing but its data. */
+  /** Restarts the application over its data. */
   restart(): Promise<void>;
-  /** What went wrong that nobody expected, restarts or not. */
+  /** Unexpected errors, over restarts. */
   incidents(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
-/** Who sends people to the issuer. */
+/** The host names that send people to the issuer. */
 const RELYING_PARTIES = [CONSOLE_HOST, 'acme.localhost', 'birch.localhost'];
 
-/** Asks for access tokens on behalf of people. Nobody listens where the issuer sends it back to. */
+/** A client for access tokens. No server listens at its redirect address. */
 const AGENT: IssuerClient = {
   clientId: 'agent',
   redirectUris: ['http://127.0.0.1/callback'],
@@ -37,7 +37,7 @@ const AGENT: IssuerClient = {
 
 /** Opens everything, and provisions every instance. */
 export async function openWorld(openPlace: OpenPlace): Promise<World> {
-  // Whatever was opened is closed again when a later step fails.
+  // Everything that was opened is closed when a later step fails.
   await using opened = new AsyncDisposableStack();
   let keys = await generateIssuerKeys();
   let issuer = await startIssuer({ port: 0, keys });
@@ -64,7 +64,7 @@ export async function openWorld(openPlace: OpenPlace): Promise<World> {
 
   const world = opened.move();
   const before: string[] = [];
-  // After a restart the connection that was kept is gone, so it is asked on a new one.
+  // A restart closes the kept connection, so this uses a new one.
   const incidents = async (): Promise<string[]> => {
     const answer = await world.use(new Caller()).ask(`${origin(CONTROL_HOST)}/incidents`);
     return [...before, ...answer.json<string[]>()];
@@ -112,12 +112,12 @@ function clientOf(hostname: string, origin: string): IssuerClient {
     redirectUris: [`${origin}/api/auth/callback`],
     postLogoutRedirectUris: [`${origin}/`, `${origin}/bye`],
     name: hostname,
-    // The console keeps nothing, and so it could not remember whose session was ended.
+    // The console has no store, so it could not remember which session was ended.
     ...(hostname === CONSOLE_HOST ? {} : { backchannelLogoutUri: `${origin}/api/auth/backchannel-logout` }),
   };
 }
 
-/** What is delivered to an instance: nothing to those that ask no issuer, and to `adrift` one where nobody listens. */
+/** Returns the settings of an instance: none for those without an issuer, and a dead address for `adrift`. */
 function configOf(hostname: string, issuerUrl: string): Record<string, string> {
   if (hostname === 'tokens.localhost' || hostname === ACCOUNTS_HOST) return {};
   const issuer = hostname === 'adrift.localhost' ? 'http://localhost:1' : issuerUrl;
