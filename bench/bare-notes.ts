@@ -1,6 +1,6 @@
 /**
- * What the benchmarks' operations do to a database, without us: the same statements, prepared once, on tables and
- * indexes of the same shape, at the same durability. Roles are not read: a scope remembers them too.
+ * The peer of the benchmarks' operations: the same statements, prepared once, on tables and indexes of the same shape,
+ * at the same durability. Roles are not read: a scope has them in memory too.
  */
 import { randomBytes } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
@@ -11,9 +11,9 @@ export interface BareNotes {
   write(calls: number): void;
   /** `note/write-each`, so many times in one commit: each has `nested` notes. */
   writeEach(calls: number, nested: number): void;
-  /** Events that wait for a subscriber, in one commit. */
+  /** Adds events that wait for a subscriber, in one commit. */
   fill(events: number): void;
-  /** Brings waiting events to `note/index`, in one commit. Answers how many there were. */
+  /** Delivers waiting events to `note/index`, in one commit. Returns their number. */
   deliver(most: number): number;
   rows(table: 'notes' | 'indexed'): number;
   close(): void;
@@ -38,8 +38,8 @@ const SCHEMA = `
 
 export function openBareNotes(path: string): BareNotes {
   const db = new DatabaseSync(path);
-  // Savepoints copy the pages they change. Kept in memory, which is what somebody would do who looked closely, these
-  // copies never become files.
+  // Savepoints copy the pages they change. A careful peer keeps these copies in memory, so that they never become
+  // files.
   db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; ${SCHEMA}`);
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');

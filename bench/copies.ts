@@ -1,6 +1,6 @@
 /**
- * What copies and history cost: writes with history against writes without, exports against SQLite's own ways to copy
- * a database, a restore against the least that a checked one does, and how long a rewind takes.
+ * The cost of copies and history: writes with history against writes without, exports against SQLite's own copies, a
+ * restore against the cheapest checked one, and the time of a rewind.
  */
 import { copyFileSync, createReadStream, createWriteStream, readdirSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { type Notes, openNotes, scopeIdOf } from './notes.ts';
 import { fileOf, makeLog } from './scale-log.ts';
 
 const CALLERS = 64;
-/** How many writes a round has: several segments' worth. */
+/** The writes of a round: several segments' worth. */
 const WRITES = 9_600;
 const WRITES_ALONE = 1_500;
 /** About 130 MB. */
@@ -96,7 +96,7 @@ async function benchWholeCopies(directory: string): Promise<Row[]> {
     await backup(db, fresh('backup'), { rate: 1_000_000 });
     db.close();
   };
-  /** The bytes, their integrity, and the disk's word for it. */
+  /** Copies the bytes, checks their integrity, and synchronises the file. */
   const checkedCopy = async (): Promise<void> => {
     copyFileSync(path('sqlite'), path('checked'));
     const copy = new DatabaseSync(path('checked'));
@@ -165,7 +165,7 @@ function requireEvents(path: string): void {
   if (n !== EVENTS) throw new Error(`a copy has ${n} events instead of ${EVENTS}`);
 }
 
-/** There and back again, over more and more history. */
+/** Rewinds there and back again, over a growing history. */
 async function benchRewind(directory: string): Promise<Row[]> {
   const rows: Row[] = [];
   for (const writes of REWOUND) {
@@ -209,7 +209,7 @@ function toolsOf({ engine, unit }: Notes) {
   return engine.tools(unit, scopeIdOf(0));
 }
 
-/** Where the engine keeps the history of the 0th scope. */
+/** The engine's directory for the history of the 0th scope. */
 function historyOf(dataDirectory: string): string {
   return fileOf(dataDirectory, 0).replace(/\.sqlite$/, '.history');
 }

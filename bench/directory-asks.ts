@@ -1,15 +1,15 @@
-/** What is asked of a directory, of whatever size it is. */
+/** The calls that are measured on directories of every size. */
 import type { AdminCall, AdminResult, DirectoryHostAdmin } from '@freehold/directory';
 import type { Fleet } from './directory-fleet.ts';
 
-/** How many records are asked for in turn, spread over the whole directory. */
+/** The number of records that are read in turn, spread over the whole directory. */
 const RECORDS = 50;
 
 export const ACTOR = { kind: 'service', id: 'svc_bench', name: 'bench' } as const;
 
 let requests = 0;
 
-/** One call, as the transport would make it. */
+/** Makes one call, as the transport does. */
 export function perform(
   hostAdmin: DirectoryHostAdmin,
   operation: string,

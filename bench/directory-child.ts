@@ -1,13 +1,13 @@
-/** Uses a directory in a process of its own, so that its memory is that directory's alone. */
+/** Uses a directory in a process of its own, to measure its memory alone. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { asksOf } from './directory-asks.ts';
 import { type FleetPlan, openFleet } from './directory-fleet.ts';
 
-/** How often each thing is asked. */
+/** The number of repetitions of each call. */
 const TIMES = 2_000;
 
-/** How many bytes are resident in a process that has asked everything of a directory. */
+/** Returns the resident bytes of a process that has made all calls of a directory. */
 export async function memoryInChild(plan: FleetPlan): Promise<number> {
   const child = fork(import.meta.filename, [JSON.stringify(plan)], { execArgv: ['--expose-gc'] });
   const [answer] = (await Promise.race([once(child, 'message'), once(child, 'exit')])) as [unknown];

@@ -1,7 +1,7 @@
 /**
- * Directories of every size. Provisioning a million scopes would take hours, so that the rows are written straight into
- * the directory's file, as `tenants.create`, `scopes.provision` and `hostnames.bind` would have left them: indexes away,
- * rows in, indexes back. The admin log gets a row for each scope.
+ * Directories of every size. Provisioning a million scopes would take hours, so the rows are written straight into the
+ * directory's file, as `tenants.create`, `scopes.provision` and `hostnames.bind` leave them, with the indexes rebuilt
+ * afterwards. The admin log gets a row for each scope.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -11,18 +11,18 @@ import { DIRECTORY_KEY, type DirectoryHostAdmin, directoryUnit, makeHostAdmin } 
 import { type NodeEngine, openNodeEngine } from '@freehold/engine-node';
 import type { ScopeHost } from '@freehold/kernel';
 
-/** How many scopes one tenant has. */
+/** The number of scopes of one tenant. */
 const SCOPES_PER_TENANT = 4;
 const ROWS_PER_COMMIT = 50_000;
-/** What the scopes are instances of. */
+/** The vertical of all scopes. */
 export const VERTICAL = 'bench';
 
-/** Which fleet it is: enough to find each of its records again, in another process too. */
+/** The parameters of a fleet: enough to find each of its records again, in another process too. */
 export interface FleetPlan {
   readonly dataDirectory: string;
   /** A multiple of {@link SCOPES_PER_TENANT}. */
   readonly scopes: number;
-  /** When all of it was made. */
+  /** The creation time of all records. */
   readonly nowMs: number;
 }
 
@@ -41,7 +41,7 @@ export interface Directory {
 
 export type Fleet = FleetNames & Directory & { readonly plan: FleetPlan };
 
-/** An empty directory. Its one vertical is whatever host is given. */
+/** Opens an empty directory. The given host is its one vertical. */
 export function openDirectory(dataDirectory: string, local: ScopeHost | null = null): Directory {
   const onIncident = (error: unknown): void => console.error(error);
   const engine = openNodeEngine({ dataDirectory, onIncident, historyMs: 0 });
@@ -55,7 +55,7 @@ export function openFleet(plan: FleetPlan): Fleet {
   return { ...openDirectory(plan.dataDirectory), ...namesOf(plan), plan };
 }
 
-/** Makes a directory with so many scopes, each with a host name of its own. */
+/** Makes a directory with so many scopes, each with a host name. */
 export async function makeFleet(dataDirectory: string, scopes: number): Promise<FleetPlan> {
   const empty = openDirectory(dataDirectory);
   await empty.hostAdmin.ensureServiceToken({ name: 'bench' });
@@ -94,7 +94,7 @@ function namesOf({ scopes, nowMs }: FleetPlan): FleetNames {
   };
 }
 
-/** Writes everything about the `nth` scope. */
+/** Writes all rows of the `nth` scope. */
 function rowWriter(db: DatabaseSync, plan: FleetPlan): (nth: number) => void {
   const { nowMs } = plan;
   const { tenantOf, scope, hostname } = namesOf(plan);
@@ -121,7 +121,7 @@ function rowWriter(db: DatabaseSync, plan: FleetPlan): (nth: number) => void {
   };
 }
 
-/** Appends to the admin log, hashed by what its documentation says, so that verifying it is evidence of that too. */
+/** Appends to the admin log with hashes as documented, so that verifying it also checks the documentation. */
 function logWriter(db: DatabaseSync, nowMs: number) {
   const at = new Date(nowMs).toISOString();
   const head = db.prepare('SELECT sequence, hash FROM admin_log ORDER BY sequence DESC LIMIT 1').get();

@@ -1,7 +1,7 @@
 /**
- * What the size of the fleet costs the control plane. Each read and change in a directory of 100,000 and of a million
- * scopes against the same in one of a thousand: the ratio should be near 1. Then the audit: rows a second against bare
- * rows and bare hashes, and how long verifying takes a row. And provisioning, end to end.
+ * The cost of the fleet's size for the control plane: each read and change in a directory of 100,000 and of a million
+ * scopes against one of a thousand, where the ratio should be near 1. Then the audit: rows a second against bare rows
+ * and hashes, and the time to verify a row. And provisioning, end to end.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ export async function benchDirectory(directory: string): Promise<Row[]> {
   return [...rows, ...(await benchAudit(directory)), ...(await benchProvisioning(directory))];
 }
 
-/** What a process holds that has used a directory, beside one that did the same in a small one. */
+/** The memory of a process that has used a directory, beside one that used a small one. */
 function memoryRow(size: number, bytes: number, smallBytes: number): Row {
   const ratio = smallBytes / bytes;
   return {
@@ -49,7 +49,7 @@ function memoryRow(size: number, bytes: number, smallBytes: number): Row {
   };
 }
 
-/** Verifying a log with a row for each scope, by the row. */
+/** Verifies a log with a row for each scope, measured per row. */
 async function benchChain(large: Fleet, small: Fleet): Promise<Row> {
   const verified =
     ({ hostAdmin, scopes }: Fleet) =>
@@ -84,7 +84,7 @@ async function benchSize(large: Fleet, small: Fleet): Promise<Row[]> {
   return rows;
 }
 
-/** Audited changes by many at once, against the rows and hashes alone; and verifying what they left. */
+/** Audited changes of many callers against bare rows and hashes, and the verification of the log. */
 async function benchAudit(directory: string): Promise<Row[]> {
   const { engine, hostAdmin } = openDirectory(join(directory, 'audit'));
   const bare = openBareAudit(join(directory, 'bare-audit.sqlite'));
@@ -124,7 +124,7 @@ async function benchAudit(directory: string): Promise<Row[]> {
 }
 
 interface BareAudit {
-  /** So many changes in one commit. */
+  /** Makes so many changes in one commit. */
   write(changes: number): void;
   /** Rows a second. */
   verify(): number;
@@ -186,7 +186,7 @@ function openBareAudit(path: string): BareAudit {
   };
 }
 
-/** A tenant and its scope, provisioned in a co-located vertical: every migration of its database included. */
+/** A tenant and its scope, provisioned in a co-located vertical, with every migration of its database. */
 async function benchProvisioning(directory: string): Promise<Row[]> {
   const vertical = openHost(join(directory, 'vertical'));
   const { engine, hostAdmin } = openDirectory(join(directory, 'provisioning'), vertical.host);

@@ -1,24 +1,24 @@
-/** Measures ours against a peer in turns, in one run, so that only the ratio counts and not the machine. */
+/** Measures ours against a peer in turns, in one run, so that the ratio does not depend on the machine. */
 import { measure } from 'mitata';
 
 export interface Comparison {
   readonly name: string;
-  /** What one call of ours did. */
+  /** One call of ours. */
   readonly ours: () => unknown;
   readonly peer: () => unknown;
-  /** What the peer is, in a few words. */
+  /** The peer in a few words. */
   readonly against: string;
-  /** How many pieces of work one call does: a batch of 64 does 64. Default 1. */
+  /** The pieces of work in one call: a batch of 64 does 64. Default 1. */
   readonly batch?: number;
 }
 
-/** A comparison of work that has to be prepared each time: each side measures itself and answers pieces a second. */
+/** A comparison of work that needs preparation each time: each side measures itself and returns pieces a second. */
 export interface Rounds {
   readonly name: string;
   readonly ours: () => Promise<number>;
   readonly peer: () => Promise<number>;
   readonly against: string;
-  /** What the pieces are, where they are not worth a name: `MB`. */
+  /** The name of a piece: `MB`. */
   readonly unit?: string;
   /** Default 5. */
   readonly rounds?: number;
@@ -39,10 +39,10 @@ export interface Row {
 }
 
 const ROUNDS = 5;
-/** How long each side runs before it is measured: code that runs for the first time is read, and not yet compiled. */
+/** The warm-up of each side: code that runs for the first time is not compiled yet. */
 const WARM_UP_MS = 1_500;
 
-/** Compares two pieces of work, after both have run for a while. The ratio must be at least `atLeast`. */
+/** Compares two pieces of work after a warm-up. The ratio must be at least `atLeast`. */
 export async function compare(comparison: Comparison, atLeast: number): Promise<Row> {
   const { name, against, batch = 1 } = comparison;
   await warmUp(comparison.ours);
@@ -63,7 +63,7 @@ async function warmUp(work: () => unknown): Promise<void> {
   while (performance.now() < untilMs) await work();
 }
 
-/** Compares what both sides measure by themselves, in turns. The ratio must be at least `atLeast`. */
+/** Compares two sides that measure themselves, in turns. The ratio must be at least `atLeast`. */
 export async function compareRounds(comparison: Rounds, atLeast: number): Promise<Row> {
   const { name, against, unit, rounds = ROUNDS } = comparison;
   const ours: number[] = [];
@@ -91,7 +91,7 @@ export async function within(name: string, limitMs: number, work: () => unknown)
   return atMostMs({ name, ms: 1_000 / (await perSecond(work, 1)), limitMs });
 }
 
-/** Milliseconds that were measured already, against a limit. */
+/** Compares a measured time with a limit in milliseconds. */
 export function atMostMs({
   name,
   ms,
@@ -101,7 +101,7 @@ export function atMostMs({
   readonly name: string;
   readonly ms: number;
   readonly limitMs: number;
-  /** What is to be known about the number. */
+  /** A remark about the number. */
   readonly against?: string;
 }): Row {
   return {
@@ -115,7 +115,7 @@ export function atMostMs({
   };
 }
 
-/** Megabytes (10^6 bytes) that were measured already, against a limit. */
+/** Compares a measured size with a limit in megabytes (10^6 bytes). */
 export function atMostMegabytes({
   name,
   megabytes,
@@ -139,7 +139,7 @@ export function atMostMegabytes({
   };
 }
 
-/** Prints the one table. */
+/** Prints the table. */
 export function printTable(rows: readonly Row[]): void {
   const cells = rows.map((row) => [
     row.name,
@@ -163,7 +163,7 @@ export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number;
 }
 
-/** How often work can be done in a second, by the median of its repetitions. */
+/** Returns how often work can be done in a second, by the median of its repetitions. */
 export async function perSecond(work: () => unknown, batch = 1): Promise<number> {
   const { p50 } = await measure(work, { min_cpu_time: 200_000_000, warmup_samples: 5 });
   return (batch * 1e9) / p50;

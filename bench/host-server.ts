@@ -1,6 +1,6 @@
 /**
- * One server of the host benchmark, in a process of its own. All of them take the same body, have it judged by the same
- * schema and answer the same: only what stands around that differs. Tells its parent where it listens.
+ * One server of the host benchmark, in a process of its own. All take the same body, judge it by the same schema and
+ * give the same answer; only the surroundings differ. Tells its parent its port.
  */
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
@@ -35,7 +35,7 @@ const answered = { invocation: 'inv_1', version: null, replayed: false };
 const stub = {
   invoke: async (call: { readonly input: unknown }) => ({ ...answered, output: write(call.input) }),
 };
-/** The last is the one that asks. */
+/** The last origin is the one that calls. */
 const origins = Array.from({ length: 1_000 }, (_, i) => `https://site-${i}.example`);
 
 const KINDS: Readonly<Record<string, () => RequestListener>> = {

@@ -1,7 +1,7 @@
 /**
- * What the mounts cost: an operation as an HTTP route beside the same handler on hono alone and on bare `node:http`, and
- * as an MCP tool beside a server of the official SDK with one trivial tool, and beside its own route. Nothing is stored,
- * so that nothing hides the difference. Each server is a process of its own.
+ * The cost of the mounts: an operation as an HTTP route beside the same handler on hono alone and on bare `node:http`,
+ * and as an MCP tool beside the official SDK with one trivial tool, and beside its own route. Nothing is stored, so
+ * that storage does not hide the difference. Each server is a process of its own.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -110,7 +110,7 @@ async function startServer(kind: string): Promise<Server> {
   return { child, url };
 }
 
-/** Holds that a server does the work, before it is measured how quickly. */
+/** Checks that a server does the work before its speed is measured. */
 async function requireAnswer({ url }: Server, { path, headers, body }: Call): Promise<void> {
   const response = await fetch(`${url}${path}`, { method: 'POST', headers, body });
   const text = await response.text();

@@ -1,4 +1,4 @@
-/** One server of the HTTP benchmark, in a process of its own: `ours` or `bare`. Tells its parent where it listens. */
+/** One server of the HTTP benchmark, in a process of its own: `ours` or `bare`. Tells its parent its port. */
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** An instance that keeps accounts in its tenant's directory, and people who sign in there with a password. */
+/** An instance with accounts in its tenant's directory, and people who sign in with a password. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import {
@@ -15,9 +15,9 @@ const PASSWORD = 'three blind mice in a row';
 
 export interface Accounts {
   readonly directory: IdentityDirectory;
-  /** Makes an account. Without a hash it gets one of the password that `signIn` takes for right. */
+  /** Makes an account. Without a hash it gets one of the password that `signIn` uses. */
   add(email: string, passwordHash?: string): Promise<void>;
-  /** The form as a browser posts it. */
+  /** Posts the form, as a browser does. */
   signIn(email: string, password?: string): Promise<Response>;
   close(): Promise<void>;
 }
@@ -62,7 +62,7 @@ export function openAccounts(dataDirectory: string, hasher?: PasswordHasher): Ac
   };
 }
 
-/** The hash that the directory keeps for an account. Counts as an attempt. */
+/** Returns the stored hash of an account. Counts as an attempt. */
 export async function storedHash({ directory }: Accounts, email: string): Promise<string> {
   const begun = await directory.beginPassword({ scopeId: scopeIdOf(0), email });
   if (begun.outcome !== 'judge' || begun.hash === null) throw new Error(`${email} has no password`);

@@ -1,17 +1,17 @@
-/** The aims of the identity benchmarks, and the check without which a benchmark may measure an error path. */
+/** The aims of the identity benchmarks, and the check that prevents measuring an error path. */
 
-/** At most 1.5 times as long as the bare primitive, said as a speed. */
+/** At most 1.5 times as long as the bare primitive, expressed as a speed. */
 export const NEAR_BARE = 0.67;
 /** Faster than a peer. */
 export const FASTER = 1;
 
 export const ISSUER = 'https://id.example.test';
-/** Whose session, token and password everything here is about. */
+/** The person of all sessions, tokens and passwords here. */
 export const ADA = { id: 'ada', email: 'ada@example.test', name: 'Ada Lovelace', emailVerified: true };
 
 /**
- * Makes sure that work tells a good credential from a spoilt one.
- * @param read answers whom a credential is for, and something else, or throws, when it is nobody's.
+ * Checks that work distinguishes a good credential from a spoilt one.
+ * @param read returns the person of a credential; for an invalid one it returns another value or throws.
  * @throws Error when `good` is not Ada's, or when `spoilt` is.
  */
 export async function requireVerdicts(

@@ -1,8 +1,7 @@
 /**
- * Whether somebody who guesses can tell an address without an account from a wrong password: by the answer, or by how
- * long it takes. Pairs of the two are timed, each pair in an order that is drawn, so that whatever else the machine
- * does falls on both; a pair's difference is then the account's doing or chance. Reported, and no test: a machine
- * that is busy enough makes any difference.
+ * Checks whether a guesser can tell an unknown address from a wrong password, by the answer or by its time. Pairs are
+ * timed in random order, so that the machine's other work falls on both; a remaining difference is the account's doing
+ * or chance. A report and no test: a busy machine makes any difference.
  */
 import { randomInt } from 'node:crypto';
 import type { PasswordHasher } from '@freehold/auth';
@@ -48,7 +47,7 @@ async function timePairs(
 ): Promise<Pairs> {
   const unknownMs: number[] = [];
   const wrongMs: number[] = [];
-  // Every guess is the first at its address, so that none is answered by the limits on attempts.
+  // Every guess is the first at its address, so that no limit on attempts answers it.
   for (let i = 0; i < pairs; i++) await accounts.add(addressOf('known', i), phc);
   for (let i = 0; i < pairs; i++) {
     const unknown = () => guess(accounts, addressOf('other', i));
@@ -67,7 +66,7 @@ function addressOf(name: 'known' | 'other', i: number): string {
   return `${name}-${String(i).padStart(6, '0')}@example.test`;
 }
 
-/** How long a wrong guess takes, and everything about its answer that is not the address itself. */
+/** Returns the time of a wrong guess, and its answer without the address itself. */
 async function guess(accounts: Accounts, email: string): Promise<{ ms: number; answer: string }> {
   const startedMs = performance.now();
   const response = await accounts.signIn(email, 'a wrong guess');
@@ -96,7 +95,7 @@ function toRow(name: string, { unknownMs, wrongMs }: Pairs, wholeMs: number): Ro
   };
 }
 
-/** How likely so uneven a split of the signs is by chance alone: two-sided, by the normal approximation. */
+/** Returns how likely such an uneven split of the signs is by chance: two-sided, by the normal approximation. */
 function signTest(differences: readonly number[]): number {
   const positive = differences.filter((each) => each > 0).length;
   const deviation = Math.abs(positive - differences.length / 2) - 0.5;

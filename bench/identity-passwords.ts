@@ -1,4 +1,4 @@
-/** Signing in with a password: the whole of it, from the form to the cookies, beside the bare hash at the same cost. */
+/** A sign-in with a password, from the form to the cookies, beside the bare hash at the same cost. */
 import { argon2 } from 'node:crypto';
 import { compare, type Row } from './harness.ts';
 import { openAccounts, storedHash } from './identity-accounts.ts';
@@ -29,7 +29,7 @@ export async function benchPasswords(directory: string): Promise<Row[]> {
   return [row];
 }
 
-/** Computes what a stored hash is compared with. @throws Error when it is no argon2id hash. */
+/** Computes the value that a stored hash is compared with. @throws Error when it is no argon2id hash. */
 function makeBare(phc: string): () => Promise<Buffer> {
   const [, memory, passes, parallelism, salt = ''] =
     /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$/.exec(phc) ?? [];

@@ -23,7 +23,7 @@ export async function benchResolution(directory: string): Promise<Row[]> {
   if (!(await resolvePrincipal(identity, input)).claimedNow) throw new Error('the seat was not claimed');
   const bare = openBare(join(directory, 'people.sqlite'), scopeId);
   if ((bare.get() as { principal?: unknown } | undefined)?.principal !== 'prn_0')
-    throw new Error('the bare statement finds nobody');
+    throw new Error('the bare statement finds no principal');
 
   const row = await compare(
     {
@@ -39,7 +39,7 @@ export async function benchResolution(directory: string): Promise<Row[]> {
   return [row];
 }
 
-/** A person, their principal, whether their session or all of them were ended, and whether a seat is open. */
+/** Reads a person, the principal, whether the session or all of them were ended, and whether a seat is open. */
 function openBare(path: string, scopeId: string): { get: () => unknown; close: () => void } {
   const db = new DatabaseSync(path);
   db.exec(`PRAGMA journal_mode = WAL;

@@ -7,14 +7,14 @@ import { ADA, FASTER, ISSUER, NEAR_BARE, requireVerdicts, spoil } from './identi
 
 const NAME = 'session of a request';
 
-/** Its own types bring a browser's along, for every file of this repository. */
+/** The library's own types would add a browser's types to every file of this repository. */
 interface AuthCoreJwt {
   encode(params: { token: object; secret: string; salt: string; maxAge?: number }): Promise<string>;
   decode(params: { token: string; secret: string; salt: string }): Promise<Record<string, unknown> | null>;
 }
 const AUTH_CORE: string = '@auth/core/jwt';
 
-/** Both peers encrypt what they keep, ours is signed only: none of the three holds a secret. */
+/** Both peers encrypt their sessions, ours is only signed: none of the three holds a secret. */
 export async function benchSessions(): Promise<Row[]> {
   const ours = await makeOurs();
   const peers = [
@@ -44,7 +44,7 @@ async function makeOurs(): Promise<() => unknown> {
   return () => party.verifiedSessionFromHeaders(headers);
 }
 
-/** What no check of a signed session can do without: the tag, a comparison, and the claims. */
+/** The least work of checking a signed session: the tag, a comparison, and the claims. */
 function makeBare(): () => unknown {
   const key = createSecretKey(randomBytes(32));
   const nowS = Date.now() / 1000;

@@ -1,7 +1,7 @@
 /**
- * What knowing who somebody is costs: on every signed-in request (the session, the access token, the principal) and
- * at a sign-in (the password). Each beside the bare primitive, which nothing can beat, and beside what peers take for
- * the same. The aim: faster than every peer, and at most half as long again as the bare primitive.
+ * The cost of identifying a caller: on every signed-in request (the session, the access token, the principal) and at a
+ * sign-in (the password). Each beside the bare primitive and beside peers. The aim: faster than every peer, and at
+ * most half as long again as the bare primitive.
  */
 import type { Row } from './harness.ts';
 import { benchAccessTokens } from './identity-access-tokens.ts';

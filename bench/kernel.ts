@@ -1,7 +1,7 @@
 /**
- * What a scope does for its callers and by itself, against the same SQL on bare `node:sqlite` at the same durability:
- * one operation (a permission check, a row, an event, its invocation) by one caller and by 64 that share a commit;
- * operations that invoke operations; deliveries. And how long provisioning a scope takes.
+ * The work of a scope against the same SQL on bare `node:sqlite` at the same durability: one operation (a permission
+ * check, a row, an event, its invocation) by one caller and by 64 that share a commit; operations that invoke
+ * operations; deliveries. And the time to provision a scope.
  */
 import { join } from 'node:path';
 import type { ScopeStub } from '@freehold/kernel';
@@ -11,7 +11,7 @@ import { openNotes, scopeIdOf, tenantId } from './notes.ts';
 
 const CONCURRENT = 64;
 const NESTED = 3;
-/** How many events wait when a round of deliveries begins, and how many the scope brings in one commit. */
+/** The events that wait at the start of a round of deliveries, and the number of deliveries in one commit. */
 const WAITING = 4_000;
 const DELIVERED_PER_COMMIT = 50;
 const TEXT = 'a short note';
@@ -114,12 +114,12 @@ async function benchDeliveries(directory: string): Promise<Row[]> {
   return [row];
 }
 
-/** How many rows a table has; null for more than the scope counts, which is 100,000. */
+/** Returns the number of rows of a table; null for more than the scope counts, which is 100,000. */
 async function rowsOf(scope: ScopeStub, table: string): Promise<number | null | undefined> {
   return (await scope.tables({})).find(({ name }) => name === table)?.rows;
 }
 
-/** Deliveries a second. @throws Error when they were not all brought. */
+/** Returns deliveries a second. @throws Error when some were not made. */
 async function timed(work: () => Promise<number>): Promise<number> {
   const startedMs = performance.now();
   const settled = await work();

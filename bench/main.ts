@@ -1,13 +1,13 @@
 /**
- * `npm run bench`: one table of ratios, each measured against its peer in this run. Exits with 1 when a target is
- * missed. `npm run bench -- kernel scale` runs only these.
+ * `npm run bench` prints one table of ratios, each measured against its peer in this run. Exits with 1 when a target
+ * is missed. `npm run bench -- kernel scale` runs only these.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { printTable, type Row } from './harness.ts';
 
-/** Loaded when they are run, so that one can be measured without the others. */
+/** Imported when they run, so that one can be measured without the others. */
 const BENCHES: Readonly<Record<string, (directory: string) => Promise<Row[]>>> = {
   kernel: async (directory) => (await import('./kernel.ts')).benchKernel(directory),
   sealed: async (directory) => (await import('./sealed.ts')).benchSealed(directory),

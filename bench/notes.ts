@@ -1,4 +1,4 @@
-/** The vertical that the benchmarks run. The same SQL without us is in `bare-notes.ts`. */
+/** The vertical that the benchmarks run. `bare-notes.ts` has the same SQL without us. */
 import type { OperationStub, PrincipalId, ScopeId, TenantId } from '@freehold/contracts';
 import { type NodeEngine, type NodeEngineOptions, openNodeEngine } from '@freehold/engine-node';
 import {
@@ -108,7 +108,7 @@ export interface Notes {
   readonly host: ScopeHost;
   /** The provisioned scope. */
   readonly scope: ScopeStub;
-  /** The same, as the one who may write notes in it. */
+  /** The scope as the principal who may write notes. */
   readonly stub: OperationStub;
   readonly operations: typeof notes.operations;
 }
@@ -118,7 +118,7 @@ export interface NotesOptions extends Partial<Omit<NodeEngineOptions, 'dataDirec
   readonly indexing?: boolean;
 }
 
-/** A host of notes without any scope. */
+/** Opens a host of notes without any scope. */
 export function openHost(
   dataDirectory: string,
   { indexing: isIndexing = false, ...options }: NotesOptions = {},
@@ -128,7 +128,7 @@ export function openHost(
   return { engine, unit, host: makeScopeHost({ engine, unit }) };
 }
 
-/** One provisioned scope and somebody who may write notes in it. */
+/** Opens one provisioned scope with a principal who may write notes. */
 export async function openNotes(dataDirectory: string, options?: NotesOptions): Promise<Notes> {
   const opened = openHost(dataDirectory, options);
   const { host } = opened;

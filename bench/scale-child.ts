@@ -1,4 +1,4 @@
-/** Uses many scopes in a process of its own, so that its memory is theirs alone. Started by `scale.ts`. */
+/** Uses many scopes in a process of its own, to measure their memory alone. Started by `scale.ts`. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { openHost, principal, scopeIdOf } from './notes.ts';
@@ -41,7 +41,7 @@ async function run({ scopes, dataDirectory, openUnitsMax }: Task): Promise<Used>
     const { items } = await host.scope(scopeId).history({ entity: { type: 'note', id: note }, limit: 50 });
     if (items.length !== 1) throw new Error('a scope does not have what was written to it');
   };
-  // The 0th is opened first, so that what every process needs once is there already.
+  // The 0th is opened first, to pay the fixed cost of a process.
   await use(0);
   const rssBefore = resident();
   const startedMs = performance.now();

@@ -1,13 +1,13 @@
 /**
- * Scopes with long logs. Two million invocations would take minutes, so that the rows are written straight into the
- * scope's file, as `note/write` would have left them: the indexes are taken away first and built again afterwards.
+ * Scopes with long logs. Two million invocations would take minutes, so the rows are written straight into the scope's
+ * file, as `note/write` leaves them, with the indexes rebuilt afterwards.
  */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { firstIdAt, ID_PREFIXES } from '@freehold/contracts';
 import { openNotes, principal, scopeIdOf } from './notes.ts';
 
-/** How many events each note has: the first causes the second, and so on. Between two of them lie those of all others. */
+/** The events of each note: the first causes the second, and so on. Those of other notes lie between. */
 export const EVENTS_PER_NOTE = 20;
 const TYPES = ['note.written', 'note.read', 'note.changed', 'note.shared', 'note.closed'];
 const DAY_MS = 86_400_000;
@@ -16,23 +16,23 @@ const SPAN_MS = 20 * DAY_MS;
 const ROWS_PER_COMMIT = 50_000;
 
 export interface Log {
-  /** Of the engine that holds this scope, its 0th. */
+  /** The data directory of the engine that holds this scope, its 0th. */
   readonly dataDirectory: string;
   readonly events: number;
   readonly notes: number;
   noteId(note: number): string;
-  /** The `nth` event of a note, from 0. */
+  /** Returns the id of the `nth` event of a note, from 0. */
   eventId(note: number, nth: number): string;
 }
 
 /** Makes a scope with so many events, a multiple of {@link EVENTS_PER_NOTE}. */
 export async function makeLog(dataDirectory: string, events: number, nowMs: number): Promise<Log> {
-  // Without a history, which would take the rows written from outside for damage.
+  // A history would report the rows written from outside as damage.
   const { engine } = await openNotes(dataDirectory, { historyMs: 0 });
   await engine.close();
   const notes = events / EVENTS_PER_NOTE;
   const atMs = (at: number) => Math.floor(nowMs - SPAN_MS + (at / events) * SPAN_MS);
-  // Many ids of one millisecond differ in their last digits.
+  // Ids of one millisecond differ in their last digits.
   const idAt = (prefix: string, at: number) =>
     `${firstIdAt(prefix, atMs(at)).slice(0, -12)}${String(at).padStart(12, '0')}`;
   const log: Log = {
@@ -74,7 +74,7 @@ export async function makeLog(dataDirectory: string, events: number, nowMs: numb
   return log;
 }
 
-/** Where the engine keeps a scope. */
+/** The engine's file of a scope. */
 export function fileOf(dataDirectory: string, scope: number): string {
   return join(dataDirectory, 'scope-bench', `${scopeIdOf(scope)}.sqlite`);
 }

@@ -1,7 +1,7 @@
 /**
- * What size costs. Reads of a log of two million events against the same reads of a short one: they follow the size
- * of the answer, so that the ratio should be near 1. Then many scopes: how long a closed one takes to answer, what an
- * open one takes of memory, and ten thousand used in turn.
+ * The cost of size. Reads of a log of two million events against the same reads of a short one: they follow the size
+ * of the answer, so the ratio should be near 1. Then many scopes: the time to open one, the memory of an open one, and
+ * ten thousand used in turn.
  */
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { EVENTS_PER_NOTE, fileOf, type Log, makeLog } from './scale-log.ts';
 const SHORT = 1_000;
 const MIDDLE = 100_000;
 const LONG = 2_000_000;
-/** How many records are asked for in turn. In the long log their pages are more than the page cache of a scope holds. */
+/** The number of records that are read in turn. In the long log their pages exceed the page cache of a scope. */
 const RECORDS = 50;
 const CALLERS = 64;
 const OPENED = 300;
@@ -23,7 +23,7 @@ const KEPT_OPEN = 1_000;
 const TOUCHED = 10_000;
 const OPEN_MAX = 256;
 
-/** What the specification bounds: facets look at so many events, and tables are counted up to as many rows. */
+/** The bounds of the specification: facets look at so many events, and tables are counted up to as many rows. */
 const LOOKED_AT_MAX = 100_000;
 
 interface OpenLog {
@@ -56,7 +56,7 @@ async function openLog(directory: string, events: number): Promise<OpenLog> {
   return opened;
 }
 
-/** Every read answers what was put there, so that nothing here measures how quickly something fails. */
+/** Checks that every read returns the written data, so that no failure is measured. */
 async function requireAnswers(opened: OpenLog): Promise<void> {
   const { log, scope } = opened;
   const { history, cause, effects, page } = readsOf(opened);
@@ -115,7 +115,7 @@ async function benchReads(large: OpenLog, small: OpenLog): Promise<Row[]> {
   ];
 }
 
-/** What looks at a bounded number of rows takes as long in a log of twenty times that size. */
+/** A read with a bound takes as long in a log of twenty times that size. */
 async function benchBounded(large: OpenLog, small: OpenLog): Promise<Row[]> {
   const against = `the same in a log of ${small.log.events.toLocaleString('en')}, which is the bound`;
   const size = large.log.events.toLocaleString('en');
@@ -194,10 +194,10 @@ async function benchOpening(directory: string, long: Log): Promise<Row[]> {
 }
 
 async function benchMany(directory: string): Promise<Row[]> {
-  const kept = await makeScopes(join(directory, 'kept'), KEPT_OPEN + 1);
+  const openScopes = await makeScopes(join(directory, 'kept'), KEPT_OPEN + 1);
   const memory = await inChild({
     task: 'keep',
-    dataDirectory: kept,
+    dataDirectory: openScopes,
     scopes: KEPT_OPEN,
     openUnitsMax: KEPT_OPEN + 1,
   });
@@ -231,7 +231,7 @@ async function benchMany(directory: string): Promise<Row[]> {
   ];
 }
 
-/** A data directory with so many scopes, from the 1st: copies of one small one. */
+/** Makes a data directory with so many scopes, from the 1st: copies of one small one. */
 async function makeScopes(dataDirectory: string, scopes: number): Promise<string> {
   mkdirSync(dataDirectory, { recursive: true });
   const { engine, stub } = await openNotes(dataDirectory, { historyMs: 0 });

@@ -1,4 +1,4 @@
-/** What sealing costs one caller: making a person whose event is sealed, beside the same with a plain event. */
+/** The cost of sealing for one caller: making a person whose event is sealed, beside the same with a plain event. */
 import { join } from 'node:path';
 import { openNodeEngine } from '@freehold/engine-node';
 import {
@@ -61,7 +61,7 @@ const vertical = defineVertical({
   operations: defineOperations({ 'person/sealed': create(true), 'person/plain': create(false) }),
 });
 
-/** One scope with a vault. Each side has its own, so that neither pays for what the other does in the background. */
+/** Opens one scope with a vault. Each side has its own, so that neither pays for the other's background work. */
 async function openPeople(dataDirectory: string) {
   const engine = openNodeEngine({ dataDirectory, onIncident: (error) => console.error(error) });
   const vaultUnit = makeVaultUnit(makeKeyring(['the sealing key of the benchmarks, long enough']));

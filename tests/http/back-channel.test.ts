@@ -1,4 +1,4 @@
-/** Signing out at the issuer signs out of the application, without a browser having to go there. */
+/** A sign-out at the issuer signs out of the application, without a visit of the browser. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Caller } from '../support/http.ts';
 import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } from '../support/platform.ts';
@@ -21,7 +21,7 @@ afterAll(async () => {
 const me = async (caller: Caller) => (await caller.ask(`${app}/api/me`)).json();
 
 // OpenID Connect Back-Channel Logout 1.0; design: identity, "Sessions and cookies".
-test('whoever signs out at the issuer is signed out here with the next request, and nobody else is', async () => {
+test('a person who signs out at the issuer is signed out here with the next request, and no other person is', async () => {
   using ada = new Caller();
   using elsewhere = new Caller();
   using grace = new Caller();
@@ -43,7 +43,7 @@ test('whoever signs out at the issuer is signed out here with the next request, 
   expect(platform.output()).not.toMatch(/Development issuer:|"level":"error"/);
 });
 
-test('nobody signs others out by calling the address', async () => {
+test("a call of the address without the issuer's signature signs no one out", async () => {
   using ada = new Caller();
   await signIn(ada, app, 'ada');
   using anonymous = new Caller();

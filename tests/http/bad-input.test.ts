@@ -1,4 +1,4 @@
-/** Whatever comes in from outside over a real socket: a clear answer, never a 5xx, and nothing written. */
+/** Bad input over a real socket gets a clear answer, never a 5xx, and writes nothing. */
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ afterAll(async () => {
   place?.remove();
 });
 
-/** A client that reaches `api.localhost` without asking a name server. */
+/** A client that reaches `api.localhost` without a name server. */
 function controlPlane(token: string) {
   return makeControlPlaneClient({ baseUrl: place.url('api.localhost'), token, fetch: throughCaller });
 }
@@ -70,7 +70,7 @@ async function throughCaller(request: Request): Promise<Response> {
   });
 }
 
-/** How much is written in every database of the verticals. */
+/** Counts the writes in every database of the verticals. */
 function written(): number {
   const count = (path: string, tables: readonly string[]): number => {
     const db = new DatabaseSync(path, { readOnly: true });
@@ -146,7 +146,7 @@ test.each([
   `sb_session=${'a'.repeat(7_000)}`,
   ';;;=;',
   'sb_session=eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZGEifQ.',
-])('the malformed cookie %j is nobody', async (cookie) => {
+])('the malformed cookie %j is no session', async (cookie) => {
   const before = written();
   const me = await noPrincipal.ask(`${acme}/api/me`, { headers: { cookie } });
   expect(me.json()).toMatchObject({ status: 'signed_out', principal: null });
@@ -154,7 +154,7 @@ test.each([
   expect(written()).toBe(before);
 });
 
-test("one tenant's session is nothing at another", async () => {
+test("one tenant's session is refused at another", async () => {
   const cookie = ada.cookieHeader(acme);
   expect((await noPrincipal.ask(`${acme}/api/me`, { headers: { cookie } })).json()).toMatchObject({
     status: 'member',
@@ -168,7 +168,7 @@ test("one tenant's session is nothing at another", async () => {
     401,
     'unauthenticated',
   );
-  // Nor does she become the owner there by it, although that seat is open.
+  // She does not become the owner there either, although that seat is open.
   expect(written()).toBe(before);
 });
 
@@ -179,7 +179,7 @@ test.each([
   '?code=x&state=y',
   '?error=access_denied&state=y',
   '?code=x&state=y&iss=http%3A%2F%2Fevil.test',
-])('a callback without its flow (%s) signs nobody in', async (query) => {
+])('a callback without its flow (%s) signs no one in', async (query) => {
   const before = written();
   const answer = await noPrincipal.ask(`${acme}/api/auth/callback${query}`, {
     headers: { accept: 'text/html' },
@@ -208,7 +208,7 @@ test('a foreign or broken Host header reaches nothing', async () => {
 
 const ask = (host: string) => noPrincipal.ask(`${acme}/`, { headers: { host } });
 
-test('what is no request at all gets a problem as well', async () => {
+test('a malformed request gets a problem as well', async () => {
   for (const [request, status] of [
     [`GET / HTTP/1.1\r\nHost: acme.localhost\r\nCookie: ${'a=b; '.repeat(10_000)}\r\n\r\n`, 431],
     ['NONSENSE / HTTP/1.1\r\nHost: acme.localhost\r\n\r\n', 400],
@@ -254,7 +254,7 @@ test('a suspended tenant is refused on the very next request, and let in again a
 });
 
 // spec C-01, C-29
-test("a builder's token opens its own tenant, and nothing of another is told apart from nothing", async () => {
+test("a builder's token opens its own tenant; another tenant and an unknown one get the same answer", async () => {
   const { secret } = await client.pushTokens.create({ body: { name: 'deploys', tenant: globexTenant.id } });
   const own = makeTenantClient(
     { baseUrl: place.url('api.localhost'), token: secret, fetch: throughCaller },
@@ -275,6 +275,6 @@ test("a builder's token opens its own tenant, and nothing of another is told apa
   expect(told(foreign.json())).toEqual(told(missing.json()));
 });
 
-test('nothing of all this was an incident', () => {
+test('none of this was an incident', () => {
   expect(platform.output()).not.toContain('"level":"error"');
 });

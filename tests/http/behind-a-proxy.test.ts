@@ -1,4 +1,7 @@
-/** The platform behind a proxy that ends TLS: its addresses are the public ones, and only the proxy is believed. */
+/**
+ * The platform behind a proxy that ends TLS: its addresses are the public ones, and only the trusted proxy's headers
+ * count.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Caller } from '../support/http.ts';
 import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } from '../support/platform.ts';
@@ -20,7 +23,7 @@ afterAll(async () => {
   place?.remove();
 });
 
-/** What a proxy sends on. */
+/** Headers of a request that a proxy forwards. */
 const through = (path: string, host = 'acme.apps.example') =>
   caller.ask(`${place.url('ignored.localhost')}${path}`, {
     headers: { 'x-forwarded-for': '198.51.100.7', 'x-forwarded-proto': 'https', 'x-forwarded-host': host },
@@ -34,7 +37,7 @@ test('people are sent back to the public address, with cookies for TLS alone', a
   expect(login.headers.get('set-cookie')).toMatch(/^sb_oidc_flow=.+; Secure/);
 });
 
-test('every name under the public address is the platform’s, and says so', async () => {
+test('every name under the public address belongs to the platform, and its answers use it', async () => {
   expect((await through('/readyz', 'apps.example')).json()).toEqual({ status: 'ready' });
   expect((await through('/', 'apps.example')).text).toContain('href="https://acme.apps.example"');
   expect((await through('/openapi.json', 'api.apps.example')).status).toBe(200);
@@ -42,7 +45,7 @@ test('every name under the public address is the platform’s, and says so', asy
   expect(platform.output()).toContain('ready at https://acme.apps.example');
 });
 
-test('strangers at the control plane are told apart by the address that the proxy says', async () => {
+test("anonymous callers of the control plane are distinguished by the address in the proxy's header", async () => {
   const policyOf = async (headers: Record<string, string>) => {
     const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'api.apps.example', ...headers };
     const response = await caller.ask(`${place.url('ignored.localhost')}/auth/me`, { headers: forwarded });
@@ -50,7 +53,7 @@ test('strangers at the control plane are told apart by the address that the prox
     return response.headers.get('ratelimit-policy');
   };
   expect(await policyOf({ 'x-forwarded-for': '198.51.100.7' })).toBe('"calls";q=300;w=60');
-  // Whoever nobody knows shares one allowance with everybody else of whom that is true.
+  // Callers without a known address share one allowance.
   expect(await policyOf({})).toBe('"calls";q=6000;w=60');
 });
 
@@ -66,15 +69,15 @@ test('links that the platform makes lead to the public address', async () => {
   expect(claim.json<{ url: string }>().url).toMatch(/^https:\/\/acme\.apps\.example\/\?claim=/);
 });
 
-test('the outbox is for nobody where a proxy on this machine is believed, and that is told', async () => {
+test('the outbox is closed where a proxy on this machine is trusted, and the start says so', async () => {
   expect((await through('/outbox', 'apps.example')).status).toBe(403);
-  // A proxy that says nothing of who asked looks just like somebody who sits here.
+  // A request through a proxy without the header looks just like one from this machine.
   expect((await caller.ask(`${place.url('localhost')}/outbox`)).status).toBe(403);
   expect(platform.output()).toMatch(/Warning +FREEHOLD_TRUSTED_PROXIES names this machine/);
   expect(platform.output()).not.toContain('/outbox');
 });
 
-test('a public address without a proxy that is believed is told to the operator', async () => {
+test('a public address without a trusted proxy is reported to the operator', async () => {
   const other = await newPlace();
   const careless = await startPlatform(other, { FREEHOLD_PUBLIC_URL: 'https://apps.example' });
   expect(careless.output()).toMatch(

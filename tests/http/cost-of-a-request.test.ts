@@ -1,5 +1,5 @@
 /**
- * What a signed-in request costs on a warm scope: calls of units, and waits for the disk (design: house, section 3;
+ * The cost of a signed-in request on a warm scope: calls of units, and waits for the disk (design: house, section 3;
  * kernel, "Erasure").
  */
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   opened = await openEmbeddedPlatform();
   subscribe('freehold.unit.call', listen);
   await signIn(ada, opened.app, 'ada');
-  // Warm: the seat is claimed, the profile is written, the pool is filled, and what waits in the background is done.
+  // Warm: the seat is claimed, the profile is written, the pool is filled, and background work is done.
   for (let i = 0; i < 12; i++) await create();
   await quiet();
 }, 60_000);
@@ -47,7 +47,7 @@ async function create(): Promise<string> {
   return (answer.json() as { id: string }).id;
 }
 
-/** Waits until nothing happens in the background for a moment. */
+/** Waits until the background is quiet for a moment. */
 async function quiet(): Promise<void> {
   for (let before = -1; before !== calls.length; ) {
     before = calls.length;
@@ -55,7 +55,7 @@ async function quiet(): Promise<void> {
   }
 }
 
-/** What one request costs until it is answered. The background does not begin before a second has passed. */
+/** Returns the cost of one request. The background does not begin within its first second. */
 async function costOf(request: () => Promise<unknown>): Promise<{ calls: string[]; syncs: number }> {
   await quiet();
   calls = [];
@@ -78,7 +78,7 @@ describe('on a warm scope', () => {
     expect(cost.syncs).toBe(1);
   });
 
-  test('a signed-in write for a person whose key is here is no more', { timeout: 30_000 }, async () => {
+  test('a signed-in write for a person whose key is here costs the same', { timeout: 30_000 }, async () => {
     const customer = await create();
     const cost = await costOf(async () => {
       const answer = await ada.ask(`${opened.app}/api/customers/${customer}`, {
@@ -92,7 +92,9 @@ describe('on a warm scope', () => {
     expect(cost.syncs).toBe(1);
   });
 
-  test('a signed-in read is two calls of units, and waits for no disk', { timeout: 30_000 }, async () => {
+  test('a signed-in read is two calls of units, and does not wait for the disk', {
+    timeout: 30_000,
+  }, async () => {
     const cost = await costOf(async () =>
       expect((await ada.ask(`${opened.app}/api/customers`)).status).toBe(200),
     );

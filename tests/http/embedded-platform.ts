@@ -1,4 +1,7 @@
-/** The whole platform inside the test's own process: on real sockets, and with the door that no address leads to. */
+/**
+ * The whole platform inside the test's own process: on real sockets, with a management client that has no public
+ * address.
+ */
 import { readFileSync } from 'node:fs';
 import { MANAGEMENT_ROUTES, type ManagementRoute, PLATFORM_SECRET_HEADER } from '@freehold/contracts';
 import { type Platform, startPlatform } from '../../apps/platform/src/platform.ts';
@@ -7,7 +10,7 @@ import { newPlace, type PlatformPlace } from '../support/platform.ts';
 
 export type RouteName = keyof typeof MANAGEMENT_ROUTES;
 
-/** What a management call carries: fields, and bytes where the route takes some. */
+/** The content of a management call: fields, and bytes where the route takes some. */
 export interface Ask {
   readonly fields?: Readonly<Record<string, unknown>>;
   readonly bytes?: { readonly body: string | ArrayBuffer; readonly type: string };
@@ -16,13 +19,13 @@ export interface Ask {
 export interface EmbeddedPlatform {
   readonly place: PlatformPlace;
   readonly platform: Platform;
-  /** What nobody expected. */
+  /** Unexpected errors. */
   readonly incidents: readonly unknown[];
-  /** The demo's application and its scope. */
+  /** The address of the demo's application, and its scope. */
   readonly app: string;
   readonly scope: { readonly tenantId: string; readonly scopeId: string };
   readonly token: string;
-  /** Asks fieldwork something under `/internal/*`, as the control plane does. */
+  /** Calls a route of fieldwork under `/internal/*`, as the control plane does. */
   manage(name: RouteName, ask?: Ask): Promise<Response>;
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Counts the source files of ours that a warm request runs through (house rule 5). The aim is 25 for each. */
+/** Counts our own source files that a warm request runs through (house rule 5). The aim is 25 for each. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';

@@ -52,7 +52,7 @@ await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed:
 
 /** Returns our own files of which a function ran in one request, and how many functions of each. */
 async function filesOf(request: Request, name: string): Promise<Map<string, number>> {
-  // What ran by itself since the last request is taken away first.
+  // Drops the coverage of background work since the last request.
   await session.post('Profiler.takePreciseCoverage');
   await send(request, name);
   const { result } = (await session.post('Profiler.takePreciseCoverage')) as { result: readonly Counted[] };
@@ -69,7 +69,7 @@ async function filesOf(request: Request, name: string): Promise<Map<string, numb
 const onTheWay: Record<string, readonly string[]> = {};
 for (const [title, request] of Object.entries(requests)) {
   for (let call = 0; call < WARM_CALLS; call++) await send(request, `warm-${call}`);
-  // What runs by itself beside one of the requests is not on the way of all of them.
+  // Background work beside one request is not on the way of all of them.
   let common = await filesOf(request, 'counted-0');
   for (let call = 1; call < COUNTED_CALLS; call++) {
     const again = await filesOf(request, `counted-${call}`);

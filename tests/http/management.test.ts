@@ -1,6 +1,6 @@
 /**
- * Every route of the management contract works on the platform as it runs: none answers that it is not supported, and
- * a scope can be copied, put back, and taken back in time.
+ * Every route of the management contract works on the running platform: none answers "unsupported", and a scope can be
+ * copied, restored and rewound.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import {
 
 let opened: EmbeddedPlatform;
 const ada = new Caller();
-/** What was made on the way, and is asked for below. */
+/** Ids that are made on the way and used below. */
 const made = { customer: '', order: '', event: '', invocation: '', bookmark: '', attachment: '' };
 let copy: ArrayBuffer;
 
@@ -51,7 +51,7 @@ const bookmarkNow = async (): Promise<string> =>
 
 const grant = (permission: string): Ask => ({ fields: { connection: CONNECTION, permission } });
 
-/** One good call of each route, in an order in which each finds what it needs. A new route has to be put in here. */
+/** One good call of each route, in an order in which each finds its data. Add new routes here. */
 const CALLS: Readonly<Record<RouteName, (() => Ask) | number>> = {
   provision: () => ({ fields: { name: 'Acme Trades' } }),
   reconcile: () => ({}),
@@ -77,11 +77,11 @@ const CALLS: Readonly<Record<RouteName, (() => Ask) | number>> = {
   denialsSummary: () => ({ fields: { groupBy: 'operation' } }),
   platformRequests: () => ({ fields: { limit: 5 } }),
   platformRequestHistory: () => ({ fields: { limit: 5 } }),
-  // Fieldwork asks the platform for nothing, so that there is nothing to settle.
+  // Fieldwork makes no platform requests, so there is none to settle.
   settlePlatformRequest: 404,
-  // Nothing gave up.
+  // No delivery has failed for good.
   retryDeadLetter: 404,
-  shredSubject: () => ({ fields: { subject: 'nobody-here' } }),
+  shredSubject: () => ({ fields: { subject: 'unknown-service' } }),
   connectorGrant: () => grant('customer.read'),
   connectorInvoke: () => ({ fields: { connection: CONNECTION, operation: 'customer/list', input: {} } }),
   connectorAttachmentUpload: () => ({
@@ -104,7 +104,7 @@ const CALLS: Readonly<Record<RouteName, (() => Ask) | number>> = {
   rewind: () => ({ fields: { bookmark: made.bookmark } }),
   deleteScope: () => ({}),
 };
-/** What the calls that must not succeed send. */
+/** The input of the calls that must not succeed. */
 const IN_VAIN: Readonly<Partial<Record<RouteName, Ask>>> = {
   ownerClaim: { fields: { origin: 'http://acme.localhost' } },
   ownerRecovery: {
@@ -144,7 +144,7 @@ function askOf(name: RouteName): Ask {
   return typeof call === 'number' ? {} : call();
 }
 
-test('a rewind through the management contract takes the running application back, and forth again', async () => {
+test('a rewind through the management contract changes the running application, and its undo restores it', async () => {
   await using fresh = await openEmbeddedPlatform();
   using grace = new Caller();
   await signIn(grace, fresh.app, 'grace');
@@ -170,7 +170,7 @@ test('a rewind through the management contract takes the running application bac
   expect(fresh.incidents).toEqual([]);
 });
 
-test('a secret that was delivered lies in no database, history or log in clear', async () => {
+test('a delivered secret is in no database, history or log in clear', async () => {
   await using fresh = await openEmbeddedPlatform();
   const { dataDirectory } = fresh.place;
   const secrets = JSON.parse(readFileSync(join(dataDirectory, 'secrets.json'), 'utf8')) as {
@@ -183,7 +183,7 @@ test('a secret that was delivered lies in no database, history or log in clear',
   expect(held).toEqual([join(dataDirectory, 'secrets.json')]);
 });
 
-test('without a history nothing is taken back, and that is said', async () => {
+test('without a history a rewind is refused as unsupported', async () => {
   await using fresh = await openEmbeddedPlatform({ FREEHOLD_HISTORY: 'off' });
   const response = await fresh.manage('rewind', { fields: { at: '2026-03-03T00:00:00.000Z' } });
   expect([response.status, await response.json()]).toMatchObject([501, { reason: 'history_off' }]);

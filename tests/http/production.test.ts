@@ -32,7 +32,7 @@ test('nothing of development is there', async () => {
   expect(platform.output()).not.toMatch(/Outbox|Issuer/);
 });
 
-test('a mail that cannot leave is said to the operator, and to nobody else', async () => {
+test('a mail that cannot be sent is reported to the operator alone', async () => {
   const client = makeControlPlaneClient({
     baseUrl: place.url('api.localhost'),
     token: platform.serviceToken(),

@@ -1,6 +1,6 @@
 /**
- * A scope that the control plane reaps, on the platform as it runs: the identity directory of its tenant, which stays,
- * names it no more, and its neighbour keeps its people.
+ * The control plane reaps a scope on the running platform: its tenant's identity directory no longer names it, and its
+ * neighbour keeps its members.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ afterAll(async () => {
   await opened?.[Symbol.asyncDispose]();
 });
 
-/** How people sign in at the development issuer. */
+/** The settings of the sign-in at the development issuer. */
 function choice(): Record<string, string> {
   const text = readFileSync(join(opened.place.dataDirectory, 'secrets.json'), 'utf8');
   const { issuerClientSecret } = JSON.parse(text) as { issuerClientSecret: string };
@@ -43,7 +43,7 @@ function choice(): Record<string, string> {
 }
 
 /** Everything in the tenant's identity database, as text. */
-function kept(): string {
+function identityText(): string {
   const file = join(opened.place.dataDirectory, 'identity', `${opened.scope.tenantId}.sqlite`);
   const database = new DatabaseSync(file, { readOnly: true });
   try {
@@ -54,7 +54,7 @@ function kept(): string {
   }
 }
 
-test('C-04: of a scope that is reaped nothing is left in the identity directory of its tenant', async () => {
+test('C-04: nothing of a reaped scope is left in the identity directory of its tenant', async () => {
   const tenant = opened.scope.tenantId as never;
   const { id: scope } = await client.scopes.provision({
     params: { tenant },
@@ -69,7 +69,7 @@ test('C-04: of a scope that is reaped nothing is left in the identity directory 
   await signIn(bob, opened.place.url(NEIGHBOUR), 'bob');
   const me = await bob.ask(`${opened.place.url(NEIGHBOUR)}/api/me`);
   expect(me.status, me.text).toBe(200);
-  const before = kept();
+  const before = identityText();
   for (const each of [scope, '"key":"NOTE"', 'bob']) expect(before).toContain(each);
 
   const at = { tenant, scope };
@@ -81,7 +81,7 @@ test('C-04: of a scope that is reaped nothing is left in the identity directory 
     })
     .toBe('done');
 
-  const after = kept();
+  const after = identityText();
   for (const each of [scope, '"key":"NOTE"', 'bob']) expect(after).not.toContain(each);
   // The other application of the tenant has its owner, signed in as before.
   expect(after).toContain(opened.scope.scopeId);

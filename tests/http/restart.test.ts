@@ -1,4 +1,4 @@
-/** What a scope does by itself outlives the process: what waits when the power goes is done afterwards, once. */
+/** Background work outlives the process: work that waits when the power fails is done afterwards, once. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -32,7 +32,7 @@ async function post(path: string, json: unknown = {}): Promise<{ id: string }> {
   return answer.json();
 }
 
-/** An order that is under way. */
+/** Makes an order that is in progress. */
 async function startedOrder(title: string): Promise<string> {
   const { id: customer } = await post('/api/customers', { name: 'Mrs Harper' });
   const { id } = await post('/api/orders', { customer, title });
@@ -49,7 +49,7 @@ const waiting = async () =>
     .items.map(({ kind, order }) => `${kind} ${order.id}`)
     .sort();
 
-/** The scope's own database, while nobody else uses it or for reading alone. */
+/** Opens the scope's own database: while it is closed, or read-only. */
 function inScope<T>(work: (db: DatabaseSync) => T, readOnly = true): T {
   const directory = join(place.dataDirectory, 'scope-fieldwork');
   const [file] = readdirSync(directory).filter((name) => name.endsWith('.sqlite'));
@@ -62,7 +62,7 @@ function inScope<T>(work: (db: DatabaseSync) => T, readOnly = true): T {
 }
 const timers = () => inScope((db) => db.prepare('SELECT * FROM _spine_schedules ORDER BY 1').all());
 
-test('what was acknowledged a moment before the power went is followed by what it sets off, once each', async () => {
+test('an event that was acknowledged just before the power cut has its effects afterwards, once each', async () => {
   const orders = [];
   for (let i = 0; i < 5; i++) orders.push(await startedOrder(`Job ${i}`));
   const acknowledged = orders.map((id) => post(`/api/orders/${id}/complete`, { minutes: 30 }));
@@ -78,7 +78,7 @@ test('what was acknowledged a moment before the power went is followed by what i
   expect(platform.output()).not.toContain('"level":"error"');
 }, 60_000);
 
-test('a time that was set stands after a kill, and one that passed meanwhile is made up for', async () => {
+test('a schedule survives a kill, and one that came due meanwhile is run', async () => {
   const late = await startedOrder('Late job');
   const before = timers();
   expect(before).toHaveLength(2);
@@ -88,7 +88,7 @@ test('a time that was set stands after a kill, and one that passed meanwhile is 
   expect((await waiting()).filter((each) => each.startsWith('overdue'))).toEqual([]);
 
   await platform.stop();
-  // The night passes while nothing runs.
+  // The night passes while the platform is down.
   inScope((db) => db.exec(`UPDATE _spine_schedules SET next_at = 1 WHERE key = 'overdue'`), false);
   platform = await startPlatform(place);
   await expect.poll(waiting, PATIENCE).toContain(`overdue ${late}`);

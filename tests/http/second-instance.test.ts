@@ -1,4 +1,4 @@
-/** The first thing an operator does with a platform: another customer, with nothing but the commands of the guide. */
+/** An operator's first task: another customer, with only the commands of the guide. */
 import { makeControlPlaneClient } from '@freehold/control-plane/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Caller, throughCaller } from '../support/http.ts';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => opened?.[Symbol.asyncDispose]());
 
-/** A customer with an instance at a name below the platform's own. */
+/** Makes a customer with an instance at a name below the platform's own. */
 async function newCustomer(slug: string, more: { readonly config?: Record<string, string | null> } = {}) {
   const { id: tenant } = await client.tenants.create({ body: { slug, name: slug } });
   const { id: scope } = await client.scopes.provision({
@@ -27,10 +27,10 @@ async function newCustomer(slug: string, more: { readonly config?: Record<string
 }
 
 // spec C-04, A-14, A-25
-test('an instance that was provisioned with nothing said lets its first person in, as the owner', async () => {
+test('an instance that was provisioned without settings lets its first person in, as the owner', async () => {
   const { params, app } = await newCustomer('pipes');
   using grace = new Caller();
-  // The issuer hears of a new address a moment later.
+  // The issuer learns of a new address a moment later.
   await expect
     .poll(() => signIn(grace, app, 'grace').then(() => true, String), { timeout: 10_000 })
     .toBe(true);
@@ -41,7 +41,7 @@ test('an instance that was provisioned with nothing said lets its first person i
   expect(await client.ownerSeat.get({ params })).toMatchObject({ state: 'claimed' });
 });
 
-test('the log says which settings went along, and no value of them', async () => {
+test('the log names the delivered settings, and no value of them', async () => {
   const { params } = await newCustomer('sparks');
   const { items } = await client.adminLog.list({
     query: { scope: params.scope, action: 'scopes.provision' },
@@ -51,7 +51,7 @@ test('the log says which settings went along, and no value of them', async () =>
 });
 
 // spec A-16
-test('an instance that is told not to sign anybody in does not, and has no secret of the platform’s', async () => {
+test('an instance with sign-in turned off signs no one in, and has no secret of the platform’s', async () => {
   const { app, params } = await newCustomer('quiet', { config: { 'platform:auth': null } });
   using noPrincipal = new Caller();
   const me = await noPrincipal.ask(`${app}/api/me`);

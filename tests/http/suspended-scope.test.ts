@@ -1,6 +1,6 @@
 /**
- * A scope that is suspended, on the platform as it runs: nobody is served any more, by a route or by a model's tools, and
- * nothing happens in it by itself either, until it is let in again. Its neighbours notice nothing.
+ * A suspended scope on the running platform: its routes and tools refuse every caller, and its background work rests,
+ * until it is resumed. Its neighbours are not affected.
  */
 import { makeControlPlaneClient } from '@freehold/control-plane/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -76,7 +76,7 @@ test('it is refused on the very next request, and served on the very next when i
   expectSuspended(await add('Meanwhile'));
   expectSuspended(await ada.ask(`${opened.app}/api/auth/login`));
   expectSuspended(await ada.ask(`${opened.app}/`));
-  // The neighbour asks who it is, as it did before.
+  // The neighbour serves its own route as before.
   expect(await signedOut()).toBe(401);
   await become('active');
   const served = await ada.ask(`${opened.app}/api/customers`);
@@ -85,7 +85,7 @@ test('it is refused on the very next request, and served on the very next when i
 });
 
 // spec C-04, D-11
-test('no tool of it is called, and nothing is done, until it is back', async () => {
+test('none of its tools is called, and nothing is done, until it is resumed', async () => {
   const add = () => useTool('customer_create', { name: 'By a model' });
   const named = async () =>
     (await ada.ask(`${opened.app}/api/customers`))
@@ -102,7 +102,7 @@ test('no tool of it is called, and nothing is done, until it is back', async () 
   expect(await named(), done.text).toBe(1);
 });
 
-/** What only the platform can do, of the scope that is named. */
+/** Makes a management call for the named scope. */
 async function manage<T>(name: RouteName, fields: object): Promise<T> {
   const response = await opened.manage(name, { fields: { ...fields } });
   const text = await response.text();
@@ -110,7 +110,7 @@ async function manage<T>(name: RouteName, fields: object): Promise<T> {
   return JSON.parse(text) as T;
 }
 
-/** Does a piece of work from its beginning to its end, as a connection; the office is to be told of it afterwards. */
+/** Does a piece of work from beginning to end, as a connection; an event is then due to the office. */
 async function completeOrder(scope: EmbeddedPlatform['scope']): Promise<void> {
   const act = async (operation: string, input: object) =>
     (
@@ -136,9 +136,9 @@ async function reminders(scope: EmbeddedPlatform['scope']): Promise<number> {
   return rows[0]?.[0] ?? -1;
 }
 
-test('what was put in line in it waits, while that of its neighbour is delivered, and is delivered when it is back', async () => {
+test('deliveries that wait in it are made when it is resumed, while those of its neighbour are made at once', async () => {
   await become('suspended');
-  // What reaches it by the platform's own door is put in line all the same.
+  // Work through the management contract still queues events.
   await completeOrder(opened.scope);
   await completeOrder(neighbour);
   await expect.poll(() => reminders(neighbour), { timeout: 20_000 }).toBe(1);
@@ -149,6 +149,6 @@ test('what was put in line in it waits, while that of its neighbour is delivered
   expect(await reminders(neighbour)).toBe(1);
 }, 60_000);
 
-test('nothing of all this was an incident', () => {
+test('none of this was an incident', () => {
   expect(opened.incidents).toEqual([]);
 });

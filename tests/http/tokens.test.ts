@@ -1,4 +1,4 @@
-/** An application that takes access tokens: a program finds out where they are made, gets one, and calls the API. */
+/** An application that takes access tokens: a program finds the issuer, gets a token, and calls the API. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Ask, Caller } from '../support/http.ts';
 import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } from '../support/platform.ts';
@@ -31,8 +31,8 @@ async function tokenOf(login: string, resource = app): Promise<string> {
 const call = (path: string, token: string, ask: Ask = {}) =>
   caller.ask(`${app}${path}`, { ...ask, headers: { ...ask.headers, authorization: `Bearer ${token}` } });
 
-// RFC 9728, section 5.1; RFC 6750, section 3.1: without credentials there is no error to speak of.
-test('without a token the answer says where to read who makes them', async () => {
+// RFC 9728, section 5.1; RFC 6750, section 3.1: without credentials there is no error to report.
+test('without a token the answer points to the metadata that names the issuer', async () => {
   const refused = await caller.ask(`${app}/api/orders`);
   expect(refused.status).toBe(401);
   expect(refused.headers.get('content-type')).toBe('application/problem+json');
@@ -55,7 +55,7 @@ test('without a token the answer says where to read who makes them', async () =>
 });
 
 // spec A-15, A-20, A-25
-test('the first who calls with a token owns the application, and is named by it', async () => {
+test("the first caller with a token owns the application, and has the token's name", async () => {
   const token = await tokenOf('ada');
   expect((await call('/api/me', token)).json()).toMatchObject({
     status: 'member',
@@ -68,7 +68,7 @@ test('the first who calls with a token owns the application, and is named by it'
   expect((await call('/api/customers', token)).json()).toMatchObject({ items: [{ name: 'Mrs Harper' }] });
 });
 
-test('somebody else’s token is a stranger’s', async () => {
+test('a second person’s token is that of a non-member', async () => {
   const token = await tokenOf('linus');
   expect((await call('/api/me', token)).json()).toMatchObject({ status: 'stranger', principal: null });
   const refused = await call('/api/orders', token);
@@ -78,7 +78,7 @@ test('somebody else’s token is a stranger’s', async () => {
   ]);
 });
 
-test('a token made for another resource is nobody’s, and the answer says that it was looked at', async () => {
+test('a token for another resource is refused as invalid', async () => {
   for (const resource of ['http://globex.localhost:8787', 'urn:other', `${app}/api`]) {
     const refused = await call('/api/orders', await tokenOf('ada', resource));
     expect(refused.status, resource).toBe(401);
@@ -93,14 +93,14 @@ test('a client that writes the address with a slash is served as well', async ()
 });
 
 test.each(['e30.e30.', 'nonsense', 'eyJhbGciOiJub25lIiwidHlwIjoiYXQrand0In0.eyJzdWIiOiJhZGEifQ.'])(
-  'the forged token %s is nobody’s',
+  'the forged token %s is refused',
   async (token) => {
     expect((await call('/api/orders', token)).status).toBe(401);
     expect((await call('/api/me', token)).json()).toMatchObject({ status: 'signed_out' });
   },
 );
 
-test('there is nothing to sign in at, and the start said what to do instead', async () => {
+test('there is no sign-in, and the start said what to do instead', async () => {
   expect((await caller.ask(`${app}/api/auth/login`)).status).toBe(501);
   expect(platform.output()).toContain(`an access token of ${issuerUrl()} for the resource ${app}`);
   expect(platform.output()).not.toContain('"level":"error"');

@@ -322,9 +322,9 @@ export const AUTH: readonly Mutant[] = [
     killer: inNode(invites, 'A-32: stores a pending invite'),
   },
   {
-    id: 'auth-invite-binds-nobody',
+    id: 'auth-invite-binds-no-member',
     requirement: 'A-33',
-    claim: 'Accepting an invite binds nobody.',
+    claim: 'Accepting an invite binds no member.',
     file: `${src}/invites/operations.ts`,
     find: 'saveBinding(unit.db, { scopeId, personId, principal, sinceMs: atMs });',
     replace: '',

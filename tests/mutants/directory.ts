@@ -448,7 +448,7 @@ export const DIRECTORY: readonly Mutant[] = [
     killer: inNode(`${src}/backups/retention.test.ts`, 'spec C-19: after 60 days'),
   },
   {
-    id: 'dir-receipt-of-somebody-else',
+    id: 'dir-receipt-of-another-subject',
     requirement: 'C-20',
     claim: 'A receipt about another person passes for one.',
     file: `${src}/erasure/host-admin-erasure.ts`,

@@ -11,7 +11,7 @@ export interface Mutant {
   readonly id: string;
   /** The id in docs/spec/requirements.md that the change breaks, or null where no requirement names the fact. */
   readonly requirement: string | null;
-  /** What goes wrong, in one sentence. */
+  /** The defect, in one sentence. */
   readonly claim: string;
   readonly file: string;
   /** Code that stands exactly once in `file`. */
@@ -20,7 +20,7 @@ export interface Mutant {
   readonly killer: Killer;
 }
 
-/** A test of the project `node`, which is where most killers are. */
+/** A test of the project `node`, which has most killers. */
 export function inNode(file: string, title: string): Killer {
   return { project: 'node', file, title };
 }

@@ -1,6 +1,6 @@
 /**
- * The builder's guide (docs/guide), followed by somebody who does what it says and nothing else: every block is pasted,
- * every command is run, every page is opened, and what they see is what the guide says.
+ * Follows the builder's guide (docs/guide) word by word: every block is pasted, every command is run, every page is
+ * opened, and every result is compared with the guide.
  */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,7 +26,7 @@ let project: string;
 let browser: Browser;
 let model: ModelServer;
 let reader: Reader;
-/** The ports in the guide, and those that are free here. */
+/** The ports in the guide, and the free ones in their place. */
 let ports: ReadonlyMap<string, number>;
 
 beforeAll(async () => {
@@ -52,12 +52,12 @@ afterAll(async () => {
 });
 
 const read = (file: string): string => readFileSync(join(guide, file), 'utf8');
-/** With other ports, because those of the guide may be somebody's. */
+/** Other ports, because those of the guide may be taken. */
 const here = (markdown: string): string =>
   markdown.replaceAll(/\b(?:8790|8788|8080|11434)\b/g, (port) => String(ports.get(port)));
 
 // spec A-25, A-33, D-09, D-11, D-12, D-14, D-18
-describe('whoever follows the guide sees what it says', () => {
+describe('a reader of the guide sees what it says', () => {
   let isLost = false;
   test.each(STEPS)('%s', async (step) => {
     if (isLost) throw new Error('an earlier chapter did not work');
@@ -66,14 +66,14 @@ describe('whoever follows the guide sees what it says', () => {
     isLost = false;
   });
 
-  test('and no page had an error that nobody mentioned', () => {
+  test('and no page had an error that the guide does not mention', () => {
     expect(reader.faults()).toEqual([]);
   });
 
   // spec D-18, D-21
-  test('the model was told what is lost and what is there, and nothing else', () => {
+  test('the model got the lost and the found things, and no other data', () => {
     expect(model.asked).toHaveLength(1);
-    const { path, headers, body } = model.asked[0] ?? expect.fail('nobody asked');
+    const { path, headers, body } = model.asked[0] ?? expect.fail('the model was not called');
     expect([path, headers.authorization]).toEqual(['/v1/chat/completions', undefined]);
     expect(body).toMatchObject({ model: 'llama3.2', max_tokens: 10 });
     expect(body.messages.map(({ role }) => role)).toEqual(['system', 'user']);
@@ -87,15 +87,15 @@ describe('whoever follows the guide sees what it says', () => {
     );
   });
 
-  test('what they have written has the form of our own code', () => {
+  test('the code of the guide has the form of our own code', () => {
     const { formatter, javascript, assist, linter } = JSON.parse(
       readFileSync(join(root, 'biome.json'), 'utf8'),
     );
-    // Programs of the guide talk to whoever runs them.
+    // Programs of the guide print to the terminal.
     linter.rules.suspicious.noConsole = 'off';
-    // This rule looks for package.json beside the configuration; `npm run check` finds what is not there.
+    // This rule looks for package.json beside the configuration; `npm run check` finds missing dependencies.
     linter.rules.correctness.noUndeclaredDependencies = 'off';
-    // Beside the project, so that it is not looked at itself.
+    // Beside the project, so that it is not linted itself.
     const form = mkdtempSync(join(home, 'form-'));
     writeFileSync(join(form, 'biome.json'), JSON.stringify({ formatter, javascript, assist, linter }));
     const { status, stdout, stderr } = spawnSync(
@@ -108,7 +108,7 @@ describe('whoever follows the guide sees what it says', () => {
 });
 
 describe('the pages', () => {
-  test('follow one another, and are all in the contents', () => {
+  test('lead to the next one, and are all in the contents', () => {
     expect(STEPS.length).toBeGreaterThan(7);
     for (const [index, step] of STEPS.entries()) {
       expect(read('README.md')).toContain(`(${step})`);
@@ -117,14 +117,14 @@ describe('the pages', () => {
     }
   });
 
-  test.each(['README.md', ...STEPS])('%s has no link that leads nowhere', (page) => {
+  test.each(['README.md', ...STEPS])('%s has no dead link', (page) => {
     const links = [...read(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
     expect(links.length).toBeGreaterThan(0);
     expect(links.filter((link) => !/^https?:/.test(link) && !leadsSomewhere(page, link))).toEqual([]);
   });
 });
 
-describe('what is not as the guide says is found out', () => {
+describe('a difference from the guide is found', () => {
   test('another line, a line too few, another value, a key too many', () => {
     expect(() => requireLines('a … c\n', 'x\n  a b c\n', 'somewhere')).not.toThrow();
     expect(() => requireLines('a … c\n', 'x\na b d\n', 'somewhere')).toThrow('the guide says');
@@ -166,7 +166,7 @@ function leadsSomewhere(page: string, link: string): boolean {
   );
 }
 
-/** Nobody else is given them while these are held, and all are let go together. */
+/** Reserves ports at the same time, so that all differ, and releases them together. */
 async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {

@@ -1,4 +1,4 @@
-/** `freehold new` as a builder uses it: the real program, the project it makes, and what that project's papers say. */
+/** `freehold new` as a builder uses it: the real program, the new project, and the project's own README. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -11,7 +11,7 @@ import { signIn } from '../support/sign-in.ts';
 import { type Ended, type Running, runProgram, startProgram } from './processes.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
-/** The addresses that the project's papers name. */
+/** The addresses in the project's README. */
 const ORIGIN_IN_PAPERS = 'http://localhost:8790';
 const ISSUER_IN_PAPERS = 'http://localhost:8788';
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'freehold-new-'));
   project = join(home, 'paper-trail');
   made = await freehold('new', 'paper-trail', '--title', "Bob's Paper Trail", '--link', root, '--json');
-  // What `npm install` would do, without a network: the packages that the project asks for are all in the checkout.
+  // Does the work of `npm install` without a network: the checkout has all packages of the project.
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'));
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
@@ -67,7 +67,7 @@ async function expectDoorClosed(origin: string): Promise<void> {
   expect(internal.status).toBe(403);
 }
 
-test('the answer names every file, and says how to go on', () => {
+test('the answer names every file, and the next steps', () => {
   expect(made).toMatchObject({ code: 0, stderr: '' });
   const answer = JSON.parse(made.stdout);
   expect(answer).toMatchObject({
@@ -98,7 +98,7 @@ describe('a vertical as it was scaffolded', () => {
     expect((await anonymous.ask(running.origin)).text).toContain("Bob's Paper Trail");
   });
 
-  test('does so with an issuer configured too: the seam alone lets people in', async () => {
+  test('does so with an issuer configured too: only the code lets people in', async () => {
     await using running = await startProject({
       PORT: '0',
       DATA_DIRECTORY: '.data-unwired',
@@ -163,9 +163,9 @@ describe('a vertical whose seam was wired as its own comment says', () => {
     expect(await npm('test')).toMatchObject({ code: 0, stdout: expect.stringMatching(/\d+ passed/) });
   });
 
-  test('is still closed to strangers', () => expectDoorClosed(origin));
+  test('is still closed to anonymous callers', () => expectDoorClosed(origin));
 
-  test('lets in the first person who signs in, as the owner, and nobody else', async () => {
+  test('lets in the first person who signs in, as the owner, and no other person', async () => {
     using owner = new Caller();
     await signIn(owner, origin, 'ada');
     const written = await owner.ask(`${origin}/api/notes`, { json: { text: 'Order copper pipe' } });
@@ -184,7 +184,7 @@ describe('a vertical whose seam was wired as its own comment says', () => {
     expect(refused.json()).toMatchObject({ code: 'forbidden', reason: 'not_a_member' });
   });
 
-  test('lets nobody in who has signed out', async () => {
+  test('refuses a person who has signed out', async () => {
     using owner = new Caller();
     await signIn(owner, origin, 'ada');
     await owner.navigate(`${origin}/api/auth/logout`);
@@ -192,7 +192,7 @@ describe('a vertical whose seam was wired as its own comment says', () => {
   });
 });
 
-describe('what cannot be made is refused in one sentence, and nothing is left behind', () => {
+describe('a project that cannot be made is refused in one sentence, and nothing is left behind', () => {
   test.each([
     [2, ['new'], /^<name> is missing\.$/],
     [2, ['new', 'Paper'], /^<name> cannot be used: it must be lower-case letters/],
@@ -234,7 +234,9 @@ test('the program has help and a version', async () => {
   });
 });
 
-/** Does what the seam's comment says: everything above the dashed line goes, everything below it is uncommented. */
+/**
+ * Does what the comment in the file says: everything above the dashed line goes, everything below it is uncommented.
+ */
 function wired(seam: string): string {
   const [above, below, ...more] = seam.split(/^\/\/ -{20,}$/m);
   expect(above).toContain('delete everything above the dashed line and uncomment everything below it');
@@ -242,7 +244,7 @@ function wired(seam: string): string {
   return (below ?? '').trimStart().replaceAll(/^\/\/ ?/gm, '');
 }
 
-/** The settings in front of a command in a text, with other addresses in place of those that it names. */
+/** Returns the settings in front of a command in a text, with other addresses. */
 function settingsIn(
   text: string,
   line: RegExp,

@@ -1,6 +1,6 @@
 /**
- * The operator's guide (docs/operator.md), followed by somebody who does what it says and nothing else, from the first
- * start to the tenant that is reaped: every command is run, and what they see is what the guide says.
+ * Follows the operator's guide (docs/operator.md) word by word, from the first start to the tenant that is reaped:
+ * every command is run, and every result is compared with the guide.
  */
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ const root = join(import.meta.dirname, '../..');
 const PAGE = 'docs/operator.md';
 const markdown = readFileSync(join(root, PAGE), 'utf8');
 
-/** What the reader has: a machine with disks, a zone, and two terminals. */
+/** The reader's machine: disks, a zone, and two terminals. */
 let home: string;
 let port: number;
 let zone: DnsServer;
@@ -32,7 +32,7 @@ beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'freehold-operator-'));
   port = await freePort();
   zone = await startDnsServer();
-  // With the right Node.js, as `npm ci` has put it there, and a home of its own.
+  // The right Node.js, as `npm ci` installs it, and a home directory for the test.
   const path = `${join(root, 'node_modules/.bin')}:${process.env.PATH}`;
   shell = openShell({ cwd: root, env: { PATH: path, HOME: home } });
 });
@@ -43,7 +43,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** On other disks and another port, because those of the guide may be somebody's; without a proxy and its certificate. */
+/** Other disks and another port, because those of the guide may be taken; no proxy, and no certificate. */
 const here = (text: string): string =>
   text
     .replaceAll('/srv/', `${home}/srv/`)
@@ -52,12 +52,12 @@ const here = (text: string): string =>
     .replaceAll(/https:\/\/((?:\w+\.)*apps\.)example\.org/g, `http://$1localhost:${port}`)
     .replaceAll('apps.example.org', 'apps.localhost');
 
-/** One section, from heading to heading. The platform is stopped where the reader is told to. */
+/** The guide by sections. The platform is stopped where the reader is told to. */
 const sections = markdown.split(/^(?=## )/m).slice(1);
 const titleOf = (section: string): string => /^## (.+)$/m.exec(section)?.[1] ?? '';
 
 let isLost = false;
-describe('whoever follows the guide sees what it says', () => {
+describe('a reader of the guide sees what it says', () => {
   test.each(sections.map((section) => [titleOf(section), section]))('%s', async (title, section) => {
     if (isLost) throw new Error('an earlier section did not work');
     isLost = true;
@@ -71,7 +71,7 @@ describe('whoever follows the guide sees what it says', () => {
     isLost = false;
   });
 
-  test('what nobody else may read is readable by its owner only', () => {
+  test('secret files are readable by their owner only', () => {
     for (const file of ['settings', 'data/seal-key', 'data/service-token', 'data/secrets.json'])
       expect(statSync(join(home, 'srv/freehold', file)).mode & 0o077, file).toBe(0);
   });
@@ -85,7 +85,7 @@ describe('whoever follows the guide sees what it says', () => {
     database.close();
     await start();
     const { code, output } = await shell.run('npx freehold admin-log verify --json');
-    // The answer, and behind it, for a job that nobody watches, the sentence about it.
+    // The answer, and after it the sentence for a scheduled job.
     const [answer = ''] = output.split('\n');
     expect(JSON.parse(answer)).toMatchObject({ status: 'broken', firstBad: { reason: 'tail_missing' } });
     expect([code, output]).toEqual([1, expect.stringContaining('tail_missing at row')]);
@@ -99,13 +99,13 @@ describe('the page', () => {
     expect(scripts.start).toMatch(/ && exec node apps\/platform\/src\/main\.ts$/);
   });
 
-  test('has no link that leads nowhere', () => {
+  test('has no dead link', () => {
     const links = [...markdown.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
     expect(links.length).toBeGreaterThan(20);
     expect(links.filter((link) => !/^https?:/.test(link) && !leadsSomewhere(link))).toEqual([]);
   });
 
-  test('names no command that there is not', () => {
+  test('names only existing commands', () => {
     const named = [
       ...markdown.matchAll(/`(?:npx freehold )?([a-z]+(?:-[a-z]+)*) ([a-z]+(?:-[a-z]+)*)[^`\n]*`/g),
     ]
@@ -120,7 +120,7 @@ describe('the page', () => {
 const names: ReadonlySet<string> = new Set(Object.values(adminOperations).map(({ name }) => name));
 const families = new Set([...names].map((name) => name.split('.')[0]));
 
-/** Does all of it. @throws Error that begins with the place in the guide that is not right. */
+/** Follows all steps. @throws Error that begins with the place in the guide that is wrong. */
 async function followGuide(steps: readonly Step[]): Promise<void> {
   let seen: { readonly from: 'shell' | 'npm'; readonly output: string } | null = null;
   for (const step of steps) {
@@ -138,7 +138,7 @@ async function followGuide(steps: readonly Step[]): Promise<void> {
       } else if (step.kind === 'see') {
         if (seen === null) throw new Error('nothing was run');
         if (step.language === 'json') requireJson(step.text, seen.output);
-        // npm says more than what matters.
+        // npm prints more than the guide shows.
         else requireLines(step.text, seen.output, seen.from === 'npm' ? 'somewhere' : 'exactly');
       }
     } catch (error) {
@@ -148,8 +148,8 @@ async function followGuide(steps: readonly Step[]): Promise<void> {
 }
 
 /**
- * What `npm start` starts, with the settings of the guide, in the place of what ran before. One process and not a shell
- * around it, so that it alone is told to stop.
+ * Starts what `npm start` starts, with the settings of the guide, in place of the running one. One process without a
+ * shell, so that signals reach it.
  */
 async function start(): Promise<string> {
   await platform?.stop();
@@ -164,7 +164,7 @@ async function start(): Promise<string> {
   return platform.output();
 }
 
-/** The owner of the zone publishes what was shown. */
+/** Publishes the shown record in the zone, as its owner does. */
 function publish(output: string): void {
   const [, name, value] = /"name":"([^"]+)","type":"TXT","value":"([^"]+)"/.exec(output) ?? [];
   if (name && value) zone.zone.set(`TXT ${name}`, [value]);

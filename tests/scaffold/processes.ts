@@ -1,9 +1,9 @@
-/** Programs as a person runs them in a shell: to their end, or until they are told to stop. */
+/** Programs as a person runs them in a shell: to their end, or until they are stopped. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-/** How long a program may take before a test gives up on it: generous, for a busy machine. */
+/** The limit of a program: generous, for a busy machine. */
 const PATIENCE_MS = 90_000;
 
 export interface Program {
@@ -18,7 +18,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Runs a program to its end. Nobody is at the keyboard: a program that asks something finds no terminal. */
+/** Runs a program to its end. It has no terminal, so a program that prompts fails. */
 export async function runProgram(program: Program): Promise<Ended> {
   const child = launch(program);
   const output = listen(child);
@@ -28,9 +28,9 @@ export async function runProgram(program: Program): Promise<Ended> {
   return { code: child.exitCode, ...output };
 }
 
-/** A program that goes on until it is stopped. */
+/** A program that runs until it is stopped. */
 export interface Running extends AsyncDisposable {
-  /** What its announcement said, as the groups of `ready`. */
+  /** The groups of `ready` in its announcement. */
   readonly said: RegExpExecArray;
 }
 
@@ -70,7 +70,7 @@ function launch({ line: [file, ...args], cwd, env }: Program): ChildProcess {
   return spawn(file, args, {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A group of its own, so that what it starts (npm starts a shell, which starts node) ends with it.
+    // A process group, so that children (npm starts a shell, which starts node) end with it.
     detached: true,
     env: { PATH: `${join(cwd, 'node_modules/.bin')}:${process.env.PATH}`, HOME: cwd, ...env },
   });

@@ -1,4 +1,4 @@
-/** A real Chromium, and people in it: each with cookies and a screen of their own. */
+/** A real Chromium and its users, each with cookies and a screen of their own. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
@@ -6,7 +6,7 @@ import { requireChromium } from '../../tools/chromium.ts';
 
 const artefacts = join(import.meta.dirname, '../../artefacts');
 
-/** Quiet: without these, Chromium looks things up on the network at every start. */
+/** Without these, Chromium looks things up on the network at every start. */
 const ARGUMENTS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -24,13 +24,13 @@ export function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: requireChromium(), headless: true, args: ARGUMENTS });
 }
 
-/** Somebody at a browser of their own. */
+/** A person with a browser of their own. */
 export interface Visitor {
   readonly page: Page;
   readonly context: BrowserContext;
   /** Errors that pages threw and responses with a 5xx status: a test expects none. */
   readonly faults: readonly string[];
-  /** Keeps a picture of the page under `artefacts/`, which git does not track. */
+  /** Saves a picture of the page under `artefacts/`, which git does not track. */
   picture(name: string): Promise<void>;
 }
 
@@ -71,14 +71,14 @@ export async function see(page: Page, text: string | RegExp): Promise<void> {
   await page.getByText(text).first().waitFor();
 }
 
-/** By how many pixels the page is wider than its screen: none is right. */
+/** Returns by how many pixels the page is wider than its screen: 0 is right. */
 export function overflow(page: Page): Promise<number> {
   return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }
 
 /**
- * What keeps somebody who does not see the page from using it, as sentences: none is right. It finds what can be found
- * without judging: missing names, titles and languages, ids given twice, text that does not fit.
+ * Returns barriers for people who do not see the page, as sentences: none is right. Finds missing names, titles and
+ * languages, repeated ids, and text that does not fit.
  */
 export async function barriers(page: Page): Promise<string[]> {
   const found = await page.evaluate<string[]>(`(() => {

@@ -1,26 +1,26 @@
 /**
- * The code in a document, as its reader would have it: files that are written down whole, and changes to files that
- * are there already. A fence says which file it is: ```` ```ts file=app/server.ts ````.
+ * Assembles the code in a document as its reader would: whole files, and changes to existing files. A fence names its
+ * file: ```` ```ts file=app/server.ts ````.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** One fenced block. */
 export interface DocBlock {
-  /** What the fence begins with: `ts`, `diff`, `sh`. */
+  /** The first word of the fence: `ts`, `diff`, `sh`. */
   readonly language: string;
   /** `file=…` and so on, from the fence. */
   readonly attributes: ReadonlyMap<string, string>;
   /** Without the indentation of the fence, with a line break at the end. */
   readonly text: string;
-  /** Of the fence in the document, from 1. */
+  /** The line of the fence in the document, from 1. */
   readonly line: number;
 }
 
 /** Path → text. */
 export type Files = ReadonlyMap<string, string>;
 
-/** Every fenced block of a document, in order. */
+/** Returns every fenced block of a document, in order. */
 export function readBlocks(markdown: string): DocBlock[] {
   const fences = markdown.matchAll(/^( *)```(\w+)([^\n]*)\n(.*?)^\1```$/gms);
   return [...fences].map(({ index, 1: indent = '', 2: language = '', 3: info = '', 4: text = '' }) => ({
@@ -32,7 +32,7 @@ export function readBlocks(markdown: string): DocBlock[] {
 }
 
 /**
- * The files that blocks make, beginning with those that are there.
+ * Returns the files that blocks make, starting from existing ones.
  * @throws Error for a diff that does not fit its file.
  */
 export function assemble(blocks: readonly DocBlock[], start: Files): Files {
@@ -46,7 +46,7 @@ export function assemble(blocks: readonly DocBlock[], start: Files): Files {
   return files;
 }
 
-/** The blocks of a reader who stops before the first change to a project: the first part of a path names it. */
+/** Returns the blocks before the first change to a project: the first part of a path names it. */
 export function beforeChanges(blocks: readonly DocBlock[]): DocBlock[] {
   const projectOf = ({ attributes }: DocBlock) => attributes.get('file')?.split('/')[0];
   const changed = new Set<string | undefined>();
@@ -66,8 +66,8 @@ export function writeFiles(directory: string, files: Files): void {
 }
 
 /**
- * Applies a change as documents show it: lines that begin with a blank are there, with `-` are taken away, with `+`
- * are put in. `@@` stands between places that are apart. Each place has to be found exactly once.
+ * Applies a change as documents show it: `+` adds a line, `-` removes one, a blank marks context, and `@@` separates
+ * places. Each place must be found exactly once.
  */
 export function applyDiff(text: string | undefined, diff: string, where: string): string {
   if (text === undefined) throw new Error(`${where}: there is no such file to change`);
@@ -75,15 +75,15 @@ export function applyDiff(text: string | undefined, diff: string, where: string)
     const lines = hunk.split('\n').slice(0, -1);
     const odd = lines.find((each) => !/^[ +-]|^$/.test(each));
     if (odd !== undefined) throw new Error(`${where}: no line of a change: ${odd}`);
-    const before = joined(lines, '-');
+    const before = sideOf(lines, '-');
     const places = changed.split(before).length - 1;
     if (before === '' || places !== 1) throw new Error(`${where}: found ${places} times:\n${before}`);
-    return changed.replace(before, () => joined(lines, '+'));
+    return changed.replace(before, () => sideOf(lines, '+'));
   }, text);
 }
 
-/** The lines that stay and those with the sign, without the first column. */
-function joined(lines: readonly string[], sign: '-' | '+'): string {
+/** Returns the context lines and those with the sign, without the first column. */
+function sideOf(lines: readonly string[], sign: '-' | '+'): string {
   return lines
     .filter((line) => line === '' || line.startsWith(' ') || line.startsWith(sign))
     .map((line) => `${line.slice(1)}\n`)

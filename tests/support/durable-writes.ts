@@ -1,7 +1,6 @@
 /**
- * Counts what this process waits for the disk: commits that wrote something (SQLite synchronises its log once for
- * each), logs that are emptied into their file (which takes several), and files that are synchronised by hand. To be
- * imported before anything opens a database.
+ * Counts this process's waits for the disk: commits that wrote something (SQLite synchronises its log once for each),
+ * checkpoints (several waits each), and files that are synchronised by hand. Import it before a database is opened.
  */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -10,14 +9,14 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 export interface DurableWrites {
   /** One `fsync` each. */
   commits: number;
-  /** Logs that were emptied while they held something: checkpoints. */
+  /** Checkpoints of a log that held something. */
   checkpoints: number;
   files: number;
 }
 
 const counted: DurableWrites = { commits: 0, checkpoints: 0, files: 0 };
 
-/** What was counted since the last call. */
+/** Returns the counts since the last call. */
 export function takeDurableWrites(): DurableWrites {
   const found = { ...counted };
   Object.assign(counted, { commits: 0, checkpoints: 0, files: 0 });

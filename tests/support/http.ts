@@ -1,4 +1,4 @@
-/** An HTTP client for tests: names any host on the loopback address, keeps cookies by host, follows nothing by itself. */
+/** An HTTP client for tests: any host name on the loopback address, cookies by host, no automatic redirects. */
 import { Agent, request as httpRequest } from 'node:http';
 
 export interface Answer {
@@ -22,7 +22,7 @@ export class Caller implements Disposable {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
   readonly #cookies = new Map<string, Map<string, { value: string; path: string }>>();
 
-  /** Asks an `http://` URL whose host may be any `*.localhost`; the connection goes to 127.0.0.1. */
+  /** Requests an `http://` URL whose host may be any `*.localhost`; the connection goes to 127.0.0.1. */
   ask(url: string, ask: Ask = {}): Promise<Answer> {
     const target = new URL(url);
     const body =
@@ -74,7 +74,7 @@ export class Caller implements Disposable {
     });
   }
 
-  /** Asks and follows redirects by GET until something else answers. */
+  /** Sends a request and follows redirects by GET to the last answer. */
   async navigate(url: string, ask: Ask = {}): Promise<{ url: string; answer: Answer }> {
     let at = url;
     let answer = await this.ask(at, { ...ask, headers: { accept: 'text/html', ...ask.headers } });
@@ -86,7 +86,7 @@ export class Caller implements Disposable {
     return { url: at, answer };
   }
 
-  /** The cookies this caller would send to the root of an origin, as one header. */
+  /** Returns the cookies that this caller would send to the root of an origin, as one header. */
   cookieHeader(origin: string): string {
     return this.#cookieHeader(new URL(origin));
   }
@@ -123,7 +123,7 @@ export class Caller implements Disposable {
   }
 }
 
-/** A fetch that reaches names such as `api.localhost` without asking a name server, for clients that take one. */
+/** A fetch that reaches names such as `api.localhost` without a name server, for clients that take one. */
 export async function throughCaller(request: Request): Promise<Response> {
   using caller = new Caller();
   const text = await request.text();

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
-/** How long a start may take before a test gives up on it: generous, for a busy machine. */
+/** The limit of a start: generous, for a busy machine. */
 const START_MS = 60_000;
 
 export interface PlatformPlace {
@@ -21,7 +21,7 @@ export interface PlatformPlace {
   remove(): void;
 }
 
-/** A fresh data directory and two free ports. */
+/** Returns a fresh data directory and two free ports. */
 export async function newPlace(): Promise<PlatformPlace> {
   const [port, issuerPort] = await freePorts(2);
   const directory = mkdtempSync(join(tmpdir(), 'freehold-platform-'));
@@ -38,13 +38,16 @@ export async function newPlace(): Promise<PlatformPlace> {
 export interface RunningPlatform {
   readonly output: () => string;
   readonly serviceToken: () => string;
-  /** Ends it as an operator does, and answers the exit code. */
+  /** Ends it as an operator does, and returns the exit code. */
   stop(): Promise<number | null>;
   /** Ends it as a power cut does. */
   kill(): Promise<void>;
 }
 
-/** Starts the platform and waits for its line that begins with `ready`. @throws Error with its output when it exits first. */
+/**
+ * Starts the platform and waits for its line that begins with `ready`. @throws Error with its output when it exits
+ * first.
+ */
 export async function startPlatform(
   place: PlatformPlace,
   env: Record<string, string> = {},
@@ -90,7 +93,7 @@ export async function startPlatform(
   };
 }
 
-/** Runs the platform until it exits by itself: for starts that must fail. */
+/** Runs the platform until it exits by itself, for starts that must fail. */
 export async function failToStart(
   place: PlatformPlace,
   env: Record<string, string> = {},

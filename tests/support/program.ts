@@ -8,13 +8,13 @@ export interface TokenRequest {
   readonly clientId: string;
   /** The API that the token is for (RFC 8707). */
   readonly resource: string;
-  /** Who to be: `ada`. */
+  /** The login of the person: `ada`. */
   readonly login: string;
-  /** Where the program listens, on whatever port it got. Nothing is sent there. */
+  /** The redirect address of the program; the port may vary. No request is sent there. */
   readonly redirectUri?: string;
 }
 
-/** Asks the issuer's own metadata for where to go, signs the person in and redeems the code. */
+/** Reads the issuer's metadata, signs the person in and redeems the code. */
 export async function obtainAccessToken(caller: Caller, request: TokenRequest): Promise<string> {
   const { issuer, clientId, resource, login, redirectUri = 'http://127.0.0.1:41234/callback' } = request;
   const metadata = (await caller.ask(`${issuer}/.well-known/openid-configuration`)).json<{
@@ -34,12 +34,12 @@ export async function obtainAccessToken(caller: Caller, request: TokenRequest): 
     code_challenge_method: 'S256',
   }).toString();
 
-  let { at, answer } = await follow(caller, asked.href, redirectUri);
+  let { at, answer } = await followRedirects(caller, asked.href, redirectUri);
   const action = /<form method="post" action="([^"]+)"/.exec(answer.text)?.[1];
   if (action !== undefined) {
     const target = new URL(action, at).href;
     const posted = await caller.ask(target, { form: { login } });
-    ({ at, answer } = await follow(caller, target, redirectUri, posted));
+    ({ at, answer } = await followRedirects(caller, target, redirectUri, posted));
   }
   const code = new URL(at).searchParams.get('code');
   if (code === null)
@@ -61,7 +61,7 @@ export async function obtainAccessToken(caller: Caller, request: TokenRequest): 
 }
 
 /** Follows redirects until a page answers, or until they lead to the program itself. */
-async function follow(
+async function followRedirects(
   caller: Caller,
   from: string,
   stopAt: string,

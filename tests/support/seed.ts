@@ -1,6 +1,6 @@
 /**
- * The seed of every property test. A developer's run draws a new one each time, and prints it when something is found; CI
- * runs the same examples every time, so that what turns it red is the change. `FREEHOLD_FUZZ_SEED=N` repeats a run.
+ * The seed of every property test. A developer's run draws a new one and prints it with a finding; CI runs the same
+ * examples every time, so that only a change turns it red. `FREEHOLD_FUZZ_SEED=N` repeats a run.
  */
 import fc from 'fast-check';
 
@@ -10,8 +10,8 @@ const seed = process.env.FREEHOLD_FUZZ_SEED ?? (process.env.CI ? CI_SEED : undef
 if (seed !== undefined) fc.configureGlobal({ seed: Number(seed) });
 
 /**
- * The HTTP server puts lighter classes in the place of these when it starts. Files share a worker, and each begins with
- * those of Node.
+ * The HTTP server replaces these with lighter classes when it starts. Files share a worker, and each begins with
+ * Node's own.
  */
 interface Shared {
   nativesOfNode?: { readonly Request: typeof Request; readonly Response: typeof Response };

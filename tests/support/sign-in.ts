@@ -1,10 +1,10 @@
-/** Signs a person in at the development issuer, the way a browser does, without a browser. */
+/** Signs a person in at the development issuer, as a browser does. */
 import type { Caller } from './http.ts';
 
 /**
  * Goes from the application's sign-in link through the issuer's page and back.
  * @param origin the application's, `http://acme.localhost:1234`.
- * @param login who to be: `ada`.
+ * @param login the login of the person: `ada`.
  */
 export async function signIn(caller: Caller, origin: string, login: string): Promise<void> {
   const { url, answer } = await caller.navigate(`${origin}/api/auth/login`);

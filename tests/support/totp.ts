@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 
 const STEP_MS = 30_000;
 
-/** The code that the app shows for a secret in base32, written in groups or not. */
+/** Returns the code that the app shows for a secret in base32, grouped or not. */
 export function totpCode(secret: string, atMs: number): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(Math.floor(atMs / STEP_MS)));

@@ -1,11 +1,11 @@
-/** Clients and the command line bring the contracts of the admin operations along, and nothing that performs them. */
+/** Clients and the command line import the contracts of the admin operations, and no handler. */
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** How a handler reaches its tables: statements, migrations, and calls of the SQL port. */
+/** Traces of a handler: statements, migrations, and calls of the SQL port. */
 const PERFORMING = [/\bCREATE TABLE\b/, /\bINSERT INTO\b/, /\bDELETE FROM\b/, /\bdb\.(?:get|all|run)\(/];
 
 test.each([

@@ -1,6 +1,6 @@
 /**
  * The public surface in a compact form: one line for each route, tool and command. A route's hash covers its whole
- * OpenAPI object with every reference followed and every sentence for people left out.
+ * OpenAPI object with all references resolved and all prose left out.
  */
 import { createHash } from 'node:crypto';
 import { controlPlaneApp } from '@freehold/control-plane';
@@ -46,7 +46,7 @@ export async function readSurface(): Promise<Surface> {
   };
 }
 
-/** The lines that differ, each named by its section. */
+/** Returns the lines that differ, each with its section. */
 export function surfaceChanges(recorded: Surface, current: Surface): string[] {
   const sections = new Set([...Object.keys(recorded), ...Object.keys(current)]);
   return [...sections].flatMap((section) => {
@@ -118,26 +118,26 @@ function commandLines(): string[] {
     .sort();
 }
 
-/** Follows every reference. One that leads back to a schema it stands in says how many references up that is. */
+/** Resolves every reference. A recursive one becomes the number of references up to its schema. */
 function dereferenced(part: unknown, document: object): unknown {
-  const follow = (value: unknown, above: readonly string[], isNaming: boolean): unknown => {
-    if (Array.isArray(value)) return value.map((each) => follow(each, above, false));
+  const resolve = (value: unknown, above: readonly string[], isNaming: boolean): unknown => {
+    if (Array.isArray(value)) return value.map((each) => resolve(each, above, false));
     if (typeof value !== 'object' || value === null) return value;
     const { $ref, ...members } = value as Json;
     if (typeof $ref === 'string' && !isNaming) {
       const depth = above.indexOf($ref);
       if (depth >= 0) return { $up: depth };
-      const target = follow(lookUp($ref, document), [$ref, ...above], false);
-      return { ...(target as Json), ...(follow(members, above, false) as Json) };
+      const target = resolve(lookUp($ref, document), [$ref, ...above], false);
+      return { ...(target as Json), ...(resolve(members, above, false) as Json) };
     }
     return Object.fromEntries(
       Object.entries(value).map(([keyword, member]) => [
         keyword,
-        DATA.has(keyword) && !isNaming ? member : follow(member, above, NAMING.has(keyword) && !isNaming),
+        DATA.has(keyword) && !isNaming ? member : resolve(member, above, NAMING.has(keyword) && !isNaming),
       ]),
     );
   };
-  return withoutProse(follow(part, [], false));
+  return withoutProse(resolve(part, [], false));
 }
 
 function lookUp(reference: string, document: object): unknown {
@@ -147,13 +147,13 @@ function lookUp(reference: string, document: object): unknown {
     .reduce<unknown>((value, step) => (value as Json)[step], document);
 }
 
-/** Keywords whose value is data, in which nothing is a reference or a sentence for people. */
+/** Keywords whose value is data, without references or prose. */
 const DATA: ReadonlySet<string> = new Set(['default', 'const', 'enum', 'examples']);
 /** Keywords whose members are named by an author: a property may be called `description`. */
 const NAMING: ReadonlySet<string> = new Set(['properties', 'patternProperties']);
 const PROSE: ReadonlySet<string> = new Set(['description', 'summary']);
 
-/** A copy without descriptions and summaries, its keys in order. */
+/** Returns a copy without descriptions and summaries, with its keys in order. */
 function withoutProse(value: unknown, isNaming = false): unknown {
   if (Array.isArray(value)) return value.map((each) => withoutProse(each));
   if (typeof value !== 'object' || value === null) return value;

@@ -1,4 +1,4 @@
-/** Records the public surface as it is now: `node tests/surface/write.ts`. */
+/** Records the present public surface: `node tests/surface/write.ts`. */
 import { writeFileSync } from 'node:fs';
 import { readSurface } from './surface.ts';
 

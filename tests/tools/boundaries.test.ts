@@ -64,7 +64,7 @@ const allowed: readonly (readonly [pkg: string, source: string])[] = [
 ];
 
 /**
- * Lints the files in a folder that has our configuration and nothing else, so that no other tool sees them.
+ * Lints the files in a folder that has only our configuration, so that no other tool sees them.
  * @returns for each file whether it breaks a boundary.
  */
 function violations(plants: readonly (readonly [pkg: string, source: string])[]): boolean[] {

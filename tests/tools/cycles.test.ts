@@ -1,4 +1,4 @@
-/** The check of folder cycles finds what it is for. */
+/** The check of folder cycles finds cycles, and only those. */
 import { expect, test } from 'vitest';
 import { cyclesIn, folderGraph } from '../../tools/cycles.ts';
 

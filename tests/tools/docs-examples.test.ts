@@ -1,6 +1,6 @@
 /**
- * The code of docs/identity/sign-in.md is right: it has correct types and our form, and what it makes is started as the
- * document says and does what the document says, with people who sign in at the development issuer.
+ * The code of docs/identity/sign-in.md is right: it has correct types and our form, and the programs that it makes
+ * start and behave as the document says, with people who sign in at the development issuer.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -32,7 +32,7 @@ beforeAll(() => {
   const template = new Map([...planProject(project)].map(([path, text]) => [`acme-notes/${path}`, text]));
   writeFiles(join(home, 'first'), assemble(beforeChanges(blocks), template));
   writeFiles(join(home, 'whole'), assemble(blocks, template));
-  // What `npm install` would do, without a network.
+  // Does the work of `npm install` without a network.
   symlinkSync(join(root, 'node_modules'), join(home, 'node_modules'));
   writeFileSync(join(home, 'package.json'), JSON.stringify({ type: 'module', private: true }));
 });
@@ -47,7 +47,7 @@ const run = (tool: string, ...args: string[]) => {
 };
 
 describe('every block of code', () => {
-  test('says which file it is, so that none is left out here', () => {
+  test('names its file, so that none is left out here', () => {
     const code = blocks.filter(({ language }) => !['sh'].includes(language));
     expect(code.map(({ language }) => language).filter((each) => each !== 'ts' && each !== 'diff')).toEqual(
       [],
@@ -68,14 +68,14 @@ describe('every block of code', () => {
 
   test('has the form of our own code', { timeout: PATIENCE_MS }, () => {
     const { formatter, javascript, assist, linter } = JSON.parse(read('biome.json'));
-    // A server in a document says that it is ready, and has no package.json of its own.
+    // A server in a document prints that it is ready, and has no package.json of its own.
     linter.rules.suspicious.noConsole = 'off';
     linter.rules.correctness.noUndeclaredDependencies = 'off';
     writeFileSync(join(home, 'biome.json'), JSON.stringify({ formatter, javascript, assist, linter }));
     expect(run('biome', 'check', '--error-on-warnings', 'first', 'whole')).toMatchObject({ status: 0 });
   });
 
-  test('is the scaffold’s own, where it says so: the seam, and how it is started', () => {
+  test('is the scaffold’s own, where it says so: the code of the sign-in, and the commands that start it', () => {
     const seam = read('packages/cli/template/src/authenticated-principal.ts').split(/^\/\/ -{20,}$/m)[1];
     const uncommented = (seam ?? '').trimStart().replaceAll(/^\/\/ ?/gm, '');
     expect(blocks.find(({ attributes }) => attributes.get('file') === SEAM)?.text).toBe(uncommented);
@@ -86,10 +86,10 @@ describe('every block of code', () => {
   });
 });
 
-describe('a change that does not fit is found out', () => {
+describe('a change that does not fit is refused', () => {
   const text = 'one\ntwo\ntwo\nthree\n';
 
-  test('one that fits is made', () => {
+  test('a change that fits is made', () => {
     expect(applyDiff(text, ' one\n+and\n@@\n-three\n', 'here')).toBe('one\nand\ntwo\ntwo\n');
   });
 
@@ -102,12 +102,12 @@ describe('a change that does not fit is found out', () => {
     expect(() => applyDiff(text, diff, 'here')).toThrow(/^here: /);
   });
 
-  test('a file that is not there', () => {
+  test('a change of a missing file', () => {
     expect(() => applyDiff(undefined, '+five\n', 'here')).toThrow('there is no such file');
   });
 });
 
-describe('what the code makes', () => {
+describe('the programs of the document', () => {
   const CLIENT = { clientId: 'freehold-dev', clientSecret: 'freehold-dev-secret' };
   let issuer: Issuer;
   let place: PlatformPlace;
@@ -139,7 +139,7 @@ describe('what the code makes', () => {
     OIDC_CLIENT_ID: CLIENT.clientId,
     OIDC_CLIENT_SECRET: CLIENT.clientSecret,
   });
-  /** Each start is that of a new instance. */
+  /** Each start makes a new instance. */
   let starts = 0;
   const start = (
     project: string,
@@ -163,7 +163,7 @@ describe('what the code makes', () => {
 
   // spec A-04, A-14, A-25
   test.each(['first', 'whole'])(
-    'a Hono application (%s) whose first visitor is the owner, and the second a stranger',
+    'a Hono application (%s) whose first visitor is the owner, and the second no member',
     { timeout: PATIENCE_MS },
     async (state) => {
       await using _running = await start(`${state}/hono-app`, 'server.ts', hosted());
@@ -182,7 +182,7 @@ describe('what the code makes', () => {
   );
 
   // spec A-16, A-17, A-19
-  test('the same without an issuer that could be used: nobody signs in, and the words say why', {
+  test('the same without a usable issuer: no one signs in, and the text says why', {
     timeout: PATIENCE_MS,
   }, async () => {
     await using _running = await start('first/hono-app', 'server.ts', { AUTH_PROVIDER: 'oidc' });
@@ -192,7 +192,7 @@ describe('what the code makes', () => {
   });
 
   // spec A-15, A-20
-  test('the same with access tokens: the challenge leads to the issuer, and a token opens the door', {
+  test('the same with access tokens: the challenge leads to the issuer, and a token gets in', {
     timeout: PATIENCE_MS,
   }, async () => {
     await using _running = await start('whole/hono-app', 'server.ts', {
@@ -250,11 +250,11 @@ describe('what the code makes', () => {
       tenantId: 'tnt_00000000000000000000000001',
       scopeId: 'scp_00000000000000000000000001',
     };
-    const minted = await operator.ask(`${origin}/internal/owner-claim`, {
+    const made = await operator.ask(`${origin}/internal/owner-claim`, {
       json: { ...ids, origin },
       headers: { 'x-platform-secret': PLATFORM_SECRET },
     });
-    const claim = new URL(minted.json<{ url: string }>().url);
+    const claim = new URL(made.json<{ url: string }>().url);
     expect(claim.origin).toBe(origin);
 
     using ada = new Caller();
@@ -301,7 +301,7 @@ describe('what the code makes', () => {
     expect((await here.ask(`${origin}/api/sessions/end-all`, { json: {} })).status).toBe(200);
     expect([await statusOf(here, '/api/notes'), await statusOf(there, '/api/notes')]).toEqual([401, 401]);
 
-    // The browser is signed in at the issuer still, so that this asks nothing.
+    // The browser is still signed in at the issuer, so this does not ask.
     await here.navigate(`${origin}/api/auth/login`);
     expect(await statusOf(here, '/api/notes')).toBe(200);
     const asks = await here.ask(`${issuer.url}/session/end`);

@@ -1,6 +1,6 @@
 /**
- * What docs/identity says of the code is so: codes and reasons are all explained, tests and files that are named exist,
- * links lead somewhere, and its table of cookie domains is the one that the code computes.
+ * docs/identity agrees with the code: all codes and reasons are explained, named tests and files exist, links are
+ * alive, and its table of cookie domains is the computed one.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -23,21 +23,21 @@ const troubleshooting = read('docs/identity/troubleshooting.md');
 const threatModel = read('docs/identity/threat-model.md');
 const signIn = read('docs/identity/sign-in.md');
 
-/** The rows of all tables in a part of a page, as cells. */
+/** Returns the rows of all tables in a part of a page, as cells. */
 function rowsOf(markdown: string): string[][] {
   return [...markdown.matchAll(/^ *\|(.+)\|$/gm)]
     .map(([, row = '']) => row.split('|').map((cell) => cell.trim()))
     .filter((cells) => !cells.every((cell) => /^:?-*:?$/.test(cell)));
 }
 
-/** The part of a page below a heading, with what is below that. */
+/** Returns the part of a page below a heading, subsections included. */
 function partOf(markdown: string, heading: string): string {
   const [, level = '', rest = ''] =
     new RegExp(`^(#+) ${heading}$(.*)`, 'ms').exec(markdown) ?? expect.fail(`no heading ${heading}`);
   return rest.split(new RegExp(`^#{1,${level.length}} `, 'm'))[0] ?? '';
 }
 
-/** The words in code style of the first cells. */
+/** Returns the words in code style of the first cells. */
 function firstWords(rows: readonly string[][]): string[] {
   return rows.flatMap(([first = '']) => [...first.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word));
 }
@@ -57,7 +57,7 @@ describe('troubleshooting', () => {
     }
   });
 
-  test('every reason that the packages can give is explained, and there is no other', () => {
+  test('every reason that the packages can give is explained, and no other', () => {
     const given = new Set(
       [
         ...sourcesOf(
@@ -75,7 +75,7 @@ describe('troubleshooting', () => {
       read('packages/contracts/src/management/shared.ts'),
     )?.[1];
     for (const [, word = ''] of (seats ?? '').matchAll(/'(\w+)'/g)) given.add(word);
-    // These come in under another name, or from packages beside.
+    // These come under another name, or from packages beside.
     for (const word of [
       'hook_omitted',
       'unknown_unit',
@@ -146,13 +146,13 @@ describe('the threat model', () => {
 
   test('has every title behind a file, and a title behind every test file', () => {
     const titles = [...threatModel.matchAll(/“[^”]+”/g)].length - 1;
-    // One pair of marks explains what they are.
+    // One pair of marks explains the notation.
     expect(named.flatMap((each) => each.titles)).toHaveLength(titles);
     const bare = named.filter(({ path, titles: own }) => /\.test\.ts$/.test(path) && own.length === 0);
     expect(bare.map(({ path }) => path)).toEqual(['tests/tools/docs-identity.test.ts']);
   });
 
-  test('says of every threat what stands against it, where, what shows it, and what does not', () => {
+  test('names for every threat the countermeasure, its place, its evidence, and what remains', () => {
     const tables =
       threatModel.split('## What is not defended, in one list')[0]?.split('## The protocol')[1] ?? '';
     const rows = rowsOf(tables).filter(([first]) => first !== 'threat');
@@ -161,13 +161,13 @@ describe('the threat model', () => {
   });
 });
 
-/** Whether a text is one of the titles that a test file has, or one that stands in a row of its tables. */
+/** Whether a text is one of the titles of a test file, or stands in a row of its tables. */
 function hasTitle(source: string, title: string): boolean {
   return [`'${title}'`, `"${title}"`, `\`${title}\``].some((literal) => source.includes(literal));
 }
 
 describe('the pages', () => {
-  test.each([...PAGES, 'packages/auth/README.md'])('%s has no link that leads nowhere', (page) => {
+  test.each([...PAGES, 'packages/auth/README.md'])('%s has no dead link', (page) => {
     const broken = [...read(page).matchAll(/\]\(([^)\s]+)\)/g)]
       .map(([, link = '']) => link)
       .filter((link) => !/^https?:/.test(link) && !leadsSomewhere(page, link));
@@ -188,7 +188,7 @@ describe('the pages', () => {
     }
   });
 
-  test('every setting that is named is one that something reads', () => {
+  test('every setting that is named is read by some code', () => {
     const sources = sourcesOf(
       'packages/{auth,oidc-rp,cli}/{src,template/src}/**/*.ts',
       'apps/platform/src/**/*.ts',
@@ -211,7 +211,7 @@ function leadsSomewhere(page: string, link: string): boolean {
   return headings.some((heading) => anchorOf(heading) === anchor);
 }
 
-/** As GitHub makes them. */
+/** Returns the anchor of a heading as GitHub makes it. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()

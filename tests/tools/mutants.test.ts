@@ -1,4 +1,4 @@
-/** What counts as killing a mutant: only a test that ran and failed by itself. */
+/** A mutant is killed only by a test that ran and failed by itself. */
 import { expect, test } from 'vitest';
 import { judge, type Report } from '../../tools/killer.ts';
 
@@ -42,6 +42,6 @@ test.each<[why: string, report: Report | null]>([
   ],
   ['a test ran out of time', reportOf(['is closed', 'failed', 'Error: Test timed out in 5000ms.'])],
   ['a failure has no message', reportOf(['is closed', 'failed'])],
-])('nothing is proven when %s', (_why, report) => {
+])('no verdict is given when %s', (_why, report) => {
   expect(judge(report, 'is closed').state).toBe('broken');
 });

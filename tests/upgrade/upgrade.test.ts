@@ -1,6 +1,6 @@
 /**
- * Data of an earlier version stays readable: a data directory, an archive and a scope backup that the tree of
- * 2026-11-24 wrote open in this one. `fixtures/2026-11-24.json` names the records in them.
+ * Data of an earlier version stays readable: a data directory, an archive and a scope backup of the tree of 2026-11-24
+ * open in this one. `fixtures/2026-11-24.json` names their records.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -91,7 +91,7 @@ async function readBack(fill: (dataDirectory: string) => void): Promise<void> {
     expect((await operate('/admin-log/verify')).json()).not.toMatchObject({ verdict: 'broken' });
     const scope = `/tenants/${records.tenant}/scopes/${records.scope}`;
     expect((await operate(`/scopes/${records.scope}/backups`)).text).toContain('"bkp_');
-    // The old snapshot still shows the customer whose erasure came later, and must not bring them back.
+    // The old snapshot still has the customer who was erased later, and must not bring the customer back.
     const work = await operate(`${scope}/restore`, 'POST', {
       from: { snapshot: records.snapshot.id },
     });
