@@ -3,12 +3,9 @@
  * opened, and every result is compared with the guide.
  */
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { filledIn, requireJson, requireLines } from '../guide/expectations.ts';
@@ -16,6 +13,7 @@ import { type ModelServer, startModelServer } from '../guide/model-server.ts';
 import { readGuide } from '../guide/read-guide.ts';
 import { makeReader, type Reader } from '../guide/reader.ts';
 import { launchBrowser } from '../support/browser.ts';
+import { freePorts } from '../support/platform.ts';
 
 const root = join(import.meta.dirname, '../..');
 const guide = join(root, 'docs/guide');
@@ -116,12 +114,6 @@ describe('the pages', () => {
       if (next) expect(read(step)).toContain(`](${next})`);
     }
   });
-
-  test.each(['README.md', ...STEPS])('%s has no dead link', (page) => {
-    const links = [...read(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
-    expect(links.length).toBeGreaterThan(0);
-    expect(links.filter((link) => !/^https?:/.test(link) && !leadsSomewhere(page, link))).toEqual([]);
-  });
 });
 
 describe('a difference from the guide is found', () => {
@@ -147,35 +139,3 @@ describe('a difference from the guide is found', () => {
     expect(() => readGuide('page.md', markdown)).toThrow();
   });
 });
-
-/** Whether a link of a page leads to a file that exists, and to a heading in it. */
-function leadsSomewhere(page: string, link: string): boolean {
-  const [path = '', anchor] = link.split('#');
-  const target = join(dirname(join(guide, page)), path);
-  if (!existsSync(target)) return false;
-  if (anchor === undefined) return true;
-  const headings = [...readFileSync(target, 'utf8').matchAll(/^#+ (.+)$/gm)].map(
-    ([, heading = '']) => heading,
-  );
-  return headings.some(
-    (heading) =>
-      heading
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N} _-]/gu, '')
-        .replaceAll(' ', '-') === anchor,
-  );
-}
-
-/** Reserves ports at the same time, so that all differ, and releases them together. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      return server;
-    }),
-  );
-  const found = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => once(server.close(), 'close')));
-  return found;
-}

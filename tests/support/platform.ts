@@ -123,7 +123,8 @@ function spawnPlatform(place: PlatformPlace, env: Record<string, string>): Child
   });
 }
 
-async function freePorts(count: number): Promise<number[]> {
+/** Reserves ports at the same time, so that all differ, and releases them together. */
+export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {
       const server = createServer().listen(0, '127.0.0.1');

@@ -1,6 +1,6 @@
 /**
- * docs/identity agrees with the code: all codes and reasons are explained, named tests and files exist, links are
- * alive, and its table of cookie domains is the computed one.
+ * docs/identity agrees with the code: all codes and reasons are explained, named tests and files exist, and
+ * its table of cookie domains is the computed one.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -18,7 +18,6 @@ const sourcesOf = (...patterns: string[]): string =>
     .map(read)
     .join('\n');
 
-const PAGES = globSync('docs/identity/*.md', { cwd: root }).sort();
 const troubleshooting = read('docs/identity/troubleshooting.md');
 const threatModel = read('docs/identity/threat-model.md');
 const signIn = read('docs/identity/sign-in.md');
@@ -167,13 +166,6 @@ function hasTitle(source: string, title: string): boolean {
 }
 
 describe('the pages', () => {
-  test.each([...PAGES, 'packages/auth/README.md'])('%s has no dead link', (page) => {
-    const broken = [...read(page).matchAll(/\]\(([^)\s]+)\)/g)]
-      .map(([, link = '']) => link)
-      .filter((link) => !/^https?:/.test(link) && !leadsSomewhere(page, link));
-    expect(broken).toEqual([]);
-  });
-
   test('the table of cookie domains is what the code computes', () => {
     const rows = rowsOf(partOf(signIn, 'Several surfaces')).slice(1);
     expect(rows.length).toBeGreaterThan(10);
@@ -200,21 +192,3 @@ describe('the pages', () => {
     expect(settings.filter((name) => !new RegExp(`\\b${name}\\b`).test(sources))).toEqual([]);
   });
 });
-
-/** Whether a link of a page leads to a file that exists, and to a heading in it. */
-function leadsSomewhere(page: string, link: string): boolean {
-  const [path = '', anchor] = link.split('#');
-  const target = path === '' ? page : join(dirname(page), path);
-  if (!existsSync(join(root, target))) return false;
-  if (anchor === undefined) return true;
-  const headings = [...read(target).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading);
-  return headings.some((heading) => anchorOf(heading) === anchor);
-}
-
-/** Returns the anchor of a heading as GitHub makes it. */
-function anchorOf(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N} _-]/gu, '')
-    .replaceAll(' ', '-');
-}

@@ -11,10 +11,10 @@ import { SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { NODE_ASSERTION_HEADER, type NodeClaims } from '../../examples/fieldwork/worker/node-assertion.ts';
 import { type Answer, Caller } from '../support/http.ts';
+import { startWorkerd, type WorkerdProcess } from '../support/workerd-process.ts';
 import { nodeAt, PIPES, SPARKS } from './fixture.ts';
 import { fieldworkInWorkerd, openInWorkerd, type PlaceInWorkerd } from './place-in-workerd.ts';
 import { makeNodeSigner, type NodeSigner } from './router.ts';
-import { startWorkerd, type WorkerdProcess } from './workerd-process.ts';
 import { openWorld, type World } from './world.ts';
 
 let world: World<PlaceInWorkerd>;

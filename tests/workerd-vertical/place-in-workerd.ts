@@ -1,21 +1,24 @@
 /** Fieldwork in a workerd process of its own, with the checked-in configuration, behind a router. */
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { bundleFieldwork } from '../../examples/fieldwork/worker/bundle.ts';
+import { startWorkerd } from '../support/workerd-process.ts';
 import { startBucket } from './bucket.ts';
 import { makeWebFiles } from './pages.ts';
 import type { Place, PlaceOptions } from './place.ts';
 import { makeNodeSigner, type NodeSigner, startRouter } from './router.ts';
-import { startWorkerd } from './workerd-process.ts';
 
-const configFile = fileURLToPath(import.meta.resolve('../../examples/fieldwork/worker/fieldwork.capnp'));
+const config = readFileSync(
+  fileURLToPath(import.meta.resolve('../../examples/fieldwork/worker/fieldwork.capnp')),
+  'utf8',
+);
 
 /** The worker as it is shipped, without pages. */
 export const fieldworkInWorkerd = {
-  configFile,
+  config,
   bundle: (outfile: string) => bundleFieldwork(outfile, makeWebFiles({})),
 };
 
@@ -34,7 +37,7 @@ export async function openInWorkerd(options: PlaceOptions): Promise<PlaceInWorke
   opened.defer(() => bucket.close());
   const signer = await makeNodeSigner();
   const workerd = await startWorkerd({
-    configFile,
+    config,
     bundle: (outfile) => bundleFieldwork(outfile, makeWebFiles(options.pages)),
     env: {
       PLATFORM_SECRET: options.platformSecret,

@@ -5,6 +5,7 @@
  * of the test worker, because no vertical publishes it. All sections run. Reopening kills the process and starts
  * another one.
  */
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { fromFailure, type VerticalScopeHost } from '@freehold/contracts';
 import type { ScopeHost, ScopeStub } from '@freehold/kernel';
@@ -12,6 +13,7 @@ import { makeVerticalClient } from '@freehold/vertical-host/client';
 import { afterAll, beforeAll } from 'vitest';
 import { bundleWorker } from '../../examples/fieldwork/worker/bundle.ts';
 import { describeScopeHost, recordIncident } from '../../packages/testkit/src/scope-contract/index.ts';
+import { startWorkerd, type WorkerdProcess } from '../support/workerd-process.ts';
 import { type RunningBucket, startBucket } from './bucket.ts';
 import type { LibraryBindings } from './library-application.ts';
 import {
@@ -25,7 +27,6 @@ import {
   type ReportedIncident,
   unpack,
 } from './library-channel.ts';
-import { startWorkerd, type WorkerdProcess } from './workerd-process.ts';
 
 const PLATFORM_SECRET = 'the platform secret of these tests';
 const here = (name: string): string => fileURLToPath(import.meta.resolve(name));
@@ -38,7 +39,7 @@ let aheadMs = 0;
 beforeAll(async () => {
   bucket = await startBucket();
   workerd = await startWorkerd({
-    configFile: here('./library.capnp'),
+    config: readFileSync(here('./library.capnp'), 'utf8'),
     bundle: (outfile) => bundleWorker(here('./library-worker.js'), outfile),
     env: { PLATFORM_SECRET, BUCKET_URL: bucket.url } satisfies LibraryBindings,
   });

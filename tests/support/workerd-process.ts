@@ -1,7 +1,7 @@
 /** A worker in a `workerd` process of its own: bundled, configured, reached over a socket, and killed. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,11 +14,8 @@ const { default: workerdBinary } = require('workerd') as { readonly default: str
 const START_MS = 60_000;
 
 export interface WorkerdOptions {
-  /**
-   * The configuration. It embeds `worker.js`, which lies beside it, and names its disk `objects` and its socket
-   * `http`.
-   */
-  readonly configFile: string;
+  /** The text of the configuration. It embeds `worker.js`, and names its disk `objects` and its socket `http`. */
+  readonly config: string;
   /** Writes the worker to the given path. */
   readonly bundle: (outfile: string) => Promise<void>;
   /** The whole environment of the process; the configuration takes its bindings from it. */
@@ -42,15 +39,15 @@ export interface WorkerdProcess {
 }
 
 /** Starts a process, with an empty disk. */
-export async function startWorkerd({ configFile, bundle, env }: WorkerdOptions): Promise<WorkerdProcess> {
-  const directory = mkdtempSync(join(tmpdir(), 'freehold-workerd-vertical-'));
-  const [config, objects] = [join(directory, 'config.capnp'), join(directory, 'objects')];
+export async function startWorkerd({ config, bundle, env }: WorkerdOptions): Promise<WorkerdProcess> {
+  const directory = mkdtempSync(join(tmpdir(), 'freehold-workerd-'));
+  const [configFile, objects] = [join(directory, 'config.capnp'), join(directory, 'objects')];
   try {
     mkdirSync(objects);
-    copyFileSync(configFile, config);
+    writeFileSync(configFile, config);
     await bundle(join(directory, 'worker.js'));
     const serveAt = (address: string): Promise<Running> =>
-      serve([`--socket-addr=http=${address}`, `--directory-path=objects=${objects}`, config], env);
+      serve([`--socket-addr=http=${address}`, `--directory-path=objects=${objects}`, configFile], env);
     let running = await serveAt('127.0.0.1:0');
     const { port } = running;
     return {
