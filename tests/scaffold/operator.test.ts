@@ -2,7 +2,7 @@
  * Follows the operator's guide (docs/operator.md) word by word, from the first start to the tenant that is reaped:
  * every command is run, and every result is compared with the guide.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
