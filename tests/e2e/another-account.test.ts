@@ -2,7 +2,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type EmbeddedPlatform, openEmbeddedPlatform } from '../http/embedded-platform.ts';
-import { barriers, continueAs, launchBrowser, PHONE, see, visit } from '../support/browser.ts';
+import { barriers, continueAs, launchBrowser, PHONE, see, signInAt, visit } from '../support/browser.ts';
 
 let opened: EmbeddedPlatform;
 let browser: Browser;
@@ -16,15 +16,11 @@ afterAll(async () => {
 
 test('a non-member who chooses another account is asked for it by the issuer, and gets in as a member', async () => {
   const owner = await visit(browser, PHONE);
-  await owner.page.goto(opened.app);
-  await owner.page.getByRole('link', { name: 'Sign in' }).click();
-  await continueAs(owner.page, 'Ada Lovelace');
+  await signInAt(owner.page, opened.app, 'Ada Lovelace');
   await see(owner.page, 'Open your first order');
 
   const { page, faults } = await visit(browser, PHONE);
-  await page.goto(opened.app);
-  await page.getByRole('link', { name: 'Sign in' }).click();
-  await continueAs(page, 'Grace Hopper');
+  await signInAt(page, opened.app, 'Grace Hopper');
   await see(page, 'You are not a member here');
   expect(await barriers(page)).toEqual([]);
   await page.getByRole('link', { name: 'Use another account' }).click();

@@ -11,11 +11,11 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type EmbeddedPlatform, openEmbeddedPlatform } from '../http/embedded-platform.ts';
 import {
   barriers,
-  continueAs,
   DESKTOP,
   launchBrowser,
   PHONE,
   see,
+  signInAt,
   type Visitor,
   visit,
 } from '../support/browser.ts';
@@ -56,9 +56,7 @@ beforeAll(async () => {
     openSite(opened.app),
     openSite(opened.app),
   ]);
-  await ada.page.goto(opened.app);
-  await ada.page.getByRole('link', { name: 'Sign in' }).click();
-  await continueAs(ada.page, 'Ada Lovelace');
+  await signInAt(ada.page, opened.app, 'Ada Lovelace');
   await see(ada.page, 'Open your first order');
 });
 afterEach(async ({ task }) => {

@@ -3,9 +3,10 @@
  * issuer takes part.
  */
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { barriers, DESKTOP, launchBrowser, PHONE, see, type Visitor, visit } from '../support/browser.ts';
 import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } from '../support/platform.ts';
+import { stopAfterFailure } from '../support/steps.ts';
 import { totpCode } from '../support/totp.ts';
 
 const PASSWORD = 'seven brass keys on a ring';
@@ -33,16 +34,10 @@ afterAll(async () => {
   place?.remove();
 });
 
-// After a failed step the later ones could only fail for its reason.
-let broken: string | undefined;
-beforeEach(({ task }) => {
-  if (broken) throw new Error(`an earlier step failed: ${broken}`);
-  onTestFailed(async () => {
-    if (broken) return;
-    broken = [task.name, ...(ada?.faults ?? []), platform?.output()].join('\n');
-    await ada?.picture('failed-directory');
-  });
-});
+stopAfterFailure(
+  () => ({ ada }),
+  () => platform?.output(),
+);
 
 /** Fills in the form on the sign-up page. */
 async function askForAccount(page: Page, email: string, name: string): Promise<void> {

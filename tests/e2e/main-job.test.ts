@@ -3,7 +3,7 @@
  * control plane.
  */
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   continueAs,
   DESKTOP,
@@ -11,17 +11,17 @@ import {
   overflow,
   PHONE,
   see,
+  signInAt,
   type Visitor,
   visit,
 } from '../support/browser.ts';
-import { Caller } from '../support/http.ts';
 import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } from '../support/platform.ts';
+import { stopAfterFailure } from '../support/steps.ts';
 
 let place: PlatformPlace;
 let platform: RunningPlatform;
 let browser: Browser;
 let app: string;
-const operator = new Caller();
 /** The steps below share these and build on each other. */
 let ada: Visitor;
 let grace: Visitor;
@@ -33,35 +33,15 @@ beforeAll(async () => {
   app = place.url('acme.localhost');
 });
 afterAll(async () => {
-  operator[Symbol.dispose]();
   await browser?.close();
   await platform?.stop();
   place?.remove();
 });
 
-// After a failed step the later ones could only fail for its reason.
-let broken: string | undefined;
-beforeEach(({ task }) => {
-  if (broken) throw new Error(`an earlier step failed: ${broken}`);
-  onTestFailed(async () => {
-    if (broken) return;
-    broken = [task.name, ...(ada?.faults ?? []), ...(grace?.faults ?? [])].join('\n');
-    await ada?.picture('failed-ada');
-    await grace?.picture('failed-grace');
-  });
-});
-
-/** Calls the control plane with the operator's token. */
-async function control<T>(path: string, method = 'GET'): Promise<{ status: number; body: T }> {
-  const answer = await operator.ask(`${place.url('api.localhost')}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${platform.serviceToken()}` },
-  });
-  return { status: answer.status, body: answer.json<T>() };
-}
+stopAfterFailure(() => ({ ada, grace }));
 
 async function scopePath(): Promise<string> {
-  const { body } = await control<{ items: { id: string; tenant: string }[] }>('/scopes');
+  const { body } = await platform.control<{ items: { id: string; tenant: string }[] }>('/scopes');
   return `/tenants/${body.items[0]?.tenant}/scopes/${body.items[0]?.id}`;
 }
 
@@ -77,7 +57,9 @@ test('the first person who signs in inside the window becomes the owner', async 
   await page.waitForURL(`${app}/`);
   await see(page, 'Open your first order');
   await ada.picture('03-empty');
-  const seat = await control<{ state: string; reason: string | null }>(`${await scopePath()}/owner-seat`);
+  const seat = await platform.control<{ state: string; reason: string | null }>(
+    `${await scopePath()}/owner-seat`,
+  );
   expect(seat.body).toMatchObject({ state: 'claimed', reason: null });
 });
 
@@ -188,7 +170,7 @@ test('the teammate is refused what her role does not allow, in words, and the re
     problem: { code: 'permission_denied', detail: expect.stringContaining('Add and change customers') },
   });
 
-  const { body } = await control<{ items: { permission: string; operation: string }[] }>(
+  const { body } = await platform.control<{ items: { permission: string; operation: string }[] }>(
     `${await scopePath()}/denials`,
   );
   expect(body.items.map(({ permission, operation }) => `${operation} ${permission}`)).toEqual(
@@ -201,13 +183,13 @@ test('the teammate is refused what her role does not allow, in words, and the re
 });
 
 test('the control plane has it all on record: provisioning, access and an unbroken chain', async () => {
-  const log = await control<{ items: { action: string; outcome: string }[] }>('/admin-log');
+  const log = await platform.control<{ items: { action: string; outcome: string }[] }>('/admin-log');
   expect(log.body.items.map((row) => row.action)).toEqual(
     expect.arrayContaining(['tenants.create', 'scopes.provision', 'hostnames.bind']),
   );
-  const access = await control<{ items: { operation: string }[] }>('/access-log');
+  const access = await platform.control<{ items: { operation: string }[] }>('/access-log');
   expect(access.body.items.map((row) => row.operation)).toContain('denials.list');
-  expect((await control('/admin-log/verify')).body).toMatchObject({ status: 'ok', firstBad: null });
+  expect((await platform.control('/admin-log/verify')).body).toMatchObject({ status: 'ok', firstBad: null });
 });
 
 // spec B-12, B-14
@@ -246,9 +228,7 @@ test('signing out everywhere ends the session at the issuer as well', async () =
 test('a third person who signs in without an invite is no member', async () => {
   const linus = await visit(browser, DESKTOP);
   const { page } = linus;
-  await page.goto(app);
-  await page.getByRole('link', { name: 'Sign in' }).click();
-  await continueAs(page, 'Linus Torvalds');
+  await signInAt(page, app, 'Linus Torvalds');
   await see(page, 'You are not a member here');
   await linus.picture('13-stranger');
   const statuses = await page.evaluate(async () =>

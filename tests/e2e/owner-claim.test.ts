@@ -5,15 +5,14 @@ import { DatabaseSync } from 'node:sqlite';
 import { makeControlPlaneClient } from '@freehold/control-plane/client';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { continueAs, DESKTOP, launchBrowser, PHONE, see, visit } from '../support/browser.ts';
-import { Caller, throughCaller } from '../support/http.ts';
+import { continueAs, DESKTOP, launchBrowser, PHONE, see, signInAt, visit } from '../support/browser.ts';
+import { throughCaller } from '../support/http.ts';
 import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } from '../support/platform.ts';
 
 let place: PlatformPlace;
 let platform: RunningPlatform;
 let browser: Browser;
 let app: string;
-const operator = new Caller();
 
 beforeAll(async () => {
   place = await newPlace();
@@ -30,39 +29,28 @@ beforeAll(async () => {
   app = place.url('acme.localhost');
 });
 afterAll(async () => {
-  operator[Symbol.dispose]();
   await browser?.close();
   await platform?.stop();
   place?.remove();
 });
 
-async function control<T>(path: string, method = 'GET'): Promise<{ status: number; body: T }> {
-  const answer = await operator.ask(`${place.url('api.localhost')}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${platform.serviceToken()}` },
-  });
-  return { status: answer.status, body: answer.json<T>() };
-}
-
 // spec A-26, A-27, A-28, A-30, A-31, C-11, C-12
 test('after the window a claim link from the control plane makes an owner, once', async () => {
-  const { body: scopes } = await control<{ items: { id: string; tenant: string }[] }>('/scopes');
+  const { body: scopes } = await platform.control<{ items: { id: string; tenant: string }[] }>('/scopes');
   const scope = `/tenants/${scopes.items[0]?.tenant}/scopes/${scopes.items[0]?.id}`;
   expect(platform.output()).toContain('owner-claim');
 
   const linus = await visit(browser, DESKTOP);
-  await linus.page.goto(app);
-  await linus.page.getByRole('link', { name: 'Sign in' }).click();
-  await continueAs(linus.page, 'Linus Torvalds');
+  await signInAt(linus.page, app, 'Linus Torvalds');
   await see(linus.page, 'You are not a member here');
   await see(linus.page, /time to claim it by signing in is over/);
-  expect((await control(`${scope}/owner-seat`)).body).toMatchObject({
+  expect((await platform.control(`${scope}/owner-seat`)).body).toMatchObject({
     state: 'pending',
     reason: 'window_closed',
   });
 
-  const retired = await control<{ url: string }>(`${scope}/owner-claim`, 'POST');
-  const made = await control<{ url: string; expiresAt: string }>(`${scope}/owner-claim`, 'POST');
+  const retired = await platform.control<{ url: string }>(`${scope}/owner-claim`, 'POST');
+  const made = await platform.control<{ url: string; expiresAt: string }>(`${scope}/owner-claim`, 'POST');
   expect([retired.status, made.status]).toEqual([201, 201]);
   expect(made.body.url).toMatch(new RegExp(`^${app}/\\?claim=[\\w-]+$`));
 
@@ -73,7 +61,7 @@ test('after the window a claim link from the control plane makes an owner, once'
   await continueAs(margaret.page, 'Margaret Hamilton');
   await margaret.page.getByRole('button', { name: 'Become the owner' }).click();
   await see(margaret.page, /link/i);
-  expect((await control(`${scope}/owner-seat`)).body).toMatchObject({
+  expect((await platform.control(`${scope}/owner-seat`)).body).toMatchObject({
     state: 'pending',
     reason: 'claim_outstanding',
   });
@@ -82,7 +70,10 @@ test('after the window a claim link from the control plane makes an owner, once'
   await linus.picture('20-claim');
   await linus.page.getByRole('button', { name: 'Become the owner' }).click();
   await see(linus.page, 'Open your first order');
-  expect((await control(`${scope}/owner-seat`)).body).toMatchObject({ state: 'claimed', reason: null });
+  expect((await platform.control(`${scope}/owner-seat`)).body).toMatchObject({
+    state: 'claimed',
+    reason: null,
+  });
 
   // The link is spent for every person, and no other can be made.
   await margaret.page.goto(made.body.url);
@@ -90,7 +81,7 @@ test('after the window a claim link from the control plane makes an owner, once'
   await margaret.page.getByRole('alert').first().waitFor();
   await margaret.picture('21-claim-spent');
   expect(await margaret.page.evaluate(async () => (await fetch('/api/orders')).status)).toBe(403);
-  expect((await control(`${scope}/owner-claim`, 'POST')).status).toBe(409);
+  expect((await platform.control(`${scope}/owner-claim`, 'POST')).status).toBe(409);
   expect([...linus.faults, ...margaret.faults]).toEqual([]);
 });
 

@@ -11,11 +11,11 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type EmbeddedPlatform, openEmbeddedPlatform } from '../http/embedded-platform.ts';
 import {
   barriers,
-  continueAs,
   DESKTOP,
   launchBrowser,
   PHONE,
   see,
+  signInAt,
   type Visitor,
   visit,
 } from '../support/browser.ts';
@@ -67,9 +67,7 @@ async function openOrder(title: string, customer: string): Promise<void> {
 
 test('a photo is attached by keyboard, is seen, and is part of the story', async () => {
   const { page } = ada;
-  await page.goto(opened.app);
-  await page.getByRole('link', { name: 'Sign in' }).click();
-  await continueAs(page, 'Ada Lovelace');
+  await signInAt(page, opened.app, 'Ada Lovelace');
   await openOrder('Leaking tap in the kitchen', 'Mrs Harper');
   orderUrl = page.url();
   await see(page, 'Nothing is attached yet.');

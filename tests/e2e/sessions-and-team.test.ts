@@ -1,6 +1,6 @@
 /** The sessions of one person in two browsers, a teammate who is removed, and an owner who reads about it. */
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   continueAs,
   DESKTOP,
@@ -8,17 +8,17 @@ import {
   overflow,
   PHONE,
   see,
+  signInAt,
   type Visitor,
   visit,
 } from '../support/browser.ts';
-import { Caller } from '../support/http.ts';
 import { newPlace, type PlatformPlace, type RunningPlatform, startPlatform } from '../support/platform.ts';
+import { stopAfterFailure } from '../support/steps.ts';
 
 let place: PlatformPlace;
 let platform: RunningPlatform;
 let browser: Browser;
 let app: string;
-const operator = new Caller();
 /** The steps below share these and build on each other. */
 let laptop: Visitor;
 let phone: Visitor;
@@ -30,28 +30,15 @@ beforeAll(async () => {
   app = place.url('acme.localhost');
 });
 afterAll(async () => {
-  operator[Symbol.dispose]();
   await browser?.close();
   await platform?.stop();
   place?.remove();
 });
 
-let broken: string | undefined;
-beforeEach(({ task }) => {
-  if (broken) throw new Error(`an earlier step failed: ${broken}`);
-  onTestFailed(async () => {
-    if (broken) return;
-    broken = [task.name, ...(laptop?.faults ?? []), ...(grace?.faults ?? [])].join('\n');
-    await laptop?.picture('failed-laptop');
-    await phone?.picture('failed-phone');
-    await grace?.picture('failed-grace');
-  });
-});
+stopAfterFailure(() => ({ laptop, phone, grace }));
 
 async function signIn(page: Page, name: string): Promise<void> {
-  await page.goto(app);
-  await page.getByRole('link', { name: 'Sign in' }).click();
-  await continueAs(page, name);
+  await signInAt(page, app, name);
 }
 
 /** Returns the status of a request that the page makes with its cookies. */
@@ -209,12 +196,9 @@ test('a technician is refused the same list, and the refusal is on record', asyn
   expect(await page.getByText('Sign-ins and access').count()).toBe(0);
   await grace.picture('33-team-of-a-technician');
 
-  const headers = { authorization: `Bearer ${platform.serviceToken()}` };
-  const ask = async <T>(path: string) =>
-    (await operator.ask(`${place.url('api.localhost')}${path}`, { headers })).json<T>();
-  const scopes = await ask<{ items: { id: string; tenant: string }[] }>('/scopes');
+  const { body: scopes } = await platform.control<{ items: { id: string; tenant: string }[] }>('/scopes');
   const [scope] = scopes.items;
-  const denials = await ask<{ items: { permission: string }[] }>(
+  const { body: denials } = await platform.control<{ items: { permission: string }[] }>(
     `/tenants/${scope?.tenant}/scopes/${scope?.id}/denials`,
   );
   expect(denials.items.map(({ permission }) => permission)).toEqual(['member.manage']);
@@ -238,7 +222,7 @@ test('a member who is removed is out on the next request, and still manages thei
   await see(grace.page, 'You are not a member');
   await sessionsOn(grace.page).getByText('This browser').waitFor();
   expect(await overflow(grace.page)).toBe(0);
-  await grace.picture('34-account-of-a-stranger');
+  await grace.picture('34-account-of-a-non-member');
   await grace.page.getByRole('link', { name: 'Sign out here' }).click();
   await see(grace.page, 'Good to see you');
   expect(await statusOf(grace.page, '/api/sessions')).toBe(401);

@@ -14,11 +14,11 @@ import {
 import { type EmbeddedPlatform, openEmbeddedPlatform } from '../http/embedded-platform.ts';
 import {
   barriers,
-  continueAs,
   DESKTOP,
   launchBrowser,
   PHONE,
   see,
+  signInAt,
   type Visitor,
   visit,
 } from '../support/browser.ts';
@@ -53,9 +53,7 @@ afterAll(async () => {
 
 async function owner(app: string, screen: typeof DESKTOP): Promise<Visitor> {
   const visitor = await visit(browser, screen);
-  await visitor.page.goto(app);
-  await visitor.page.getByRole('link', { name: 'Sign in' }).click();
-  await continueAs(visitor.page, 'Ada Lovelace');
+  await signInAt(visitor.page, app, 'Ada Lovelace');
   await see(visitor.page, 'Open your first order');
   return visitor;
 }

@@ -66,6 +66,13 @@ export async function continueAs(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: `Continue as ${name}` }).click();
 }
 
+/** Signs a person in from the first page of an application, through the issuer's page. */
+export async function signInAt(page: Page, app: string, name: string): Promise<void> {
+  await page.goto(app);
+  await page.getByRole('link', { name: 'Sign in' }).click();
+  await continueAs(page, name);
+}
+
 /** Waits until a text is on the page. */
 export async function see(page: Page, text: string | RegExp): Promise<void> {
   await page.getByText(text).first().waitFor();

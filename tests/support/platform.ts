@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Caller } from './http.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 /** The limit of a start: generous, for a busy machine. */
@@ -38,6 +39,8 @@ export async function newPlace(): Promise<PlatformPlace> {
 export interface RunningPlatform {
   readonly output: () => string;
   readonly serviceToken: () => string;
+  /** Calls the control plane with the operator's token. */
+  control<T>(path: string, method?: string): Promise<{ readonly status: number; readonly body: T }>;
   /** Ends it as an operator does, and returns the exit code. */
   stop(): Promise<number | null>;
   /** Ends it as a power cut does. */
@@ -85,9 +88,16 @@ export async function startPlatform(
     await exited;
     return child.exitCode;
   };
+  const serviceToken = () => readFileSync(join(place.dataDirectory, 'service-token'), 'utf8').trim();
   return {
     output: () => output,
-    serviceToken: () => readFileSync(join(place.dataDirectory, 'service-token'), 'utf8').trim(),
+    serviceToken,
+    control: async <T>(path: string, method = 'GET') => {
+      using operator = new Caller();
+      const headers = { authorization: `Bearer ${serviceToken()}` };
+      const answer = await operator.ask(`${place.url('api.localhost')}${path}`, { method, headers });
+      return { status: answer.status, body: answer.json<T>() };
+    },
     stop: () => end('SIGTERM'),
     kill: async () => void (await end('SIGKILL')),
   };
