@@ -37,10 +37,6 @@ afterAll(async () => {
 
 stopAfterFailure(() => ({ laptop, phone, grace }));
 
-async function signIn(page: Page, name: string): Promise<void> {
-  await signInAt(page, app, name);
-}
-
 /** Returns the status of a request that the page makes with its cookies. */
 function statusOf(page: Page, path: string): Promise<number> {
   return page.evaluate(async (at) => (await fetch(at)).status, path);
@@ -53,9 +49,9 @@ const sessionsOn = (page: Page) =>
 test('the account page is reached by keyboard and shows both browsers of one person', async () => {
   laptop = await visit(browser, DESKTOP);
   phone = await visit(browser, PHONE);
-  await signIn(laptop.page, 'Ada Lovelace');
+  await signInAt(laptop.page, app, 'Ada Lovelace');
   await see(laptop.page, 'Open your first order');
-  await signIn(phone.page, 'Ada Lovelace');
+  await signInAt(phone.page, app, 'Ada Lovelace');
   await see(phone.page, 'Open your first order');
 
   const { page } = laptop;
