@@ -29,8 +29,8 @@ export const CLI: readonly Mutant[] = [
     requirement: null,
     claim: 'Others on the machine can read the tokens.',
     file: `${src}/settings/profiles.ts`,
-    find: "openSync(draft, 'wx', 0o600)",
-    replace: "openSync(draft, 'wx', 0o644)",
+    find: "flag: 'wx', mode: 0o600",
+    replace: "flag: 'wx', mode: 0o644",
     killer: inNode(`${src}/settings/target.test.ts`, 'is whole, is only its owner'),
   },
   {

@@ -202,7 +202,11 @@ describe('a project that cannot be made is refused in one sentence, and nothing 
     [2, ['new', 'paper', '--title', 'two\nlines'], /^--title cannot be used: it must be one line of text\.$/],
     [2, ['new', 'paper', '--link', '.'], /^--link cannot be used: .* is not a checkout of Freehold\.$/],
     [5, ['new', 'paper-trail'], /^There is something at .*paper-trail already/],
-    [1, ['new', 'paper', '--directory', 'paper-trail/package.json/x'], /^Cannot write .* \(ENOTDIR\)\.$/],
+    [
+      1,
+      ['new', 'paper', '--directory', 'paper-trail/package.json/x'],
+      / cannot be written: not a directory \(ENOTDIR\)\.$/,
+    ],
   ] as const)('exit code %i: %j', async (code, inputs, sentence) => {
     const before = readdirSync(home);
     const ended = await freehold(...inputs);

@@ -185,7 +185,13 @@ describe('is refused in one sentence before anything is sent', () => {
       2,
       /^There is no manifest\.json in dist/,
     ],
-    ['no folder', ['dist'], () => undefined, 1, /dist cannot be read \(ENOENT\)\.$/m],
+    [
+      'no folder',
+      ['dist'],
+      () => undefined,
+      1,
+      /dist cannot be read: no such file or directory \(ENOENT\)\.$/m,
+    ],
     [
       'a manifest that is no JSON',
       ['dist'],
@@ -209,7 +215,7 @@ describe('is refused in one sentence before anything is sent', () => {
       ['dist', '--module', 'dist/gone.js'],
       good,
       1,
-      /gone\.js cannot be read \(ENOENT\)/,
+      /gone\.js cannot be read: no such file or directory \(ENOENT\)/,
     ],
     [
       'a name that no module can have',

@@ -4,7 +4,7 @@ import { dirname, extname, join, relative, resolve, sep } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
 import type { FormFile } from '@freehold/control-plane/client';
 import { adminOperations, MODULES_MAX } from '@freehold/directory/declarations';
-import { fileFailure } from '../lib/world.ts';
+import { fileFailure, isSystemError, parseJson } from '../lib/world.ts';
 import { bytesText } from '../output/progress.ts';
 
 /** The names of a bundle, as they were typed. */
@@ -61,11 +61,14 @@ export function readBundle({ folder, manifest, modules }: BundleNames, cwd: stri
   ];
   requireSendable(candidates);
   return {
-    manifest: parseManifest(read(manifestPath).toString('utf8'), manifestPath),
+    manifest: parseManifest(
+      reading(manifestPath, (path) => readFileSync(path, 'utf8')),
+      manifestPath,
+    ),
     files: candidates.map(({ name, path }) => ({
       name,
       mediaType: MEDIA_TYPES[extname(name).toLowerCase()] ?? 'application/octet-stream',
-      content: new Uint8Array(read(path)),
+      content: new Uint8Array(reading(path, (file) => readFileSync(file))),
     })),
   };
 }
@@ -92,7 +95,7 @@ function filesBelow(root: string, manifestPath: string): Candidate[] {
     for (const { name: entry } of entriesOf(folder)) {
       const path = join(folder, entry);
       if (entry.startsWith('.') || path === manifestPath) continue;
-      const about = statOf(path);
+      const about = reading(path, statSync);
       if (about.isDirectory()) visit(path);
       else found.push({ name: relative(root, path).split(sep).join('/'), path, bytes: sizeOf(about, path) });
       // A wrong folder, such as a home directory, may have millions of files.
@@ -105,15 +108,13 @@ function filesBelow(root: string, manifestPath: string): Candidate[] {
 
 /** Returns the entries by name. Refuses links to folders: they can lead anywhere, also round in circles. */
 function entriesOf(folder: string) {
-  try {
-    const entries = readdirSync(folder, { withFileTypes: true });
-    for (const entry of entries)
-      if (entry.isSymbolicLink() && statOf(join(folder, entry.name)).isDirectory())
-        throw unusable(`${join(folder, entry.name)} is a link to a folder, which is not followed.`);
-    return entries.sort((left, right) => (left.name < right.name ? -1 : 1));
-  } catch (cause) {
-    throw cause instanceof PlatformError ? cause : fileFailure(`${folder} cannot be read`, cause);
+  const entries = reading(folder, (path) => readdirSync(path, { withFileTypes: true }));
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isSymbolicLink() && reading(path, statSync).isDirectory())
+      throw unusable(`${path} is a link to a folder, which is not followed.`);
   }
+  return entries.sort((left, right) => (left.name < right.name ? -1 : 1));
 }
 
 /** Reads `dist/main.js`, which is named by its path from the folder or the manifest, or `main.js=dist/main.js`. */
@@ -126,7 +127,7 @@ function namedModule(
   const name = mark > 0 ? typed.slice(0, mark) : relative(base, path).split(sep).join('/');
   if (name.startsWith('../'))
     throw unusable(`${typed} does not lie below ${base}: give it a name, as in main.js=${typed}.`);
-  return { name, path, bytes: sizeOf(statOf(path), path) };
+  return { name, path, bytes: sizeOf(reading(path, statSync), path) };
 }
 
 function requireSendable(candidates: readonly Candidate[]): void {
@@ -150,19 +151,9 @@ function requireSendable(candidates: readonly Candidate[]): void {
 }
 
 function parseManifest(text: string, path: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw unusable(`${path} is no JSON, which a manifest has to be.`);
-  }
-}
-
-function statOf(path: string) {
-  try {
-    return statSync(path);
-  } catch (cause) {
-    throw fileFailure(`${path} cannot be read`, cause);
-  }
+  const manifest = parseJson(text);
+  if (manifest === undefined) throw unusable(`${path} is no JSON, which a manifest has to be.`);
+  return manifest;
 }
 
 function sizeOf(about: ReturnType<typeof statSync>, path: string): number {
@@ -170,11 +161,12 @@ function sizeOf(about: ReturnType<typeof statSync>, path: string): number {
   throw unusable(`${path} is no file.`);
 }
 
-function read(path: string): Buffer {
+/** Reads something of a path. @throws PlatformError `unavailable` when the system refuses. */
+function reading<T>(path: string, read: (path: string) => T): T {
   try {
-    return readFileSync(path);
+    return read(path);
   } catch (cause) {
-    throw fileFailure(`${path} cannot be read`, cause);
+    throw isSystemError(cause) ? fileFailure(`${path} cannot be read`, cause) : cause;
   }
 }
 

@@ -69,7 +69,7 @@ test.each<[Record<string, string>, RegExp]>([
   [{ module: 'README.md' }, /^<module> cannot be used: it must be a file with JavaScript or TypeScript\.$/],
   [{ module: 'lost.ts' }, /^lost\.ts cannot be loaded: Cannot find module/],
   [{ module: 'broken.mjs' }, /^broken\.mjs cannot be loaded: out of order$/],
-  [{ out: 'lost/api.ts' }, /cannot be written: no such file or directory\.$/],
+  [{ out: 'lost/api.ts' }, /cannot be written: no such file or directory \(ENOENT\)\.$/],
 ])('a module that cannot be used is refused in one sentence: %j', async (raw, sentence) => {
   write('operations.mjs');
   write('broken.mjs', "throw new Error('out of order\\nsecond line');");

@@ -2,12 +2,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, relative, resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { getSystemErrorMessage } from 'node:util';
 import { PlatformError } from '@freehold/contracts';
 import { httpBinding, OPERATION_NAME, type OperationTable } from '@freehold/operations';
 import { z } from 'zod';
 import { command } from '../lib/command.ts';
-import { CANNOT_WRITE } from '../lib/world.ts';
+import { fileFailure } from '../lib/world.ts';
 
 const path = z.string().min(1, 'must not be empty');
 
@@ -87,12 +86,7 @@ function write(file: string, text: string): void {
   try {
     writeFileSync(file, text);
   } catch (cause) {
-    const why =
-      cause instanceof Error && 'errno' in cause ? getSystemErrorMessage(Number(cause.errno)) : 'unknown';
-    throw new PlatformError('unavailable', `${file} cannot be written: ${why}.`, {
-      reason: CANNOT_WRITE,
-      cause,
-    });
+    throw fileFailure(`${file} cannot be written`, cause);
   }
 }
 

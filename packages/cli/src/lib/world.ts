@@ -1,4 +1,5 @@
 /** The surroundings of a command, all injected: tests pass their own. */
+import { getSystemErrorMessage } from 'node:util';
 import { PlatformError } from '@freehold/contracts';
 
 export interface World {
@@ -51,8 +52,23 @@ export class Interrupted extends Error {
 /** The reason of a failure of this machine's disk: `unavailable`, but a retry does not help. */
 export const CANNOT_WRITE = 'cannot_write';
 
-/** Returns the failure for a file that cannot be read or written. */
+/** Returns the failure for a file that cannot be read or written: `… cannot be read: not a directory (ENOTDIR).` */
 export function fileFailure(what: string, cause: unknown): PlatformError {
-  const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
-  return new PlatformError('unavailable', `${what}${code}.`, { reason: CANNOT_WRITE, cause });
+  const why = isSystemError(cause) ? `: ${getSystemErrorMessage(cause.errno)} (${cause.code})` : '';
+  return new PlatformError('unavailable', `${what}${why}.`, { reason: CANNOT_WRITE, cause });
+}
+
+export type SystemError = NodeJS.ErrnoException & { readonly code: string; readonly errno: number };
+
+export function isSystemError(error: unknown): error is SystemError {
+  return error instanceof Error && 'code' in error && 'errno' in error && typeof error.errno === 'number';
+}
+
+/** Parses JSON; undefined for text that is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

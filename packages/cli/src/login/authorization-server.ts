@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import { z } from 'zod';
-import type { World } from '../lib/world.ts';
+import { parseJson, type World } from '../lib/world.ts';
 
 /** The client id of this program. */
 export const CLIENT_ID = 'freehold-cli';
@@ -82,8 +82,8 @@ export async function postForm(
   const body = new URLSearchParams({ client_id: CLIENT_ID, ...form });
   const response = await fetch(new Request(endpoint, { method: 'POST', body, redirect: 'manual', signal }));
   const text = await response.text();
-  if (response.ok) return text === '' ? null : parse(text);
-  const refused = refusal.safeParse(parse(text));
+  if (response.ok) return parseJson(text) ?? null;
+  const refused = refusal.safeParse(parseJson(text));
   if (refused.success) throw new OAuthRefusal(refused.data.error);
   const { origin } = new URL(endpoint);
   throw new PlatformError('unavailable', `${origin} answered with status ${response.status}.`);
@@ -100,12 +100,4 @@ export function processGrant(answer: unknown): Granted {
 export function makePkce(random: World['random']): { readonly verifier: string; readonly challenge: string } {
   const verifier = Buffer.from(random(32)).toString('base64url');
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

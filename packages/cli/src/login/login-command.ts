@@ -3,7 +3,7 @@ import { PlatformError, toTimestamp } from '@freehold/contracts';
 import { z } from 'zod';
 import { command } from '../lib/command.ts';
 import type { World } from '../lib/world.ts';
-import { loadConfig, PROFILE_DEFAULT, profileName, saveConfig } from '../settings/profiles.ts';
+import { loadConfig, PROFILE_DEFAULT, profileName, profileNamed, saveConfig } from '../settings/profiles.ts';
 import { baseUrl, makeReach } from '../settings/target.ts';
 import {
   CLIENT_ID,
@@ -61,7 +61,7 @@ export const loginCommand = command({
     const before = loadConfig(configDirectory);
     const envName = profileName.safeParse(env.FREEHOLD_PROFILE).data;
     const profile = named ?? envName ?? before.current ?? PROFILE_DEFAULT;
-    const known = Object.hasOwn(before.profiles, profile) ? before.profiles[profile]?.url : undefined;
+    const known = profileNamed(before, profile)?.url;
     const address = given ?? (named === undefined ? env.FREEHOLD_URL || known : (known ?? env.FREEHOLD_URL));
     if (!address) throw new PlatformError('validation_failed', '--url is missing.');
     const url = baseUrl(address, '--url');

@@ -4,8 +4,8 @@ import { ControlPlaneError } from '@freehold/control-plane/client';
 import { z } from 'zod';
 import { command } from '../lib/command.ts';
 import type { World } from '../lib/world.ts';
-import { loadConfig, profileName, saveConfig } from '../settings/profiles.ts';
-import { makeReach, noProfile, PROFILE_OPTION, requireTarget } from '../settings/target.ts';
+import { loadConfig, profileName, requireProfile, saveConfig } from '../settings/profiles.ts';
+import { makeReach, PROFILE_OPTION, requireTarget } from '../settings/target.ts';
 import { discover, OAuthRefusal, postForm } from './authorization-server.ts';
 
 const input = z.strictObject({ profile: profileName.optional() });
@@ -23,11 +23,9 @@ export const logoutCommand = command({
   input,
   run: async ({ profile: named }, world) => {
     const { configDirectory, env } = world;
-    const { current, profiles } = loadConfig(configDirectory);
-    const name = named ?? (env.FREEHOLD_PROFILE || current) ?? '';
-    const found = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
-    if (!found) throw noProfile(name, Object.keys(profiles));
-    const { url, token } = found;
+    const before = loadConfig(configDirectory);
+    const name = named ?? (env.FREEHOLD_PROFILE || before.current) ?? '';
+    const { url, token } = requireProfile(before, name);
     if (token === undefined)
       return { value: { profile: name, revoked: false }, text: `No token was stored for ${url}.` };
     const reach = { fetch: makeReach({ url }, world), signal: world.interrupted };

@@ -2,9 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { getSystemErrorMessage } from 'node:util';
 import { PlatformError } from '@freehold/contracts';
-import { CANNOT_WRITE } from '../lib/world.ts';
+import { fileFailure, isSystemError } from '../lib/world.ts';
 
 /**
  * Writes a project into a directory that is missing or empty. The files are written beside it and moved when all
@@ -18,7 +17,7 @@ export function writeProject(directory: string, files: ReadonlyMap<string, strin
     if (found === 'empty') fill(directory, files);
     else make(directory, files);
   } catch (error) {
-    if (isSystemError(error)) throw unwritable(directory, error);
+    if (isSystemError(error)) throw fileFailure(`${directory} cannot be written`, error);
     throw error;
   }
 }
@@ -31,7 +30,7 @@ function look(directory: string): 'missing' | 'empty' | 'occupied' {
     if (error.code === 'ENOENT') return 'missing';
     // Either the path is a file, or one of its parents is.
     if (error.code === 'ENOTDIR' && existsSync(directory)) return 'occupied';
-    throw unwritable(directory, error);
+    throw fileFailure(`${directory} cannot be written`, error);
   }
 }
 
@@ -112,18 +111,4 @@ function occupied(directory: string): PlatformError {
     `There is something at ${directory} already: choose another --directory, or empty it.`,
     { reason: 'directory_occupied' },
   );
-}
-
-function unwritable(directory: string, error: SystemError): PlatformError {
-  const why = getSystemErrorMessage(error.errno) ?? 'unknown error';
-  return new PlatformError('unavailable', `Cannot write ${directory}: ${why} (${error.code}).`, {
-    reason: CANNOT_WRITE,
-    cause: error,
-  });
-}
-
-type SystemError = NodeJS.ErrnoException & { readonly code: string; readonly errno: number };
-
-function isSystemError(error: unknown): error is SystemError {
-  return error instanceof Error && 'code' in error && 'errno' in error && typeof error.errno === 'number';
 }

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { link, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
-import { fileFailure } from '../lib/world.ts';
+import { fileFailure, isSystemError } from '../lib/world.ts';
 
 export interface SaveOptions {
   /** Whether an existing file is replaced. */
@@ -82,8 +82,4 @@ function occupied(path: string): PlatformError {
   return new PlatformError('conflict', `There is something at ${path} already: --force replaces it.`, {
     reason: 'file_occupied',
   });
-}
-
-function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'code' in error && 'syscall' in error;
 }

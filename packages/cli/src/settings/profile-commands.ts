@@ -2,8 +2,7 @@
 import { z } from 'zod';
 import { type Command, command } from '../lib/command.ts';
 import { listText, recordText } from '../output/table.ts';
-import { loadConfig, profileName, saveConfig, shownProfile } from './profiles.ts';
-import { noProfile } from './target.ts';
+import { loadConfig, profileName, requireProfile, saveConfig, shownProfile } from './profiles.ts';
 
 const name = { name: 'profile', summary: 'Its name' };
 
@@ -33,8 +32,7 @@ const use = command({
   input: z.strictObject({ profile: profileName }),
   run: ({ profile }, { configDirectory }) => {
     const config = loadConfig(configDirectory);
-    const found = Object.hasOwn(config.profiles, profile) ? config.profiles[profile] : undefined;
-    if (!found) throw noProfile(profile, Object.keys(config.profiles));
+    const found = requireProfile(config, profile);
     saveConfig(configDirectory, { ...config, current: profile });
     return {
       value: shownProfile(profile, found, profile),
@@ -53,10 +51,13 @@ const remove = command({
   options: {},
   input: z.strictObject({ profile: profileName }),
   run: ({ profile }, { configDirectory }) => {
-    const { current, profiles } = loadConfig(configDirectory);
-    if (!Object.hasOwn(profiles, profile)) throw noProfile(profile, Object.keys(profiles));
-    const { [profile]: _, ...rest } = profiles;
-    saveConfig(configDirectory, { current: current === profile ? null : current, profiles: rest });
+    const config = loadConfig(configDirectory);
+    requireProfile(config, profile);
+    const { [profile]: _, ...rest } = config.profiles;
+    saveConfig(configDirectory, {
+      current: config.current === profile ? null : config.current,
+      profiles: rest,
+    });
     return { value: { removed: profile }, text: `${profile} is forgotten.` };
   },
 });
@@ -70,11 +71,9 @@ const show = command({
   options: {},
   input: z.strictObject({ profile: profileName.optional() }),
   run: ({ profile }, { configDirectory, env, output }) => {
-    const { current, profiles } = loadConfig(configDirectory);
-    const wanted = profile ?? (env.FREEHOLD_PROFILE || current) ?? '';
-    const found = Object.hasOwn(profiles, wanted) ? profiles[wanted] : undefined;
-    if (!found) throw noProfile(wanted, Object.keys(profiles));
-    const value = shownProfile(wanted, found, current);
+    const config = loadConfig(configDirectory);
+    const wanted = profile ?? (env.FREEHOLD_PROFILE || config.current) ?? '';
+    const value = shownProfile(wanted, requireProfile(config, wanted), config.current);
     return { value, text: recordText(value, output.columns) };
   },
 });

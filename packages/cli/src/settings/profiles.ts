@@ -1,19 +1,10 @@
 /** Stores addresses of control planes and their tokens under names. */
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PlatformError, timestamp } from '@freehold/contracts';
 import { z } from 'zod';
-import { fileFailure } from '../lib/world.ts';
+import { fileFailure, parseJson } from '../lib/world.ts';
 
 export const profileName = z
   .string()
@@ -51,7 +42,7 @@ export function loadConfig(directory: string): Config {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { current: null, profiles: {} };
     throw fileFailure(`${file} cannot be read`, error);
   }
-  const parsed = config.safeParse(parse(text));
+  const parsed = config.safeParse(parseJson(text));
   if (parsed.success) return parsed.data;
   // The message repeats no content: the file holds tokens.
   throw new PlatformError(
@@ -66,13 +57,8 @@ export function saveConfig(directory: string, value: Config): void {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    const handle = openSync(draft, 'wx', 0o600);
-    try {
-      writeSync(handle, `${JSON.stringify(config.parse(value), null, 2)}\n`);
-      fsyncSync(handle);
-    } finally {
-      closeSync(handle);
-    }
+    const text = `${JSON.stringify(config.parse(value), null, 2)}\n`;
+    writeFileSync(draft, text, { flag: 'wx', mode: 0o600, flush: true });
     renameSync(draft, file);
   } catch (error) {
     removeDraft(draft);
@@ -94,10 +80,17 @@ export function shownProfile(name: string, { token, ...rest }: Profile, current:
   return { name, current: name === current, ...rest, signedIn: token !== undefined };
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** The profile of this name, if there is one. */
+export function profileNamed({ profiles }: Config, name: string): Profile | undefined {
+  return Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+}
+
+/** @throws PlatformError `validation_failed` that lists the known profiles. */
+export function requireProfile(config: Config, name: string): Profile {
+  const found = profileNamed(config, name);
+  if (found) return found;
+  const names = Object.keys(config.profiles);
+  const shown = profileName.safeParse(name).success ? ` "${name}"` : '';
+  const known = names.length === 0 ? 'there are none yet' : `there are ${names.join(', ')}`;
+  throw new PlatformError('validation_failed', `There is no profile${shown}: ${known}.`);
 }

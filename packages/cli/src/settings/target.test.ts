@@ -101,7 +101,7 @@ describe('the file of the profiles', () => {
     mkdirSync(`${configDirectory}/below`);
     writeFileSync(`${configDirectory}/below/file`, '');
     expect(() => saveConfig(`${configDirectory}/below/file/x`, { current: null, profiles: {} })).toThrow(
-      /config\.json cannot be written \(ENOTDIR\)\.$/,
+      /config\.json cannot be written: not a directory \(ENOTDIR\)\.$/,
     );
   });
 });

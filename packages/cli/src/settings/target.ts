@@ -2,7 +2,7 @@
 import { PlatformError } from '@freehold/contracts';
 import { type Caller, ConnectionBroken, makeCaller } from '@freehold/control-plane/client';
 import type { World } from '../lib/world.ts';
-import { loadConfig, profileName } from './profiles.ts';
+import { loadConfig, profileNamed, requireProfile } from './profiles.ts';
 
 export interface Target {
   readonly url: string;
@@ -18,12 +18,12 @@ export interface Target {
  * @throws PlatformError `validation_failed` when no address is known, or the known one cannot be used.
  */
 export function resolveTarget({ env, configDirectory }: World, named: string | undefined): Target {
-  const { current, profiles } = loadConfig(configDirectory);
+  const config = loadConfig(configDirectory);
   const given = { url: env.FREEHOLD_URL || undefined, token: env.FREEHOLD_TOKEN || undefined };
-  const name = named ?? (env.FREEHOLD_PROFILE || undefined) ?? current ?? undefined;
-  const profile = name === undefined ? undefined : Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  const name = named ?? (env.FREEHOLD_PROFILE || undefined) ?? config.current ?? undefined;
+  const profile = name === undefined ? undefined : profileNamed(config, name);
   const isChosen = named !== undefined || (given.url === undefined && Boolean(env.FREEHOLD_PROFILE));
-  if (isChosen && !profile) throw noProfile(String(name), Object.keys(profiles));
+  if (isChosen) requireProfile(config, String(name));
   if (named !== undefined && profile)
     return {
       url: baseUrl(profile.url, 'The address of the profile'),
@@ -152,12 +152,6 @@ function brokenOff(url: string, cause: unknown): PlatformError {
     `The connection to ${url} broke off before the end. Whether it was done is not known; the same command can be given again.`,
     { reason: 'broken_off', cause },
   );
-}
-
-export function noProfile(name: string, names: readonly string[]): PlatformError {
-  const shown = profileName.safeParse(name).success ? ` "${name}"` : '';
-  const known = names.length === 0 ? 'there are none yet' : `there are ${names.join(', ')}`;
-  return new PlatformError('validation_failed', `There is no profile${shown}: ${known}.`);
 }
 
 /** `--profile`, an option of every command that calls a control plane. */
