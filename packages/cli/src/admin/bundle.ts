@@ -1,5 +1,5 @@
 /** Reads the manifest and the files of a deployment from this machine. */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { dirname, extname, join, relative, resolve, sep } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
 import type { FormFile } from '@freehold/control-plane/client';
@@ -95,7 +95,7 @@ function filesBelow(root: string, manifestPath: string): Candidate[] {
     for (const { name: entry } of entriesOf(folder)) {
       const path = join(folder, entry);
       if (entry.startsWith('.') || path === manifestPath) continue;
-      const about = reading(path, statSync);
+      const about = statOf(path);
       if (about.isDirectory()) visit(path);
       else found.push({ name: relative(root, path).split(sep).join('/'), path, bytes: sizeOf(about, path) });
       // A wrong folder, such as a home directory, may have millions of files.
@@ -111,7 +111,7 @@ function entriesOf(folder: string) {
   const entries = reading(folder, (path) => readdirSync(path, { withFileTypes: true }));
   for (const entry of entries) {
     const path = join(folder, entry.name);
-    if (entry.isSymbolicLink() && reading(path, statSync).isDirectory())
+    if (entry.isSymbolicLink() && statOf(path).isDirectory())
       throw unusable(`${path} is a link to a folder, which is not followed.`);
   }
   return entries.sort((left, right) => (left.name < right.name ? -1 : 1));
@@ -127,7 +127,7 @@ function namedModule(
   const name = mark > 0 ? typed.slice(0, mark) : relative(base, path).split(sep).join('/');
   if (name.startsWith('../'))
     throw unusable(`${typed} does not lie below ${base}: give it a name, as in main.js=${typed}.`);
-  return { name, path, bytes: sizeOf(reading(path, statSync), path) };
+  return { name, path, bytes: sizeOf(statOf(path), path) };
 }
 
 function requireSendable(candidates: readonly Candidate[]): void {
@@ -156,10 +156,12 @@ function parseManifest(text: string, path: string): unknown {
   return manifest;
 }
 
-function sizeOf(about: ReturnType<typeof statSync>, path: string): number {
-  if (about?.isFile()) return Number(about.size);
+function sizeOf(about: Stats, path: string): number {
+  if (about.isFile()) return about.size;
   throw unusable(`${path} is no file.`);
 }
+
+const statOf = (path: string): Stats => reading(path, (file) => statSync(file));
 
 /** Reads something of a path. @throws PlatformError `unavailable` when the system refuses. */
 function reading<T>(path: string, read: (path: string) => T): T {
