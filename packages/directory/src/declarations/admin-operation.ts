@@ -120,7 +120,22 @@ export interface AdminOperation<I extends AdminInput = AdminInput, O extends z.Z
   readonly volatile?: true;
 }
 
-/** Gives a declaration its exact type. */
-export function adminOperation<const Op extends AdminOperation>(operation: Op): Op {
-  return operation;
+type Defaulted = 'success' | 'builder' | 'audit';
+
+/** A declaration as it is written down: what it leaves out is as {@link Defaults} says. */
+type Declared = Omit<AdminOperation, Defaulted> & Partial<Pick<AdminOperation, Defaulted>>;
+
+/** The usual operation: answered with 200, for staff and services alone; a GET is not logged, and a change is. */
+interface Defaults<Method> {
+  readonly success: 200;
+  readonly builder: 'none';
+  readonly audit: Method extends 'GET' ? 'none' : 'audit';
+}
+
+/** Completes a declaration with the defaults, and gives it its exact type. */
+export function adminOperation<const Op extends Declared>(
+  operation: Op,
+): Op & Omit<Defaults<Op['method']>, keyof Op> {
+  const audit = operation.method === 'GET' ? 'none' : 'audit';
+  return { success: 200, builder: 'none', audit, ...operation } as never;
 }

@@ -55,6 +55,14 @@ export interface Change<T = unknown> {
   readonly shownOnce?: string;
 }
 
+/**
+ * A change as a handler answers it. What it leaves out follows from the declaration: the status of success, the value
+ * null, and the ETag that the value itself carries.
+ */
+export type ChangeAnswer<T = unknown> = Omit<Change<T>, 'status' | 'value'> &
+  Partial<Pick<Change<T>, 'status'>> &
+  ([T] extends [null] ? { readonly value?: null } : { readonly value: T });
+
 /** The transaction of a change. */
 export interface ChangeContext extends UnitContext {
   /** The sequence that the change's admin-log row will have; it becomes the ETag of what is changed. */
@@ -72,13 +80,13 @@ export interface EndContext extends ChangeContext {
 
 /** Begins an effect elsewhere: either nothing is left to do, or an intent is written and the effect follows. */
 export type Beginning<T, Prepared> =
-  | { readonly change: Change<T> }
+  | { readonly change: ChangeAnswer<T> }
   | { readonly intent: AuditEntry; readonly prepared: Prepared };
 
 export interface DelegatedHandlers<Op extends AdminOperation, Prepared, Facts> {
   begin(context: ChangeContext, call: CallOf<Op>): Beginning<z.input<Op['output']>, Prepared>;
   /** Writes down that the effect happened. `facts` are what the vertical answered, without any secret. */
-  settle(context: EndContext, call: CallOf<Op>, facts: Facts): Change;
+  settle(context: EndContext, call: CallOf<Op>, facts: Facts): ChangeAnswer;
   /** Takes back what `begin` wrote, when the effect is known not to have happened. Default: nothing is taken back. */
   undo?(context: EndContext, call: CallOf<Op>, prepared: Prepared): void;
   /**
@@ -103,7 +111,10 @@ export interface ChangeHandler extends Answers<'change'> {
 }
 
 export interface DelegatedHandler extends Answers<'delegated'> {
-  begin(context: ChangeContext, call: AdminCall): Beginning<unknown, unknown>;
+  begin(
+    context: ChangeContext,
+    call: AdminCall,
+  ): { readonly change: Change } | Exclude<Beginning<unknown, unknown>, { readonly change: unknown }>;
   settle(context: EndContext, call: AdminCall, facts: unknown): Change;
   undo(context: EndContext, call: AdminCall, prepared: unknown): void;
   supersedes(call: AdminCall, earlier: AuditEntry['after']): boolean;
@@ -125,16 +136,18 @@ export function read<Op extends AdminOperation & { readonly audit: 'access' | 'n
   operation: Op,
   handler: (context: UnitContext, call: CallOf<Op>) => Answer<z.input<Op['output']>>,
 ): ReadHandler {
-  const answer = (context: UnitContext, call: AdminCall) => handler(context, call as unknown as CallOf<Op>);
+  const answer = (context: UnitContext, call: AdminCall) =>
+    withEtag(operation, handler(context, call as unknown as CallOf<Op>));
   return Object.assign(answer, { kind: 'read' as const, operation });
 }
 
 /** Answers a change that is done with the directory's own transaction. */
 export function change<Op extends Audited>(
   operation: Op,
-  handler: (context: ChangeContext, call: CallOf<Op>) => Change<z.input<Op['output']>>,
+  handler: (context: ChangeContext, call: CallOf<Op>) => ChangeAnswer<z.input<Op['output']>>,
 ): ChangeHandler {
-  const answer = (context: ChangeContext, call: AdminCall) => handler(context, call as unknown as CallOf<Op>);
+  const answer = (context: ChangeContext, call: AdminCall) =>
+    completed(operation, handler(context, call as unknown as CallOf<Op>));
   return Object.assign(answer, { kind: 'change' as const, operation });
 }
 
@@ -146,8 +159,12 @@ export function delegated<Op extends Audited, Prepared, Facts>(
   return {
     kind: 'delegated',
     operation,
-    begin: (context, call) => handlers.begin(context, call as unknown as CallOf<Op>),
-    settle: (context, call, facts) => handlers.settle(context, call as unknown as CallOf<Op>, facts as Facts),
+    begin: (context, call) => {
+      const beginning = handlers.begin(context, call as unknown as CallOf<Op>);
+      return 'change' in beginning ? { change: completed(operation, beginning.change) } : beginning;
+    },
+    settle: (context, call, facts) =>
+      completed(operation, handlers.settle(context, call as unknown as CallOf<Op>, facts as Facts)),
     undo: (context, call, prepared) =>
       handlers.undo?.(context, call as unknown as CallOf<Op>, prepared as Prepared),
     supersedes: (call, earlier) => handlers.supersedes?.(call as unknown as CallOf<Op>, earlier) ?? true,
@@ -164,4 +181,15 @@ export function planned<Op extends AdminOperation & { readonly plan: z.ZodObject
 ): PlanHandler {
   const plan = (context: UnitContext, call: AdminCall) => handler(context, call as unknown as CallOf<Op>);
   return Object.assign(plan, { kind: 'plan' as const, operation });
+}
+
+function completed(operation: Audited, answer: Partial<Change> & Pick<Change, 'audit'>): Change {
+  return withEtag(operation, { status: operation.success, value: null, ...answer });
+}
+
+/** A value that shows the thing itself carries its ETag. */
+function withEtag<T extends Answer<unknown>>(operation: AdminOperation, answer: T): T {
+  const { value, etag } = answer as Answer<{ readonly etag?: unknown } | null>;
+  if (!operation.etag || etag !== undefined || typeof value?.etag !== 'string') return answer;
+  return { ...answer, etag: value.etag };
 }
