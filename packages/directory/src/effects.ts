@@ -4,16 +4,12 @@
  */
 import type { UnitStub } from '@freehold/store';
 import type { BackupStore } from './backups/backup-store.ts';
-import {
-  directoryBackupEffect,
-  makeDeleteBackupEffect,
-  scopeBackupEffect,
-} from './backups/host-admin-backups.ts';
 import { restoreDirectoryEffect } from './backups/host-admin-restore.ts';
+import { directoryBackupEffect, makeDeleteBackupEffect, scopeBackupEffect } from './backups/operations.ts';
 import { shredEffect } from './erasure/host-admin-erasure.ts';
-import { migrateFleetEffect } from './fleet/host-admin-fleet.ts';
-import { makeVerifyEffect } from './hostnames/host-admin-verify.ts';
-import type { HostnameProbes } from './hostnames/probes.ts';
+import { migrateFleetEffect } from './fleet/operations.ts';
+import type { HostnameProbes } from './hostnames/look-up.ts';
+import { makeVerifyEffect } from './hostnames/verify.ts';
 import type { Effect } from './lib/effects.ts';
 import { mergeDisjoint } from './lib/merge-disjoint.ts';
 import type { LongEffect } from './long-work/handlers.ts';
@@ -28,11 +24,10 @@ import {
 } from './scopes/host-admin-copies.ts';
 import { makeReapScopeEffect } from './scopes/host-admin-reap.ts';
 import { configureEffect, provisionEffect } from './scopes/host-admin-scopes.ts';
-import { sessionSecretEffect } from './session-secret/host-admin-session-secret.ts';
+import { sessionSecretEffect } from './session-secret/operations.ts';
 import { makeReapEffect, type ReapDeps } from './tenants/host-admin-reap.ts';
 import type { DirectoryMethods } from './unit.ts';
-import { makeDeployEffects } from './vertical-registry/host-admin-deploy.ts';
-import type { VerticalRuntime } from './vertical-registry/runtime.ts';
+import { makeDeployEffects, type VerticalRuntime } from './vertical-registry/deploy.ts';
 
 type Effects = Readonly<Record<string, Effect>>;
 

@@ -1,13 +1,13 @@
 /** What the platform's wiring brings for a host administration. Without what is optional there is less that it can do. */
 import type { Engine, EngineTools, IncidentSink } from '@freehold/store';
-import type { LogAnchor } from './audit/host-admin-anchor.ts';
+import type { LogAnchor } from './audit/anchor.ts';
 import type { BackupStore } from './backups/backup-store.ts';
 import type { ConnectionsOptions } from './connections/make-connections.ts';
 import type { VerticalGateway } from './gateway.ts';
-import type { HostnameProbes } from './hostnames/probes.ts';
+import type { HostnameProbes } from './hostnames/look-up.ts';
 import type { Sleep } from './long-work/follow.ts';
-import type { Telemetry } from './observability/telemetry.ts';
-import type { EgressObserver, VerticalRuntime } from './vertical-registry/runtime.ts';
+import type { Telemetry } from './observability/observability.ts';
+import type { EgressObserver, VerticalRuntime } from './vertical-registry/deploy.ts';
 import type { Deadline } from './verticals/client.ts';
 
 export interface HostAdminOptions {

@@ -4,8 +4,8 @@
  */
 import type { ScopeId, TenantId } from '@freehold/contracts';
 import type { Actor, AdminCall, AdminResult } from './actors.ts';
-import type { IntentMaintenance } from './audit/reconcile.ts';
-import type { ImportMaintenance } from './backups/incoming.ts';
+import type { IntentMaintenance } from './audit/open-intents.ts';
+import type { ImportMaintenance } from './backups/imports.ts';
 import type { BackupMaintenance } from './backups/maintenance.ts';
 import type { Connections } from './connections/make-connections.ts';
 import type { ExpiryMaintenance } from './expiries/clear.ts';
@@ -13,8 +13,8 @@ import type { HostnameMaintenance } from './hostnames/maintenance.ts';
 import type { IncidentIntake } from './issues/incident-intake.ts';
 import type { Entitlements, RoleProjection } from './make-projections.ts';
 import type { OperationsLog } from './operations-log/recorder.ts';
-import type { PlatformGrants } from './platform-grants/make-platform-grants.ts';
-import type { ScopeReads } from './scope-data/host-admin-scope-data.ts';
+import type { PlatformGrants } from './platform-grants/operations.ts';
+import type { ScopeReads } from './scope-data/reads.ts';
 import type { StaffSignIns } from './staff/host-admin-staff.ts';
 import type { ServiceTokens } from './tokens/host-admin-service-tokens.ts';
 import type { UsageIntake } from './usage/make-usage.ts';

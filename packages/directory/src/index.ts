@@ -1,10 +1,10 @@
 /** What the platform knows, and the host administration over it. Start with `host-admin.ts`, then `unit.ts`. */
 export { mayCall, memberBehind, staffAccessOf } from './access.ts';
 export * from './actors.ts';
-export type { LogAnchor } from './audit/host-admin-anchor.ts';
+export type { LogAnchor } from './audit/anchor.ts';
 export type { BackupStore, StoredBackup } from './backups/backup-store.ts';
 export type { BackupLine, BackupMaintenance as BackupUpkeep } from './backups/maintenance.ts';
-export type { BackupPolicy } from './backups/retention.ts';
+export type { BackupPolicy } from './backups/schedule.ts';
 export type {
   ConnectCookie,
   ConnectStep,
@@ -12,8 +12,8 @@ export type {
   ConsentOrder,
   ConsentRounds,
 } from './connections/consent.ts';
+export type { ConnectionSweep } from './connections/maintenance.ts';
 export type { Connections, ConnectionsOptions } from './connections/make-connections.ts';
-export { isLoopbackHost, providerSchema } from './connections/provider-schema.ts';
 export type {
   AccountProbe,
   ApiKeyProvider,
@@ -21,27 +21,27 @@ export type {
   ConnectionProviders,
   OAuthProvider,
 } from './connections/providers.ts';
-export type { ConnectionSweep } from './connections/sweep.ts';
+export { isLoopbackHost, providerSchema } from './connections/providers.ts';
 export type { UsableCredential } from './connections/token-keeper.ts';
 export * from './gateway.ts';
 export * from './host-admin.ts';
 export type { HostAdminOptions } from './host-admin-options.ts';
 export { CHALLENGE_PATH } from './hostnames/challenge.ts';
-export type { HostnameMaintenance as HostnameUpkeep } from './hostnames/maintenance.ts';
 export type {
   AddressAnswer,
   HostnameProbes,
   HostnameResolver,
   LookupOutcome,
   TxtAnswer,
-} from './hostnames/probes.ts';
+} from './hostnames/look-up.ts';
+export type { HostnameMaintenance as HostnameUpkeep } from './hostnames/maintenance.ts';
 export type { Incident, IncidentIntake } from './issues/incident-intake.ts';
 export { makeHostAdmin } from './make-host-admin.ts';
 export type { Entitlements, EntitlementTotals, RoleProjection } from './make-projections.ts';
-export type { Telemetry } from './observability/telemetry.ts';
+export type { Telemetry } from './observability/observability.ts';
 export type { OperationsLog, OpsFailureInput, SweepTotals, SweepUnit } from './operations-log/recorder.ts';
 export { connectionUnits } from './operations-log/recorder.ts';
-export type { PlatformGrants } from './platform-grants/make-platform-grants.ts';
+export type { PlatformGrants } from './platform-grants/operations.ts';
 export { archiveScript, servingScript } from './service-refs/script-names.ts';
 export type { GrantedToken, StaffSignIns as StaffDoor } from './staff/host-admin-staff.ts';
 export type { SignInRefusal, StaffSignIn } from './staff/sign-in.ts';
@@ -52,13 +52,13 @@ export { type AccessInput, DIRECTORY_KEY, type DirectoryMethods, directoryUnit }
 export type { CollectedUsage } from './usage/collect.ts';
 export type { GaugeInput, MeterInput, UsageIntake } from './usage/make-usage.ts';
 export type { BuiltIn } from './vertical-registry/built-in.ts';
-export { declaredMigrations } from './vertical-registry/declared-migrations.ts';
-export type { RegistryIntake } from './vertical-registry/make-registry.ts';
+export { declaredMigrations } from './vertical-registry/built-in.ts';
 export type {
   EgressObserver,
   ObservedHost,
   RuntimeModule,
   TakenModules,
   VerticalRuntime,
-} from './vertical-registry/runtime.ts';
+} from './vertical-registry/deploy.ts';
+export type { RegistryIntake } from './vertical-registry/make-registry.ts';
 export type { Deadline } from './verticals/client.ts';

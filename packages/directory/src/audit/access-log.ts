@@ -24,7 +24,6 @@ interface AccessRow {
   readonly items: number;
 }
 
-/** Appends one row. */
 export function appendAccessLog(
   context: UnitContext,
   call: AuditedCall,
@@ -33,18 +32,8 @@ export function appendAccessLog(
   context.db.run(
     `INSERT INTO access_log (id, at, actor_kind, actor, actor_name, token, request, operation,
        tenant, scope, vertical, other, items) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    context.newId(ID_PREFIXES.access),
-    context.now(),
-    call.actor.kind,
-    call.actor.id,
-    call.actor.name,
-    call.token,
-    call.requestId,
-    call.action,
-    target.tenant,
-    target.scope,
-    target.vertical,
-    target.other,
+    ...[context.newId(ID_PREFIXES.access), context.now(), call.actor.kind, call.actor.id, call.actor.name],
+    ...[call.token, call.requestId, call.action, target.tenant, target.scope, target.vertical, target.other],
     items,
   );
 }

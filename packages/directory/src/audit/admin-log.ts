@@ -1,4 +1,4 @@
-/** The admin log in SQL: append-only by trigger, gapless by trigger, and read in keyset pages, newest first. */
+import { createHash } from 'node:crypto';
 import {
   canonicalJson,
   cutPage,
@@ -14,7 +14,8 @@ import type { AdminLogEntry, LoggedActor, LogHead } from '../declarations/record
 import type { AuditEntry } from '../lib/handlers.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 import { recordRevocations } from '../revocations/store.ts';
-import { GENESIS_HASH, hashOfEntry } from './chain.ts';
+
+/** The admin log in SQL: append-only by trigger, gapless by trigger, and read in keyset pages, newest first. */
 
 export const adminLogMigration: Migration = {
   version: 6,
@@ -257,4 +258,23 @@ export function entryOfRow(row: AdminLogRow): AdminLogEntry {
     previousHash: row.previousHash,
     hash: row.hash,
   };
+}
+
+/**
+ * How a row of the admin log is hashed (design: control-plane, "Audit").
+ *
+ * A row's hash covers exactly what `GET /admin-log` shows of it, so that whoever kept an export can verify it
+ * without this platform: SHA-256 over the domain tag, a line feed and the RFC 8785 form of the row without `hash`.
+ */
+
+const DOMAIN_TAG = 'freehold.admin-log.v1';
+
+/** What the first row names as the hash before it. */
+export const GENESIS_HASH = '0'.repeat(64);
+
+/** The hash of a row, in hexadecimal. */
+export function hashOfEntry(entry: Omit<AdminLogEntry, 'hash'>): string {
+  return createHash('sha256')
+    .update(`${DOMAIN_TAG}\n${canonicalJson(entry)}`)
+    .digest('hex');
 }

@@ -1,7 +1,7 @@
 /** What changes wait for, while the witness outside works and while it does not. */
 import { expect, test } from 'vitest';
 import type { LogHead } from '../declarations/records.ts';
-import { makeAnchoring } from './host-admin-anchor.ts';
+import { makeAnchoring } from './anchor.ts';
 
 const headAt = (sequence: number): LogHead => ({ sequence, hash: `hash ${sequence}` });
 

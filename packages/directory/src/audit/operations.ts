@@ -1,13 +1,14 @@
-/** The logs' own operations. Verification spans many reads and is driven from outside: see `host-admin-verify.ts`. */
-
+/** Reading the admin log and the access log. Verification spans many reads and is driven from outside: `verify.ts`. */
 import { pageOf, pageQuery, scopeId, tenantId } from '@freehold/contracts';
 import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { tag } from '../declarations/logs.ts';
 import { accessLogEntry, adminLogEntry } from '../declarations/records.ts';
+import { defineFeature } from '../lib/feature.ts';
 import { read } from '../lib/handlers.ts';
 import { listAccessLog } from './access-log.ts';
-import { listAdminLog } from './admin-log.ts';
+import { adminLogSlice, listAdminLog, loadAdminLogRow, logHead } from './admin-log.ts';
+import { reconcileMethods, reconcileMigrations } from './open-intents.ts';
 
 const word = z.string().min(1).max(128);
 
@@ -30,17 +31,14 @@ export const adminLogList = adminOperation({
       outcome: z
         .enum(['done', 'intent', 'failed', 'superseded', 'unsettled'])
         .optional()
-        .describe('unsettled: an intent that is running, or of which nobody knows how it ended'),
+        .describe('unsettled: an intent that is running, or whose outcome is not known'),
       ...pageQuery,
     }),
   },
   output: pageOf(adminLogEntry),
-  success: 200,
-  builder: 'none',
-  audit: 'none',
 });
 
-export const readAdminLog = /* @__PURE__ */ read(adminLogList, ({ db }, { query }) => ({
+const readAdminLog = /* @__PURE__ */ read(adminLogList, ({ db }, { query }) => ({
   value: listAdminLog(db, query),
 }));
 
@@ -59,11 +57,21 @@ export const accessLogList = adminOperation({
     }),
   },
   output: pageOf(accessLogEntry),
-  success: 200,
-  builder: 'none',
   audit: 'access',
 });
 
-export const readAccessLog = /* @__PURE__ */ read(accessLogList, ({ db }, { query }) => ({
+const readAccessLog = /* @__PURE__ */ read(accessLogList, ({ db }, { query }) => ({
   value: listAccessLog(db, query),
 }));
+
+export const auditFeature = /* @__PURE__ */ defineFeature({
+  operations: [readAdminLog, readAccessLog],
+  migrations: [reconcileMigrations],
+  methods: (context) => ({
+    ...reconcileMethods(context),
+    logHead: () => logHead(context.db),
+    logHashAt: (sequence: number): string | null => loadAdminLogRow(context.db, sequence)?.hash ?? null,
+    logSlice: (range: { readonly from: number; readonly limit: number }) => adminLogSlice(context.db, range),
+  }),
+  queries: ['unsettledIntents', 'logHead', 'logHashAt', 'logSlice'],
+});

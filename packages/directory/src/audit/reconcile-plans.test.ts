@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { clearingOf, LAPSING } from '../expiries/clear.ts';
 import { directoryUnit } from '../unit.ts';
-import { COUNT_UNSETTLED, UNREPORTED } from './reconcile.ts';
+import { COUNT_UNSETTLED, UNREPORTED } from './open-intents.ts';
 
 function planOf(sql: string, ...params: readonly number[]): string {
   const database = new DatabaseSync(':memory:');

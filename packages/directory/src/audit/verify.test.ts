@@ -7,8 +7,8 @@ import { canonicalJson } from '@freehold/contracts';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
 import type { AdminLogEntry, AdminLogVerification, LogHead } from '../declarations/index.ts';
-import { hashOfEntry } from './chain.ts';
-import type { LogAnchor } from './host-admin-anchor.ts';
+import { hashOfEntry } from './admin-log.ts';
+import type { LogAnchor } from './anchor.ts';
 
 const ROWS = 12;
 

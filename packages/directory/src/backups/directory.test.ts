@@ -3,7 +3,7 @@ import { canonicalJson } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, type Platform, refusal } from '../../test/platform.ts';
-import { hashOfEntry } from '../audit/chain.ts';
+import { hashOfEntry } from '../audit/admin-log.ts';
 import type { AdminLogEntry, BackupRecord, DirectoryRestored, TenantRecord } from '../declarations/index.ts';
 
 async function open() {

@@ -1,7 +1,8 @@
 /** What the directory's unit has of backups, its own among them. */
+import type { Migration } from '@freehold/store';
 import { defineFeature } from '../lib/feature.ts';
 import { afterRestore } from '../tenants/after-restore.ts';
-import { incomingMethods, incomingMigrations } from './incoming.ts';
+import { incomingMethods, incomingMigrations } from './imports.ts';
 import { expiryOfBackupsMethods } from './maintenance-expiry.ts';
 import {
   backUpDirectory,
@@ -16,7 +17,52 @@ import {
   readScopeBackups,
 } from './operations.ts';
 import { restoreDirectory, restoreMethods } from './restore-directory.ts';
-import { backupMigrations } from './schema.ts';
+
+/** The tables of backups. They are numbered by themselves, beside the directory's own. */
+
+const backupsMigration: Migration = {
+  version: 1,
+  name: 'backups',
+  sql: `
+    -- No reference to scopes: a backup outlives its scope, and a restore of the directory leaves this list alone.
+    CREATE TABLE backups (
+      id TEXT PRIMARY KEY,
+      kind TEXT NOT NULL, origin TEXT NOT NULL,
+      tenant TEXT, scope TEXT, vertical TEXT,
+      format TEXT NOT NULL, bytes INTEGER NOT NULL, sha256 TEXT NOT NULL,
+      address TEXT NOT NULL UNIQUE,
+      bookmark TEXT,
+      at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX backups_scope ON backups (scope, id);
+    CREATE INDEX backups_kind ON backups (kind, id);
+
+    -- Rows of a backup of the directory on their way in, until they take the place of what is there.
+    CREATE TABLE staged_rows (
+      operation TEXT NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,
+      PRIMARY KEY (operation, number)
+    ) STRICT, WITHOUT ROWID;
+  `,
+};
+
+const byTenantMigration: Migration = {
+  version: 2,
+  name: 'backups by tenant',
+  sql: 'CREATE INDEX backups_tenant ON backups (tenant, id);',
+};
+
+/** The newest that the platform made of something by itself is looked for again and again. */
+const byOriginMigration: Migration = {
+  version: 3,
+  name: 'backups by origin',
+  sql: 'CREATE INDEX backups_origin ON backups (scope, origin, at, id);',
+};
+
+/** The set that the directory applies after its own. */
+export const backupMigrations = {
+  name: 'backups',
+  migrations: [backupsMigration, byTenantMigration, byOriginMigration],
+} as const;
 
 export const backupsFeature = defineFeature({
   operations: [

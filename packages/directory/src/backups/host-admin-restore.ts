@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongDeps, LongEffect, LongRun } from '../long-work/handlers.ts';
 import { DIRECTORY_KEY } from '../unit.ts';
+import { openBackup, requireStore, verifyBackup } from './backup-store.ts';
 import type { directoryRestore } from './restore-directory.ts';
 import {
   addressOfBackup,
@@ -12,7 +13,6 @@ import {
   type StagedTable,
   unknownBackup,
 } from './restore-directory.ts';
-import { openBackup, requireStore, verifyBackup } from './write-backup.ts';
 
 /** How many rows go over at a time. */
 const BATCH_ROWS = 500;

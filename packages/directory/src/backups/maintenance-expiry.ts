@@ -11,10 +11,9 @@ import { endLease, startLease } from '../audit/open-intents.ts';
 import type { LogHead, LogTarget } from '../declarations/records.ts';
 import { logEnd } from '../lib/changes.ts';
 import type { DirectoryMethods } from '../unit.ts';
-import type { BackupStore } from './backup-store.ts';
-import { directoryTimes } from './scheduled-store.ts';
+import type { BackupOrder, BackupStore } from './backup-store.ts';
+import { directoryTimes } from './schedule.ts';
 import { forgetBackup } from './store.ts';
-import type { BackupOrder } from './write-backup.ts';
 
 /** Who the log names for what the platform backs up, and deletes, by itself. */
 export const PLATFORM: Actor = { kind: 'system', id: 'backups', name: "The platform's own backups" };

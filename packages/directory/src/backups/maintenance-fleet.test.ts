@@ -3,8 +3,7 @@ import { PlatformError, type ScopeId, type TenantId } from '@freehold/contracts'
 import { describe, expect, test } from 'vitest';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { type BackupLine, type BackupMaintenanceDeps, makeBackupMaintenance } from './maintenance.ts';
-import type { BackupPolicy } from './retention.ts';
-import type { ScheduledCopy, UnitOfBackups } from './scheduled-store.ts';
+import type { BackupPolicy, ScheduledCopy, UnitOfBackups } from './schedule.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -219,7 +218,7 @@ describe('spec C-19: what is broken stops nothing else', () => {
 });
 
 test('only what the place itself fails with is its fault', async () => {
-  const { watchStore } = await import('./maintenance-store.ts');
+  const { watchStore } = await import('./backup-store.ts');
   const memory = makeMemoryBackups();
   const { store, faults } = watchStore(memory);
   const broken = new ReadableStream<Uint8Array>({

@@ -4,7 +4,7 @@ import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform, refusal } from '../../test/platform.ts';
 import type { BackupRecord, OperationRecord, ScopeRecord } from '../declarations/index.ts';
 import type { BackupLine } from './maintenance.ts';
-import type { BackupPolicy } from './retention.ts';
+import type { BackupPolicy } from './schedule.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,4 +1,3 @@
-/** Backups inside the directory: which there are, and what is to be made. Their effects: `host-admin-backups.ts`. */
 import {
   EXPORT_MEDIA_TYPES,
   exportFormat,
@@ -19,15 +18,26 @@ import { type BackupRecord, backupId, backupRecord, tag } from '../declarations/
 import { dryRunQuery, planCount } from '../declarations/dry-run.ts';
 import { operationRecord } from '../declarations/long-work.ts';
 import type { LogTarget, ScopeRecord } from '../declarations/records.ts';
+import type { Effect } from '../lib/effects.ts';
 import { type AuditEntry, change, delegated, planned, read } from '../lib/handlers.ts';
-import { longWork } from '../long-work/handlers.ts';
+import { type LongDeps, type LongEffect, type LongRun, longWork } from '../long-work/handlers.ts';
 import { targetOf } from '../scopes/operations.ts';
 import { requireScope, type ScopeRow, scopeOfRow } from '../scopes/store.ts';
 import { loadTenant } from '../tenants/store.ts';
-import { receiveCopy } from './incoming.ts';
-import { backedUpPage, type ScheduledCopy, scheduledOf, type UnitOfBackups } from './scheduled-store.ts';
+import { openScopeCopy } from '../verticals/open-copy.ts';
+import { requireKnownVertical } from '../verticals/reach.ts';
+import {
+  type BackupOrder,
+  type BackupStore,
+  requireStore,
+  type WrittenBackup,
+  writeBackup,
+} from './backup-store.ts';
+import { receiveCopy } from './imports.ts';
+import { backedUpPage, type ScheduledCopy, scheduledOf, type UnitOfBackups } from './schedule.ts';
 import { forgetBackup, listBackups, othersBeside, requireBackup, saveBackup } from './store.ts';
-import type { BackupOrder, WrittenBackup } from './write-backup.ts';
+
+/** Backups inside the directory: which there are, and what is to be made. Their effects: `host-admin-backups.ts`. */
 
 const params = z.strictObject({ tenant: tenantId, scope: scopeId });
 
@@ -73,9 +83,7 @@ export const scopeBackupsList = adminOperation({
   shortPath: '/scopes/:scope/backups',
   input: { params, query: z.strictObject(pageQuery) },
   output: pageOf(backupRecord),
-  success: 200,
   builder: 'own-tenant',
-  audit: 'none',
   problems: ['not_found'],
 });
 
@@ -92,9 +100,6 @@ export const directoryBackupsList = adminOperation({
   path: '/directory/backups',
   input: { query: z.strictObject(pageQuery) },
   output: pageOf(backupRecord),
-  success: 200,
-  builder: 'none',
-  audit: 'none',
 });
 
 export const readDirectoryBackups = /* @__PURE__ */ read(directoryBackupsList, ({ db }, { query }) => ({
@@ -118,7 +123,6 @@ export const scopeBackupsCreate = adminOperation({
   output: operationRecord,
   success: 202,
   builder: 'own-tenant',
-  audit: 'audit',
   problems: ['not_found', 'conflict', 'invalid_transition', 'unsupported'],
 });
 
@@ -162,8 +166,6 @@ export const directoryBackupsCreate = adminOperation({
   input: { body: z.strictObject({}) },
   output: operationRecord,
   success: 202,
-  builder: 'none',
-  audit: 'audit',
   problems: ['conflict', 'unsupported'],
 });
 
@@ -197,9 +199,7 @@ export const scopeBackupsDelete = adminOperation({
   output: z.null(),
   plan: backupDeletePlan,
   success: 204,
-  builder: 'none',
   staff: 'administer',
-  audit: 'audit',
   destructive: true,
   problems: ['not_found', 'unsupported'],
 });
@@ -236,9 +236,7 @@ export const directoryBackupsDelete = adminOperation({
   output: z.null(),
   plan: backupDeletePlan,
   success: 204,
-  builder: 'none',
   staff: 'administer',
-  audit: 'audit',
   destructive: true,
   problems: ['not_found', 'unsupported'],
 });
@@ -299,8 +297,6 @@ export const importsCreate = adminOperation({
   upload: { mediaTypes: Object.values(EXPORT_MEDIA_TYPES), bytesMax: UPLOAD_BYTES_MAX },
   output: backupRecord,
   success: 201,
-  builder: 'none',
-  audit: 'audit',
   problems: ['not_found', 'unsupported', 'unavailable'],
 });
 
@@ -409,5 +405,54 @@ function requireCopied(db: SqlDatabase, ref: { readonly tenant: string; readonly
   if (row.status !== 'provisioning' && row.status !== 'reaped') return row;
   throw new PlatformError('invalid_transition', `This scope is ${row.status}.`, {
     reason: 'scope_not_active',
+  });
+}
+
+/** What backups are made of, and where they go: the halves of these operations that lie outside of the directory. */
+
+export const scopeBackupEffect: LongEffect<ScopeBackupWork, WrittenBackup> = {
+  check: async ({ backups, gateway, target }, call) => {
+    requireStore(backups);
+    requireKnownVertical(gateway, (await target(call)).scope.vertical);
+  },
+  run: (deps, work, run) => run.step('backup', () => backUp(deps, work, run)),
+  cleanUp: ({ backups }, { order }) => requireStore(backups).delete(order.address),
+};
+
+export const directoryBackupEffect: LongEffect<DirectoryBackupWork, WrittenBackup> = {
+  check: async (deps) => {
+    requireStore(deps.backups);
+    requireDirectoryCopy(deps);
+  },
+  run: (deps, order, run) =>
+    run.step('backup', async () =>
+      writeBackup(requireStore(deps.backups), order, await requireDirectoryCopy(deps)(), run),
+    ),
+  cleanUp: ({ backups }, { address }) => requireStore(backups).delete(address),
+};
+
+/** Copies one scope into the backup store. It may be done again: the same backup comes of it. */
+export async function backUp(
+  deps: LongDeps,
+  { scope, order, format }: ScopeBackupWork,
+  run: LongRun,
+): Promise<WrittenBackup> {
+  const store = requireStore(deps.backups);
+  return writeBackup(store, order, await openScopeCopy(deps, scope, format), run);
+}
+
+export const makeDeleteBackupEffect = (backups: BackupStore | null): Effect<BackupRecord> => ({
+  check: async () => void requireStore(backups),
+  run: async (_deps, _call, { address }) => {
+    await requireStore(backups).delete(address);
+    return { facts: null };
+  },
+});
+
+/** @throws PlatformError `unsupported` (501), reason `engine_cannot`. */
+function requireDirectoryCopy({ copyDirectory }: LongDeps): NonNullable<LongDeps['copyDirectory']> {
+  if (copyDirectory) return copyDirectory;
+  throw new PlatformError('unsupported', 'The engine that this platform runs on copies no database.', {
+    reason: 'engine_cannot',
   });
 }

@@ -104,9 +104,7 @@ export const directoryRestore = adminOperation({
   output: operationRecord,
   plan: directoryRestorePlan,
   success: 202,
-  builder: 'none',
   staff: 'administer',
-  audit: 'audit',
   destructive: true,
   problems: ['not_found', 'conflict', 'unsupported'],
 });

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { type BackupPolicy, expiredOf, expiredOfReaped, isDue } from './retention.ts';
-import type { ScheduledCopy } from './scheduled-store.ts';
+import { type BackupPolicy, expiredOf, expiredOfReaped, isDue, type ScheduledCopy } from './schedule.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,17 +1,25 @@
 /**
- * How a verified credential becomes a connection, and how a connection changes: the part that every way of connecting
- * shares. Runs inside the directory's transaction; the caller writes the admin-log row.
+ * Turns verified credentials into connections, and changes connections: the part that every way of connecting shares. Runs
+ * inside the directory's transaction; the caller writes the admin-log row.
  */
-import { ID_PREFIXES, PlatformError, type ScopeId, type TenantId } from '@freehold/contracts';
-import type { SqlDatabase, UnitContext } from '@freehold/store';
-import type { ConnectionReason } from '../declarations/connection-records.ts';
+import {
+  cutPage,
+  ID_PREFIXES,
+  type Page,
+  PlatformError,
+  type ScopeId,
+  type TenantId,
+  toTimestamp,
+} from '@freehold/contracts';
+import type { SqlDatabase, SqlValue, UnitContext } from '@freehold/store';
+import type { ConnectionActivityEntry, ConnectionReason } from '../declarations/connection-records.ts';
 import type { AuditEntry } from '../lib/handlers.ts';
-import type { Account } from './account-probe.ts';
-import { appendActivity, type NewActivity } from './activity-store.ts';
+import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 import type { SealedCredential } from './credential.ts';
+import type { Account } from './provider-exchange.ts';
 import { type ConnectionRow, loadLiveConnection, saveConnection, saveCredential } from './store.ts';
 
-/** Where a connection belongs, and what tells it from others. */
+/** The place and the identity of a connection. */
 export interface ConnectionTarget extends Pick<Account, 'account'> {
   readonly tenant: TenantId;
   readonly scope: ScopeId;
@@ -20,14 +28,14 @@ export interface ConnectionTarget extends Pick<Account, 'account'> {
   readonly subjectRef: string;
 }
 
-/** A credential that the provider has taken, sealed for the connection `connection`. */
+/** A credential that the provider has accepted, sealed for the connection `connection`. */
 export interface VerifiedCredential extends Account {
   readonly connection: string;
   readonly credential: SealedCredential;
   readonly scopes: readonly string[];
 }
 
-/** The id that a credential is to be sealed for: that of the live connection of this account, or a new one. */
+/** The id to seal a credential for: that of the live connection of this account, or a new one. */
 export interface Slot {
   readonly connection: string;
   readonly isNew: boolean;
@@ -47,8 +55,8 @@ export function findSlot(context: UnitContext, target: ConnectionTarget): Slot {
 
 /**
  * Loads a verified credential into its slot.
- * @throws PlatformError `conflict`, reason `slot_taken`, when the slot is not what it was found to be: another call was
- * faster, and what was sealed for one connection opens in no other.
+ * @throws PlatformError `conflict`, reason `slot_taken`, when another call changed the slot first: a credential that was
+ * sealed for one connection opens in no other.
  */
 export function fillSlot(
   context: UnitContext,
@@ -91,15 +99,15 @@ export function fillSlot(
 }
 
 /** A step of a connection from one state to another, or within one. */
-export interface Step {
+interface Step {
   readonly state: ConnectionRow['state'];
   readonly reason: ConnectionReason | null;
   readonly revision: number;
-  /** Whether the provider has just taken the credential. */
+  /** Whether the provider has just accepted the credential. */
   readonly verified: boolean;
 }
 
-/** Takes the step and answers the connection after it. */
+/** Takes the step, and returns the connection after it. */
 export function takeStep(context: UnitContext, before: ConnectionRow, step: Step): ConnectionRow {
   const nowMs = context.now();
   const { state, reason, revision } = step;
@@ -109,17 +117,11 @@ export function takeStep(context: UnitContext, before: ConnectionRow, step: Step
   return after;
 }
 
-/** Writes one entry of the connection's story. */
-export function note(context: UnitContext, entry: Omit<NewActivity, 'atMs'>): void {
-  appendActivity(context.db, { ...entry, atMs: context.now() });
-}
-
-/** What a log row about this connection is about. */
 export function targetOf(row: ConnectionRow): AuditEntry['target'] {
   return { tenant: row.tenant, scope: row.scope, vertical: row.vertical, other: row.id };
 }
 
-/** Account and account name may be a person's: the log, which is never swept, does not keep them. */
+/** Leaves out the account and its name: they may identify a person, and the log is kept for ever. */
 export function auditFields(row: ConnectionRow): NonNullable<AuditEntry['after']> {
   const { provider, subjectRef, createdBy, scopes, state, reason } = row;
   return { provider, subjectRef, createdBy, scopes: JSON.parse(scopes), state, reason };
@@ -141,11 +143,105 @@ export function accountConnected(): PlatformError {
   return new PlatformError('conflict', 'This account is connected already.', { reason: 'account_connected' });
 }
 
-/** A provider that does not tell whose account it is leaves only the caller's own name for it. */
+/** Where a provider does not name the account, the caller's own name for it tells connections apart. */
 function accountKeyOf({ account, scope, subjectRef }: ConnectionTarget): string {
   return account === null ? `subject:${scope}:${subjectRef}` : `account:${account}`;
 }
 
 function isKnown(db: SqlDatabase, connection: string): boolean {
   return db.get('SELECT 1 FROM connections WHERE id = ?', connection) !== undefined;
+}
+
+/** The most entries of one connection: three weeks of hourly refreshes. */
+const ENTRIES_MAX = 500;
+
+interface ActivityRow {
+  readonly sequence: number;
+  readonly at: number;
+  readonly kind: ConnectionActivityEntry['kind'];
+  readonly reason: ConnectionReason | null;
+  readonly actor: string;
+}
+
+interface NewActivity {
+  readonly connection: string;
+  readonly kind: ConnectionActivityEntry['kind'];
+  readonly reason?: ConnectionReason | null;
+  readonly by: string;
+}
+
+/** Appends to the connection's activity, which is for operators; the evidence is the admin log. */
+export function note({ db, now }: UnitContext, entry: NewActivity): void {
+  db.run(
+    'INSERT INTO connection_activity (connection, at, kind, reason, actor) VALUES (?, ?, ?, ?, ?)',
+    ...[entry.connection, now(), entry.kind, entry.reason ?? null, entry.by],
+  );
+  db.run(
+    `DELETE FROM connection_activity WHERE connection = ?1 AND sequence <=
+       (SELECT sequence FROM connection_activity WHERE connection = ?1 ORDER BY sequence DESC LIMIT 1 OFFSET ?2)`,
+    entry.connection,
+    ENTRIES_MAX,
+  );
+}
+
+type ActivityFilter = PageRequest & { readonly connection: string };
+
+export function activityPage(filter: ActivityFilter): Statement {
+  return pageStatement(
+    {
+      select: 'SELECT sequence, at, kind, reason, actor FROM connection_activity',
+      where: { connection: filter.connection },
+      key: 'sequence',
+      numeric: true,
+      order: 'DESC',
+    },
+    filter,
+  );
+}
+
+export function listActivity(db: SqlDatabase, filter: ActivityFilter): Page<ConnectionActivityEntry> {
+  const { sql, params } = activityPage(filter);
+  return cutPage(
+    db.all<ActivityRow>(sql, ...params),
+    filter.limit,
+    (row) => String(row.sequence),
+    ({ at, kind, reason, actor }) => ({ at: toTimestamp(at), kind, reason, by: actor }),
+  );
+}
+
+type Row = Readonly<Record<string, SqlValue>>;
+
+/** Tables whose rows belong to one connection, and say what it may do. */
+const OWN_TABLES = ['connection_credentials', 'connection_grants'] as const;
+
+/**
+ * Remembers the connections before a restore of the directory, and returns a function that gives the restored ones their
+ * present credentials, grants and states. An earlier credential was exchanged, perhaps because it was stolen, or is a
+ * refresh token that was used up: a provider that sees it again ends the connection (RFC 9700, section 4.14.2).
+ */
+export function rememberConnections(db: SqlDatabase): () => void {
+  const before = db.all<Row>('SELECT id, state, reason, verified_at FROM connections');
+  const rowsOf = OWN_TABLES.map((table) => ({ table, rows: db.all<Row>(`SELECT * FROM ${table}`) }));
+  return () => {
+    for (const { id, state, reason, verified_at } of before) {
+      for (const table of OWN_TABLES) db.run(`DELETE FROM ${table} WHERE connection = ?`, id as string);
+      db.run(
+        'UPDATE connections SET state = ?, reason = ?, verified_at = ? WHERE id = ?',
+        ...[state as string, reason as string | null, verified_at as number, id as string],
+      );
+    }
+    for (const { table, rows } of rowsOf) for (const row of rows) putBack(db, table, row);
+  };
+}
+
+/** The restored directory may lack the connection, or the scope of a grant. */
+function putBack(db: SqlDatabase, table: (typeof OWN_TABLES)[number], row: Row): void {
+  const isThere = (of: 'connections' | 'scopes', id: SqlValue | undefined): boolean =>
+    id === undefined || db.get(`SELECT 1 FROM ${of} WHERE id = ?`, id) !== undefined;
+  if (!isThere('connections', row.connection) || !isThere('scopes', row.scope)) return;
+  const columns = Object.keys(row);
+  db.run(
+    `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+    ...columns.map((column) => row[column] as SqlValue),
+  );
 }

@@ -1,33 +1,27 @@
 /**
- * A consent round from end to end (spec 4.7): a URL is issued, a browser is sent to the provider, and what it brings back
+ * A consent round from end to end (spec 4.7): a URL is issued, a browser is sent to the provider, and the provider's answer
  * becomes a connection.
  *
- * What holds the round together is one random secret in the browser's cookie. The OAuth `state` and the PKCE verifier are
- * derived from it one way, and the directory keeps a hash of the state alone: whoever has the address of the callback, or
- * the database, has neither the browser nor the verifier (RFC 6749, section 10.12; RFC 7636; RFC 9700, section 2.1).
+ * A round hangs on one random secret in the browser's cookie. The OAuth `state` and the PKCE verifier are derived from it
+ * one way, and the directory keeps only a hash of the state: neither the callback's address nor the database reveals the
+ * browser's secret or the verifier (RFC 6749, section 10.12; RFC 7636; RFC 9700, section 2.1).
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { PlatformError, type ScopeId, type TenantId, toTimestamp } from '@freehold/contracts';
 import type { ConnectUrlRequest, ConnectUrlResponse } from '@freehold/contracts/http';
-import { type Account, probeToken } from './account-probe.ts';
 import type { ConnectionTarget } from './connection-record.ts';
 import { credentialOfTokens } from './credential.ts';
-import type { ConnectionDeps } from './deps.ts';
 import { authorizationUrl, redeemCode, type Tokens } from './oauth.ts';
-import { requireConsentProvider } from './problems.ts';
-import { ProviderFailure } from './provider-exchange.ts';
-import type { OAuthProvider } from './providers.ts';
-import { type ConsentError, parseReturnUrl, type RoundResult, wayBack } from './return-url.ts';
-import { CONSENT_TTL_MS } from './rounds.ts';
-import type { RoundRow } from './rounds-store.ts';
-import type { TicketClaims } from './ticket.ts';
-import { expiryOf, type TokenKeeper } from './token-keeper.ts';
+import { type Account, ProviderFailure, probeToken, requireConsentProvider } from './provider-exchange.ts';
+import { isLoopbackHost, type OAuthProvider } from './providers.ts';
+import { CONSENT_TTL_MS, type RoundRow, type TicketClaims } from './rounds.ts';
+import { type ConnectionDeps, expiryOf, type TokenKeeper } from './token-keeper.ts';
 
-/** Where browsers are sent to, below the control plane's own address. */
-export const CONNECT_PATH = '/connect';
+/** The path of the connect routes at the control plane. */
+const CONNECT_PATH = '/connect';
 /** 256 bits. */
 const SECRET_BYTES = 32;
-/** How often a slot is looked for that another call takes meanwhile. */
+/** How often a slot is tried that another call takes meanwhile. */
 const SLOT_TRIES = 3;
 
 /** A cookie for the connect routes alone: HttpOnly, SameSite=Lax, host-only. An empty value clears it. */
@@ -39,14 +33,14 @@ export interface ConnectCookie {
   readonly secure: boolean;
 }
 
-/** Where the browser goes next. */
+/** The next address of the browser. */
 export interface ConnectStep {
   readonly location: string;
   /** Null where there is none to set. */
   readonly cookie: ConnectCookie | null;
 }
 
-/** What a provider sent a browser back with. */
+/** The provider's answer, as the browser brings it. */
 export interface ConsentAnswer {
   /** The provider whose callback address it is. */
   readonly provider: string;
@@ -56,25 +50,25 @@ export interface ConsentAnswer {
   readonly requestId: string;
 }
 
-/** What a vertical asks for, and which one it is: the caller has seen its secret. */
+/** A vertical's request; the caller has checked the vertical's secret. */
 export interface ConsentOrder extends ConnectUrlRequest {
   readonly vertical: string;
 }
 
-/** What the connect routes are made of. Every method rejects with a `PlatformError`. */
+/** The work of the connect routes. Every method rejects with a `PlatformError`. */
 export interface ConsentRounds {
   /** Issues a consent URL, for a scope that the directory records as the vertical's. Stores nothing. */
   requestUrl(order: ConsentOrder): Promise<ConnectUrlResponse>;
-  /** Uses a ticket: from here on it is spent, and the round is this browser's. */
+  /** Uses a ticket up, and gives the round to this browser. */
   start(ticket: string): Promise<ConnectStep>;
   /** Takes the provider's answer, once, from the browser that began. */
   finish(answer: ConsentAnswer): Promise<ConnectStep>;
 }
 
-export interface ConsentDeps extends ConnectionDeps {
-  /** Where browsers reach the control plane: `https://api.example.com`. */
+interface ConsentDeps extends ConnectionDeps {
+  /** The origin of the control plane: `https://api.example.com`. */
   readonly baseUrl: () => string;
-  /** Where a host name is reached. */
+  /** The origin of a host name. */
   readonly originOf: (hostname: string) => string;
 }
 
@@ -90,7 +84,7 @@ export function makeConsentRounds(deps: ConsentDeps, keeper: TokenKeeper): Conse
     secure: isHttps(base()),
   });
 
-  /** The provider's part and ours. Answers what the application is to be told. */
+  /** Redeems the answer and keeps the connection. Returns the result for the application. */
   const complete = async (round: RoundRow, answer: ConsentAnswer, verifier: string): Promise<RoundResult> => {
     const provider = registry.find(round.provider);
     if (provider?.kind !== 'oauth2') return failure('provider_unavailable');
@@ -99,15 +93,15 @@ export function makeConsentRounds(deps: ConsentDeps, keeper: TokenKeeper): Conse
     const redirectUri = callbackOf(round.provider);
     const tokens = await redeemCode(access, provider, { code: judged.code, redirectUri, verifier });
     try {
-      return await keep(round, { provider, tokens, requestId: answer.requestId });
+      return await saveRound(round, { provider, tokens, requestId: answer.requestId });
     } catch (error) {
-      // Nobody will ever use what the provider has just given.
+      // These tokens will never be used.
       await keeper.revoke(provider, credentialOfTokens(tokens, null)).catch(incident('revoke'));
       throw error;
     }
   };
 
-  const keep = async (
+  const saveRound = async (
     round: RoundRow,
     given: { readonly provider: OAuthProvider; readonly tokens: Tokens; readonly requestId: string },
   ): Promise<RoundResult> => {
@@ -135,7 +129,7 @@ export function makeConsentRounds(deps: ConsentDeps, keeper: TokenKeeper): Conse
     requestUrl: async (request) => {
       requireConsentProvider(registry, request.provider);
       const returnUrl = parseReturnUrl(request.returnUrl, deps.originOf);
-      // A round whose end could not be kept is not begun.
+      // Without a sealing key the end of the round could not be stored.
       vault.requireKey();
       const { ticket, vertical, expiresAtMs } = await directory.issueTicket({
         tenant: request.tenantId,
@@ -174,7 +168,7 @@ export function makeConsentRounds(deps: ConsentDeps, keeper: TokenKeeper): Conse
       const stateHash = sha256(state);
       const round = others.length === 0 ? await directory.connectRound(stateHash) : null;
       if (!round)
-        throw new PlatformError('not_found', 'Nobody began this. Go back and connect again.', {
+        throw new PlatformError('not_found', 'This consent was not begun here. Go back and connect again.', {
           reason: 'unknown_round',
         });
       const secret = answer.cookie(cookieName(round.id, base()));
@@ -199,9 +193,9 @@ export function makeConsentRounds(deps: ConsentDeps, keeper: TokenKeeper): Conse
 }
 
 /**
- * The code of an authorization response (RFC 6749, section 4.1.2). Where it comes from is judged first: an error that
- * another provider sent is not ours to report (RFC 9207, section 2.4). Each provider has a callback address of its own
- * besides, for those that do not say who they are (RFC 9700, section 4.4.2).
+ * The code of an authorization response (RFC 6749, section 4.1.2). Its origin is judged first: an error that another
+ * provider sent is not reported (RFC 9207, section 2.4). Each provider has a callback address of its own besides, for
+ * providers that do not name themselves (RFC 9700, section 4.4.2).
  */
 export function judgeAnswer(
   provider: Pick<OAuthProvider, 'issuer'>,
@@ -226,7 +220,7 @@ function errorOf(error: string): ConsentError {
     : 'provider_refused';
 }
 
-/** What the application is told of whatever went wrong; what nobody expected goes to the operator as well. */
+/** The result of a round that failed. An unexpected error is reported to the operator as well. */
 function resultOf(error: unknown, onIncident: (error: unknown) => void): RoundResult {
   if (error instanceof ProviderFailure) {
     const byFault = {
@@ -237,7 +231,7 @@ function resultOf(error: unknown, onIncident: (error: unknown) => void): RoundRe
     return failure(byFault[error.fault]);
   }
   if (reasonOf(error) === 'account_connected') return failure('account_connected');
-  // The address may be somebody else's by now: nobody is sent there.
+  // The address may belong to another tenant by now: no browser is sent there.
   if (reasonOf(error) === 'target_changed') throw error;
   if (!(error instanceof PlatformError)) onIncident(error);
   return failure('unavailable');
@@ -257,7 +251,7 @@ function reasonOf(error: unknown): string | undefined {
   return error instanceof PlatformError ? error.reason : undefined;
 }
 
-/** Each round has a cookie of its own, so that several can be under way. The prefix keeps sibling hosts from planting one. */
+/** Each round has its own cookie, so that several can run at once. The prefix keeps sibling hosts from planting one. */
 function cookieName(round: string, base: string): string {
   return `${isHttps(base) ? '__Host-' : ''}fh_connect_${round.slice(round.indexOf('_') + 1)}`;
 }
@@ -266,7 +260,7 @@ function isHttps(base: string): boolean {
   return base.startsWith('https:');
 }
 
-/** A value that follows from the browser's secret, and from which the secret does not follow. 43 characters. */
+/** Derived one way from the browser's secret. 43 characters. */
 function derived(secret: string, purpose: 'state' | 'verifier'): string {
   return createHmac('sha256', secret).update(`freehold.connect.${purpose}.v1`).digest('base64url');
 }
@@ -281,4 +275,63 @@ function isSame(left: string, right: string): boolean {
     createHash('sha256').update(left).digest(),
     createHash('sha256').update(right).digest(),
   );
+}
+
+/**
+ * Judges the form of an address; the directory judges whether its host name leads to the scope.
+ * @param originOf the origin of a host name of the platform.
+ * @throws PlatformError `validation_failed`, reason `return_url_invalid`, `return_url_not_https` or `return_url_unbound`.
+ */
+export function parseReturnUrl(text: string, originOf: (hostname: string) => string): URL {
+  const url = URL.parse(text);
+  if (url === null || url.username !== '' || url.password !== '')
+    throw refused('return_url_invalid', 'must be an absolute URL without credentials');
+  const isOwnOrigin = url.origin === originOf(url.hostname);
+  // While developing, everything under localhost is served over plain http.
+  const isDevelopment = url.protocol === 'http:' && isLoopbackHost(url.hostname);
+  if (url.protocol !== 'https:' && !isDevelopment)
+    throw refused('return_url_not_https', 'must be an https URL');
+  // Another port of the same host is another server's.
+  const isDefaultPort = url.protocol === 'https:' && url.port === '';
+  if (!isOwnOrigin && !isDefaultPort)
+    throw refused('return_url_unbound', 'must be where the platform serves this scope');
+  return url;
+}
+
+/** The result for the application, in the query of its address. */
+export type RoundResult = { readonly connection: string } | { readonly error: ConsentError };
+
+/** The failure of a consent round. A closed list, and never the provider's own words. */
+type ConsentError =
+  /** The person said no. */
+  | 'consent_denied'
+  /** The provider refused the request, or to redeem its code. */
+  | 'provider_refused'
+  | 'provider_unavailable'
+  /** The provider answered something that is not of the protocol. */
+  | 'provider_answer'
+  /** The answer came from another provider than was asked (RFC 9207). */
+  | 'issuer_mismatch'
+  /** The answer came too late. */
+  | 'expired'
+  /** Another scope of this tenant has this account. */
+  | 'account_connected'
+  /** The platform could not keep the credential. */
+  | 'unavailable';
+
+const OURS = ['connection', 'subjectRef', 'error'];
+
+/** The address to send the browser to. The application's own values under these names are replaced. */
+export function wayBack(returnUrl: string, subjectRef: string, result: RoundResult): string {
+  const url = new URL(returnUrl);
+  for (const name of OURS) url.searchParams.delete(name);
+  for (const [name, value] of Object.entries({ ...result, subjectRef })) url.searchParams.set(name, value);
+  return url.href;
+}
+
+function refused(reason: string, message: string): PlatformError {
+  return new PlatformError('validation_failed', `The body is not valid. returnUrl: ${message}.`, {
+    reason,
+    errors: [{ path: 'returnUrl', message }],
+  });
 }

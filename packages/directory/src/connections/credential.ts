@@ -1,7 +1,6 @@
 /**
- * The credential of a connection, sealed (design: control-plane, "Secrets"). What the directory's database holds is
- * sealed text that opens only for the very tenant and connection it was sealed for; only the host administration has the
- * keys.
+ * The sealed credential of a connection (design: control-plane, "Secrets"). The directory's database holds sealed text that
+ * opens only for its own tenant and connection; only the host administration has the keys.
  */
 import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
@@ -23,13 +22,13 @@ const credential = z.discriminatedUnion('kind', [
 ]);
 export type Credential = z.infer<typeof credential>;
 
-/** Whose credential it is: what sealed text is bound to. */
+/** The owner that sealed text is bound to. */
 export interface CredentialPlace {
   readonly tenant: string;
   readonly connection: string;
 }
 
-/** A credential as the directory keeps it: nothing of it can be read back without a key. */
+/** A credential as the directory stores it: unreadable without a key. */
 export interface SealedCredential {
   readonly kind: Credential['kind'];
   readonly sealed: string;
@@ -41,11 +40,11 @@ export interface SealedCredential {
 export interface CredentialVault {
   /** @throws PlatformError `unavailable`, reason `no_seal_key`. */
   seal(place: CredentialPlace, what: Credential, expiresAtMs: number | null): SealedCredential;
-  /** @throws PlatformError `unavailable`, reason `credential_unreadable`: its key is gone, or it is another's. */
+  /** @throws PlatformError `unavailable`, reason `credential_unreadable`: the key is missing, or the owner is another. */
   open(place: CredentialPlace, sealed: string): Credential;
   /** The same credential under the first key, or null when it is under it already. */
   reseal(place: CredentialPlace, sealed: string): string | null;
-  /** Refuses before anything is begun that could not be kept. @throws PlatformError `unavailable`. */
+  /** Refuses work whose credential could not be stored. @throws PlatformError `unavailable`. */
   requireKey(): void;
 }
 
@@ -80,7 +79,7 @@ export function makeCredentialVault(
   };
 }
 
-/** Tokens as a credential. A provider that sends no new refresh token means the one before (RFC 6749, section 6). */
+/** Tokens as a credential. Without a new refresh token the one before stays valid (RFC 6749, section 6). */
 export function credentialOfTokens(tokens: Tokens, refreshTokenBefore: string | null): Credential {
   return {
     kind: 'oauth2',
@@ -89,7 +88,7 @@ export function credentialOfTokens(tokens: Tokens, refreshTokenBefore: string | 
   };
 }
 
-/** Which of the platform's sealing keys a text is sealed under. */
+/** The id of the sealing key of a text. */
 export function sealKeyOf(sealed: string): string {
   return sealed.slice(0, sealed.indexOf('.'));
 }
@@ -99,8 +98,8 @@ function placeOf({ tenant, connection }: CredentialPlace): string {
 }
 
 /**
- * Tells two credentials apart. Bound to the connection, so that one key in two places does not show; short, so that it
- * is no way to find a weak one by guessing.
+ * Tells two credentials apart. Bound to the connection, so that the same key in two places does not show; short, so that it
+ * does not help to guess a weak key.
  */
 function fingerprintOf({ connection }: CredentialPlace, what: Credential): string {
   const secret = what.kind === 'api-key' ? what.apiKey : (what.refreshToken ?? what.accessToken);

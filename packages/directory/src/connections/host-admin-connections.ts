@@ -1,14 +1,13 @@
 /**
- * Connecting with a key, replacing it, and asking a provider again: the question to the provider comes first, then one
- * transaction with what it said (spec 4.3.14: a credential is verified with the provider when it is connected).
+ * Connecting with a key, replacing it, and verifying a credential: the provider is asked first, then one transaction writes
+ * its answer down (spec 4.3.14: a credential is verified with the provider when it is connected).
  */
 import { PlatformError } from '@freehold/contracts';
 import type { AdminCall } from '../actors.ts';
 import type { ChangeOutcome } from '../lib/changes.ts';
 import type { CallOf, WiringFacts } from '../lib/handlers.ts';
-import { type Account, probeKey, probeToken } from './account-probe.ts';
 import { accountConnected } from './connection-record.ts';
-import type { ConnectionDeps } from './deps.ts';
+import type { BeforeProvider } from './feature.ts';
 import type { Loaded } from './maintenance.ts';
 import type {
   connectionsCreate,
@@ -17,19 +16,24 @@ import type {
   Learned,
   Verdict,
 } from './operations.ts';
-import { providerGone, providerProblem, requireKeyProvider } from './problems.ts';
-import { ProviderFailure } from './provider-exchange.ts';
+import {
+  type Account,
+  ProviderFailure,
+  probeKey,
+  probeToken,
+  providerGone,
+  providerProblem,
+  requireKeyProvider,
+} from './provider-exchange.ts';
 import type { ApiKeyProvider, OAuthProvider } from './providers.ts';
-import type { RefreshOptions, TokenKeeper, UsableCredential } from './token-keeper.ts';
-import type { BeforeProvider } from './unit-methods.ts';
+import type { ConnectionDeps, RefreshOptions, TokenKeeper, UsableCredential } from './token-keeper.ts';
 
-/** Learns what an operation needs from the provider. */
 type Learn = (call: AdminCall, before: Extract<BeforeProvider, { replay: false }>) => Promise<Learned>;
 
 export interface ConnectionCalls {
   /** The changes, by operation. Each rejects with a `PlatformError`. */
   readonly changes: Readonly<Record<string, (call: AdminCall, facts: WiringFacts) => Promise<ChangeOutcome>>>;
-  /** What a provider says of a credential that is loaded. @throws ProviderFailure, PlatformError */
+  /** Asks the provider about a loaded credential. @throws ProviderFailure, PlatformError */
   check(loaded: Loaded): Promise<{ readonly verdict: Verdict; readonly generation: number }>;
 }
 
@@ -106,7 +110,7 @@ export function makeConnectionCalls(deps: ConnectionDeps, keeper: TokenKeeper): 
     const withToken = async (token: Promise<UsableCredential>): Promise<Verdict> => {
       const used = await token;
       generation = used.generation;
-      // Where nobody can be asked whose token it is, getting a new one shows that the consent still holds.
+      // Without an identity endpoint, a successful refresh shows that the consent still holds.
       return identity ? verdictOf(loaded, () => probeToken(access, identity, used.secret)) : { taken: true };
     };
     try {
@@ -143,7 +147,7 @@ export function makeConnectionCalls(deps: ConnectionDeps, keeper: TokenKeeper): 
   };
 }
 
-/** A refusal is an answer; every other failure is none. */
+/** A refusal is a verdict; every other failure is thrown. */
 async function verdictOf({ connection }: Loaded, probe: () => Promise<Account>): Promise<Verdict> {
   try {
     return isSameAccount(connection.account, await probe())
@@ -156,7 +160,7 @@ async function verdictOf({ connection }: Loaded, probe: () => Promise<Account>):
   }
 }
 
-/** Where one of the two is not told, nothing says that they differ. */
+/** An account that is not known counts as the same. */
 function isSameAccount(known: string | null, { account }: Account): boolean {
   return known === null || account === null || known === account;
 }

@@ -6,7 +6,7 @@ import { openRounds, type Rounds } from '../../test/consent-round.ts';
 import { makeKeyProvider, SEAL_KEY } from '../../test/key-provider.ts';
 import { openPlatform, refusal } from '../../test/platform.ts';
 import type { ConnectionRecord } from '../declarations/index.ts';
-import type { ConnectionSweep } from './sweep.ts';
+import type { ConnectionSweep } from './maintenance.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -1,7 +1,7 @@
 /**
- * What the platform does with connections by itself, as far as the directory is concerned: refreshing, verifying,
- * re-sealing. A step that changes a connection's state is written to the admin log like anybody's; a refresh changes no
- * record, and is written to the connection's activity only.
+ * The platform's own work on connections: refreshing tokens before they expire, verifying keys once a day, and sealing
+ * credentials under the present key (spec 6.4; design: control-plane, "Sweep"). A change of state is written to the admin
+ * log; a refresh changes no record, and is written to the connection's activity only.
  */
 import { PlatformError } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext } from '@freehold/store';
@@ -12,32 +12,36 @@ import { loadScope } from '../scopes/store.ts';
 import { loadTenant } from '../tenants/store.ts';
 import { auditFields, note, takeStep, targetOf } from './connection-record.ts';
 import type { SealedCredential } from './credential.ts';
-import { hasGrantIn } from './grants-store.ts';
+import { hasGrantIn } from './grants.ts';
+import type { ConnectionCalls } from './host-admin-connections.ts';
+import { ProviderFailure } from './provider-exchange.ts';
 import {
   type ConnectionRef,
   type ConnectionRow,
   type CredentialRow,
   loadCredential,
+  type MaintenanceRow,
   replaceSeal,
   requireConnection,
   saveConnection,
   saveCredential,
   setRefreshing,
 } from './store.ts';
+import type { ConnectionDeps, TokenKeeper } from './token-keeper.ts';
 
 /** How long one refresher keeps the others out: longer than a provider may take to answer. */
 const REFRESH_LEASE_MS = 60_000;
 
-/** Who the log names where nobody called. */
+/** The actor of the platform's own changes in the log. */
 const PLATFORM = { kind: 'system', id: 'connections', name: "The platform's own upkeep" } as const;
 
-/** A connection with the credential that is loaded. */
+/** A connection with its present credential. */
 export interface Loaded {
   readonly connection: ConnectionRow;
   readonly credential: CredentialRow;
 }
 
-/** Which credential of which connection something was learned about. */
+/** One credential of a connection: work on an earlier generation must not change a later one. */
 export interface CredentialRef extends ConnectionRef {
   readonly generation: number;
 }
@@ -51,7 +55,7 @@ export function loadLoaded(db: SqlDatabase, ref: ConnectionRef): Loaded {
 }
 
 /**
- * The same for somebody who wants to use it.
+ * The same for a use of the credential.
  * @throws PlatformError also `conflict`, reason `connection_not_live`, while the connection or its tenant is not active.
  */
 export function loadForUse(db: SqlDatabase, ref: ConnectionRef): Loaded {
@@ -80,7 +84,7 @@ export function requireLive(db: SqlDatabase, ref: ConnectionRef & { readonly sco
   return connection;
 }
 
-/** Takes the refresher's place. False: somebody else has it, or the credential was replaced. */
+/** Takes the lease of the refresh. False: another process has it, or the credential was replaced. */
 export function beginRefresh(context: UnitContext, ref: CredentialRef): boolean {
   const { db } = context;
   const credential = currentCredential(db, ref);
@@ -90,7 +94,7 @@ export function beginRefresh(context: UnitContext, ref: CredentialRef): boolean 
   return true;
 }
 
-/** How a refresh ended. `failed`: the provider could not be asked, and nothing is known. */
+/** The end of a refresh. `failed`: the provider could not be asked, and nothing is known. */
 export type RefreshEnd =
   | {
       readonly outcome: 'refreshed';
@@ -100,18 +104,18 @@ export type RefreshEnd =
   | { readonly outcome: 'refused'; readonly reason: ConnectionReason }
   | { readonly outcome: 'failed' };
 
-/** What became of what was learned. */
+/** The credential after a refresh or a check. */
 export interface Ended {
-  /** The credential that is loaded now; null when what was learned is about one that is loaded no more. */
+  /** The generation of the present credential; null when the refresh or check was about an earlier one. */
   readonly generation: number | null;
   /** The log's new head, when a row was written. */
   readonly head: LogHead | null;
 }
 
-/** Somebody replaced or destroyed the credential meanwhile: nothing that was learned is about what is there. */
+/** The credential was replaced or destroyed meanwhile: nothing is written down. */
 const SUPERSEDED: Ended = { generation: null, head: null };
 
-/** Gives the place back and writes down what became of it; nothing when the credential was replaced or destroyed. */
+/** Ends the lease and writes the result down; nothing when the credential was replaced or destroyed. */
 export function endRefresh(
   context: UnitContext,
   { end, requestId, ...ref }: CredentialRef & { readonly end: RefreshEnd; readonly requestId: string },
@@ -130,7 +134,7 @@ export function endRefresh(
   return { generation: generation + 1, head: becomeActive(context, { ...connection, scopes }, requestId) };
 }
 
-/** Writes down what a provider said of a credential when the platform asked by itself. */
+/** Writes down a provider's answer when the platform asked by itself. */
 export function recordCheck(
   context: UnitContext,
   {
@@ -149,8 +153,8 @@ export function recordCheck(
   return { generation: ref.generation, head };
 }
 
-/** Puts the same credential under another key, unless it was replaced meanwhile. */
-export function reseal(
+/** Stores the same credential under another key, unless it was replaced meanwhile. */
+export function resealCredential(
   context: UnitContext,
   { sealed, ...ref }: CredentialRef & { readonly sealed: string },
 ): boolean {
@@ -159,7 +163,7 @@ export function reseal(
   return true;
 }
 
-/** The credential that is meant, or undefined when it is there no more. */
+/** The credential of this generation, or undefined when it is there no more. */
 function currentCredential(db: SqlDatabase, ref: CredentialRef): CredentialRow | undefined {
   const credential = loadCredential(db, ref.connection);
   return credential?.generation === ref.generation ? credential : undefined;
@@ -168,7 +172,7 @@ function currentCredential(db: SqlDatabase, ref: CredentialRef): CredentialRow |
 function becomeActive(context: UnitContext, row: ConnectionRow, requestId: string): LogHead | null {
   if (row.state !== 'active')
     return logged(context, row, { state: 'active', reason: null, verified: true }, requestId);
-  // The provider has just taken it. Like a token's last use, that makes no new version of the record.
+  // The provider has just accepted it. Like a token's last use, that makes no new version of the record.
   saveConnection(context.db, { ...row, verifiedAtMs: context.now() });
   return null;
 }
@@ -202,4 +206,98 @@ function logged(
 function notLive(row: ConnectionRow): PlatformError {
   const why = row.state === 'active' ? 'belongs to a tenant that is not active' : `is ${row.state}`;
   return new PlatformError('conflict', `This connection ${why}.`, { reason: 'connection_not_live' });
+}
+
+/** The result for one connection: a row of a sweep run. */
+export interface ConnectionSweep {
+  readonly connection: string;
+  readonly tenant: string;
+  readonly scope: string;
+  readonly vertical: string;
+  readonly provider: string;
+  readonly outcome: 'swept' | 'skipped' | 'failed';
+  /** `refreshed`, `verified`, `resealed`; `not_due`, `broken`; or the reason of a failure. */
+  readonly reason: string;
+}
+
+type SweepResult = Pick<ConnectionSweep, 'outcome' | 'reason'>;
+
+/** Tokens that expire within this time are refreshed; a sweep should run more often than that. */
+const REFRESH_AHEAD_MS = 10 * 60 * 1000;
+/** The time after which a key that the provider accepted is tried again. */
+const VERIFY_EVERY_MS = 24 * 60 * 60 * 1000;
+const PAGE = 100;
+
+/** Builds the sweep over every connection that has a credential, one at a time. It rejects for none of them. */
+export function makeConnectionSweep(
+  deps: ConnectionDeps,
+  keeper: TokenKeeper,
+  calls: ConnectionCalls,
+): () => AsyncGenerator<ConnectionSweep, void, undefined> {
+  const { directory, registry, vault, now, newRequestId, publish, incident } = deps;
+
+  const sweepOne = async (row: MaintenanceRow): Promise<SweepResult> => {
+    if (row.state !== 'active') return { outcome: 'skipped', reason: row.state };
+    if (!registry.find(row.provider)) return { outcome: 'skipped', reason: 'unknown_provider' };
+    const resealed = await resealStale(row);
+    const done = row.kind === 'api-key' ? await verify(row) : await refresh(row);
+    if (done !== null) return { outcome: 'swept', reason: done };
+    return resealed ? { outcome: 'swept', reason: 'resealed' } : { outcome: 'skipped', reason: 'not_due' };
+  };
+
+  const resealStale = async ({ tenant, id, sealed, generation }: MaintenanceRow): Promise<boolean> => {
+    const place = { tenant, connection: id };
+    const again = vault.reseal(place, sealed);
+    return again !== null && directory.resealCredential({ ...place, generation, sealed: again });
+  };
+
+  /** Null where nothing was due. */
+  const refresh = async ({ tenant, id, expiresAtMs, refreshable, generation }: MaintenanceRow) => {
+    const ref = { tenant, connection: id };
+    if (expiresAtMs === null) return null;
+    if (refreshable === 0) {
+      if (expiresAtMs > now()) return null;
+      await record({ ...ref, generation, reason: 'token_expired' });
+      throw new ProviderFailure('refused', 'The token has expired and cannot be refreshed.');
+    }
+    if (expiresAtMs - now() > REFRESH_AHEAD_MS) return null;
+    await keeper.refresh(await directory.connectionLoaded(ref));
+    return 'refreshed';
+  };
+
+  /** Null where nothing was due. */
+  const verify = async ({ tenant, id, verifiedAtMs }: MaintenanceRow) => {
+    if (now() - verifiedAtMs < VERIFY_EVERY_MS) return null;
+    const ref = { tenant, connection: id };
+    const { verdict, generation } = await calls.check(await directory.connectionLoaded(ref));
+    await record({ ...ref, generation, reason: verdict.taken ? null : verdict.reason });
+    if (!verdict.taken) throw new ProviderFailure('refused', 'The provider does not take the key.');
+    return 'verified';
+  };
+
+  const record = async (check: CredentialRef & { readonly reason: ConnectionReason | null }) => {
+    const { head } = await directory.recordCheck({ ...check, requestId: newRequestId() });
+    if (head) await publish(head);
+  };
+
+  const failed = (error: unknown): SweepResult => {
+    if (error instanceof ProviderFailure) return { outcome: 'failed', reason: `provider_${error.fault}` };
+    if (!(error instanceof PlatformError)) incident('sweep')(error);
+    const reason = error instanceof PlatformError ? (error.reason ?? error.code) : 'internal';
+    return { outcome: 'failed', reason };
+  };
+
+  return async function* sweep() {
+    let after = '';
+    for (;;) {
+      const rows = await directory.connectionsForMaintenance({ after, limit: PAGE });
+      for (const row of rows) {
+        const { id: connection, tenant, scope, vertical, provider } = row;
+        yield { connection, tenant, scope, vertical, provider, ...(await sweepOne(row).catch(failed)) };
+      }
+      const last = rows.at(-1);
+      if (!last || rows.length < PAGE) return;
+      after = last.id;
+    }
+  };
 }

@@ -1,24 +1,27 @@
-/** Everything about connections, wired: what the routes, the connectors and the sweep are given. */
-import { ID_PREFIXES, type IdFactory } from '@freehold/contracts';
-import { type Keyring, makeKeyring, type UnitStub } from '@freehold/store';
-import type { LogHead } from '../declarations/records.ts';
-import type { VerticalGateway } from '../gateway.ts';
+/** Wires everything about connections for the routes, the connectors and the sweep. */
+import {
+  type ConnectorInvoke,
+  connectorInvokeResponse,
+  ID_PREFIXES,
+  type IdFactory,
+} from '@freehold/contracts';
+import { type Keyring, makeKeyring } from '@freehold/store';
+import type { z } from 'zod';
 import type { Effect } from '../lib/effects.ts';
-import type { DirectoryMethods } from '../unit.ts';
-import type { Deadline } from '../verticals/client.ts';
-import { makeConnectorInvoke } from './connector-calls.ts';
+import { askScope, type VerticalAccess } from '../verticals/client.ts';
 import { type ConsentRounds, makeConsentRounds } from './consent.ts';
 import { makeCredentialVault } from './credential.ts';
+import { connectionsDisconnect, makeDisconnectEffect } from './disconnect.ts';
+import { connectionGrantsPut, makeGrantEffect } from './grants.ts';
 import { type ConnectionCalls, makeConnectionCalls } from './host-admin-connections.ts';
-import { makeConnectionEffects } from './host-admin-effects.ts';
+import { type ConnectionSweep, makeConnectionSweep } from './maintenance.ts';
 import type { ProviderFetch } from './provider-exchange.ts';
 import { type ConnectionProviders, makeProviderRegistry } from './providers.ts';
-import { type ConnectionSweep, makeConnectionSweep } from './sweep.ts';
-import { makeTokenKeeper, type TokenKeeper } from './token-keeper.ts';
+import { type ConnectionDeps, makeTokenKeeper, type TokenKeeper } from './token-keeper.ts';
 
-/** What the operator's wiring says about connections. */
+/** The operator's options. */
 export interface ConnectionsOptions {
-  /** Which other systems there are. */
+  /** The systems that tenants can be connected to. */
   readonly providers: ConnectionProviders;
   /** Seals the credentials. Without a key nothing is connected (503). */
   readonly keyring: Keyring;
@@ -28,28 +31,22 @@ export interface ConnectionsOptions {
   readonly baseUrl: () => string;
 }
 
-/** What only the platform's own wiring may use: no operation leads to these. */
+/** For the platform's own wiring alone: no operation leads to these. */
 export interface Connections extends ConsentRounds {
   /** A credential that works now, for a connector to send to the provider. See {@link TokenKeeper.use}. */
   readonly use: TokenKeeper['use'];
-  /** Runs one operation in a scope as the connection, through the live-connection gate (spec 4.4). */
-  readonly invoke: ReturnType<typeof makeConnectorInvoke>;
-  /** Goes through all of them; one line for each that has a credential. */
+  /**
+   * Runs one operation in a scope as the connection (spec 4.4). Each call passes the gate anew, whatever the scope's own
+   * grants say. It rejects with `not_found`; `conflict`, reason `connection_not_live`; `forbidden`, reason `not_granted`;
+   * the vertical's own refusal.
+   */
+  readonly invoke: (call: ConnectorInvoke) => Promise<z.output<typeof connectorInvokeResponse>>;
+  /** Sweeps all of them; one line for each that has a credential. */
   readonly sweep: () => AsyncGenerator<ConnectionSweep, void, undefined>;
 }
 
-/** What the host administration brings. */
-export interface ConnectionsWorld {
-  readonly directory: UnitStub<DirectoryMethods>;
-  readonly gateway: VerticalGateway;
-  readonly deadline: Deadline;
-  readonly originOf: (hostname: string) => string;
-  readonly now: () => number;
-  readonly random: (bytes: number) => Uint8Array;
-  readonly newId: IdFactory;
-  readonly publish: (head: LogHead) => Promise<void>;
-  readonly incident: (method: string) => (error: unknown) => void;
-}
+type ConnectionsWorld = Omit<ConnectionDeps, 'registry' | 'vault' | 'access' | 'newRequestId'> &
+  VerticalAccess & { readonly originOf: (hostname: string) => string; readonly newId: IdFactory };
 
 /** @throws TypeError for a registry that cannot be used. */
 export function makeConnections(
@@ -58,6 +55,7 @@ export function makeConnections(
 ): {
   readonly connections: Connections;
   readonly calls: ConnectionCalls;
+  /** By operation. */
   readonly effects: Readonly<Record<string, Effect>>;
 } {
   const deps = {
@@ -72,17 +70,30 @@ export function makeConnections(
   const calls = makeConnectionCalls(deps, keeper);
   return {
     calls,
-    effects: makeConnectionEffects(deps, keeper),
+    effects: {
+      [connectionsDisconnect.name]: makeDisconnectEffect(deps, keeper),
+      [connectionGrantsPut.name]: makeGrantEffect(deps),
+    },
     connections: {
       ...makeConsentRounds(deps, keeper),
       use: keeper.use,
-      invoke: makeConnectorInvoke(deps, world),
+      invoke: async (call) => {
+        const { tenantId: tenant, scopeId: scope, ...body } = call;
+        const { connection } = body;
+        const { vertical } = await world.directory.connectionGate({ tenant, scope, connection });
+        return askScope(world, { tenant, id: scope, vertical } as Parameters<typeof askScope>[1], {
+          path: 'connector-invoke',
+          body,
+          answer: connectorInvokeResponse,
+          local: (host) => host.connectorInvokeLocal(call),
+        });
+      },
       sweep: makeConnectionSweep(deps, keeper, calls),
     },
   };
 }
 
-/** A platform without providers: everything about connections is there, and nothing can be connected. */
+/** A platform without providers: nothing can be connected. */
 const NONE: ConnectionsOptions = {
   providers: {},
   keyring: makeKeyring([]),

@@ -1,9 +1,15 @@
 /** What is sent to a provider, and how its answers are judged: every answer is a plain value here. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { probeKey, probeToken, processProbe } from './account-probe.ts';
 import { authorizationUrl, processTokenResponse, redeemCode, refreshTokens, revokeToken } from './oauth.ts';
-import { type ProviderAccess, ProviderFailure, type ProviderFault } from './provider-exchange.ts';
+import {
+  type ProviderAccess,
+  ProviderFailure,
+  type ProviderFault,
+  probeKey,
+  probeToken,
+  processProbe,
+} from './provider-exchange.ts';
 import type { ApiKeyProvider, OAuthProvider } from './providers.ts';
 
 const provider: OAuthProvider = {

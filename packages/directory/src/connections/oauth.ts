@@ -11,25 +11,24 @@ import {
 } from './provider-exchange.ts';
 import type { OAuthProvider } from './providers.ts';
 
-/** What a token endpoint gave. */
+/** The tokens of a token endpoint. */
 export interface Tokens {
   readonly accessToken: string;
   /** Null when none was given: the consent ends with the access token. */
   readonly refreshToken: string | null;
   /** Milliseconds from now; null when the provider does not say. */
   readonly expiresInMs: number | null;
-  /** Null when the provider does not say: then it is what was asked for (RFC 6749, section 5.1). */
+  /** Null when the provider does not say: then as requested (RFC 6749, section 5.1). */
   readonly scopes: readonly string[] | null;
 }
 
-export interface AuthorizationRequest {
+interface AuthorizationRequest {
   readonly redirectUri: string;
   readonly state: string;
   /** PKCE code verifier. */
   readonly verifier: string;
 }
 
-/** Where the person's browser is sent to consent. */
 export function authorizationUrl(provider: OAuthProvider, request: AuthorizationRequest): string {
   const url = new URL(provider.authorizationEndpoint);
   const params: Readonly<Record<string, string>> = {
@@ -129,7 +128,7 @@ function formOf(provider: OAuthProvider, params: Readonly<Record<string, string>
   };
 }
 
-/** Both halves are form-encoded first, so that a colon in one of them is not taken for the one between them. */
+/** Both halves are form-encoded, so that a colon in one of them is not read as the separator. */
 function basic(clientId: string, clientSecret: string): string {
   return btoa(`${formEncoded(clientId)}:${formEncoded(clientSecret)}`);
 }
@@ -138,7 +137,7 @@ function formEncoded(text: string): string {
   return new URLSearchParams({ '': text }).toString().slice(1);
 }
 
-/** Only `invalid_grant` says that this very grant is over; the rest is about us, or about the provider. */
+/** Only `invalid_grant` says that this grant has ended; other errors are about the client, or the provider. */
 function refusalOf(error: unknown, status: number): ProviderFailure {
   if (error === 'invalid_grant') return new ProviderFailure('refused', 'The provider refused the grant.');
   const known = typeof error === 'string' && /^[a-z_]{1,64}$/.test(error) ? ` (${error})` : '';

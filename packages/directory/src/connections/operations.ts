@@ -1,5 +1,7 @@
-/** What can be done with connections, as far as the directory is concerned. What is asked of providers: `host-admin-*.ts`. */
-
+/**
+ * Connecting, verifying, rotating and reading connections, inside the directory. What a provider is asked before one of the
+ * changes: `host-admin-connections.ts`.
+ */
 import { PlatformError, pageOf, pageQuery, scopeId, tenantId } from '@freehold/contracts';
 import { providerKey, subjectRef } from '@freehold/contracts/http';
 import { z } from 'zod';
@@ -8,34 +10,31 @@ import { adminOperation } from '../declarations/admin-operation.ts';
 import {
   connectionActivityEntry,
   connectionCredentialRecord,
-  connectionGrantRecord,
   connectionRecord,
   connectionState,
 } from '../declarations/connection-records.ts';
-import { ofConnection, tag } from '../declarations/connections.ts';
+import { ofConnection, outsideProblems, tag } from '../declarations/connections.ts';
 import { type ChangeHandler, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { requireActiveScope } from '../scopes/store.ts';
 import { requireActiveTenant, requireTenant } from '../tenants/store.ts';
-import { listActivity } from './activity-store.ts';
 import {
   accountConnected,
   auditFields,
   fillSlot,
+  listActivity,
   note,
   requireConnected,
   takeStep,
   targetOf,
   type VerifiedCredential,
 } from './connection-record.ts';
-import { deleteGrantsIn, hasGrantIn, listGrants } from './grants-store.ts';
 import {
   connectionOfRow,
   credentialOfRow,
   listConnections,
   loadCredential,
   requireConnection,
-  saveConnection,
   saveCredential,
 } from './store.ts';
 
@@ -64,7 +63,6 @@ export const connectionsCreate = adminOperation({
   output: connectionRecord,
   success: 201,
   builder: 'own-tenant',
-  audit: 'audit',
   etag: true,
   problems: ['not_found', 'conflict', 'invalid_transition', 'runtime_fault', 'unavailable'],
 });
@@ -79,19 +77,9 @@ export const connectionsVerify = adminOperation({
   path: '/tenants/:tenant/connections/:connection/verify',
   input: { params: ofConnection },
   output: connectionRecord,
-  success: 200,
   builder: 'own-tenant',
-  audit: 'audit',
   etag: true,
-  problems: [
-    'not_found',
-    'conflict',
-    'invalid_transition',
-    'precondition_failed',
-    'unsupported',
-    'runtime_fault',
-    'unavailable',
-  ],
+  problems: outsideProblems,
 });
 
 export const connectionsRotate = adminOperation({
@@ -104,23 +92,13 @@ export const connectionsRotate = adminOperation({
   path: '/tenants/:tenant/connections/:connection/credential',
   input: { params: ofConnection, body: z.strictObject({ apiKey }) },
   output: connectionCredentialRecord,
-  success: 200,
   builder: 'own-tenant',
-  audit: 'audit',
   destructive: true,
   etag: true,
-  problems: [
-    'not_found',
-    'conflict',
-    'invalid_transition',
-    'precondition_failed',
-    'unsupported',
-    'runtime_fault',
-    'unavailable',
-  ],
+  problems: outsideProblems,
 });
 
-/** What a provider said about a credential when it was asked again. */
+/** A provider's answer about a credential that is loaded. */
 export type Verdict =
   | { readonly taken: true }
   | {
@@ -128,11 +106,11 @@ export type Verdict =
       readonly reason: 'credential_refused' | 'account_changed' | 'refresh_refused' | 'token_expired';
     };
 
-/** What was learned outside before the transaction. Null: the call is a replay, and nobody was asked. */
+/** The provider's answer, from before the transaction. Null for a replay, which asks no provider. */
 export interface Learned {
   readonly verified?: VerifiedCredential;
   readonly verdict?: Verdict;
-  /** Which credential the verdict is about. */
+  /** The generation of the credential that was judged. */
   readonly generation?: number;
 }
 
@@ -152,9 +130,7 @@ export const connectionsList = adminOperation({
     }),
   },
   output: pageOf(connectionRecord),
-  success: 200,
   builder: 'own-tenant',
-  audit: 'none',
 });
 
 export const readConnections = /* @__PURE__ */ read(connectionsList, ({ db }, { params, query }) => {
@@ -170,15 +146,12 @@ export const connectionsGet = adminOperation({
   path: '/tenants/:tenant/connections/:connection',
   input: { params: ofConnection },
   output: connectionRecord,
-  success: 200,
   builder: 'own-tenant',
-  audit: 'none',
   etag: true,
 });
 
 export const readConnection = /* @__PURE__ */ read(connectionsGet, ({ db }, { params }) => {
-  const value = connectionOfRow(requireConnection(db, params));
-  return { value, etag: value.etag };
+  return { value: connectionOfRow(requireConnection(db, params)) };
 });
 
 export const connectionsCredential = adminOperation({
@@ -191,14 +164,12 @@ export const connectionsCredential = adminOperation({
   path: '/tenants/:tenant/connections/:connection/credential',
   input: { params: ofConnection },
   output: connectionCredentialRecord,
-  success: 200,
   builder: 'own-tenant',
-  audit: 'none',
   etag: true,
   volatile: true,
 });
 
-/** What lies at one address with the connection has the version of the connection. */
+/** The ETag is the connection's version. */
 export const readCredential = /* @__PURE__ */ read(connectionsCredential, ({ db }, { params }) => {
   const row = requireConnection(db, params);
   const credential = loadCredential(db, row.id);
@@ -218,9 +189,7 @@ export const connectionsActivity = adminOperation({
   path: '/tenants/:tenant/connections/:connection/activity',
   input: { params: ofConnection, query: z.strictObject(pageQuery) },
   output: pageOf(connectionActivityEntry),
-  success: 200,
   builder: 'own-tenant',
-  audit: 'none',
 });
 
 export const readActivity = /* @__PURE__ */ read(connectionsActivity, ({ db }, { params, query }) => {
@@ -228,66 +197,7 @@ export const readActivity = /* @__PURE__ */ read(connectionsActivity, ({ db }, {
   return { value: listActivity(db, { ...query, connection: id }) };
 });
 
-export const connectionGrantsList = adminOperation({
-  name: 'connection-grants.list',
-  summary: 'List where a connection may act, and with which permissions',
-  description:
-    'The version of the list is that of the connection: the ETag is for If-Match, and no answer is ever 304, because a scope that is gone leaves the list without a new one.',
-  tag,
-  method: 'GET',
-  path: '/tenants/:tenant/connections/:connection/connection-grants',
-  input: { params: ofConnection, query: z.strictObject(pageQuery) },
-  output: pageOf(connectionGrantRecord),
-  success: 200,
-  builder: 'own-tenant',
-  audit: 'none',
-  etag: true,
-  volatile: true,
-});
-
-export const readGrants = /* @__PURE__ */ read(connectionGrantsList, ({ db }, { params, query }) => {
-  const { id, revision } = requireConnection(db, params);
-  return { value: listGrants(db, { ...query, connection: id }), etag: String(revision) };
-});
-
-export const connectionGrantsDelete = adminOperation({
-  name: 'connection-grants.delete',
-  summary: 'Shut a connection out of a scope',
-  description:
-    'It takes effect on the very next call. An application keeps the grants that it was given, so they count again when the connection is let back into the scope. Shutting it out again changes nothing.',
-  tag,
-  method: 'DELETE',
-  path: '/tenants/:tenant/connections/:connection/connection-grants',
-  input: {
-    params: ofConnection,
-    query: z.strictObject({ scope: scopeId.describe('The scope that it is shut out of') }),
-  },
-  output: z.null(),
-  success: 204,
-  builder: 'own-tenant',
-  audit: 'audit',
-  destructive: true,
-  etag: true,
-  problems: ['not_found', 'conflict', 'precondition_failed'],
-});
-
-/** Shuts a connection out of a scope: the platform stops calling, whatever the application still remembers. */
-export const shutOut = /* @__PURE__ */ change(
-  connectionGrantsDelete,
-  (context, { params, query, actor, ifMatch }) => {
-    const { db, revision } = context;
-    const row = requireConnection(db, params);
-    requireMatch(ifMatch, String(row.revision));
-    if (!hasGrantIn(db, row.id, query.scope)) return { status: 204, value: null, audit: null };
-    deleteGrantsIn(db, row.id, query.scope);
-    saveConnection(db, { ...row, revision, updatedAtMs: context.now() });
-    note(context, { connection: row.id, kind: 'shut_out', by: actor.id });
-    const target = { ...targetOf(row), scope: query.scope };
-    return { status: 204, value: null, audit: { target, before: null, after: { acts: false } } };
-  },
-);
-
-/** The handlers whose call was preceded by a question to the provider. */
+/** The handler of a change before which a provider was asked. */
 export function changeWithLearned(call: AdminCall, learned: Learned | null): ChangeHandler {
   switch (call.operation) {
     case connectionsCreate.name:
@@ -297,7 +207,7 @@ export function changeWithLearned(call: AdminCall, learned: Learned | null): Cha
     case connectionsVerify.name:
       return recordVerdict(learned);
     default:
-      throw new TypeError(`${call.operation} is not an operation that a provider is asked about`);
+      throw new TypeError(`${call.operation} is not an operation before which a provider is asked`);
   }
 }
 
@@ -308,7 +218,7 @@ function createConnection(learned: Learned | null): ChangeHandler {
     requireMatch(call.ifMatch, null);
     requireActiveTenant(db, params.tenant);
     const scope = requireActiveScope(db, { tenant: params.tenant, scope: body.scope });
-    const { verified } = expectLearned(learned);
+    const verified = learned?.verified;
     if (!verified) throw askAgain();
     const target = {
       tenant: scope.tenant,
@@ -321,11 +231,10 @@ function createConnection(learned: Learned | null): ChangeHandler {
       revision,
     };
     const { before, after } = fillSlot(context, target, verified);
-    // Loading another key into a connection that is there is a rotation, and has an operation of its own.
+    // A new key for a connection that exists is a rotation, which has an operation of its own.
     if (before) throw accountConnected();
-    const value = connectionOfRow(after);
     const audit = { target: targetOf(after), before: null, after: withFingerprint(after, verified) };
-    return { status: 201, value, etag: value.etag, audit };
+    return { value: connectionOfRow(after), audit };
   });
 }
 
@@ -335,7 +244,7 @@ function rotateCredential(learned: Learned | null): ChangeHandler {
     const before = requireConnection(db, params);
     requireMatch(ifMatch, String(before.revision));
     requireConnected(before);
-    const { verified } = expectLearned(learned);
+    const verified = learned?.verified;
     if (!verified) throw askAgain();
     const replaced = loadCredential(db, before.id);
     const after = takeStep(
@@ -352,7 +261,7 @@ function rotateCredential(learned: Learned | null): ChangeHandler {
       before: { ...auditFields(before), fingerprint: replaced?.fingerprint ?? null },
       after: withFingerprint(after, verified),
     };
-    return { status: 200, value: credentialOfRow(after, credential), etag: String(revision), audit };
+    return { value: credentialOfRow(after, credential), etag: String(revision), audit };
   });
 }
 
@@ -362,7 +271,7 @@ function recordVerdict(learned: Learned | null): ChangeHandler {
     const before = requireConnection(db, params);
     requireMatch(ifMatch, String(before.revision));
     requireConnected(before);
-    const { verdict, generation } = expectLearned(learned);
+    const { verdict, generation } = learned ?? {};
     // The verdict may be about a credential that was replaced while the provider was asked.
     if (!verdict || loadCredential(db, before.id)?.generation !== generation) throw askAgain();
     const after = takeStep(context, before, {
@@ -377,9 +286,8 @@ function recordVerdict(learned: Learned | null): ChangeHandler {
       reason: after.reason,
       by: actor.id,
     });
-    const value = connectionOfRow(after);
     const audit = { target: targetOf(after), before: auditFields(before), after: auditFields(after) };
-    return { status: 200, value, etag: value.etag, audit };
+    return { value: connectionOfRow(after), audit };
   });
 }
 
@@ -387,12 +295,7 @@ function withFingerprint(row: Parameters<typeof auditFields>[0], { credential }:
   return { ...auditFields(row), fingerprint: credential.fingerprint };
 }
 
-function expectLearned(learned: Learned | null): Learned {
-  if (learned) return learned;
-  throw askAgain();
-}
-
-/** Something changed between the question and the transaction. The same call, made again, asks again. */
+/** The connection changed between the question and the transaction. The same call, made again, asks again. */
 function askAgain(): PlatformError {
   return new PlatformError('conflict', 'This connection was changed by another call. Make yours again.', {
     reason: 'connection_changed',

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { isLoopbackHost } from './provider-schema.ts';
-import { type ConnectionProvider, makeProviderRegistry } from './providers.ts';
+import { type ConnectionProvider, isLoopbackHost, makeProviderRegistry } from './providers.ts';
 
 const oauth = {
   kind: 'oauth2',

@@ -1,6 +1,6 @@
 import { PlatformError } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
-import { parseReturnUrl, wayBack } from './return-url.ts';
+import { parseReturnUrl, wayBack } from './consent.ts';
 
 const production = (hostname: string) => `https://${hostname}`;
 const development = (hostname: string) => `http://${hostname}:8787`;

@@ -1,51 +1,46 @@
 /**
- * Consent rounds as the directory sees them (spec 4.7): a ticket is issued, used once, and ended once. Each step derives
- * the vertical anew from the record of the scope, and looks whether the way back still leads to it.
+ * Consent rounds inside the directory (spec 4.7): a ticket is issued, used once, and ended once. Each step derives the
+ * vertical anew from the record of the scope, and checks that the way back still leads to it.
+ *
+ * A ticket says what it was issued for and is signed by the directory, so that issuing one stores nothing. Its id is stored
+ * when it is used, so that it is used once.
  */
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext } from '@freehold/store';
+import { z } from 'zod';
 import { loadHostname } from '../hostnames/store.ts';
 import { requireActiveScope, requireScope } from '../scopes/store.ts';
 import { requireActiveTenant } from '../tenants/store.ts';
-import {
-  clearOldRounds,
-  endRound,
-  insertRound,
-  isUsedTicket,
-  loadRound,
-  type RoundRow,
-} from './rounds-store.ts';
-import { readTicket, signTicket, type TicketClaims } from './ticket.ts';
 
-/** How long the person may take at the provider: as long as a consent URL may work at most. */
+/** How long the person may take at the provider: the longest validity of a consent URL. */
 export const CONSENT_TTL_MS = 15 * 60 * 1000;
 /** 256 bits: the strength of the HMAC that it keys. */
 const TICKET_KEY_BYTES = 32;
 const TICKET_KEY = 'connect ticket key';
-/** Names a round: what a ticket is known by. */
 const ROUND_PREFIX = 'cnr';
 
-/** What a vertical asks for, which has shown that it is this one. `hostname` is that of `returnUrl`. */
+/** The request of a vertical whose secret was checked. `hostname` is that of `returnUrl`. */
 export interface TicketOrder extends Omit<TicketClaims, 'id' | 'expiresAtMs'> {
   readonly hostname: string;
   readonly ttlMs: number;
 }
 
-export interface IssuedTicket {
+interface IssuedTicket {
   readonly ticket: string;
   readonly vertical: string;
   readonly expiresAtMs: number;
 }
 
 /**
- * Issues a ticket. For a vertical, scopes that the directory does not record as its own are not there.
+ * Issues a ticket. Scopes of another vertical read as not found.
  * @throws PlatformError `not_found` or `invalid_transition` about tenant and scope; `validation_failed`, reason
  * `return_url_unbound`.
  */
 export function issueTicket(context: UnitContext, order: TicketOrder): IssuedTicket {
   const { db } = context;
   const { hostname, ttlMs, ...asked } = order;
-  // The scope first: of a tenant in which it has none, a vertical learns nothing, not even that there is one.
+  // The scope is checked first: a vertical must not learn whether a tenant exists in which it has no scope.
   requireScope(db, order);
   requireActiveTenant(db, order.tenant);
   const { vertical } = requireActiveScope(db, order);
@@ -56,7 +51,7 @@ export function issueTicket(context: UnitContext, order: TicketOrder): IssuedTic
 }
 
 /**
- * Uses a ticket: from here on it is spent.
+ * Uses a ticket up.
  * @throws PlatformError `not_found`, reason `ticket_invalid`; `invalid_transition`, reason `ticket_expired`; `conflict`,
  * reason `ticket_used` or one of {@link requireSameTarget}.
  */
@@ -85,15 +80,10 @@ export function startRound(
   return claims;
 }
 
-/** The round that a provider's answer belongs to, or null. */
-export function findRound(db: SqlDatabase, stateHash: string): RoundRow | null {
-  return loadRound(db, stateHash) ?? null;
-}
-
 /**
- * Ends a round, whatever the answer turns out to be, so that no second one is taken.
- * @throws PlatformError `not_found`, reason `unknown_round`; `conflict`, reason `round_used`, or `target_changed`: then
- * nobody is sent back either, because the address may be somebody else's by now.
+ * Ends a round, whatever the provider's answer says, so that no second answer is taken.
+ * @throws PlatformError `not_found`, reason `unknown_round`; `conflict`, reason `round_used`, or `target_changed`: then the
+ * browser is not sent back, because the address may belong to another tenant by now.
  */
 export function takeAnswer(
   context: UnitContext,
@@ -102,7 +92,7 @@ export function takeAnswer(
   const { db } = context;
   const round = loadRound(db, stateHash);
   if (!round)
-    throw new PlatformError('not_found', 'Nobody began this. Go back and connect again.', {
+    throw new PlatformError('not_found', 'This consent was not begun here. Go back and connect again.', {
       reason: 'unknown_round',
     });
   if (round.endedAtMs !== null)
@@ -116,7 +106,7 @@ export function takeAnswer(
 }
 
 /**
- * A consent given to one vertical must not end up with another, nor a person at an address that is no longer the scope's.
+ * A consent for one vertical must not reach another, nor a browser an address that no longer leads to the scope.
  * @throws PlatformError `conflict`, reason `target_changed`.
  */
 export function requireSameTarget(db: SqlDatabase, claims: TicketClaims): void {
@@ -154,11 +144,109 @@ function unbound(): PlatformError {
   });
 }
 
-/** The directory's own key, made when it is first needed. Who can read it can write the directory as well. */
+/** The directory's own key, made when it is first needed. */
 function ticketKey({ db, random }: UnitContext): Uint8Array {
   const found = db.get<{ value: Uint8Array }>('SELECT value FROM meta WHERE name = ?', TICKET_KEY);
   if (found) return found.value;
   const value = random(TICKET_KEY_BYTES);
   db.run('INSERT INTO meta (name, value) VALUES (?, ?)', TICKET_KEY, value);
   return value;
+}
+
+/** One consent between the person's start and the provider's answer. */
+export interface RoundRow extends TicketClaims {
+  /** SHA-256 of the `state` that the provider is to bring back. */
+  readonly stateHash: string;
+  /** Null until the provider answered. */
+  readonly endedAtMs: number | null;
+}
+
+/** How long an ended round is remembered, to tell a repeated answer from an unknown one. */
+const REMEMBERED_MS = 24 * 60 * 60 * 1000;
+/** How many old rounds one start deletes, so that no start pays for many. */
+const CLEARED_PER_START = 16;
+
+const COLUMNS = `id, state_hash AS stateHash, tenant, scope, vertical, provider, created_by AS createdBy,
+  subject_ref AS subjectRef, return_url AS returnUrl, expires_at AS expiresAtMs, ended_at AS endedAtMs`;
+
+export function loadRound(db: SqlDatabase, stateHash: string): RoundRow | undefined {
+  return db.get<RoundRow>(`SELECT ${COLUMNS} FROM connect_rounds WHERE state_hash = ?`, stateHash);
+}
+
+export function isUsedTicket(db: SqlDatabase, id: string): boolean {
+  return db.get('SELECT 1 FROM connect_rounds WHERE id = ?', id) !== undefined;
+}
+
+export function insertRound(db: SqlDatabase, row: RoundRow): void {
+  db.run(
+    `INSERT INTO connect_rounds (id, state_hash, tenant, scope, vertical, provider, created_by, subject_ref, return_url,
+       expires_at, ended_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ...[row.id, row.stateHash, row.tenant, row.scope, row.vertical, row.provider, row.createdBy],
+    ...[row.subjectRef, row.returnUrl, row.expiresAtMs, row.endedAtMs],
+  );
+}
+
+export function endRound(db: SqlDatabase, id: string, nowMs: number): void {
+  db.run('UPDATE connect_rounds SET ended_at = ? WHERE id = ?', nowMs, id);
+}
+
+export function clearOldRounds(db: SqlDatabase, nowMs: number): void {
+  db.run(
+    `DELETE FROM connect_rounds WHERE id IN
+       (SELECT id FROM connect_rounds WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
+    nowMs - REMEMBERED_MS,
+    CLEARED_PER_START,
+  );
+}
+
+/** A vertical's request, with the vertical from the directory's record. */
+export interface TicketClaims {
+  /** Names the round; no other ticket has it. */
+  readonly id: string;
+  readonly tenant: string;
+  readonly scope: string;
+  readonly vertical: string;
+  readonly provider: string;
+  readonly createdBy: string;
+  readonly subjectRef: string;
+  readonly returnUrl: string;
+  readonly expiresAtMs: number;
+}
+
+/** In this order on the wire, without names: the address stays short. */
+const text = z.string();
+const wire = z.tuple([text, text, text, text, text, text, text, text, z.int()]);
+
+/** Keeps the signature from being valid for anything else that the key may sign. */
+const PURPOSE = 'freehold.connect-ticket.v1';
+
+/** `<claims>.<HMAC-SHA256>`, both base64url. */
+export function signTicket(key: Uint8Array, claims: TicketClaims): string {
+  const { id, tenant, scope, vertical, provider, createdBy, subjectRef, returnUrl, expiresAtMs } = claims;
+  const fields: z.infer<typeof wire> = [
+    ...([id, tenant, scope, vertical, provider] as const),
+    ...([createdBy, subjectRef, returnUrl, expiresAtMs] as const),
+  ];
+  const body = Buffer.from(JSON.stringify(fields), 'utf8').toString('base64url');
+  return `${body}.${tagOf(key, body).toString('base64url')}`;
+}
+
+/** The claims of a ticket that this key signed; null for anything else. Checks neither age nor use. */
+export function readTicket(key: Uint8Array, ticket: string): TicketClaims | null {
+  const [body, tag, more] = ticket.split('.');
+  if (body === undefined || tag === undefined || more !== undefined) return null;
+  const expected = tagOf(key, body);
+  const presented = Buffer.from(tag, 'base64url');
+  // The encoded forms are compared too: several spellings of base64url decode alike, and a ticket has one.
+  if (presented.length !== expected.length || !timingSafeEqual(presented, expected)) return null;
+  if (expected.toString('base64url') !== tag) return null;
+  const [id, tenant, scope, vertical, provider, createdBy, subjectRef, returnUrl, expiresAtMs] = wire.parse(
+    JSON.parse(Buffer.from(body, 'base64url').toString('utf8')),
+  );
+  return { id, tenant, scope, vertical, provider, createdBy, subjectRef, returnUrl, expiresAtMs };
+}
+
+function tagOf(key: Uint8Array, body: string): Buffer {
+  return createHmac('sha256', key).update(`${PURPOSE}\n${body}`).digest();
 }

@@ -84,8 +84,7 @@ const connectionsMigration: Migration = {
 };
 
 /**
- * What a scope leaves behind when it is gone: a restore asks for each one that was reaped. The reference of a grant to its
- * scope is looked up by it too, whenever a scope is deleted.
+ * For the rows of a reaped scope, which a restore looks up, and for the foreign key of grants when a scope is deleted.
  */
 const ofScopesMigration: Migration = {
   version: 2,
@@ -97,7 +96,6 @@ const ofScopesMigration: Migration = {
   `,
 };
 
-/** The set that the directory applies after its own. */
 export const connectionMigrations = {
   name: 'connections',
   migrations: [connectionsMigration, ofScopesMigration],

@@ -15,7 +15,7 @@ import type {
 } from '../declarations/connection-records.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 import { type SealedCredential, sealKeyOf } from './credential.ts';
-import type { Disconnecting } from './delegated-operations.ts';
+import type { Disconnecting } from './disconnect.ts';
 
 export interface ConnectionRow {
   readonly id: string;
@@ -61,8 +61,8 @@ export function requireConnection(db: SqlDatabase, { tenant, connection }: Conne
   });
 }
 
-/** What must be alike in at most one live connection. */
-export type LiveKey = Pick<ConnectionRow, 'vertical' | 'provider' | 'accountKey'> & {
+/** Identifies at most one live connection. */
+type LiveKey = Pick<ConnectionRow, 'vertical' | 'provider' | 'accountKey'> & {
   readonly tenant: string;
 };
 
@@ -97,7 +97,7 @@ export interface CredentialRow extends Omit<SealedCredential, 'refreshable'> {
   readonly refreshable: number;
   readonly loadedAtMs: number;
   readonly generation: number;
-  /** Somebody is refreshing until then. 0: nobody is. */
+  /** The end of a refresh's lease; 0 without one. */
   readonly refreshingUntilMs: number;
 }
 
@@ -133,7 +133,7 @@ export function setRefreshing(db: SqlDatabase, connection: string, untilMs: numb
   db.run('UPDATE connection_credentials SET refreshing_until = ? WHERE connection = ?', untilMs, connection);
 }
 
-/** The same credential under another key: nobody needs to be told. */
+/** Stores the same credential under another key. */
 export function replaceSeal(db: SqlDatabase, connection: string, sealed: string): void {
   db.run('UPDATE connection_credentials SET sealed = ? WHERE connection = ?', sealed, connection);
 }
@@ -187,7 +187,6 @@ export function connectionOfRow(row: ConnectionRow): ConnectionRecord {
   };
 }
 
-/** Which credential is loaded, as the wire shows it. */
 export function credentialOfRow(row: ConnectionRow, credential: CredentialRow): ConnectionCredentialRecord {
   return {
     connection: row.id,
@@ -201,7 +200,7 @@ export function credentialOfRow(row: ConnectionRow, credential: CredentialRow): 
   };
 }
 
-/** What the platform's own upkeep looks at, page by page. */
+/** A row of the sweep. */
 export interface MaintenanceRow
   extends Pick<
     ConnectionRow,
@@ -229,12 +228,12 @@ export function listForMaintenance(
 export const CONNECTIONS_OF_SCOPE = `SELECT c.tenant, c.id AS connection, c.provider, k.sealed, c.revision
    FROM connections c LEFT JOIN connection_credentials k ON k.connection = c.id WHERE c.scope = ? ORDER BY c.id`;
 
-/** The connections that were made in a scope, with what revoking them takes. */
+/** The connections that were made in a scope, ready to be disconnected. */
 export function connectionsOfScope(db: SqlDatabase, scope: string): Disconnecting[] {
   return db.all<Disconnecting & Record<string, string | number | null>>(CONNECTIONS_OF_SCOPE, scope);
 }
 
-/** The scope beside this one in which a connection acts, the one that let it in first; null for none. */
+/** Another scope in which a connection acts, the oldest grant first; null without one. */
 export function actsElsewhere(
   db: SqlDatabase,
   { connection, scope }: { readonly connection: string; readonly scope: string },
@@ -263,7 +262,7 @@ export function moveConnection(
     readonly nowMs: number;
   },
 ): void {
-  // Without an account it is told from others by its scope and its name there, which may be taken where it goes.
+  // Without an account, the scope and the caller's name identify it; that name may be taken in the new scope.
   db.run(
     `UPDATE connections SET scope = ?1, revision = ?2, updated_at = ?3,
        account_key = CASE WHEN account IS NULL THEN 'subject:' || ?1 || ':' || subject_ref || ' ' || id ELSE account_key END

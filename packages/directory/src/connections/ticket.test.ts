@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readTicket, signTicket } from './ticket.ts';
+import { readTicket, signTicket } from './rounds.ts';
 
 const key = new Uint8Array(32).fill(7);
 const claims = {

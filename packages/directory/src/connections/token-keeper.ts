@@ -1,34 +1,56 @@
 /**
- * Hands out credentials that work, refreshing tokens before they expire. A refresh token may be good for one use only, so
- * that one connection has one refresher at a time: a promise that the callers of this process share, and a lease in the
+ * Hands out credentials that work, and refreshes tokens before they expire. A refresh token may be good for one use only:
+ * each connection has one refresher at a time, by a promise that the callers of this process share, and by a lease in the
  * directory that keeps other processes out.
  */
 import { PlatformError } from '@freehold/contracts';
-import type { Credential, CredentialPlace } from './credential.ts';
-import { credentialOfTokens } from './credential.ts';
-import type { ConnectionDeps } from './deps.ts';
+import type { UnitStub } from '@freehold/store';
+import type { LogHead } from '../declarations/records.ts';
+import {
+  type Credential,
+  type CredentialPlace,
+  type CredentialVault,
+  credentialOfTokens,
+} from './credential.ts';
+import type { ConnectionMethods } from './feature.ts';
 import type { CredentialRef, Ended, Loaded, RefreshEnd } from './maintenance.ts';
 import { refreshTokens, revokeToken, type Tokens } from './oauth.ts';
-import { providerGone, providerProblem } from './problems.ts';
-import { ProviderFailure } from './provider-exchange.ts';
-import type { OAuthProvider } from './providers.ts';
+import { type ProviderAccess, ProviderFailure, providerGone, providerProblem } from './provider-exchange.ts';
+import type { OAuthProvider, ProviderRegistry } from './providers.ts';
 import type { ConnectionRef } from './store.ts';
+
+/** The means of the host administration to work with providers. */
+export interface ConnectionDeps {
+  readonly directory: UnitStub<ConnectionMethods>;
+  readonly registry: ProviderRegistry;
+  readonly vault: CredentialVault;
+  readonly access: ProviderAccess;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** That many bytes from a cryptographic source. */
+  readonly random: (bytes: number) => Uint8Array;
+  readonly newRequestId: () => string;
+  /** Offers a head to the anchor. It does not reject. */
+  readonly publish: (head: LogHead) => Promise<void>;
+  /** Reports an unexpected error of the named method. */
+  readonly incident: (method: string) => (error: unknown) => void;
+}
 
 /** A token that expires sooner than this is refreshed before it is handed out. */
 const REFRESH_BEFORE_MS = 60_000;
 
-/** A secret to be sent to the provider, and to nobody else. */
+/** A secret that is sent to the provider alone. */
 export interface UsableCredential {
   readonly kind: Credential['kind'];
   readonly secret: string;
   /** Null when the provider does not say. */
   readonly expiresAtMs: number | null;
-  /** Which credential of the connection this is. */
+  /** Counts the credentials of the connection. */
   readonly generation: number;
 }
 
 export interface RefreshOptions {
-  /** False leaves it to the caller to write down that the provider refused. Default true. */
+  /** False: the caller writes a refusal down. Default true. */
   readonly recordsRefusal?: boolean;
 }
 
@@ -36,14 +58,14 @@ export interface TokenKeeper {
   /**
    * A credential that works now, of a connection that is active.
    * @throws PlatformError `not_found`; `conflict`, reason `connection_not_live`; `unavailable`, reason
-   * `refresh_in_progress` or `credential_unreadable`; what the provider's failure becomes.
+   * `refresh_in_progress` or `credential_unreadable`; the problem of a provider's failure.
    */
   use(ref: ConnectionRef): Promise<UsableCredential>;
-  /** The same for one that was loaded already, whatever its state: to find out whether it works again. */
+  /** The same for a loaded credential, whatever the connection's state: to find out whether it works again. */
   useLoaded(loaded: Loaded, options?: RefreshOptions): Promise<UsableCredential>;
   /** Refreshes now. @throws ProviderFailure, and PlatformError as {@link use}. */
   refresh(loaded: Loaded, options?: RefreshOptions): Promise<UsableCredential>;
-  /** Revokes tokens that nobody will need (RFC 7009), as well as that can be done. Answers whether it was. */
+  /** Tries to revoke tokens that are no longer needed (RFC 7009), and returns whether it succeeded. */
   revoke(provider: OAuthProvider, credential: Credential): Promise<boolean>;
 }
 
@@ -87,7 +109,7 @@ export function makeTokenKeeper(deps: ConnectionDeps): TokenKeeper {
       scopes: tokens.scopes,
     });
     if (generation === null) {
-      // Somebody disconnected meanwhile: what was just given to us must not outlive that.
+      // The connection was disconnected meanwhile: the new tokens must not outlive it.
       await revoke(provider, renewed);
       throw notLive();
     }
@@ -113,7 +135,7 @@ export function makeTokenKeeper(deps: ConnectionDeps): TokenKeeper {
     try {
       return await refresh(loaded, options);
     } catch (error) {
-      // What is loaded still works for a moment, and another may be refreshing it right now.
+      // The present token still works for a moment, and another process may be refreshing it.
       if (works && isTemporary(error)) return present();
       throw error;
     }
@@ -132,9 +154,7 @@ export function makeTokenKeeper(deps: ConnectionDeps): TokenKeeper {
     }
   };
 
-  const breakExpired = async ({ connection, credential }: Loaded): Promise<void> => {
-    const { tenant, id } = connection;
-    const { generation } = credential;
+  const breakExpired = async ({ connection: { tenant, id }, credential: { generation } }: Loaded) => {
     const ref = { tenant, connection: id, generation };
     const { head } = await directory.recordCheck({
       ...ref,
@@ -162,7 +182,6 @@ export function makeTokenKeeper(deps: ConnectionDeps): TokenKeeper {
   return { use, useLoaded, refresh, revoke };
 }
 
-/** When tokens that were just given expire. */
 export function expiryOf({ expiresInMs }: Tokens, nowMs: number): number | null {
   return expiresInMs === null ? null : nowMs + expiresInMs;
 }
@@ -190,7 +209,7 @@ function isRefusedGrant(error: unknown): boolean {
   return error instanceof ProviderFailure && error.fault === 'refused';
 }
 
-/** Whether it failed because the token is over and there is nothing to refresh it with. */
+/** Whether the token has expired and cannot be refreshed. */
 function isExpiry({ credential }: Loaded, error: unknown): boolean {
   return credential.refreshable === 0 && isRefusedGrant(error);
 }

@@ -5,3 +5,14 @@ import { z } from 'zod';
 export const tag = 'Connections';
 
 export const ofConnection = z.strictObject({ tenant: tenantId, connection: connectionId });
+
+/** The problems of a change that asks a provider or a vertical first. */
+export const outsideProblems = [
+  'not_found',
+  'conflict',
+  'invalid_transition',
+  'precondition_failed',
+  'unsupported',
+  'runtime_fault',
+  'unavailable',
+] as const;

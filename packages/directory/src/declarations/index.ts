@@ -1,7 +1,7 @@
 /** Every admin operation there is, by name. Data only: a client imports this without the directory behind it. */
 
-import { adminLogVerify } from '../audit/host-admin-verify.ts';
 import { accessLogList, adminLogList } from '../audit/operations.ts';
+import { adminLogVerify } from '../audit/verify.ts';
 import {
   directoryBackupsCreate,
   directoryBackupsDelete,
@@ -26,8 +26,7 @@ import {
 } from '../connections/operations.ts';
 import { entitlementsDelete, entitlementsList, entitlementsPut } from '../entitlements/operations.ts';
 import { subjectsShred } from '../erasure/operations.ts';
-import { fleetMigrations } from '../fleet/host-admin-fleet.ts';
-import { fleetMigrate } from '../fleet/operations.ts';
+import { fleetMigrate, fleetMigrations } from '../fleet/operations.ts';
 import {
   hostnamesBind,
   hostnamesDelete,
@@ -45,7 +44,7 @@ import {
   observabilityTenantLogs,
   observabilityTenantMetrics,
   observabilityTenantMetricsSeries,
-} from '../observability/host-admin-observability.ts';
+} from '../observability/observability.ts';
 import { opsFailuresList, sweepRunsList } from '../operations-log/operations.ts';
 import { ownerSeatGet } from '../owner-seat/host-admin-owner-seat.ts';
 import { ownerClaimMint, ownerRecoveryMint } from '../owner-seat/operations.ts';
@@ -58,8 +57,6 @@ import {
   tenantProvisionerPut,
 } from '../platform-grants/operations.ts';
 import { rolesDelete, rolesList, rolesPut } from '../roles/operations.ts';
-import { scopesExport } from '../scope-data/host-admin-export.ts';
-import { healthGet } from '../scope-data/host-admin-health.ts';
 import {
   bookmarksList,
   causeGet,
@@ -75,6 +72,7 @@ import {
   tablesList,
   tablesRead,
 } from '../scope-data/operations.ts';
+import { healthGet, scopesExport } from '../scope-data/reads.ts';
 import { deadLettersRetry } from '../scope-data/retry.ts';
 import {
   scopesRestore,
@@ -125,13 +123,13 @@ import { modelUsageList } from '../usage/make-usage.ts';
 import { metersList } from '../usage/operations.ts';
 import { channelsList, channelsPromote } from '../vertical-registry/channels.ts';
 import { verticalsDeploy } from '../vertical-registry/deploy.ts';
-import { verticalsEgress } from '../vertical-registry/host-admin-egress.ts';
+import { verticalsEgress } from '../vertical-registry/egress.ts';
 import { installBlockDelete, installBlockGet, installBlockPut } from '../vertical-registry/install-blocks.ts';
-import { verticalsInstances } from '../vertical-registry/instances.ts';
 import { listingsGet, listingsPut, publishRequest } from '../vertical-registry/listing.ts';
 import {
   verticalsCreate,
   verticalsGet,
+  verticalsInstances,
   verticalsList,
   verticalsUpdate,
 } from '../vertical-registry/operations.ts';

@@ -11,7 +11,7 @@ import { planned } from '../lib/handlers.ts';
 import { countSnapshots } from '../scopes/snapshot-store.ts';
 import { requireScope } from '../scopes/store.ts';
 import { logTargetOf } from '../scopes/target.ts';
-import { askScope } from '../verticals/ask-scope.ts';
+import { askScope } from '../verticals/client.ts';
 import { isRefusal } from '../verticals/outcome.ts';
 import { requireHoldsData, subjectsShred } from './operations.ts';
 import { loadErasure, subjectHash } from './store.ts';

@@ -1,25 +1,79 @@
-/** Migrations of the fleet inside the directory: who is at which version, and what waves have found. */
-
-import { type ScopeId, slug, type TenantId, toTimestamp } from '@freehold/contracts';
-import type { SqlDatabase, UnitContext } from '@freehold/store';
-import type {} from 'zod';
+/**
+ * Migrates the fleet in waves: a scope runs its migrations when it is opened, so each wave opens some scopes and waits.
+ * The directory keeps what the waves have seen.
+ */
+import {
+  migrationsResponse,
+  PlatformError,
+  publicError,
+  type ScopeId,
+  scopeId,
+  slug,
+  type TenantId,
+  tenantId,
+  timestamp,
+  toTimestamp,
+} from '@freehold/contracts';
+import type { Migration, SqlDatabase, UnitContext, UnitStub } from '@freehold/store';
 import { z } from 'zod';
 import { requireActing } from '../acting.ts';
-import type { Actor } from '../actors.ts';
+import type { Actor, AdminCall } from '../actors.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
+import { dryRunQuery } from '../declarations/dry-run.ts';
 import { counts, tag } from '../declarations/fleet.ts';
 import { operationRecord } from '../declarations/long-work.ts';
 import type { LogTarget, ScopeRecord } from '../declarations/records.ts';
-import { longWork } from '../long-work/handlers.ts';
+import { defineFeature } from '../lib/feature.ts';
+import type { CallOf } from '../lib/handlers.ts';
+import { type LongDeps, type LongEffect, type LongRun, longWork } from '../long-work/handlers.ts';
 import { loadScope, scopeOfRow } from '../scopes/store.ts';
-import type { fleetMigrations } from './host-admin-fleet.ts';
+import { askScope } from '../verticals/client.ts';
 
-/** How many scopes are opened side by side, at most: each runs its migrations. */
+/** The most scopes that are opened side by side: each runs its migrations. */
 const WAVE_MAX = 100;
-
 const WAVE_DEFAULT = 10;
+const FAILURES_SHOWN = 10;
+/** How long a scope may take over all its migrations. */
+const MIGRATE_TIMEOUT_MS = 10 * 60 * 1000;
 
-export const fleetPlan = z
+export const fleetMigrations = adminOperation({
+  name: 'fleet-migrations.get',
+  summary: 'Count applied, pending and failed migrations for each version of each vertical',
+  description:
+    'From the records of earlier waves; no scope is asked. A scope also migrates by itself when it is first used, and stays pending here until a wave has opened it. Archived scopes are not counted. A builder sees the scopes of its own tenant.',
+  tag,
+  method: 'GET',
+  path: '/fleet/migrations',
+  input: {
+    query: z.strictObject({
+      tenant: tenantId.optional().describe('Only scopes of this tenant'),
+      vertical: slug.optional().describe('Only scopes of this vertical'),
+    }),
+  },
+  output: z
+    .object({
+      items: z.array(
+        z.object({
+          ...counts,
+          failures: z
+            .array(
+              z.object({
+                tenant: tenantId,
+                scope: scopeId,
+                code: z.string(),
+                detail: z.string(),
+                at: timestamp,
+              }),
+            )
+            .describe('The first ten, by scope'),
+        }),
+      ),
+    })
+    .meta({ id: 'FleetMigrations' }),
+  builder: 'own-tenant',
+});
+
+const fleetPlan = z
   .object({
     dryRun: z.literal(true),
     items: z.array(z.object(counts)),
@@ -28,43 +82,172 @@ export const fleetPlan = z
   })
   .meta({ id: 'FleetMigrationPlan' });
 
-/** Vertical → the version that serves. Only the host administration knows it for all of them. */
-export type Serving = Readonly<Record<string, string>>;
+export const fleetMigrate = adminOperation({
+  name: 'fleet-migrations.run',
+  summary: 'Migrate scopes in waves',
+  description:
+    'A scope runs its migrations when it is opened, so each wave opens some scopes side by side and waits for them. It stops after the wave in which more than failuresMax have failed (reason wave_failed); the same call goes on with the scopes that are left, the failed ones included. With dryRun, answers how much there is to do. Its result counts applied and failed.',
+  tag,
+  method: 'POST',
+  path: '/fleet/migrations',
+  input: {
+    query: dryRunQuery,
+    body: z.strictObject({
+      vertical: slug.optional().describe('Only scopes of this vertical'),
+      waveSize: z
+        .int()
+        .min(1)
+        .max(WAVE_MAX)
+        .default(WAVE_DEFAULT)
+        .describe('How many scopes are opened side by side'),
+      failuresMax: z.int().min(0).max(1_000_000).default(0).describe('How many may fail before it stops'),
+    }),
+  },
+  output: operationRecord,
+  plan: fleetPlan,
+  success: 202,
+  destructive: true,
+  problems: ['conflict', 'runtime_fault'],
+});
 
-export interface FleetFilter {
+type FleetCount = z.input<(typeof fleetMigrations)['output']>['items'][number];
+
+/** Vertical → the version that serves. Only the host administration knows it for all of them. */
+type Serving = Readonly<Record<string, string>>;
+
+interface FleetFilter {
   readonly serving: Serving;
   readonly tenant?: string | undefined;
   readonly vertical?: string | undefined;
 }
 
-export interface MigrateWork {
-  readonly vertical?: string | undefined;
-  readonly waveSize: number;
-  readonly failuresMax: number;
-}
-
-export interface MigrateFacts {
-  readonly applied: number;
-  readonly failed: number;
-}
-
 /** One scope of a wave, and the version that it is to be at. */
-export interface WaveScope {
+interface WaveScope {
   readonly scope: ScopeRecord;
   readonly version: string;
 }
 
-export interface WaveOutcome {
+interface WaveOutcome {
   readonly scope: string;
   readonly version: string;
   readonly problem: { readonly code: string; readonly detail: string } | null;
 }
 
-type FleetCount = z.input<(typeof fleetMigrations)['output']>['items'][number];
+type MigrateWork = CallOf<typeof fleetMigrate>['body'];
 
-const FAILURES_SHOWN = 10;
+interface MigrateFacts {
+  readonly applied: number;
+  readonly failed: number;
+}
 
-/** Scopes that migrate, each with the version that it is to be at and what is known of it at that version. */
+const migrateFleet = /* @__PURE__ */ longWork<typeof fleetMigrate, MigrateWork, MigrateFacts>(fleetMigrate, {
+  begin: (_context, { body }) => ({
+    intent: { target: targetOf(body.vertical), before: null, after: { ...body } },
+    work: body,
+    subject: 'fleet',
+    unit: 'scopes',
+  }),
+  settle: (_context, { vertical }, facts) => ({
+    result: facts,
+    audit: { target: targetOf(vertical), before: null, after: { ...facts } },
+  }),
+});
+
+function targetOf(vertical: string | undefined): LogTarget {
+  return { tenant: null, scope: null, vertical: vertical ?? null, other: null };
+}
+
+interface FleetDeps {
+  readonly directory: UnitStub<ReturnType<typeof fleetMethods>>;
+  /** The version of a vertical that serves. */
+  readonly servingVersion: (vertical: string) => Promise<string>;
+}
+
+/** Performs `fleet-migrations.get`. */
+export async function readFleetMigrations(deps: FleetDeps, call: AdminCall) {
+  const { query } = call as unknown as CallOf<typeof fleetMigrations>;
+  const serving = await servingOf(deps, call.actor);
+  return { items: await deps.directory.fleetCounts({ serving, ...query }) };
+}
+
+/** Scopes stay migrated, even when a later one fails; after a crash the work goes on with the scopes that are left. */
+export const migrateFleetEffect: LongEffect<MigrateWork, MigrateFacts> = {
+  plan: async (deps, call) => {
+    const { body } = call as unknown as CallOf<typeof fleetMigrate>;
+    const serving = await servingOf(deps, call.actor);
+    const counted = await deps.directory.fleetCounts({ serving, vertical: body.vertical });
+    const items = counted.map(({ failures: _, ...counts }) => counts);
+    const scopes = toMigrate(items);
+    return { dryRun: true, items, scopes, waves: Math.ceil(scopes / body.waveSize) };
+  },
+  run: async (deps, { vertical, waveSize, failuresMax }, run) => {
+    const serving = await servingOf(deps, null);
+    const total = toMigrate(await deps.directory.fleetCounts({ serving, vertical }));
+    const facts = { applied: 0, failed: 0 };
+    for (let after = ''; ; ) {
+      run.progress({ done: facts.applied + facts.failed, total, unit: 'scopes' });
+      const wave = await deps.directory.migrationWave({ serving, vertical, after, limit: waveSize });
+      const last = wave.at(-1);
+      if (!last) return facts;
+      after = last.scope.id;
+      const outcomes = await Promise.all(wave.map((each) => migrate(deps, each, run)));
+      await deps.directory.recordMigrations({ outcomes });
+      const failures = outcomes.filter(({ problem }) => problem);
+      facts.failed += failures.length;
+      facts.applied += outcomes.length - failures.length;
+      const [first] = failures;
+      if (facts.failed > failuresMax && first)
+        throw new PlatformError(
+          'runtime_fault',
+          `${facts.failed} of ${facts.applied + facts.failed} scopes were not migrated. The first of the last wave is ${first.scope}: ${first.problem?.detail}`,
+          { reason: 'wave_failed' },
+        );
+    }
+  },
+};
+
+function toMigrate(counts: readonly Pick<FleetCount, 'pending' | 'failed'>[]): number {
+  return counts.reduce((sum, { pending, failed }) => sum + pending + failed, 0);
+}
+
+async function migrate(deps: LongDeps, { scope, version }: WaveScope, run: LongRun): Promise<WaveOutcome> {
+  run.signal.throwIfAborted();
+  try {
+    await askScope(deps, scope, {
+      path: 'migrations',
+      answer: migrationsResponse,
+      timeoutMs: MIGRATE_TIMEOUT_MS,
+      local: async (host, ref) => ({ items: await host.appliedMigrationsLocal(ref) }),
+    });
+    return { scope: scope.id, version, problem: null };
+  } catch (error) {
+    const { code, message } = publicError(error);
+    return { scope: scope.id, version, problem: { code, detail: message } };
+  }
+}
+
+async function servingOf({ directory, servingVersion }: FleetDeps, actor: Actor | null): Promise<Serving> {
+  const verticals = await directory.fleetVerticals({ actor });
+  const versions = await Promise.all(verticals.map(servingVersion));
+  return Object.fromEntries(verticals.map((vertical, index) => [vertical, versions[index] as string]));
+}
+
+const scopeMigrationsMigration: Migration = {
+  version: 1,
+  name: 'what became of the migrations of scopes',
+  sql: `
+    CREATE TABLE scope_migrations (
+      scope TEXT PRIMARY KEY REFERENCES scopes (id) ON DELETE CASCADE,
+      version TEXT NOT NULL,
+      -- applied or failed
+      state TEXT NOT NULL,
+      code TEXT, detail TEXT,
+      at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+  `,
+};
+
+/** Scopes that migrate, each with the version that it is to be at and the record of it at that version. */
 const FLEET = `
   SELECT s.id, s.tenant, s.vertical, coalesce(b.version, p.value, 'unversioned') AS version, m.state, m.code, m.detail, m.at
   FROM scopes s
@@ -74,7 +257,7 @@ const FLEET = `
   LEFT JOIN scope_migrations m ON m.scope = s.id AND m.version = coalesce(b.version, p.value, 'unversioned')
   WHERE s.status IN ('active', 'suspended') AND (?2 IS NULL OR s.tenant = ?2) AND (?3 IS NULL OR s.vertical = ?3)`;
 
-/** From one vertical to the next in the index: the cost follows how many there are of them, not of their scopes. */
+/** Jumps from one vertical to the next in the index: the cost follows the number of verticals, not of their scopes. */
 export const VERTICALS_IN_USE = `
   WITH RECURSIVE used (vertical) AS (
     SELECT min(vertical) FROM scopes
@@ -94,77 +277,27 @@ interface FleetRow {
   readonly at: number | null;
 }
 
-export const fleetMigrate = adminOperation({
-  name: 'fleet-migrations.run',
-  summary: 'Migrate scopes in waves',
-  description:
-    'A scope runs its migrations when it is opened, so each wave opens some scopes side by side and waits for them. It stops after the wave in which more than failuresMax have failed (reason wave_failed); the same call goes on with what is left, the failed ones with it. With dryRun, answers how much there is to do. Its result counts applied and failed.',
-  tag,
-  method: 'POST',
-  path: '/fleet/migrations',
-  input: {
-    query: z.strictObject({
-      dryRun: z.boolean().optional().describe('True answers the plan, and changes nothing'),
-    }),
-    body: z.strictObject({
-      vertical: slug.optional().describe('Only scopes of this vertical'),
-      waveSize: z
-        .int()
-        .min(1)
-        .max(WAVE_MAX)
-        .default(WAVE_DEFAULT)
-        .describe('How many scopes are opened side by side'),
-      failuresMax: z.int().min(0).max(1_000_000).default(0).describe('How many may fail before it stops'),
-    }),
-  },
-  output: operationRecord,
-  plan: fleetPlan,
-  success: 202,
-  builder: 'none',
-  audit: 'audit',
-  destructive: true,
-  problems: ['conflict', 'runtime_fault'],
-});
-
-export const migrateFleet = /* @__PURE__ */ longWork<typeof fleetMigrate, MigrateWork, MigrateFacts>(
-  fleetMigrate,
-  {
-    begin: (_context, { body }) => ({
-      intent: { target: targetOf(body.vertical), before: null, after: { ...body } },
-      work: body,
-      subject: 'fleet',
-      unit: 'scopes',
-    }),
-    settle: (_context, { vertical }, facts) => ({
-      result: facts,
-      audit: { target: targetOf(vertical), before: null, after: { ...facts } },
-    }),
-  },
-);
-
-/** The methods of the unit. */
-export function fleetMethods(context: UnitContext) {
+function fleetMethods(context: UnitContext) {
   const { db } = context;
   return {
-    /** Which verticals have scopes; asked for somebody, or by long work that began before. A query. */
+    /** The verticals that have scopes. `actor` is null for long work that was admitted when it began. */
     fleetVerticals: ({ actor }: { readonly actor: Actor | null }): string[] => {
       if (actor) requireActing(db, actor);
       return db.all<{ vertical: string }>(VERTICALS_IN_USE).map(({ vertical }) => vertical);
     },
 
-    /** A query. */
     fleetCounts: (filter: FleetFilter): FleetCount[] => {
-      const parts = partsOf(filter);
+      const filters = filtersOf(filter);
       const rows = db.all<Omit<FleetCount, 'failures'>>(
         `SELECT vertical, version, coalesce(sum(state = 'applied'), 0) AS applied,
            coalesce(sum(state IS NULL), 0) AS pending, coalesce(sum(state = 'failed'), 0) AS failed
          FROM (${FLEET}) GROUP BY vertical, version ORDER BY vertical, version`,
-        ...parts,
+        ...filters,
       );
-      return rows.map((row) => ({ ...row, failures: failuresOf(db, parts, row) }));
+      return rows.map((row) => ({ ...row, failures: failuresOf(db, filters, row) }));
     },
 
-    /** The next scopes that are not known to be migrated, by id. A query. */
+    /** The next scopes that are not known to be migrated, by id. */
     migrationWave: ({
       after,
       limit,
@@ -173,9 +306,7 @@ export function fleetMethods(context: UnitContext) {
       db
         .all<FleetRow>(
           `SELECT * FROM (${FLEET}) WHERE state IS NOT 'applied' AND id > ?4 ORDER BY id LIMIT ?5`,
-          ...partsOf(filter),
-          after,
-          limit,
+          ...[...filtersOf(filter), after, limit],
         )
         .flatMap(({ id, tenant, version }) => {
           const row = loadScope(db, { tenant, scope: id });
@@ -197,21 +328,19 @@ export function fleetMethods(context: UnitContext) {
   };
 }
 
-function partsOf({ serving, tenant, vertical }: FleetFilter): [string, string | null, string | null] {
+function filtersOf({ serving, tenant, vertical }: FleetFilter): [string, string | null, string | null] {
   return [JSON.stringify(serving), tenant ?? null, vertical ?? null];
 }
 
 function failuresOf(
   db: SqlDatabase,
-  parts: readonly (string | null)[],
+  filters: readonly (string | null)[],
   { vertical, version }: Pick<FleetCount, 'vertical' | 'version'>,
 ): FleetCount['failures'] {
   return db
     .all<FleetRow>(
       `SELECT * FROM (${FLEET}) WHERE state = 'failed' AND vertical = ?4 AND version = ?5 ORDER BY id LIMIT ${FAILURES_SHOWN}`,
-      ...parts,
-      vertical,
-      version,
+      ...[...filters, vertical, version],
     )
     .map(({ id, tenant, code, detail, at }) => ({
       tenant,
@@ -222,6 +351,9 @@ function failuresOf(
     }));
 }
 
-function targetOf(vertical: string | undefined): LogTarget {
-  return { tenant: null, scope: null, vertical: vertical ?? null, other: null };
-}
+export const fleetFeature = /* @__PURE__ */ defineFeature({
+  operations: [migrateFleet],
+  migrations: [{ name: 'fleet', migrations: [scopeMigrationsMigration] }],
+  methods: fleetMethods,
+  queries: ['fleetVerticals', 'fleetCounts', 'migrationWave'],
+});

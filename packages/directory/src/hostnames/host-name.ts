@@ -1,11 +1,11 @@
-/** One spelling for a host name, and whose it is to give out. */
+/** Parses host names into one spelling, and tells which names the platform gives out or reserves. */
 import { PlatformError } from '@freehold/contracts';
 import { parse as parseSuffix } from 'tldts';
 
 /** The longest name that DNS carries, in characters (RFC 1035, section 2.3.4). */
 const NAME_CHARS_MAX = 253;
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-/** What would make a URL parser see more, or other, than a host name. */
+/** Characters that would make a URL parser read more than a host name. */
 const NOT_IN_A_NAME = /[\s/\\:@?#[\]%*<>^|]/;
 
 /**
@@ -26,7 +26,7 @@ export function parseHostname(text: string): string {
   return name;
 }
 
-/** Whether a name is served without proof that it belongs to the tenant: the platform itself gives it out. */
+/** Whether the platform itself gives a name out, so that it is served without a proof. */
 export function isPlatformGiven(name: string, baseDomains: readonly string[]): boolean {
   if (name === 'localhost' || name.endsWith('.localhost')) return true;
   return baseDomains.some((domain) => name.endsWith(`.${domain.toLowerCase()}`));
@@ -34,7 +34,7 @@ export function isPlatformGiven(name: string, baseDomains: readonly string[]): b
 
 /**
  * Refuses a name under which registries or hosting services give names to others (publicsuffix.org, its private part
- * included): whoever held it could set cookies for all of them. A suffix that is on no list is a name like any other.
+ * included): its holder could set cookies for all of them. A suffix on no list is a name like any other.
  * @throws PlatformError `validation_failed`.
  */
 export function refuseBareSuffix(name: string): void {
@@ -44,8 +44,8 @@ export function refuseBareSuffix(name: string): void {
 }
 
 /**
- * Whether the platform keeps a name to itself: its own addresses and whatever lies below one. Below `localhost` and
- * below a base domain names are given out, also when the platform is reached there.
+ * Whether the platform reserves a name: its own addresses and every name below one. Names below `localhost` and below a
+ * base domain are given out, also when the platform is reached there.
  */
 export function isReserved(
   name: string,

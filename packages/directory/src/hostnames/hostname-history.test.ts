@@ -101,7 +101,7 @@ test('a directory from before holders were remembered learns them from its log',
   await claim(ours);
   await verify(ours);
   await unbind(ours);
-  const { hostnameMigrations } = await import('./schema.ts');
+  const { hostnameMigrations } = await import('./feature.ts');
   await platform.tamper((database) => {
     database.exec('DROP TABLE hostname_holders; DROP TABLE hostname_attempts');
     database.exec(hostnameMigrations.migrations[1].sql);

@@ -1,11 +1,10 @@
 /**
- * Who ever held a host name. A name that somebody held may still lead to this platform long after they left: whoever binds
- * it then could prove it by the document, which the platform answers by itself. So it is remembered for good, beyond
- * unbinding, reaping and restoring.
+ * Remembers for good which tenants held a host name, beyond unbinding, reaping and restoring. A name may lead to this
+ * platform long after its holder left; the next tenant could then prove it by the document, which the platform itself
+ * answers.
  */
 import type { SqlDatabase } from '@freehold/store';
 
-/** Remembers a tenant as a holder. */
 export function rememberHolder(
   db: SqlDatabase,
   {
@@ -20,7 +19,7 @@ export function rememberHolder(
   );
 }
 
-/** Remembers whoever holds a name now: a restored directory may come from before they were remembered. */
+/** Remembers the present holders: a restored directory may be older than the memory of them. */
 export function rememberHolders(db: SqlDatabase): void {
   db.run(
     `INSERT INTO hostname_holders (hostname, tenant, since)
@@ -31,7 +30,7 @@ export function rememberHolders(db: SqlDatabase): void {
 
 export const HELD_BY_OTHER = 'SELECT 1 FROM hostname_holders WHERE hostname = ? AND tenant <> ? LIMIT 1';
 
-/** Whether any other tenant holds a name, or ever held it. */
+/** Whether another tenant holds a name, or ever held it. */
 export function wasHeldByOther(
   db: SqlDatabase,
   { hostname, tenant }: { readonly hostname: string; readonly tenant: string },

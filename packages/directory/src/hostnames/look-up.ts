@@ -1,12 +1,47 @@
-/** Looks for the challenge of one claim, and at where the name leads. What was seen is shown; nothing is decided here. */
-import type { DnsCheck, HostnameChecks, HttpCheck } from '../declarations/hostname-records.ts';
+/**
+ * Looks for the challenge of one claim, and for the addresses of its name. It reports what was observed and judges nothing.
+ * The wiring brings the resolver and the fetch.
+ */
+import type { z } from 'zod';
+import type {
+  addressFound,
+  DnsCheck,
+  HostnameChecks,
+  HttpCheck,
+  lookupOutcome,
+} from '../declarations/hostname-records.ts';
 import type { Deadline } from '../verticals/client.ts';
 import { challengeOf } from './challenge.ts';
-import type { AddressAnswer, HostnameProbes, TxtAnswer } from './probes.ts';
+
+export type LookupOutcome = z.infer<typeof lookupOutcome>;
+
+/** The TXT records of one name, each with its parts joined. Empty unless `found`. */
+export interface TxtAnswer {
+  readonly outcome: LookupOutcome;
+  readonly values: readonly string[];
+}
+
+export type AddressAnswer = Readonly<z.infer<typeof addressFound>>;
+
+/** A failed look-up is an answer: no member rejects because of a name server. */
+export interface HostnameResolver {
+  resolveTxt(name: string): Promise<TxtAnswer>;
+  /** The aliases on the way, and the addresses at the end. */
+  resolveAddress(name: string): Promise<AddressAnswer>;
+}
+
+export interface HostnameProbes {
+  readonly resolver: HostnameResolver;
+  /**
+   * Fetches the document of the HTTP challenge. The owner of the name chooses the address, so that the fetch must reach
+   * public addresses only, and follow no redirect.
+   */
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+}
 
 /** How long all look-ups of one check may take together: they run side by side. */
 const CHECK_TIMEOUT_MS = 10_000;
-/** The document has 64 characters; what is longer is another one. */
+/** The document has 64 characters; a longer one is another. */
 const DOCUMENT_BYTES_MAX = 1_024;
 const OBSERVED_MAX = 20;
 const OBSERVED_CHARS_MAX = 255;
@@ -14,9 +49,8 @@ const OBSERVED_CHARS_MAX = 255;
 export interface LookUpRequest {
   readonly hostname: string;
   readonly token: string;
-  /** Which challenges are looked for. */
   readonly methods: readonly ('dns' | 'http')[];
-  /** The token of whoever holds the name, to tell whether its record is still there; null for nobody. */
+  /** The token of another holder, to tell whether its record is still there; null without one. */
   readonly holderToken: string | null;
 }
 
@@ -32,14 +66,11 @@ export async function lookUp(
 ): Promise<LookedUp> {
   const signal = deadline(CHECK_TIMEOUT_MS);
   const expected = challengeOf(hostname, token);
-  const txt = within(signal, resolver.resolveTxt(expected.dns.name), {
-    timeout: { outcome: 'timeout', values: [] },
-    failed: { outcome: 'failed', values: [] },
-  } satisfies Fallbacks<TxtAnswer>);
-  const address = within(signal, resolver.resolveAddress(hostname), {
-    timeout: { outcome: 'timeout', cname: [], addresses: [] },
-    failed: { outcome: 'failed', cname: [], addresses: [] },
-  } satisfies Fallbacks<AddressAnswer>);
+  const txt = within<TxtAnswer>(signal, resolver.resolveTxt(expected.dns.name), { values: [] });
+  const address = within<AddressAnswer>(signal, resolver.resolveAddress(hostname), {
+    cname: [],
+    addresses: [],
+  });
   const http = methods.includes('http') ? fetchDocument(fetch, expected.http, signal) : null;
   const { outcome, values } = await txt;
   const { cname, addresses, outcome: addressOutcome } = await address;
@@ -87,7 +118,7 @@ async function fetchDocument(
   }
 }
 
-/** What a guarded fetch rejects with for an address that is not public, itself or as the cause of a failed connection. */
+/** A guarded fetch rejects so for an address that is not public, itself or as the cause of a failed connection. */
 function isRefusedAddress(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause) if (at.name === 'AddressRefused') return true;
   return false;
@@ -107,24 +138,16 @@ async function beginningOf({ body }: Response): Promise<string> {
   return text;
 }
 
-interface Fallbacks<T> {
-  readonly timeout: T;
-  readonly failed: T;
-}
-
-async function within<T>(
-  signal: AbortSignal,
-  work: Promise<T>,
-  { timeout, failed }: Fallbacks<T>,
-): Promise<T> {
+/** The answer, or the empty answer of a look-up that failed or took too long. */
+async function within<T>(signal: AbortSignal, work: Promise<T>, empty: Omit<T, 'outcome'>): Promise<T> {
   try {
     return await raced(signal, work);
   } catch {
-    return signal.aborted ? timeout : failed;
+    return { ...empty, outcome: signal.aborted ? 'timeout' : 'failed' } as T;
   }
 }
 
-/** A port that does not look at the signal holds nobody up either. */
+/** Also bounds a port that ignores the signal. */
 async function raced<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = (): void => reject(new Error('the check took too long'));

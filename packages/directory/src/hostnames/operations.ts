@@ -1,5 +1,4 @@
-/** What can be done with host names, but for their verification. */
-
+/** Listing, binding, switching and unbinding host names. Verification: `verify.ts`. */
 import { PlatformError, pageOf, pageQuery, scopeId, tenantId } from '@freehold/contracts';
 import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
@@ -7,7 +6,7 @@ import { dryRun, planCount } from '../declarations/dry-run.ts';
 import { hostnameText, tag, whose } from '../declarations/hostnames.ts';
 import type { HostnameRecord } from '../declarations/records.ts';
 import { hostnameRecord, hostnameStatus, surface } from '../declarations/records.ts';
-import { type AuditEntry, type Change, change, planned, read } from '../lib/handlers.ts';
+import { type AuditEntry, type ChangeAnswer, change, planned, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { loadScope, requireScope } from '../scopes/store.ts';
 import { requireActiveTenant } from '../tenants/store.ts';
@@ -58,9 +57,7 @@ export const hostnamesList = adminOperation({
     }),
   },
   output: pageOf(hostnameRecord),
-  success: 200,
   builder: 'own-tenant',
-  audit: 'none',
 });
 
 export const readHostnames = /* @__PURE__ */ read(hostnamesList, ({ db }, { query }) => ({
@@ -71,7 +68,7 @@ export const hostnamesBind = adminOperation({
   name: 'hostnames.bind',
   summary: 'Bind a host name to a scope',
   description:
-    'A name under localhost or under a base domain of this platform is active at once, every other one is pending until it is verified: verification.challenge says which record proves it. The same binding again answers the one that is there (200); a name that somebody else has proven, or that the platform uses itself, is a conflict. A claim that nobody has proven keeps nobody else out. A bare public suffix (co.uk, github.io) is not valid.',
+    'A name under localhost or under a base domain of this platform is active at once, every other one is pending until it is verified: verification.challenge says which record proves it. The same binding again answers the one that is there (200); a name that another tenant has proven, or that the platform uses itself, is a conflict. A claim without a proof keeps no other tenant out. A bare public suffix (co.uk, github.io) is not valid.',
   tag,
   method: 'POST',
   path: '/hostnames',
@@ -86,7 +83,6 @@ export const hostnamesBind = adminOperation({
   output: hostnameRecord,
   success: 201,
   builder: 'own-tenant',
-  audit: 'audit',
   etag: true,
   problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
 });
@@ -101,10 +97,11 @@ export const bindHostname = /* @__PURE__ */ change(hostnamesBind, (context, { bo
       errors: [{ path: 'tenant', message: 'must be named' }],
     });
   const scope = requireScope(db, { tenant, scope: body.scope });
-  // Whose it is stays untold: a name must not become a way to ask who else is a customer here.
+  // The answer does not tell whose the name is: a builder must not learn who the other customers are.
   const ours = loadClaim(db, hostname, tenant);
   requireMatch(ifMatch, ours ? String(ours.revision) : null);
-  if (ours && ours.scope === scope.id && ours.surface === body.surface) return answer(200, ours, null);
+  if (ours && ours.scope === scope.id && ours.surface === body.surface)
+    return { ...answer(ours, null), status: 200 };
   const holder = loadHostname(db, hostname);
   if (ours || (holder && !isContestable(holder)) || isReserved(hostname, facts)) throw hostnameTaken();
   requireActiveTenant(db, tenant);
@@ -136,7 +133,7 @@ export const bindHostname = /* @__PURE__ */ change(hostnamesBind, (context, { bo
     updatedAtMs: nowMs,
   };
   saveHostname(db, row);
-  return answer(201, row, { target: targetOf(row, scope.vertical), before: null, after: auditFields(row) });
+  return answer(row, { target: targetOf(row, scope.vertical), before: null, after: auditFields(row) });
 });
 
 export const hostnamesSetStatus = adminOperation({
@@ -155,9 +152,7 @@ export const hostnamesSetStatus = adminOperation({
     }),
   },
   output: hostnameRecord,
-  success: 200,
   builder: 'own-tenant',
-  audit: 'audit',
   destructive: true,
   etag: true,
   problems: ['not_found', 'conflict', 'invalid_transition', 'precondition_failed'],
@@ -175,7 +170,7 @@ export const setHostnameStatus = /* @__PURE__ */ change(
         `A host name that is ${before.status} cannot become ${body.status}.`,
       );
     const isVouched = before.status !== 'active' && before.status !== 'disabled';
-    // Activating a pending name is vouching for it. A builder who could do that could serve under anybody's name.
+    // Activating a pending name vouches for it. A builder who could do that could serve under any company's name.
     if (isVouched && actor.kind === 'builder')
       throw new PlatformError('forbidden', 'This host name has to be verified before it can be active.', {
         reason: 'verification_required',
@@ -190,7 +185,7 @@ export const setHostnameStatus = /* @__PURE__ */ change(
       updatedAtMs: nowMs,
     };
     saveHostname(db, after);
-    return answer(200, after, {
+    return answer(after, {
       target: targetOf(after, verticalOf(db, after)),
       before: auditFields(before),
       after: auditFields(after),
@@ -214,7 +209,6 @@ export const hostnamesDelete = adminOperation({
   plan: hostnameDeletePlan,
   success: 204,
   builder: 'own-tenant',
-  audit: 'audit',
   destructive: true,
   etag: true,
   problems: ['not_found', 'conflict', 'precondition_failed'],
@@ -227,16 +221,12 @@ export const unbindHostname = /* @__PURE__ */ change(
     const before = requireClaim(db, { hostname: parseHostname(params.hostname), tenant: query.tenant });
     requireMatch(ifMatch, String(before.revision));
     deleteHostname(db, before.claim);
-    return {
-      status: 204,
-      value: null,
-      audit: {
-        target: targetOf(before, verticalOf(db, before)),
-        before: auditFields(before),
-        after: null,
-      },
-      rerouted: before.status === 'active',
+    const audit = {
+      target: targetOf(before, verticalOf(db, before)),
+      before: auditFields(before),
+      after: null,
     };
+    return { audit, rerouted: before.status === 'active' };
   },
 );
 
@@ -261,12 +251,10 @@ export function hostnameTaken(): PlatformError {
   return new PlatformError('conflict', 'This host name is bound already.', { reason: 'hostname_taken' });
 }
 
-function answer(status: 200 | 201, row: HostnameRow, audit: AuditEntry | null): Change<HostnameRecord> {
-  const value = hostnameOfRow(row);
-  return { status, value, etag: value.etag, audit, rerouted: audit !== null };
+function answer(row: HostnameRow, audit: AuditEntry | null): ChangeAnswer<HostnameRecord> {
+  return { value: hostnameOfRow(row), audit, rerouted: audit !== null };
 }
 
-/** What a log row about a claim is about. */
 export function targetOf(row: HostnameRow, vertical: string | null): AuditEntry['target'] {
   return { tenant: row.tenant, scope: row.scope, vertical, other: row.hostname };
 }
@@ -275,11 +263,7 @@ export function verticalOf(db: Parameters<typeof loadScope>[0], row: HostnameRow
   return loadScope(db, row)?.vertical ?? null;
 }
 
-export function auditFields({
-  hostname,
-  surface,
-  status,
-  method,
-}: HostnameRow): NonNullable<AuditEntry['after']> {
+export function auditFields(row: HostnameRow): NonNullable<AuditEntry['after']> {
+  const { hostname, surface, status, method } = row;
   return { hostname, surface, status, method };
 }

@@ -58,7 +58,7 @@ export interface HostnameRow {
   readonly updatedAtMs: number;
 }
 
-/** Whoever holds a name, its proof given, switched on or off; undefined while nobody does. */
+/** The claim that holds a name, switched on or off; undefined while none does. */
 export function loadHostname(db: SqlDatabase, hostname: string): HostnameRow | undefined {
   return db.get<HostnameRow>(
     `SELECT ${COLUMNS} FROM hostnames WHERE hostname = ? AND status IN ('active', 'disabled')`,
@@ -102,7 +102,7 @@ export function loadChallengeBody(
   return row ? challengeBody(hostname, row.token) : null;
 }
 
-/** Writes a claim, or all of it anew. Whoever holds a name by it is remembered. */
+/** Saves a claim, and remembers the holder of an active one. */
 export function saveHostname(db: SqlDatabase, row: HostnameRow): void {
   db.run(
     `INSERT INTO hostnames (claim, hostname, tenant, scope, surface, status, method, token, verified_at, checked_at,
@@ -187,7 +187,7 @@ const ROUTES = `SELECT h.hostname, h.surface, h.tenant, h.scope, s.vertical,
    FROM hostnames h JOIN scopes s ON s.id = h.scope JOIN tenants t ON t.id = h.tenant
    WHERE h.status = 'active'`;
 
-/** The statement that a request waits for when its host name is asked about for the first time. */
+/** A request waits for this statement when its host name is not in the router's map yet. */
 export const ROUTE = `${ROUTES} AND h.hostname = ?`;
 
 interface RouteRow extends Omit<StoredRoute, 'serving'> {
@@ -209,8 +209,8 @@ function routeOfRow(row: RouteRow): StoredRoute {
 }
 
 /**
- * The claim that a call is about. Where several tenants claim a name and the call names none, it is the holder's.
- * @throws PlatformError `not_found`; `conflict`, reason `several_claims`, when nobody holds it yet.
+ * The claim that a call is about: without a tenant the only one, or that of the holder.
+ * @throws PlatformError `not_found`; `conflict`, reason `several_claims`, when several tenants claim it and none holds it.
  */
 export function requireClaim(
   db: SqlDatabase,

@@ -1,22 +1,22 @@
 /**
- * What the look-ups prove, judged without looking anything up: whether a claim becomes the holder of its name, and
- * whether a holder still is one.
+ * Judges what the look-ups found: whether a claim becomes the holder of its name, and whether a holder still is one.
  *
- * The document of the HTTP challenge is answered by this platform itself for every claim on a name that leads here, so
- * that it shows where a name leads and not whose it is. It counts only for a name that nobody else claims or ever held: one
- * whose holder left may lead here for years. It gives way to a DNS record, which only the owner of the domain can set.
+ * This platform answers the document of the HTTP challenge itself for every claim on a name that leads here, so that the
+ * document shows where a name leads and not whose it is. It counts only for a name that no other tenant claims or ever
+ * held: a name whose holder left may lead here for years. A DNS record, which only the owner of the domain can set,
+ * outranks it.
  */
 import type { DnsCheck, HostnameReason, HttpCheck } from '../declarations/hostname-records.ts';
 import type { LookedUp } from './look-up.ts';
 import type { HostnameRow } from './store.ts';
 
-export type Verdict =
+type Verdict =
   /** `takesOver`: the holder loses the name. */
   | { readonly proven: 'dns' | 'http'; readonly takesOver: boolean }
   | { readonly proven: null; readonly reason: HostnameReason };
 
-export interface ClaimSituation {
-  /** Whoever holds the name, if it is not the claim itself; null for nobody. */
+interface ClaimSituation {
+  /** Another claim that holds the name; null without one. */
   readonly holder: Pick<HostnameRow, 'method'> | null;
   /** Whether another tenant claims the name, holder or not. */
   readonly isContested: boolean;
@@ -24,9 +24,8 @@ export interface ClaimSituation {
   readonly wasHeldByOther: boolean;
 }
 
-/** What the look-ups found, as far as it is judged. */
-export interface Evidence extends Pick<LookedUp, 'checks'> {
-  /** Whether the record of the holder who is judged against was there; null where nobody looked for it. */
+interface Evidence extends Pick<LookedUp, 'checks'> {
+  /** Whether the holder's record was there; null where it was not looked for. */
   readonly holderPresent: boolean | null;
 }
 
@@ -49,7 +48,7 @@ export function judgeClaim(
   return { proven: null, reason: dns ? reasonOfDns(dns) : http ? reasonOfHttp(http) : 'lookup_failed' };
 }
 
-/** Whether the record of a holder is there: `unknown` where nobody answered, or what was looked for is not its proof. */
+/** Whether the record of a holder is there: `unknown` without an answer, or when its proof is of another kind. */
 export function judgeHolder(
   method: HostnameRow['method'],
   { checks }: Pick<LookedUp, 'checks'>,
@@ -61,7 +60,7 @@ export function judgeHolder(
   return { record: 'gone', reason };
 }
 
-/** Whether somebody else may claim a name that is held. Otherwise it is taken. */
+/** Whether another tenant may claim a name that is held. */
 export function isContestable({ method, missingSinceMs }: HostnameRow): boolean {
   return method === 'http' || (method === 'dns' && missingSinceMs !== null);
 }

@@ -86,9 +86,7 @@ export const operationsList = adminOperation({
     }),
   },
   output: pageOf(operationRecord),
-  success: 200,
   builder: 'own-tenant',
-  audit: 'none',
 });
 
 export const readOperations = /* @__PURE__ */ read(operationsList, ({ db }, { query }) => ({
@@ -114,9 +112,7 @@ export const operationsGet = adminOperation({
     }),
   },
   output: operationRecord,
-  success: 200,
   builder: 'own-tenant',
-  audit: 'none',
   events: true,
   problems: ['not_found'],
 });
@@ -135,9 +131,7 @@ export const operationsCancel = adminOperation({
   path: '/operations/:operation/cancel',
   input: { params },
   output: operationRecord,
-  success: 200,
   builder: 'own-tenant',
-  audit: 'audit',
   destructive: true,
   problems: ['forbidden', 'not_found', 'invalid_transition'],
 });

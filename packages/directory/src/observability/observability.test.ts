@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { openPlatform, type Platform, refusal, SERVICE, STAFF } from '../../test/platform.ts';
 import { chattyTelemetry } from '../../test/registry.ts';
 import { adminOperations } from '../declarations/index.ts';
-import { POINTS_MAX } from './host-admin-observability.ts';
-import type { Telemetry } from './telemetry.ts';
+import { POINTS_MAX, type Telemetry } from './observability.ts';
 
 const FLEET = ['observability.logs', 'observability.metrics', 'observability.metrics-series'] as const;
 const OF_TENANT = [

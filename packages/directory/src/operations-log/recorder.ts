@@ -2,7 +2,7 @@
 import { ID_PREFIXES, parseInput, scopeId, slug, tenantId } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
-import type { ConnectionSweep } from '../connections/sweep.ts';
+import type { ConnectionSweep } from '../connections/maintenance.ts';
 import { redact } from '../issues/redact.ts';
 import type { DirectoryMethods } from '../unit.ts';
 

@@ -1,36 +1,50 @@
-/** Giving verticals grants of the platform's, and taking them away. */
-
+/** The platform's grants to verticals: sending mail through the platform, and creating tenants. */
 import { slug } from '@freehold/contracts';
+import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { type PlatformGrant, platformGrantRecord } from '../declarations/platform-grants.ts';
+import { defineFeature } from '../lib/feature.ts';
 import { type ChangeHandler, change, type ReadHandler, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { targetOf } from '../vertical-registry/operations.ts';
 import { requireVertical } from '../vertical-registry/verticals-store.ts';
-import { deleteGrant, type GrantRow, grantRecord, loadGrant, saveGrant } from './store.ts';
-
-const tag = 'Platform grants';
+import {
+  deleteGrant,
+  type GrantRow,
+  grantRecord,
+  loadGrant,
+  platformGrantMigrations,
+  saveGrant,
+} from './store.ts';
 
 const params = z.strictObject({ slug });
 
-const body = z.strictObject({ note: z.string().min(1).max(500).optional() });
-
-const common = { tag, builder: 'none', etag: true } as const;
-
-const put = { ...common, method: 'PUT', input: { params, body }, output: platformGrantRecord } as const;
-
-const remove = { ...common, method: 'DELETE', input: { params }, output: z.null() } as const;
+const common = { tag: 'Platform grants', etag: true } as const;
 
 const get = { ...common, method: 'GET', input: { params }, output: platformGrantRecord } as const;
+
+const put = {
+  ...common,
+  method: 'PUT',
+  input: { params, body: z.strictObject({ note: z.string().min(1).max(500).optional() }) },
+  output: platformGrantRecord,
+} as const;
+
+const remove = {
+  ...common,
+  method: 'DELETE',
+  input: { params },
+  output: z.null(),
+  success: 204,
+  destructive: true,
+} as const;
 
 export const emailSenderGet = adminOperation({
   ...get,
   name: 'email-sender.get',
   summary: 'Get whether a vertical may send mail through the platform',
   path: '/verticals/:slug/email-sender',
-  success: 200,
-  audit: 'none',
 });
 
 export const emailSenderPut = adminOperation({
@@ -38,8 +52,6 @@ export const emailSenderPut = adminOperation({
   name: 'email-sender.put',
   summary: 'Let a vertical send mail through the platform',
   path: '/verticals/:slug/email-sender',
-  success: 200,
-  audit: 'audit',
 });
 
 export const emailSenderDelete = adminOperation({
@@ -47,9 +59,6 @@ export const emailSenderDelete = adminOperation({
   name: 'email-sender.delete',
   summary: 'Let a vertical send no mail through the platform any more',
   path: '/verticals/:slug/email-sender',
-  success: 204,
-  audit: 'audit',
-  destructive: true,
 });
 
 export const tenantProvisionerGet = adminOperation({
@@ -57,8 +66,6 @@ export const tenantProvisionerGet = adminOperation({
   name: 'tenant-provisioner.get',
   summary: 'Get whether a vertical may create tenants',
   path: '/verticals/:slug/tenant-provisioner',
-  success: 200,
-  audit: 'none',
 });
 
 export const tenantProvisionerPut = adminOperation({
@@ -66,8 +73,6 @@ export const tenantProvisionerPut = adminOperation({
   name: 'tenant-provisioner.put',
   summary: 'Let a vertical create tenants',
   path: '/verticals/:slug/tenant-provisioner',
-  success: 200,
-  audit: 'audit',
 });
 
 export const tenantProvisionerDelete = adminOperation({
@@ -75,20 +80,7 @@ export const tenantProvisionerDelete = adminOperation({
   name: 'tenant-provisioner.delete',
   summary: 'Let a vertical create no tenants any more',
   path: '/verticals/:slug/tenant-provisioner',
-  success: 204,
-  audit: 'audit',
-  destructive: true,
 });
-
-export const readEmailSender = /* @__PURE__ */ readGrant('email-sender', emailSenderGet);
-export const putEmailSender = /* @__PURE__ */ putGrant('email-sender', emailSenderPut);
-export const deleteEmailSender = /* @__PURE__ */ removeGrant('email-sender', emailSenderDelete);
-export const readTenantProvisioner = /* @__PURE__ */ readGrant('tenant-provisioner', tenantProvisionerGet);
-export const putTenantProvisioner = /* @__PURE__ */ putGrant('tenant-provisioner', tenantProvisionerPut);
-export const deleteTenantProvisioner = /* @__PURE__ */ removeGrant(
-  'tenant-provisioner',
-  tenantProvisionerDelete,
-);
 
 function readGrant(
   name: PlatformGrant,
@@ -96,8 +88,7 @@ function readGrant(
 ): ReadHandler {
   return read(operation, ({ db }, { params, actor }) => {
     const key = { vertical: requireVertical(db, actor, params.slug).slug, name };
-    const value = grantRecord(key, loadGrant(db, key));
-    return { value, etag: value.etag };
+    return { value: grantRecord(key, loadGrant(db, key)) };
   });
 }
 
@@ -112,19 +103,15 @@ function putGrant(
     const before = loadGrant(db, key);
     requireMatch(ifMatch, grantRecord(key, before).etag);
     const note = body.note ?? null;
-    if (before && before.note === note) {
-      const value = grantRecord(key, before);
-      return { status: 200, value, etag: value.etag, audit: null };
-    }
+    if (before && before.note === note) return { value: grantRecord(key, before), audit: null };
     const after: GrantRow = { ...key, note, revision, sinceMs: before?.sinceMs ?? context.now() };
     saveGrant(db, after);
-    const value = grantRecord(key, after);
     const audit = {
       target: targetOf(vertical, name),
       before: before ? { note: before.note } : null,
       after: { note },
     };
-    return { status: 200, value, etag: value.etag, audit };
+    return { value: grantRecord(key, after), audit };
   });
 }
 
@@ -137,9 +124,39 @@ function removeGrant(
     const key = { vertical: vertical.slug, name };
     const before = loadGrant(db, key);
     requireMatch(ifMatch, grantRecord(key, before).etag);
-    if (!before) return { status: 204, value: null, audit: null };
+    if (!before) return { audit: null };
     deleteGrant(db, key);
-    const audit = { target: targetOf(vertical, name), before: { note: before.note }, after: null };
-    return { status: 204, value: null, audit };
+    return { audit: { target: targetOf(vertical, name), before: { note: before.note }, after: null } };
   });
+}
+
+type GrantKeyOf = { readonly vertical: string; readonly grant: PlatformGrant };
+
+export const platformGrantsFeature = /* @__PURE__ */ defineFeature({
+  operations: [
+    /* @__PURE__ */ readGrant('email-sender', emailSenderGet),
+    /* @__PURE__ */ readGrant('tenant-provisioner', tenantProvisionerGet),
+    /* @__PURE__ */ putGrant('email-sender', emailSenderPut),
+    /* @__PURE__ */ putGrant('tenant-provisioner', tenantProvisionerPut),
+    /* @__PURE__ */ removeGrant('email-sender', emailSenderDelete),
+    /* @__PURE__ */ removeGrant('tenant-provisioner', tenantProvisionerDelete),
+  ],
+  migrations: [platformGrantMigrations],
+  methods: ({ db }) => ({
+    platformGrant: ({ vertical, grant }: GrantKeyOf): boolean =>
+      loadGrant(db, { vertical, name: grant }) !== undefined,
+  }),
+  queries: ['platformGrant'],
+});
+
+/** For the wiring: the platform's mail asks before it sends. */
+export interface PlatformGrants {
+  /** Whether a vertical has a grant now. Ask each time: a grant can be taken away at any moment. */
+  hasPlatformGrant(vertical: string, grant: PlatformGrant): Promise<boolean>;
+}
+
+export function makePlatformGrants(
+  directory: UnitStub<{ platformGrant(key: GrantKeyOf): boolean }>,
+): PlatformGrants {
+  return { hasPlatformGrant: (vertical, grant) => directory.platformGrant({ vertical, grant }) };
 }

@@ -9,7 +9,7 @@ import type { ScopeRecord } from '../declarations/records.ts';
 import type { EffectDeps } from '../lib/effects.ts';
 import type { OperationsLog, SweepUnit } from '../operations-log/recorder.ts';
 import type { DirectoryMethods } from '../unit.ts';
-import { askScope } from '../verticals/ask-scope.ts';
+import { askScope } from '../verticals/client.ts';
 import { type DeliveryFilter, replacesScope } from './outbox.ts';
 import type { Delivery, Projection, QuestionWorld } from './projection.ts';
 

@@ -6,7 +6,7 @@ import { reconcileResponse } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import type { Projection } from '../projector/projection.ts';
 import type { ScopeRow } from '../scopes/store.ts';
-import { scopeVersionOf } from '../vertical-registry/scope-versions-store.ts';
+import { scopeVersionOf } from '../vertical-registry/scope-version.ts';
 import { loadContent } from '../vertical-registry/versions-store.ts';
 import { loadAllRoles } from './store.ts';
 

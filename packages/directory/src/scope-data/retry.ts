@@ -1,5 +1,4 @@
-/** A second chance for a delivery that gave up (design: control-plane-routes, "Scope data window"). */
-
+/** Puts a delivery that gave up back in line (design: control-plane-routes, "Scope data window"). */
 import {
   PlatformError,
   retryDeadLetterRequest,
@@ -11,14 +10,14 @@ import { adminOperation } from '../declarations/admin-operation.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import { eventParams, tag } from '../declarations/scope-data.ts';
 import type { Effect } from '../lib/effects.ts';
+import { defineFeature } from '../lib/feature.ts';
 import { type CallOf, delegated } from '../lib/handlers.ts';
 import { requireActiveScope, requireScope, scopeOfRow } from '../scopes/store.ts';
 import { logTargetOf } from '../scopes/target.ts';
-import { askScope } from '../verticals/ask-scope.ts';
+import { askScope } from '../verticals/client.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
 
-/** What the effect needs to know. */
-export interface RetryTarget {
+interface RetryTarget {
   readonly scope: ScopeRecord;
   /** Whether an earlier attempt of this very call was left without an outcome. */
   readonly resumes: boolean;
@@ -28,46 +27,44 @@ export const deadLettersRetry = adminOperation({
   name: 'dead-letters.retry',
   summary: 'Put a delivery that gave up back in line',
   description:
-    'The event is delivered to the subscriber as if for the first time, in its order. Not found when it is no dead letter (any more); a conflict (reason unknown_subscriber) when nobody listens under this name.',
+    'The event is delivered to the subscriber as if for the first time, in its order. Not found when it is no dead letter (any more); a conflict (reason unknown_subscriber) when no subscriber of the scope has this name.',
   tag,
   method: 'POST',
   path: '/tenants/:tenant/scopes/:scope/dead-letters/:event/retry',
   input: { params: eventParams, body: retryDeadLetterRequest.pick({ subscriber: true }) },
   output: retryDeadLetterResponse.meta({ id: 'DeadLetterRetried' }),
-  success: 200,
-  builder: 'none',
-  audit: 'audit',
   problems: ['not_found', 'conflict', 'invalid_transition', 'unsupported', 'runtime_fault', 'unavailable'],
 });
 
-export const retryDeadLetter = /* @__PURE__ */ delegated<typeof deadLettersRetry, RetryTarget, null>(
+const letterOf = ({ params, body }: Pick<CallOf<typeof deadLettersRetry>, 'params' | 'body'>) => ({
+  event: params.event,
+  subscriber: body.subscriber,
+});
+
+const retryDeadLetter = /* @__PURE__ */ delegated<typeof deadLettersRetry, RetryTarget, null>(
   deadLettersRetry,
   {
-    begin: ({ db, resumes }, { params, body }) => {
-      const scope = scopeOfRow(requireActiveScope(db, params));
-      const { event } = params;
+    begin: ({ db, resumes }, call) => {
+      const scope = scopeOfRow(requireActiveScope(db, call.params));
+      const after = letterOf(call);
       return {
-        intent: {
-          target: logTargetOf(scope, event),
-          before: null,
-          after: { event, subscriber: body.subscriber },
-        },
+        intent: { target: logTargetOf(scope, after.event), before: null, after },
         prepared: { scope, resumes: resumes !== null },
       };
     },
-    settle: ({ db }, { params, body }) => {
-      // Suspended meanwhile or not: it is done, and has to be said.
-      const scope = scopeOfRow(requireScope(db, params));
-      const letter = { event: params.event, subscriber: body.subscriber };
+    settle: ({ db }, call) => {
+      // The scope may have been suspended meanwhile; the retry is done all the same.
+      const scope = scopeOfRow(requireScope(db, call.params));
+      const letter = letterOf(call);
       return {
-        status: 200,
         value: letter,
         audit: { target: logTargetOf(scope, letter.event), before: null, after: letter },
       };
     },
-    // Another dead letter of the scope is another matter.
-    supersedes: ({ params, body }, earlier) =>
-      earlier?.event === params.event && earlier.subscriber === body.subscriber,
+    supersedes: (call, earlier) => {
+      const { event, subscriber } = letterOf(call);
+      return earlier?.event === event && earlier.subscriber === subscriber;
+    },
   },
 );
 
@@ -75,8 +72,7 @@ export const retryDeadLetterEffect: Effect<RetryTarget> = {
   check: async ({ gateway, target }, call) =>
     requireKnownVertical(gateway, (await target(call)).scope.vertical),
   run: async (deps, call, { scope, resumes }) => {
-    const { params, body } = call as unknown as CallOf<typeof deadLettersRetry>;
-    const letter = { event: params.event, subscriber: body.subscriber };
+    const letter = letterOf(call as unknown as CallOf<typeof deadLettersRetry>);
     await askScope(deps, scope, {
       path: 'dead-letters/retry',
       body: letter,
@@ -86,7 +82,7 @@ export const retryDeadLetterEffect: Effect<RetryTarget> = {
         return letter;
       },
     }).catch((error: unknown) => {
-      // The attempt before this one has taken it back, and its answer was lost.
+      // The earlier attempt put it back in line, and its answer was lost.
       if (!(resumes && error instanceof PlatformError && error.reason === 'unknown_dead_letter')) throw error;
     });
     return { facts: null };
@@ -99,3 +95,5 @@ function requireRetries(host: VerticalScopeHost & Partial<ScopeRetries>, vertica
     reason: 'no_retries',
   });
 }
+
+export const scopeDataFeature = /* @__PURE__ */ defineFeature({ operations: [retryDeadLetter] });

@@ -13,7 +13,7 @@ import type { CallOf } from '../lib/handlers.ts';
 import { planned } from '../lib/handlers.ts';
 import type { LongDeps } from '../long-work/handlers.ts';
 import { requireIdle } from '../long-work/operations.ts';
-import { askScope } from '../verticals/ask-scope.ts';
+import { askScope } from '../verticals/client.ts';
 import { requireCopy, requireReachable, scopesRestore, scopesRewind, snapshotsDelete } from './copies.ts';
 import { countSnapshots, requireSnapshot } from './snapshot-store.ts';
 

@@ -10,13 +10,13 @@ import {
   snapshotRecord,
   type VerticalScopeHost,
 } from '@freehold/contracts';
-import { openBackup, requireStore, verifyBackup } from '../backups/write-backup.ts';
+import { openBackup, requireStore, verifyBackup } from '../backups/backup-store.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { VerticalGateway } from '../gateway.ts';
 import type { Effect } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongDeps, LongEffect } from '../long-work/handlers.ts';
-import { askScope } from '../verticals/ask-scope.ts';
+import { askScope } from '../verticals/client.ts';
 import { noVertical, requireKnownVertical } from '../verticals/reach.ts';
 import type { RestoreWork, scopesRestore, scopesRewind, snapshotsDelete, snapshotsTake } from './copies.ts';
 import { planRestore, planRewind } from './copies-plan.ts';

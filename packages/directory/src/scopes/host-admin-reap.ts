@@ -3,16 +3,15 @@
  * go with the scope are revoked at their providers.
  */
 import { deleteScopeResponse, PlatformError } from '@freehold/contracts';
-import { backUp } from '../backups/host-admin-backups.ts';
-import type { ScopeBackupWork } from '../backups/operations.ts';
-import { requireStore } from '../backups/write-backup.ts';
-import { disconnectCall } from '../connections/disconnect-call.ts';
+import { requireStore } from '../backups/backup-store.ts';
+import { backUp, type ScopeBackupWork } from '../backups/operations.ts';
+import { disconnectCall } from '../connections/delegated-operations.ts';
 import type { BackupRecord } from '../declarations/backups.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { Effect, EffectDeps } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongDeps, LongEffect, LongRun } from '../long-work/handlers.ts';
-import { askScope } from '../verticals/ask-scope.ts';
+import { askScope } from '../verticals/client.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
 import type { ReapScopeFacts, ReapScopeWork, scopesReap } from './status.ts';
 

@@ -1,14 +1,14 @@
-/** Which script is which version of which vertical: a read of the directory, whether or not anything is measured (spec 4.3.12). */
-
+/** Lists which runtime script is which version of which vertical. Needs no telemetry (spec 4.3.12). */
 import { cutPage, pageOf, pageQuery, slug, tenantId } from '@freehold/contracts';
 import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { script, tag } from '../declarations/observability.ts';
+import { defineFeature } from '../lib/feature.ts';
 import { read } from '../lib/handlers.ts';
 import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 import { archiveScript, servingScript } from './script-names.ts';
 
-export const serviceRef = z
+const serviceRef = z
   .object({
     script,
     kind: z.enum(['serving', 'archive']),
@@ -43,27 +43,20 @@ export const serviceRefsList = adminOperation({
     }),
   },
   output: pageOf(serviceRef),
-  success: 200,
   builder: 'own-tenant',
-  audit: 'none',
 });
 
-export const readServiceRefs = /* @__PURE__ */ read(serviceRefsList, ({ db }, { query }) => {
+const readServiceRefs = /* @__PURE__ */ read(serviceRefsList, ({ db }, { query }) => {
   const { sql, params } = serviceRefsPage(query);
   const rows = db.all<RefRow>(sql, ...params);
   return { value: cutPage(rows, query.limit, (row) => row.script, refOfRow) };
 });
 
-export interface ServiceRefFilter extends PageRequest {
-  /** Whose verticals. */
-  readonly tenant?: string | undefined;
-}
-
 /**
- * Two lists, merged: what serves, and what is kept. Of all verticals the second one is walked along the names of the
- * scripts, which the limit ends; of one tenant's it is looked up vertical by vertical.
+ * Merges the serving and the archive scripts. Over all verticals the archive scripts are read along the index of their
+ * names, and the limit ends the read; for one tenant they are looked up vertical by vertical.
  */
-export function serviceRefsPage(filter: ServiceRefFilter): Statement {
+export function serviceRefsPage(filter: PageRequest & { readonly tenant?: string | undefined }): Statement {
   const where = { 'v.owner_tenant': filter.tenant };
   const serving = pageStatement(
     {
@@ -75,13 +68,13 @@ export function serviceRefsPage(filter: ServiceRefFilter): Statement {
     },
     filter,
   );
-  const joined =
+  const tables =
     filter.tenant === undefined
       ? 'vertical_versions r CROSS JOIN verticals v ON v.slug = r.vertical'
       : 'verticals v CROSS JOIN vertical_versions r ON r.vertical = v.slug';
   const archived = pageStatement(
     {
-      select: `SELECT r.script, 'archive' AS kind, v.slug AS vertical, v.name, r.version FROM ${joined}`,
+      select: `SELECT r.script, 'archive' AS kind, v.slug AS vertical, v.name, r.version FROM ${tables}`,
       where,
       key: 'r.script',
       order: 'ASC',
@@ -104,3 +97,5 @@ function refOfRow({ kind, vertical, name, version }: RefRow): ServiceRef {
     label: `${name} ${version}${isServing ? ' (serving)' : ''}`,
   };
 }
+
+export const serviceRefsFeature = /* @__PURE__ */ defineFeature({ operations: [readServiceRefs] });

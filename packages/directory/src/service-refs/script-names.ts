@@ -1,10 +1,10 @@
 /**
- * How a runtime's scripts are called: `fieldwork` serves, `fieldwork--1.4.0` is kept for that version. One function for
- * each, so that whoever uploads, routes or reads a log means the same script.
+ * Names of a runtime's scripts: `fieldwork` serves, `fieldwork--1.4.0` keeps that version. Uploads, routes and logs use
+ * these functions, so that a name always means the same script.
  *
- * No two scripts share a name. A serving script has no full stop, because a slug has none, and an archive script has at
- * least two. What comes before its first one is the slug, two hyphens, and the digits of the major version, so that the
- * slug is found again even where it has two hyphens of its own.
+ * No two scripts share a name. A serving script has no full stop, because a slug has none; an archive script has at least
+ * two. The text before its first full stop is the slug, two hyphens and the digits of the major version, so that the slug
+ * can be read back even where it contains two hyphens.
  */
 
 /** The script that answers for a vertical on prod. */

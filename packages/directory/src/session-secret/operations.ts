@@ -1,5 +1,7 @@
-/** Replacing a tenant's session secret, as far as the directory is concerned: that it was done, and nothing of a secret. */
-
+/**
+ * Replacing the secret that a vertical signs a tenant's sessions with. The vertical keeps the secret and replaces it; the
+ * directory knows that it was done, and nothing of the secret.
+ */
 import {
   PlatformError,
   type SessionSecretRotation,
@@ -13,33 +15,37 @@ import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { dryRunQuery, planCount } from '../declarations/dry-run.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
-import { delegated, planned } from '../lib/handlers.ts';
-import { loadScopeTarget, logTargetOf, type ScopeTarget } from '../scopes/target.ts';
+import type { Effect } from '../lib/effects.ts';
+import { defineFeature } from '../lib/feature.ts';
+import { type CallOf, delegated, planned } from '../lib/handlers.ts';
+import { loadScopeTarget, logTargetOf, type ScopeTarget, scopeRefOf } from '../scopes/target.ts';
+import { askVertical } from '../verticals/client.ts';
+import { requireBound } from '../verticals/reach.ts';
 
 export const sessionSecretPlan = z
   .object({
     dryRun: z.literal(true),
-    vertical: slug.describe('Which is asked'),
+    vertical: slug.describe('The vertical that is asked'),
     scopes: planCount.describe(
       'How many scopes of the tenant it serves: their sessions are signed with the secret',
     ),
-    hostnames: planCount.describe('Under how many active names these are reached'),
+    hostnames: planCount.describe('How many active names lead to these scopes'),
     signsOut: z
       .boolean()
-      .describe(
-        'Whether everybody signs in again at once; otherwise what the former secret signed stays good for a while',
-      ),
+      .describe('Whether all members must sign in again; otherwise the former secret verifies for a while'),
   })
   .meta({ id: 'SessionSecretPlan' });
 
-/** Of a suspended scope too: whoever suspects a leak may well have suspended it first. */
+/** Suspended scopes too: a scope may have been suspended because its secret leaked. */
 const REACHED: readonly ScopeRecord['status'][] = ['active', 'suspended'];
+
+const NO_SECRET = 'keeps no session secret that the platform could replace';
 
 export const sessionSecretRotate = adminOperation({
   name: 'session-secret.rotate',
   summary: "Replace the secret that signs a tenant's sessions",
   description:
-    "The secret is the tenant's, so that this is for all of its scopes that the vertical serves; the scope says which vertical is asked. What the former one signed is good for 8 more days, and nobody is signed out. With keepFormer false, for a secret that others may have, everybody signs in again. A conflict while too many former ones still verify (reason rotated_too_often). The tenant's admin can read who did it. Nobody is ever shown a secret. With dryRun, answers how many scopes that concerns.",
+    "The secret belongs to the tenant: all of its scopes that the vertical serves change at once. The scope in the path says which vertical is asked. Sessions that the former secret signed stay valid for 8 more days. With keepFormer false all members must sign in again: use it when the secret may have leaked. A conflict while too many former secrets still verify (reason rotated_too_often). The tenant's admin can read who replaced the secret; no answer ever shows it. With dryRun, answers how many scopes are concerned.",
   tag: 'Scopes',
   method: 'POST',
   path: '/tenants/:tenant/scopes/:scope/session-secret/rotate',
@@ -50,20 +56,17 @@ export const sessionSecretRotate = adminOperation({
       keepFormer: z
         .boolean()
         .default(true)
-        .describe('Whether what the former one signed stays good for a while'),
+        .describe('Whether sessions that the former secret signed stay valid for a while'),
     }),
   },
   output: sessionSecretRotation,
   plan: sessionSecretPlan,
-  success: 200,
-  builder: 'none',
   staff: 'administer',
-  audit: 'audit',
   destructive: true,
   problems: ['not_found', 'conflict', 'invalid_transition', 'unsupported', 'runtime_fault', 'unavailable'],
 });
 
-export const rotateSessionSecret = /* @__PURE__ */ delegated<
+const rotateSessionSecret = /* @__PURE__ */ delegated<
   typeof sessionSecretRotate,
   ScopeTarget,
   SessionSecretRotation
@@ -73,7 +76,6 @@ export const rotateSessionSecret = /* @__PURE__ */ delegated<
     return { intent: { target: logTargetOf(prepared.scope), before: null, after: { ...body } }, prepared };
   },
   settle: ({ db }, { params, body }, rotation) => ({
-    status: 200,
     value: rotation,
     audit: {
       target: logTargetOf(loadScopeTarget(db, params).scope),
@@ -81,11 +83,34 @@ export const rotateSessionSecret = /* @__PURE__ */ delegated<
       after: { ...body, ...rotation },
     },
   }),
-  // Whether what an earlier call meant to end has ended is known only after one that ends it.
+  // A call that keeps former secrets does not do what an earlier call without them was meant to do.
   supersedes: ({ body }, earlier) => !body.keepFormer || earlier?.keepFormer === true,
 });
 
-export const planRotation = /* @__PURE__ */ planned<typeof sessionSecretRotate>(
+export const sessionSecretEffect: Effect<ScopeTarget> = {
+  check: async ({ gateway, target }, call) => {
+    const { scope } = await target(call);
+    requireBound(gateway, scope.vertical, NO_SECRET);
+  },
+  run: async ({ gateway, deadline, originOf }, call, { scope, hostname }) => {
+    const { keepFormer } = (call as unknown as CallOf<typeof sessionSecretRotate>).body;
+    const facts = await askVertical(
+      requireBound(gateway, scope.vertical, NO_SECRET),
+      {
+        ...(hostname === null ? {} : { origin: originOf(hostname) }),
+        path: 'session-secret/rotate',
+        scope: scopeRefOf(scope),
+        body: { by: call.actor.name, keepFormer },
+        forward: true,
+        answer: sessionSecretRotation,
+      },
+      deadline,
+    );
+    return { facts };
+  },
+};
+
+const planRotation = /* @__PURE__ */ planned<typeof sessionSecretRotate>(
   sessionSecretRotate,
   ({ db }, { params, body }) => {
     const { scope } = requireReached(db, params);
@@ -95,7 +120,7 @@ export const planRotation = /* @__PURE__ */ planned<typeof sessionSecretRotate>(
   },
 );
 
-/** What one secret signs for: every scope of the tenant that the vertical serves. */
+/** The scopes of a tenant that a vertical serves, and their names. */
 export const SIGNED = `SELECT count(DISTINCT s.id) AS scopes, count(h.claim) AS hostnames
    FROM scopes s LEFT JOIN hostnames h ON h.scope = s.id AND h.status = 'active'
    WHERE s.tenant = ? AND s.vertical = ? AND s.status IN ('active', 'suspended')`;
@@ -106,3 +131,7 @@ function requireReached(db: SqlDatabase, ref: Parameters<typeof loadScopeTarget>
   if (REACHED.includes(status)) return target;
   throw new PlatformError('invalid_transition', `This scope is ${status}.`, { reason: 'scope_not_active' });
 }
+
+export const sessionSecretFeature = /* @__PURE__ */ defineFeature({
+  operations: [rotateSessionSecret, planRotation],
+});

@@ -3,7 +3,7 @@
  * erases reaped tenants and scopes again, and has every scope hear of the entitlements and roles that are true now.
  */
 import { commonSequence } from '../backups/restore-directory.ts';
-import { rememberConnections } from '../connections/after-restore.ts';
+import { rememberConnections } from '../connections/connection-record.ts';
 import { entitlementProjection } from '../entitlements/projection.ts';
 import { rememberHolders } from '../hostnames/hostname-history.ts';
 import type { LongHandler } from '../long-work/handlers.ts';

@@ -4,14 +4,14 @@
  * what is left to do, so that the work is taken up after a crash, and a second call goes on where a first one failed.
  */
 import { deleteScopeResponse, ID_PREFIXES, PlatformError } from '@freehold/contracts';
-import { requireStore, writeBackup } from '../backups/write-backup.ts';
-import { disconnectCall } from '../connections/disconnect-call.ts';
+import { requireStore, writeBackup } from '../backups/backup-store.ts';
+import { disconnectCall } from '../connections/delegated-operations.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { TenantReaped } from '../declarations/tenants.ts';
 import type { Effect } from '../lib/effects.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongDeps, LongEffect, LongRun } from '../long-work/handlers.ts';
-import { askScope } from '../verticals/ask-scope.ts';
+import { askScope } from '../verticals/client.ts';
 import { openScopeCopy } from '../verticals/open-copy.ts';
 import { requireKnownVertical } from '../verticals/reach.ts';
 import type { ReapFacts, ReapWork, tenantsReap } from './reap.ts';

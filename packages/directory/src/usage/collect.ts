@@ -1,9 +1,9 @@
 /**
- * Brings in the usage lines that a scope has raised as platform requests (spec 4.3.13). A line counts once: it is
- * written down before the scope is told, and known again by its request when the scope was not told.
+ * Brings in the usage lines that a scope has raised as platform requests (spec 4.3.13). A line counts once: it is stored
+ * before the scope is told, and recognised by its request when the scope could not be told.
  *
- * A line is the word of the vertical that wrote it. Whose it is, is not: it must be attributed to the scope that it was
- * found in, and the vertical and its version are those that the directory knows.
+ * A vertical's line is believed, but not its attribution: that must be the scope in which the line was found. The vertical
+ * and its version are the directory's own record.
  */
 import {
   fromTimestamp,
@@ -20,31 +20,23 @@ import {
 } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import type { z } from 'zod';
-import type { VerticalGateway } from '../gateway.ts';
-import type { DirectoryMethods } from '../unit.ts';
-import { askVertical, type Deadline } from '../verticals/client.ts';
-import { noVertical } from '../verticals/reach.ts';
+import { askScope, type VerticalAccess } from '../verticals/client.ts';
 import type { UsageEntry } from './lines-store.ts';
-import type { RefusedUsage, UsageScope } from './operations.ts';
+import type { RefusedUsage, UsageMethods, UsageScope } from './operations.ts';
 
-/** What a collection brought. */
+/** The result of one collection. */
 export interface CollectedUsage {
   /** New lines. */
   readonly taken: number;
-  /** Lines that had been taken before, and of which the scope has been told now. */
+  /** Lines that were stored before, and that the scope was told of only now. */
   readonly repeated: number;
   readonly refused: number;
   /** True when more may wait: collect again. */
   readonly more: boolean;
 }
 
-export interface CollectDeps {
-  readonly directory: Pick<
-    UnitStub<DirectoryMethods>,
-    'usageVertical' | 'takeModelUsage' | 'settledModelUsage'
-  >;
-  readonly gateway: VerticalGateway;
-  readonly deadline: Deadline;
+export interface CollectDeps extends VerticalAccess {
+  readonly directory: Pick<UnitStub<UsageMethods>, 'usageVertical' | 'takeModelUsage' | 'settledModelUsage'>;
   /** The version of a vertical that the registry does not know. */
   readonly unregistered: (vertical: string) => string;
   /** Milliseconds since the epoch. */
@@ -52,16 +44,14 @@ export interface CollectDeps {
 }
 
 const PAGE = 100;
-/** One scope does not hold the others up for longer than this many pages, whatever it goes on answering. */
+/** The most pages of one scope in a row, so that no scope keeps the others waiting. */
 const PAGES_MAX = 10;
-/** How late a line may come in and still count for its own day; a scope's clock decides nothing beyond that. */
+/** How late a line may come in and still count for its own day: a scope's clock decides nothing beyond that. */
 const LATE_MAX_MS = 31 * 24 * 60 * 60 * 1000;
-
-type Requests = z.output<typeof platformRequestsResponse>;
 
 /**
  * Builds the function that collects one scope's lines. It rejects with `not_found` for a scope that is not there,
- * `unsupported` where nothing answers for its vertical, and with what the vertical refused.
+ * `unsupported` where nothing answers for its vertical, and with the vertical's own refusal.
  */
 export function makeCollect(deps: CollectDeps): (ref: UsageScope) => Promise<CollectedUsage> {
   const { directory, now } = deps;
@@ -70,51 +60,43 @@ export function makeCollect(deps: CollectDeps): (ref: UsageScope) => Promise<Col
     const scope = parseInput('The scope', scopeRef, { tenantId: ref.tenant, scopeId: ref.scope });
     const vertical = await directory.usageVertical(ref);
     const unregistered = deps.unregistered(vertical);
-    const door = signInOf(deps, vertical, scope);
+    const requests = requestsOf(deps, vertical, scope);
     const totals = { taken: 0, repeated: 0, refused: 0 };
 
-    const collectPage = async (requests: readonly PlatformRequest[]): Promise<void> => {
-      const entries: UsageEntry[] = [];
-      const refused: RefusedUsage[] = [];
-      for (const request of requests) {
-        const judged = judge(request, ref, now());
-        if ('line' in judged) entries.push(judged);
-        else refused.push(judged);
-      }
+    const collectPage = async (page: readonly PlatformRequest[]): Promise<void> => {
+      const judged = page.map((request) => judge(request, ref, now()));
+      const entries = judged.filter((each): each is UsageEntry => 'line' in each);
+      const refused = judged.filter((each): each is RefusedUsage => 'reason' in each);
       const { taken } = await directory.takeModelUsage({ ...ref, unregistered, entries, refused });
       totals.taken += taken;
       totals.repeated += entries.length - taken;
       totals.refused += refused.length;
       const reasons = new Map(refused.map(({ request, reason }) => [request, reason]));
-      const told: string[] = [];
+      const settled: string[] = [];
       try {
-        for (const { id, revision } of requests) {
+        for (const { id, revision } of page) {
           const reason = reasons.get(id);
           const end =
             reason === undefined
               ? ({ status: 'done' } as const)
               : ({ status: 'refused', result: { reason } } as const);
-          if (await settle(door, { ...scope, id, revision, ...end })) told.push(id);
+          if (await settle(requests, { ...scope, id, revision, ...end })) settled.push(id);
         }
       } finally {
-        if (told.length > 0) await directory.settledModelUsage({ scope: ref.scope, requests: told });
+        if (settled.length > 0) await directory.settledModelUsage({ scope: ref.scope, requests: settled });
       }
     };
 
     let cursor: string | undefined;
     for (let page = 0; page < PAGES_MAX; page++) {
-      const { items, nextCursor } = await door.list(cursor);
-      const ours = items.filter(isOurs);
-      if (ours.length > 0) await collectPage(ours);
+      const { items, nextCursor } = await requests.list(cursor);
+      const lines = items.filter(({ kind, status }) => kind === MODEL_USAGE_KIND && status === 'pending');
+      if (lines.length > 0) await collectPage(lines);
       if (nextCursor === null) return { ...totals, more: false };
       cursor = nextCursor;
     }
     return { ...totals, more: true };
   };
-}
-
-function isOurs({ kind, status }: PlatformRequest): boolean {
-  return kind === MODEL_USAGE_KIND && status === 'pending';
 }
 
 function judge(
@@ -131,56 +113,45 @@ function judge(
   return { request: id, atMs, line: parsed.data };
 }
 
-/** The two questions of a collection, on either rung of the ladder. */
-interface Door {
-  list(cursor: string | undefined): Promise<Requests>;
+/** The two questions of a collection. */
+interface Requests {
+  list(cursor: string | undefined): Promise<z.output<typeof platformRequestsResponse>>;
   settle(request: SettleRequest): Promise<unknown>;
 }
 
-function signInOf({ gateway, deadline }: CollectDeps, vertical: string, scope: ScopeRef): Door {
-  const query = { kind: MODEL_USAGE_KIND, limit: PAGE };
-  const bound = gateway.bound(vertical);
-  if (bound)
-    return {
-      list: (cursor) =>
-        askVertical(
-          bound,
-          { path: 'platform-requests', scope, query: { ...query, cursor }, answer: platformRequestsResponse },
-          deadline,
-        ),
-      settle: ({ tenantId: _tenant, scopeId: _scope, ...body }) =>
-        askVertical(
-          bound,
-          { path: 'platform-requests/settle', scope, body, answer: platformRequest },
-          deadline,
-        ),
-    };
-  const local = gateway.local(vertical);
-  if (!local) throw noVertical(vertical);
+function requestsOf(deps: CollectDeps, vertical: string, { tenantId, scopeId }: ScopeRef): Requests {
+  const scope = { tenant: tenantId, id: scopeId, vertical };
   return {
-    list: async (cursor) => {
-      const page = { ...scope, ...query, ...(cursor === undefined ? {} : { cursor }) };
-      const parsed = platformRequestsResponse.safeParse(await local.listPlatformRequests(page));
-      if (parsed.success) return parsed.data;
-      throw new PlatformError(
-        'runtime_fault',
-        'The application answered something that is not part of its contract.',
-        { reason: 'vertical_answer' },
-      );
+    list: (cursor) => {
+      const query = { kind: MODEL_USAGE_KIND, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
+      return askScope(deps, scope, {
+        path: 'platform-requests',
+        query,
+        answer: platformRequestsResponse,
+        local: (host, ref) => host.listPlatformRequests({ ...ref, ...query }),
+      });
     },
-    settle: (request) => local.settlePlatformRequest(request),
+    settle: (request) => {
+      const { tenantId: _tenant, scopeId: _scope, ...body } = request;
+      return askScope(deps, scope, {
+        path: 'platform-requests/settle',
+        body,
+        answer: platformRequest,
+        local: (host) => host.settlePlatformRequest(request),
+      });
+    },
   };
 }
 
-/** Tells the scope. @returns false where the request has changed in the meantime, which the next collection sees. */
-async function settle(door: Door, request: SettleRequest): Promise<boolean> {
+/** Tells the scope. @returns false where the request has changed in the meantime: the next collection sees it anew. */
+async function settle(requests: Requests, request: SettleRequest): Promise<boolean> {
   try {
-    await door.settle(request);
+    await requests.settle(request);
     return true;
   } catch (error) {
     const code = error instanceof PlatformError ? error.code : 'internal';
     if (code === 'precondition_failed') return false;
-    // Somebody has answered it, or it is gone: either way it waits no more.
+    // Already answered, or gone: it no longer waits.
     if (code === 'invalid_transition' || code === 'not_found') return true;
     throw error;
   }

@@ -1,11 +1,10 @@
-/** Usage lines in SQL: each is taken once, and folded into its day in the same transaction. */
+/** Usage lines in SQL: each is stored once, and folded into its day in the same transaction. */
 import type { ModelUsage, ScopeId, TenantId } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
-import { addToMeters } from './meters-store.ts';
+import { addToMeters, dayOf } from './fold-store.ts';
 import { picodollarsOf, splitOf } from './money.ts';
-import { dayOf } from './period.ts';
 
-/** Where lines come from, by the directory's own record: what a line says of itself is not asked. */
+/** Where lines come from, by the directory's own record and not by the line. */
 export interface UsageOrigin {
   readonly tenant: TenantId;
   readonly scope: ScopeId;
@@ -21,13 +20,13 @@ export interface UsageEntry {
   readonly line: ModelUsage;
 }
 
-/** Lines are kept for looking into for so long; the folded days stay. */
-const KEPT_MS = 90 * 24 * 60 * 60 * 1000;
+/** How long lines are kept for inspection; the folded days stay. */
+const LINES_KEPT_MS = 90 * 24 * 60 * 60 * 1000;
 const TRIMMED_MAX = 500;
 
 export const LINE_TAKEN = 'SELECT 1 AS taken FROM model_usage_lines WHERE scope = ? AND request = ?';
 
-/** Takes a line, unless it was taken before. @returns whether it was new. */
+/** Stores a line, unless it was stored before. @returns whether it was new. */
 export function takeLine(db: SqlDatabase, origin: UsageOrigin, { request, atMs, line }: UsageEntry): boolean {
   const { tenant, scope, vertical, version, billable } = origin;
   if (db.get(LINE_TAKEN, scope, request)) return false;
@@ -68,7 +67,7 @@ function addToDay(db: SqlDatabase, key: UsageOrigin & { readonly day: string }, 
   );
 }
 
-/** The scope was told: it shows this request no more, so that the line may go when it is old. */
+/** The scope was told and shows these requests no more, so that their lines may be deleted when they are old. */
 export function markSettled(db: SqlDatabase, scope: string, requests: readonly string[]): void {
   for (const request of requests)
     db.run('UPDATE model_usage_lines SET settled = 1 WHERE scope = ? AND request = ?', scope, request);
@@ -77,7 +76,7 @@ export function markSettled(db: SqlDatabase, scope: string, requests: readonly s
 export const AGED_LINES = `DELETE FROM model_usage_lines WHERE (scope, request) IN
   (SELECT scope, request FROM model_usage_lines WHERE settled = 1 AND at < ? ORDER BY at LIMIT ${TRIMMED_MAX})`;
 
-/** Forgets old lines. One that its scope could still show stays: it would be counted twice. */
+/** Deletes old lines. A line that its scope could still show stays: it would be counted twice. */
 export function trimLines(db: SqlDatabase, nowMs: number): void {
-  db.run(AGED_LINES, nowMs - KEPT_MS);
+  db.run(AGED_LINES, nowMs - LINES_KEPT_MS);
 }

@@ -1,4 +1,4 @@
-/** What the host administration does for usage: collecting lines, adding to meters, and the margin of a read. */
+/** Usage in the host administration: collecting lines, meters, and the margin of the read of model usage. */
 
 import { pageOf, parseInput, tenantId } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
@@ -6,11 +6,10 @@ import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { count, covered, query, tag } from '../declarations/usage.ts';
 import { found, type Performers } from '../lib/host-admin-performers.ts';
-import type { DirectoryMethods } from '../unit.ts';
 import { type CollectDeps, type CollectedUsage, makeCollect } from './collect.ts';
 import type { UsageFold } from './fold-store.ts';
 import { usdText, usdWithMargin } from './money.ts';
-import type { UsageScope } from './operations.ts';
+import type { UsageMethods, UsageScope } from './operations.ts';
 
 const usd = z
   .string()
@@ -20,7 +19,7 @@ const usd = z
 export const modelUsageRecord = z
   .object({
     tenant: tenantId,
-    model: z.string().describe('As it was asked for: openai:gpt-5-mini'),
+    model: z.string().describe('As the caller named it: openai:gpt-5-mini'),
     calls: count,
     inputTokens: count,
     cachedInputTokens: count,
@@ -51,21 +50,18 @@ export const modelUsageList = adminOperation({
     marginBasisPoints: count.describe('10000 is as much again as the list price'),
     ...pageOf(modelUsageRecord).shape,
   }),
-  success: 200,
-  builder: 'none',
-  audit: 'none',
 });
 
 export interface UsageIntake {
   /**
-   * Brings in the usage lines that wait in a scope, at most 1000 at a time. Fit to be repeated after any failure. One
+   * Brings in the usage lines that wait in a scope, at most 1000 at a time. It may be repeated after any failure. One
    * collection of a scope runs at a time; a second call joins it.
-   * @throws PlatformError `not_found`; `unsupported` where nothing answers for the vertical; what the vertical said.
+   * @throws PlatformError `not_found`; `unsupported` where nothing answers for the vertical; the vertical's own refusal.
    */
   collectModelUsage(scope: UsageScope): Promise<CollectedUsage>;
-  /** Adds to meters of today that do not follow from usage lines. Each call counts: it is not to be repeated. */
+  /** Adds to today's meters that do not follow from usage lines. Each call counts: do not repeat it. */
   addToMeters(readings: readonly MeterInput[]): Promise<void>;
-  /** Makes these the figures of today of meters that are measured. Each call replaces: it may be repeated. */
+  /** Replaces today's figures of measured meters. It may be repeated. */
   setMeters(readings: readonly GaugeInput[]): Promise<void>;
 }
 
@@ -76,7 +72,7 @@ const meterInput = z.strictObject({
 });
 export type MeterInput = z.input<typeof meterInput>;
 
-/** A petabyte: such days add up within an integer for twenty years. */
+/** A petabyte: days of that size add up within an integer for twenty years. */
 const GAUGE_MAX = 10 ** 15;
 const gaugeInput = z.strictObject({
   tenant: tenantId,
@@ -86,14 +82,13 @@ const gaugeInput = z.strictObject({
 export type GaugeInput = z.input<typeof gaugeInput>;
 
 export interface UsageDeps extends Omit<CollectDeps, 'directory'> {
-  readonly directory: UnitStub<DirectoryMethods>;
+  readonly directory: UnitStub<UsageMethods>;
   readonly marginBasisPoints: number;
 }
 
 /** @throws RangeError for a margin that is not a whole number of basis points, or negative. */
 export function makeUsage({ directory, marginBasisPoints, ...deps }: UsageDeps): {
   readonly intake: UsageIntake;
-  /** The read that needs the margin. */
   readonly performers: Performers;
 } {
   if (!Number.isSafeInteger(marginBasisPoints) || marginBasisPoints < 0)

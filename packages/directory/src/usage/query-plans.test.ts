@@ -7,9 +7,8 @@ import { opsFailuresPage, TOLD_ALREADY } from '../operations-log/failures-store.
 import { ageTrim, OPS_FAILURES, SWEEP_RUNS, shelfTrim } from '../operations-log/retention.ts';
 import { sweepRunsPage } from '../operations-log/sweep-runs-store.ts';
 import { directoryUnit } from '../unit.ts';
-import { usagePage } from './fold-store.ts';
+import { metersPage, usagePage } from './fold-store.ts';
 import { AGED_LINES, LINE_TAKEN } from './lines-store.ts';
-import { metersPage } from './meters-store.ts';
 
 const database = new DatabaseSync(':memory:');
 beforeAll(() => {

@@ -1,15 +1,15 @@
 /**
- * Verticals that are compiled into this platform. They are in the registry like any other, so that one question has one
- * answer: which version serves. The platform registers, admits and promotes them itself when it starts.
+ * Verticals that are compiled into this platform. They are in the registry like any other, so that one lookup tells which
+ * version serves. The platform registers, admits and promotes them itself when it starts.
  */
 import { createHash } from 'node:crypto';
 import { ID_PREFIXES, type VerticalManifest } from '@freehold/contracts';
-import type { UnitContext } from '@freehold/store';
+import { type MigrationSet, migrationDigest, type UnitContext } from '@freehold/store';
 import { type AuditedCall, appendAdminLog, logHead } from '../audit/admin-log.ts';
 import type { LogHead } from '../declarations/records.ts';
 import type { DeclaredMigration } from '../declarations/vertical-records.ts';
 import { slugTaken, targetOf } from './operations.ts';
-import { releaseOthers } from './scope-versions-store.ts';
+import { releaseOthers } from './scope-version.ts';
 import { addVersion, contentHash } from './versions.ts';
 import {
   loadContent,
@@ -21,19 +21,18 @@ import {
 } from './versions-store.ts';
 import { insertVertical, loadVertical, updateVertical, type VerticalRow } from './verticals-store.ts';
 
-/** A vertical that is part of this process. */
 export interface BuiltIn {
   readonly manifest: VerticalManifest;
   readonly migrations: readonly DeclaredMigration[];
-  /** The hosts that it means to call. Default: none. */
+  /** The hosts that it will call. Default: none. */
   readonly egress?: readonly string[];
-  /** SHA-256 of its code, in hexadecimal. Default: of what it declares, which is all that is known of it. */
+  /** SHA-256 of its code, in hexadecimal. Default: of its declarations. */
   readonly digest?: string;
 }
 
 export interface RegisteredBuiltIn {
   readonly vertical: string;
-  /** As the registry numbers it: with `+` and part of the digest where this number stood for something else before. */
+  /** The number in the registry: with `+` and part of the digest where the plain number belongs to another build. */
   readonly version: string;
   readonly changed: boolean;
   /** The head of the admin log, when a row was written. */
@@ -42,7 +41,7 @@ export interface RegisteredBuiltIn {
 
 /**
  * Registers, admits and promotes, in one transaction with one row of the log. Where nothing is new, nothing is written.
- * Scopes that were bound to another version are let go: this platform cannot run them on it any more.
+ * Scopes that are bound to another version are released: this platform cannot run that version any more.
  * @throws PlatformError `conflict`, reason `slug_taken`, when the slug belongs to a tenant.
  */
 export function registerBuiltIn(
@@ -103,14 +102,14 @@ export function registerBuiltIn(
   return { vertical: slug, version: version.version, changed: true, head };
 }
 
-/** What is compiled in is whatever it is: its code or its declarations may be others than at the last start. */
+/** Code or declarations may have changed since the last start. */
 interface Build {
   readonly version: string;
   readonly digest: string;
   readonly content: VersionContent;
 }
 
-/** This very build, under its number or under the longer one. */
+/** The version of this very build, under its number or under the longer one. */
 function presentBuild({ db }: UnitContext, slug: string, build: Build): VersionRow | undefined {
   const hash = contentHash(build.content);
   return [build.version, numberedBuild(build)]
@@ -118,7 +117,7 @@ function presentBuild({ db }: UnitContext, slug: string, build: Build): VersionR
     .find((row) => row?.digest === build.digest && contentHash(loadContent(db, row.id)) === hash);
 }
 
-/** A number that stands for something else already is told apart by build metadata (semver.org, section 10). */
+/** A number that belongs to another build is extended by build metadata (semver.org, section 10). */
 function freeName({ db }: UnitContext, slug: string, build: Build): { version: string; digest: string } {
   const isFree = loadVersionByNumber(db, slug, build.version) === undefined;
   return { version: isFree ? build.version : numberedBuild(build), digest: build.digest };
@@ -134,4 +133,19 @@ function numberedBuild({ version, digest, content }: Build): string {
 function byPlatform(requestId: string): AuditedCall {
   const actor = { kind: 'system', id: 'platform', name: 'The platform itself' } as const;
   return { actor, token: null, requestId, action: 'verticals.register-built-in' };
+}
+
+/**
+ * The migrations that a version declares, with the digests of a scope's own journal.
+ * @param sets the vertical's own sets of its scopes, without those of the platform, which change with the platform.
+ */
+export function declaredMigrations(sets: readonly MigrationSet[]): DeclaredMigration[] {
+  return sets.flatMap(({ name: set, migrations }) =>
+    migrations.map((migration) => ({
+      set,
+      version: migration.version,
+      name: migration.name,
+      digest: migrationDigest(migration),
+    })),
+  );
 }

@@ -1,5 +1,4 @@
-/** The one channel of a vertical, `prod`, and what is promoted to it (spec 3.4). */
-
+/** The one channel of a vertical, `prod`, and promotion to it (spec 3.4). */
 import { PlatformError, slug, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
@@ -17,8 +16,7 @@ import { acknowledgeMigrations, params, tag, versionChoice } from '../declaratio
 import { type AuditEntry, type ChangeContext, delegated, planned, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { targetOf } from './operations.ts';
-import { requireServable } from './reviews.ts';
-import { changesAgainstServing } from './version-diff.ts';
+import { changesAgainstServing, requireServable } from './reviews.ts';
 import {
   loadContent,
   loadVersion,
@@ -32,9 +30,9 @@ import { loadVertical, requireVertical, updateVertical, type VerticalRow } from 
 export const promotionPlan = z
   .object({
     dryRun: z.literal(true),
-    channel: channelRecord.describe('What serves now'),
-    version: versionRecord.describe('What would serve'),
-    changes: versionChanges.nullable().describe('Against what serves; null while nothing does'),
+    channel: channelRecord.describe('The version that serves now'),
+    version: versionRecord.describe('The version that would serve'),
+    changes: versionChanges.nullable().describe('Against the version that serves; null while none does'),
     acknowledge: z
       .boolean()
       .describe('Whether the call is refused without acknowledgeMigrations, because the migrations differ'),
@@ -57,16 +55,14 @@ export const channelsList = adminOperation({
   path: '/verticals/:slug/channels',
   input: { params },
   output: z.object({ items: z.array(channelRecord) }),
-  success: 200,
   builder: 'own-tenant',
-  audit: 'none',
 });
 
 export const readChannels = /* @__PURE__ */ read(channelsList, ({ db }, { params, actor }) => ({
   value: { items: [channelOf(db, requireVertical(db, actor, params.slug))] },
 }));
 
-/** What the runtime is to serve. */
+/** The version that the runtime is to serve. */
 export interface Serving {
   readonly vertical: string;
   readonly id: string;
@@ -74,7 +70,7 @@ export interface Serving {
   readonly script: string;
 }
 
-/** With the tags that the vertical had, for the case that the runtime refuses. */
+/** With the vertical's tags before the call, in case the runtime refuses. */
 interface PreparedPromotion extends Serving {
   readonly before: Pick<VerticalRow, 'promotion' | 'revision'>;
 }
@@ -94,15 +90,13 @@ export const channelsPromote = adminOperation({
   },
   output: channelRecord,
   plan: promotionPlan,
-  success: 200,
   builder: 'own-tenant',
-  audit: 'audit',
   destructive: true,
   etag: true,
   problems: ['forbidden', 'invalid_transition', 'unsupported', 'runtime_fault'],
 });
 
-/** A version that the runtime has is made to serve there first; one that was only registered has nowhere to serve. */
+/** An uploaded version is first served by the runtime; a version that was only registered has no runtime to ask. */
 export const promoteVersion = /* @__PURE__ */ delegated<
   typeof channelsPromote,
   PreparedPromotion,
@@ -115,28 +109,26 @@ export const promoteVersion = /* @__PURE__ */ delegated<
     const version = requireVersion(db, vertical.slug, body);
     requireMatch(ifMatch, String(vertical.promotion), context.resumes);
     if (version.id === vertical.serving) {
-      const value = channelOf(db, vertical);
-      return { change: { status: 200, value, etag: value.etag, audit: null } };
+      return { change: { value: channelOf(db, vertical), audit: null } };
     }
     requirePromotable(db, actor, vertical, version, body);
     const audit = promotionAudit(db, vertical, version);
     if (version.uploadedAtMs !== null) {
       const { promotion, revision } = vertical;
-      // From here on a second promotion with the same tag is refused.
+      // From now on a second promotion with the same tag is refused.
       updateVertical(db, { ...vertical, promotion: context.revision, revision: context.revision });
       return { intent: audit, prepared: { ...servingOf(version), before: { promotion, revision } } };
     }
     promote(context, vertical, version);
-    return { change: { ...answer(db, vertical.slug), audit, rerouted: true } };
+    return { change: { value: channelOf(db, requireLoaded(db, vertical.slug)), audit, rerouted: true } };
   },
   settle: (context, { params }, { id }) => {
     const { db } = context;
-    const vertical = loadVertical(db, params.slug);
-    if (!vertical) throw new TypeError('a vertical is never deleted');
+    const vertical = requireLoaded(db, params.slug);
     const version = requireVersion(db, vertical.slug, { id });
     const audit = promotionAudit(db, vertical, version);
     promote(context, vertical, version);
-    return { ...answer(db, vertical.slug), audit, rerouted: true };
+    return { value: channelOf(db, requireLoaded(db, vertical.slug)), audit, rerouted: true };
   },
   undo: ({ db, intent }, { params }, { before }) => {
     const vertical = loadVertical(db, params.slug);
@@ -145,8 +137,8 @@ export const promoteVersion = /* @__PURE__ */ delegated<
 });
 
 /**
- * What promoting would change, and for how many. Nobody has to say beforehand that they know of the migrations: that is
- * what they are told here.
+ * The changes of a promotion, and for how many scopes. The plan needs no acknowledgement of the migrations: it is how the
+ * caller learns of them.
  */
 export const planPromotion = /* @__PURE__ */ planned<typeof channelsPromote>(
   channelsPromote,
@@ -166,7 +158,7 @@ export const planPromotion = /* @__PURE__ */ planned<typeof channelsPromote>(
       version: versionOfRow(version, vertical),
       changes,
       acknowledge: changes?.migrations.differs === true,
-      // Who follows what serves already is moved nowhere.
+      // Scopes that follow prod already run on the version that serves.
       instances: isServing ? 0 : (counted?.following ?? 0),
       bound: counted?.bound ?? 0,
       uploaded: !isServing && version.uploadedAtMs !== null,
@@ -174,14 +166,14 @@ export const planPromotion = /* @__PURE__ */ planned<typeof channelsPromote>(
   },
 );
 
-/** The scopes of a vertical that follow prod, and those that do not; of one tenant, where one is named. */
+/** Counts the scopes of a vertical that follow prod, and those that do not; of one tenant, where one is named. */
 export const FOLLOWING = `SELECT count(*) - count(b.version) AS following, count(b.version) AS bound
    FROM scopes s LEFT JOIN scope_versions b ON b.scope = s.id
    WHERE s.vertical = ? AND (? IS NULL OR s.tenant = ?) AND s.status <> 'reaped'`;
 
 /**
  * @throws PlatformError what {@link requireServable} throws; `conflict`, reason `migrations_changed`, where the
- * migrations differ from those that serve and nobody said that they know.
+ * migrations differ from those that serve and the caller did not acknowledge them.
  */
 export function requirePromotable(
   db: SqlDatabase,
@@ -196,12 +188,12 @@ export function requirePromotable(
   const { added, removed, changed } = changes.migrations;
   throw new PlatformError(
     'conflict',
-    `Its migrations differ from those of ${changes.serving}: ${added.length} added, ${changed.length} changed, ${removed.length} gone. Say that you know with acknowledgeMigrations.`,
+    `Its migrations differ from those of ${changes.serving}: ${added.length} added, ${changed.length} changed, ${removed.length} gone. Acknowledge that with acknowledgeMigrations.`,
     { reason: 'migrations_changed' },
   );
 }
 
-/** Writes down what serves from now on. */
+/** Makes a version the one that serves. */
 export function promote(
   { db, now, revision }: Pick<ChangeContext, 'db' | 'now' | 'revision'>,
   vertical: VerticalRow,
@@ -231,11 +223,10 @@ function promotionAudit(db: SqlDatabase, vertical: VerticalRow, version: Version
   };
 }
 
-function answer(db: SqlDatabase, slug: string) {
+function requireLoaded(db: SqlDatabase, slug: string): VerticalRow {
   const vertical = loadVertical(db, slug);
-  if (!vertical) throw new TypeError('a vertical is never deleted');
-  const value = channelOf(db, vertical);
-  return { status: 200, value, etag: value.etag } as const;
+  if (vertical) return vertical;
+  throw new TypeError('a vertical is never deleted');
 }
 
 function channelOf(db: SqlDatabase, vertical: VerticalRow): ChannelRecord {

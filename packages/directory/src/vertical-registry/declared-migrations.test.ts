@@ -3,7 +3,7 @@ import { appliedMigrations, migrate, type SqlDatabase } from '@freehold/store';
 import { expect, test } from 'vitest';
 import { openPlatform } from '../../test/platform.ts';
 import { manifestOf } from '../../test/registry.ts';
-import { declaredMigrations } from './declared-migrations.ts';
+import { declaredMigrations } from './built-in.ts';
 import { registryMigrations } from './schema.ts';
 
 test('a version declares what a scope writes into its journal when it applies it', async () => {

@@ -1,25 +1,32 @@
-/** A deployment, as far as the directory is concerned: what it registers, and what became of it. Its effect: `host-admin-deploy.ts`. */
-
+/**
+ * Deploying a version: the directory registers, admits and promotes it in its transactions, and the runtime takes the
+ * upload and serves it. The runtime is a port; a platform need not have one.
+ */
 import { createHash } from 'node:crypto';
-import { canonicalJson } from '@freehold/contracts';
+import { canonicalJson, PlatformError, type VerticalManifest } from '@freehold/contracts';
+import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
+import type { AdminCall } from '../actors.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
-import type { Deployment } from '../declarations/vertical-records.ts';
-import { deployment, versionParts } from '../declarations/vertical-records.ts';
+import { type Deployment, deployment, versionParts } from '../declarations/vertical-records.ts';
 import {
   acknowledgeMigrations,
   DEPLOY_FORM_BYTES_MAX,
   type DeployModule,
+  type DeployStep,
   deployModule,
   deployStep,
   params,
   tag,
 } from '../declarations/verticals.ts';
+import type { Effect } from '../lib/effects.ts';
 import { type CallOf, type Change, type ChangeContext, delegated } from '../lib/handlers.ts';
+import { servingScript } from '../service-refs/script-names.ts';
+import type { Unanswered } from '../verticals/outcome.ts';
 import { promote, requirePromotable, type Serving, servingOf } from './channels.ts';
+import type { RegistryMethods } from './feature.ts';
 import { targetOf } from './operations.ts';
-import { reviewerOf, staffReviewRequired } from './reviews.ts';
-import { changesAgainstServing } from './version-diff.ts';
+import { changesAgainstServing, reviewerOf, staffReviewRequired } from './reviews.ts';
 import { addVersion, findSame, requireFitting } from './versions.ts';
 import {
   forgetVersion,
@@ -32,14 +39,14 @@ import {
 } from './versions-store.ts';
 import { requireVertical, type VerticalRow } from './verticals-store.ts';
 
-/** As many files as one deployment may have. */
+/** The most files of one deployment. */
 export const MODULES_MAX = 500;
 
 type DeployCall = CallOf<typeof verticalsDeploy>;
 
-/** What the runtime is to do. */
-export interface PreparedDeployment extends Serving {
-  /** Whether this call registered the version, and takes it back when the runtime refuses. */
+/** The work of the runtime. */
+interface PreparedDeployment extends Serving {
+  /** Whether this call registered the version, and must take it back when the runtime refuses. */
   readonly isNew: boolean;
   readonly serves: boolean;
 }
@@ -48,7 +55,7 @@ export const verticalsDeploy = adminOperation({
   name: 'verticals.deploy',
   summary: 'Register a version, upload it, and admit and promote it when asked to',
   description:
-    'The version is the one that the manifest names; its digest is computed. It is uploaded under its archive script. promote needs an admitted version, so that a new one needs admit too. Where this platform has no runtime to upload to, it is refused before anything is written (reason no_runtime). A form brings files that JSON has no room for: its field meta is the JSON of everything but modules, and each other part is one module, named by its file name. With Accept: text/event-stream, answers events: progress with each step as it happens, and at the end done with the answer, whose id is the head of the admin log, or failed with the problem. It is deployed to the end whether or not anybody goes on listening, and what is refused before it begins is refused as without events.',
+    'The version is the one that the manifest names; its digest is computed. It is uploaded under its archive script. promote needs an admitted version, so that a new one needs admit too. Where this platform has no runtime to upload to, it is refused before anything is written (reason no_runtime). A form brings files that JSON has no room for: its field meta is the JSON of everything but modules, and each other part is one module, named by its file name. With Accept: text/event-stream, answers events: progress with each step as it happens, and at the end done with the answer, whose id is the head of the admin log, or failed with the problem. It is deployed to the end even when the reader goes away, and what is refused before it begins is refused as without events.',
   tag,
   method: 'POST',
   path: '/verticals/:slug/deploy',
@@ -67,7 +74,6 @@ export const verticalsDeploy = adminOperation({
   output: deployment,
   success: 201,
   builder: 'own-tenant',
-  audit: 'audit',
   destructive: true,
   problems: ['forbidden', 'immutable', 'invalid_transition', 'unsupported', 'runtime_fault'],
 });
@@ -81,8 +87,11 @@ export const deployVersion = /* @__PURE__ */ delegated<
     const { db } = context;
     const { params, body, actor } = call;
     const vertical = requireVertical(db, actor, params.slug);
-    const { content, name } = contentOf(call);
-    requireFitting(vertical, content.manifest, name.version);
+    const { manifest, migrations, egress } = body;
+    const content: VersionContent = { manifest, migrations, egress };
+    // The digest covers the files; the declarations are compared separately.
+    const name = { version: manifest.version, digest: digestOf(body.modules) };
+    requireFitting(vertical, manifest, name.version);
     const found = findSame(context, vertical, name, content);
     const version = found ?? addVersion(context, vertical, name, content);
     const admitted = body.admit ? admittedBy(context, vertical, version, call) : version;
@@ -117,30 +126,18 @@ export const deployVersion = /* @__PURE__ */ delegated<
         serving: shown.serving === id,
       },
     };
-    return { ...answer(context, shown, after, vertical), status: 201, audit, rerouted: body.promote };
+    return { ...answer(context, shown, after, vertical), audit, rerouted: body.promote };
   },
   undo: ({ db, intent }, { params, actor }, { id, isNew }) => {
     if (!isNew) return;
     const vertical = requireVertical(db, actor, params.slug);
     const row = requireVersion(db, vertical.slug, { id });
-    // Somebody may have decided about it meanwhile; then it is no longer this call's alone.
+    // A reviewer may have decided about it meanwhile: then it stays.
     if (row.revision === intent && row.status === 'pending') forgetVersion(db, id);
   },
 });
 
-/** The digest of a deployment is that of its files; what it declares is compared beside it. */
-function contentOf({ body }: DeployCall): {
-  content: VersionContent;
-  name: { version: string; digest: string };
-} {
-  const { manifest, migrations, egress, modules } = body;
-  return {
-    content: { manifest, migrations, egress },
-    name: { version: manifest.version, digest: digestOf(modules) },
-  };
-}
-
-/** SHA-256 over the names, media types and contents of the files, whatever their order. */
+/** SHA-256 over the names, media types and contents of the files, independent of their order. */
 export function digestOf(modules: readonly DeployModule[]): string {
   const files = modules
     .map(({ name, mediaType, base64 }) => ({ name, mediaType, base64 }))
@@ -148,7 +145,7 @@ export function digestOf(modules: readonly DeployModule[]): string {
   return createHash('sha256').update(canonicalJson(files)).digest('hex');
 }
 
-/** The version as it is once this call has admitted it. @throws PlatformError, where it may not. */
+/** The version after this call has admitted it. @throws PlatformError where it may not. */
 function admittedBy(
   { db }: Pick<ChangeContext, 'db'>,
   vertical: VerticalRow,
@@ -171,7 +168,7 @@ function isDone(
   return isJudged && (!promotes || vertical.serving === found.id);
 }
 
-/** @param before the vertical before this deployment: what it changed is told against what served then. */
+/** @param before the vertical before this deployment: the changes are against the version that served then. */
 function answer(
   { db }: Pick<ChangeContext, 'db'>,
   vertical: VerticalRow,
@@ -180,4 +177,179 @@ function answer(
 ): Pick<Change<Deployment>, 'value'> {
   const changes = changesAgainstServing(db, before, loadContent(db, row.id));
   return { value: { version: versionOfRow(row, vertical), changes, promoted: vertical.serving === row.id } };
+}
+
+/** One file of a version. */
+export interface RuntimeModule {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly bytes: Uint8Array;
+}
+
+/** The part of an upload that a runtime has taken so far. */
+export interface TakenModules {
+  readonly modules: number;
+  readonly bytes: number;
+}
+
+/**
+ * Runs uploaded versions. Each method may be called again after a failure with the same input, and must then reach the
+ * same result. A `PlatformError` says that nothing was done; any other error leaves that open.
+ */
+export interface VerticalRuntime {
+  /**
+   * Stores a version under its archive script.
+   * @param onTaken reports the progress, as often as the runtime likes. It does not throw.
+   */
+  upload(
+    upload: {
+      readonly vertical: string;
+      readonly version: string;
+      readonly script: string;
+      readonly manifest: VerticalManifest;
+      readonly modules: readonly RuntimeModule[];
+    },
+    onTaken: (taken: TakenModules) => void,
+  ): Promise<void>;
+  /** Makes an uploaded version the one that the serving script runs. */
+  serve(choice: {
+    readonly vertical: string;
+    readonly version: string;
+    readonly servingScript: string;
+    readonly archiveScript: string;
+  }): Promise<void>;
+}
+
+interface DeployDeps {
+  readonly directory: UnitStub<RegistryMethods>;
+  readonly runtime: VerticalRuntime | undefined;
+  /** Reports an unexpected error of the named method. */
+  readonly incident: (method: string) => (error: unknown) => void;
+}
+
+/** The effects of deploying and promoting, by operation. */
+export function makeDeployEffects({
+  directory,
+  runtime,
+  incident,
+}: DeployDeps): Readonly<Record<string, Effect>> {
+  /** @param isDecided whether a refusal proves that nothing was done. */
+  const ask = async (work: Promise<void>, isDecided: boolean): Promise<void> => {
+    try {
+      await work;
+    } catch (cause) {
+      if (isDecided && cause instanceof PlatformError) throw cause;
+      if (!(cause instanceof PlatformError)) incident('runtime')(cause);
+      throw undecided(cause);
+    }
+  };
+
+  const promote: Effect<Serving> = {
+    check: async () => undefined,
+    run: async (_deps, _call, prepared) => {
+      await ask(serve(requireRuntime(runtime), prepared), true);
+      return { facts: { id: prepared.id } };
+    },
+  };
+
+  const deploy: Effect<PreparedDeployment> = {
+    check: async (_deps, call) => {
+      // Access comes first: a caller that must not know the vertical learns nothing about the runtime either.
+      await directory.registryVertical({ actor: call.actor, slug: String(call.params.slug) });
+      requireRuntime(runtime);
+    },
+    run: async (_deps, call, prepared, report = () => undefined) => {
+      const { manifest, modules: sent } = bodyOf(call);
+      const { id, vertical, version, script } = prepared;
+      const modules = sent.map(({ base64, ...file }) => ({ ...file, bytes: bytesOf(base64) }));
+      const present = requireRuntime(runtime);
+      const total = totalOf(sent);
+      const say = (step: DeployStep['step'], taken: TakenModules): void =>
+        report(stepOf(step, { id, version, taken, total }));
+      say('registered', NOTHING);
+      say('uploading', NOTHING);
+      let isUploading = true;
+      const onTaken = (taken: TakenModules): void => {
+        if (isUploading) say('uploading', taken);
+      };
+      await ask(present.upload({ vertical, version, script, manifest, modules }, onTaken), true);
+      isUploading = false;
+      say('uploaded', total);
+      // The upload is done by now: a refusal no longer proves that nothing happened.
+      if (prepared.serves) await ask(serve(present, prepared), false);
+      return { facts: { id } };
+    },
+    finalize: ({ call, value, report }) => {
+      const { admit, promote: promotes, modules } = bodyOf(call);
+      const {
+        version: { id, version },
+      } = value as Deployment;
+      const total = totalOf(modules);
+      const say = (step: DeployStep['step']): void =>
+        report(stepOf(step, { id, version, taken: total, total }));
+      if (admit) say('admitted');
+      if (promotes) say('serving');
+    },
+  };
+
+  return { 'channels.promote': promote, 'verticals.deploy': deploy };
+}
+
+const NOTHING: TakenModules = { modules: 0, bytes: 0 };
+
+function bodyOf(call: AdminCall): CallOf<typeof verticalsDeploy>['body'] {
+  return (call as unknown as CallOf<typeof verticalsDeploy>).body;
+}
+
+function totalOf(modules: readonly DeployModule[]): TakenModules {
+  // Four characters are three bytes, less one for each character of padding (RFC 4648, section 4).
+  const bytes = modules.reduce(
+    (sum, { base64 }) => sum + (base64.length / 4) * 3 - (/=*$/.exec(base64)?.[0].length ?? 0),
+    0,
+  );
+  return { modules: modules.length, bytes };
+}
+
+function stepOf(
+  step: DeployStep['step'],
+  {
+    id,
+    version,
+    taken,
+    total,
+  }: Pick<DeployStep, 'id' | 'version'> & { readonly taken: TakenModules; readonly total: TakenModules },
+): DeployStep {
+  return {
+    step,
+    id,
+    version,
+    modules: { done: taken.modules, total: total.modules },
+    bytes: { done: taken.bytes, total: total.bytes },
+  };
+}
+
+function serve(runtime: VerticalRuntime, { vertical, version, script }: Serving): Promise<void> {
+  return runtime.serve({ vertical, version, servingScript: servingScript(vertical), archiveScript: script });
+}
+
+/** An error that leaves the outcome open: see `verticals/outcome.ts`. */
+function undecided(cause: unknown): PlatformError {
+  return new PlatformError('runtime_fault', 'The runtime did not report the outcome.', {
+    reason: 'vertical_unreachable' satisfies Unanswered,
+    cause,
+  });
+}
+
+/** @throws PlatformError `unsupported` (501), reason `no_runtime`. */
+function requireRuntime(runtime: VerticalRuntime | undefined): VerticalRuntime {
+  if (runtime) return runtime;
+  throw new PlatformError(
+    'unsupported',
+    'This platform runs the verticals that are compiled into it or that its operator binds, and has no runtime that versions could be uploaded to.',
+    { reason: 'no_runtime' },
+  );
+}
+
+function bytesOf(base64: string): Uint8Array {
+  return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
 }

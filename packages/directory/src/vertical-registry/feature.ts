@@ -1,17 +1,103 @@
-/** What the directory's unit has of verticals, their versions and channels. */
+/** The registry's part of the directory's unit: its operations, tables and methods. */
+import type { UnitContext } from '@freehold/store';
+import type { Actor, AdminCall } from '../actors.ts';
+import { loadRoute, loadRoutes, type StoredRoute } from '../hostnames/store.ts';
+import { type ChangeInput, type ChangeOutcome, makeChange } from '../lib/changes.ts';
 import { defineFeature } from '../lib/feature.ts';
+import type { CallOf } from '../lib/handlers.ts';
+import { requireActingTenant } from '../tenants/store.ts';
+import { type BuiltIn, type RegisteredBuiltIn, registerBuiltIn } from './built-in.ts';
 import { planPromotion, promoteVersion, readChannels } from './channels.ts';
 import { deployVersion } from './deploy.ts';
 import { deleteInstallBlock, putInstallBlock, readInstallBlock } from './install-blocks.ts';
-import { readInstances } from './instances.ts';
 import { putListing, readListing, requestPublish } from './listing.ts';
-import { createVertical, readVertical, readVerticals, updateVerticalName } from './operations.ts';
+import {
+  createVertical,
+  readInstances,
+  readVertical,
+  readVerticals,
+  updateVerticalName,
+} from './operations.ts';
 import { registryMigrations } from './schema.ts';
-import { readScopeVersion } from './scope-version.ts';
-import { registryMethods } from './unit-methods.ts';
+import {
+  bindScopeVersion,
+  boundVersions,
+  planBinding,
+  readScopeVersion,
+  scopeVersionOf,
+  type scopeVersionSet,
+  servingVersionOf,
+  servingVersions,
+} from './scope-version.ts';
 import { admitVersion, readVersion, readVersions, registerVersion, rejectVersion } from './versions.ts';
+import { DEPLOYED } from './versions-store.ts';
+import { loadVertical, requireVertical } from './verticals-store.ts';
 
-export const verticalRegistryFeature = defineFeature({
+/** The most versions of one vertical in a report of its calls: the newest. */
+const DEPLOYED_MAX = 100;
+
+/** A version that may be running, with the hosts that it declared. */
+export interface DeployedVersion {
+  readonly version: string;
+  readonly egress: readonly string[];
+}
+
+type VersionedRoute = StoredRoute & { readonly version: string | null };
+
+export type RegistryMethods = ReturnType<typeof registryMethods>;
+
+const registryMethods = (context: UnitContext) => ({
+  /** @throws PlatformError `not_found` or `forbidden`, where the actor may not work on the vertical. */
+  registryVertical: ({ actor, slug }: { readonly actor: Actor; readonly slug: string }): null => {
+    requireActingTenant(context.db, actor);
+    requireVertical(context.db, actor, slug);
+    return null;
+  },
+
+  registeredVertical: (slug: string): boolean => loadVertical(context.db, slug) !== undefined,
+
+  deployedVersions: (slug: string): readonly DeployedVersion[] =>
+    context.db
+      .all<{ version: string; egress: string }>(DEPLOYED, slug, DEPLOYED_MAX)
+      .map(({ version, egress }) => ({ version, egress: JSON.parse(egress) })),
+
+  /** Judges a binding, and tells whether it would change anything. */
+  plannedBinding: ({ call }: { readonly call: AdminCall }): { readonly changes: boolean } => {
+    requireActingTenant(context.db, call.actor);
+    const { changes } = planBinding(context.db, call as unknown as CallOf<typeof scopeVersionSet>);
+    return { changes };
+  },
+
+  bindScopeVersion: ({
+    snapshot,
+    ...input
+  }: ChangeInput & { readonly snapshot: string | null }): ChangeOutcome =>
+    makeChange(context, bindScopeVersion(snapshot), input),
+
+  /** Every route with its version; null where the registry knows none. */
+  versionedRoutes: (): readonly VersionedRoute[] => {
+    const [verticals, scopes] = [servingVersions(context.db), boundVersions(context.db)];
+    return loadRoutes(context.db).map((route) => ({
+      ...route,
+      version: scopes[route.scope] ?? verticals[route.vertical] ?? null,
+    }));
+  },
+
+  /** The same for one host name; null for a name that is not active. */
+  versionedRoute: (hostname: string): VersionedRoute | null => {
+    const route = loadRoute(context.db, hostname);
+    if (!route) return null;
+    const { version } = scopeVersionOf(context.db, { id: route.scope, vertical: route.vertical });
+    return { ...route, version };
+  },
+
+  /** The version on prod; null where the registry knows none. */
+  servingVersion: (vertical: string): string | null => servingVersionOf(context.db, vertical),
+
+  registerBuiltIn: (builtIn: BuiltIn): RegisteredBuiltIn => registerBuiltIn(context, builtIn),
+});
+
+export const verticalRegistryFeature = /* @__PURE__ */ defineFeature({
   operations: [
     readScopeVersion,
     readVerticals,

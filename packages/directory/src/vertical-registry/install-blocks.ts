@@ -1,5 +1,4 @@
-/** Whether new instances of a vertical are refused, and the check of a provisioning against the registry. */
-
+/** Blocks on new instances of a vertical, and the check of a provisioning against the registry. */
 import { PlatformError, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
@@ -28,30 +27,25 @@ export const installBlockGet = adminOperation({
   path: '/verticals/:slug/install-block',
   input: { params },
   output: installBlockRecord,
-  success: 200,
   builder: 'own-tenant',
-  audit: 'none',
   etag: true,
 });
 
 export const readInstallBlock = /* @__PURE__ */ read(installBlockGet, ({ db }, { params, actor }) => {
   const { slug } = requireVertical(db, actor, params.slug);
-  const value = recordOf(slug, load(db, slug));
-  return { value, etag: value.etag };
+  return { value: recordOf(slug, load(db, slug)) };
 });
 
 export const installBlockPut = adminOperation({
   name: 'install-blocks.put',
   summary: 'Refuse new instances of a vertical',
-  description: 'Those that are there keep running. Whoever asks for one is told the reason.',
+  description: 'Those that are there keep running. A caller who asks for one is told the reason.',
   tag,
   method: 'PUT',
   path: '/verticals/:slug/install-block',
   input: { params, body: z.strictObject({ reason: z.string().min(1).max(500) }) },
   output: installBlockRecord,
-  success: 200,
   builder: 'own-tenant',
-  audit: 'audit',
   destructive: true,
   etag: true,
   problems: ['forbidden'],
@@ -66,10 +60,8 @@ export const putInstallBlock = /* @__PURE__ */ change(
     requireMatch(ifMatch, tagOf(before));
     requireOwnBlock(actor, before);
     const blockedBy = actor.kind === 'builder' ? 'owner' : 'platform';
-    if (before && before.reason === body.reason && before.blockedBy === blockedBy) {
-      const value = recordOf(vertical.slug, before);
-      return { status: 200, value, etag: value.etag, audit: null };
-    }
+    if (before && before.reason === body.reason && before.blockedBy === blockedBy)
+      return { value: recordOf(vertical.slug, before), audit: null };
     const sinceMs = before?.sinceMs ?? context.now();
     const after: BlockRow = { reason: body.reason, blockedBy, revision, sinceMs };
     db.run(
@@ -79,9 +71,8 @@ export const putInstallBlock = /* @__PURE__ */ change(
       ...[vertical.slug, after.reason, after.blockedBy, after.revision, after.sinceMs],
     );
     touch(context, vertical);
-    const value = recordOf(vertical.slug, after);
     const audit = { target: targetOf(vertical), before: fieldsOf(before), after: fieldsOf(after) };
-    return { status: 200, value, etag: value.etag, audit };
+    return { value: recordOf(vertical.slug, after), audit };
   },
 );
 
@@ -96,7 +87,6 @@ export const installBlockDelete = adminOperation({
   output: z.null(),
   success: 204,
   builder: 'own-tenant',
-  audit: 'audit',
   destructive: true,
   etag: true,
   problems: ['forbidden'],
@@ -109,25 +99,24 @@ export const deleteInstallBlock = /* @__PURE__ */ change(
     const vertical = requireVertical(db, actor, params.slug);
     const before = load(db, vertical.slug);
     requireMatch(ifMatch, tagOf(before));
-    if (!before) return { status: 204, value: null, audit: null };
+    if (!before) return { audit: null };
     requireOwnBlock(actor, before);
     db.run('DELETE FROM install_blocks WHERE vertical = ?', vertical.slug);
     touch(context, vertical);
-    const audit = { target: targetOf(vertical), before: fieldsOf(before), after: null };
-    return { status: 204, value: null, audit };
+    return { audit: { target: targetOf(vertical), before: fieldsOf(before), after: null } };
   },
 );
 
 /**
- * Puts the registry's word in front of a provisioning: a vertical that is blocked, or that is not the caller's to see,
- * gets no new instance. A scope that is there already is answered as ever, and keeps running.
+ * Checks a provisioning against the registry: a vertical that is blocked, or that the caller must not see, gets no new
+ * instance. A scope that exists already is answered as before, and keeps running.
  */
 export function admittedByRegistry(provision: DelegatedHandler): DelegatedHandler {
   return {
     ...provision,
     begin: (context, call) => {
       const beginning = provision.begin(context, call);
-      // What it wrote goes with the transaction that this throws out of.
+      // An error rolls back the transaction, and with it the writes of the provisioning.
       if ('intent' in beginning) requireInstallable(context.db, call.actor, String(call.body.vertical));
       return beginning;
     },
@@ -135,11 +124,11 @@ export function admittedByRegistry(provision: DelegatedHandler): DelegatedHandle
 }
 
 /**
- * A vertical that was never registered is the wiring's alone, and is not held up.
+ * A vertical that was never registered is known to the wiring alone, and is not checked.
  * @throws PlatformError `not_found`, reason `unknown_vertical`, for a builder and the private vertical of another
  * tenant; `conflict`, reason `install_blocked`.
  */
-export function requireInstallable(db: SqlDatabase, actor: Actor, slug: string): void {
+function requireInstallable(db: SqlDatabase, actor: Actor, slug: string): void {
   const vertical = loadVertical(db, slug);
   if (!vertical) return;
   if (actor.kind === 'builder' && vertical.tier === 'private' && vertical.ownerTenant !== actor.tenant)
@@ -162,7 +151,7 @@ function requireOwnBlock(actor: Actor, block: BlockRow | undefined): void {
   });
 }
 
-/** The vertical's record says whether it is blocked, so that it is another one now. */
+/** The vertical's record says whether it is blocked: it gets a new version. */
 function touch({ db, now, revision }: ChangeContext, vertical: VerticalRow): void {
   updateVertical(db, { ...vertical, revision, updatedAtMs: now() });
 }

@@ -1,5 +1,4 @@
-/** How a vertical is shown, and its requests to be shown to more. */
-
+/** The listing of a vertical, and requests to show it to more people. */
 import { PlatformError, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
@@ -7,12 +6,12 @@ import { adminOperation } from '../declarations/admin-operation.ts';
 import { params, tag } from '../declarations/vertical-listings.ts';
 import type { ListingRecord, ListingTier } from '../declarations/vertical-records.ts';
 import { listingRecord, listingTier } from '../declarations/vertical-records.ts';
-import { type AuditEntry, type Change, type ChangeContext, change, read } from '../lib/handlers.ts';
+import { type AuditEntry, type ChangeAnswer, type ChangeContext, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { targetOf } from './operations.ts';
 import { requireVertical, updateVertical, type VerticalRow } from './verticals-store.ts';
 
-/** Only what a page can link to without asking what it is. */
+/** Only addresses that a page can link to safely. */
 const website = z
   .string()
   .max(500)
@@ -21,7 +20,7 @@ const website = z
     'must be an address with https',
   );
 
-/** From the fewest to the most who can find it. */
+/** From the fewest to the most people who can find it. */
 const TIERS: readonly ListingTier[] = ['private', 'unlisted', 'published'];
 
 type Request = NonNullable<ListingRecord['request']>;
@@ -44,15 +43,12 @@ export const listingsGet = adminOperation({
   path: '/verticals/:slug/listing',
   input: { params },
   output: listingRecord,
-  success: 200,
   builder: 'own-tenant',
-  audit: 'none',
   etag: true,
 });
 
 export const readListing = /* @__PURE__ */ read(listingsGet, ({ db }, { params, actor }) => {
-  const value = listingOf(requireVertical(db, actor, params.slug), load(db, params.slug));
-  return { value, etag: value.etag };
+  return { value: listingOf(requireVertical(db, actor, params.slug), load(db, params.slug)) };
 });
 
 export const listingsPut = adminOperation({
@@ -75,9 +71,7 @@ export const listingsPut = adminOperation({
     }),
   },
   output: listingRecord,
-  success: 200,
   builder: 'own-tenant',
-  audit: 'audit',
   destructive: true,
   etag: true,
   problems: ['forbidden', 'conflict'],
@@ -114,9 +108,7 @@ export const publishRequest = adminOperation({
     }),
   },
   output: listingRecord,
-  success: 200,
   builder: 'own-tenant',
-  audit: 'audit',
   etag: true,
   problems: ['conflict'],
 });
@@ -134,7 +126,7 @@ export const requestPublish = /* @__PURE__ */ change(
       });
     const note = body.note ?? null;
     const open = before.request?.status === 'open' ? before.request : null;
-    if (open && open.tier === body.tier && open.note === note) return answer(before, null);
+    if (open && open.tier === body.tier && open.note === note) return { value: before, audit: null };
     if (open)
       throw new PlatformError('conflict', 'Another request is open: withdraw it first.', {
         reason: 'request_open',
@@ -153,7 +145,7 @@ export const requestPublish = /* @__PURE__ */ change(
 );
 
 /**
- * Being shown to more is for staff to decide, and there must be something to be shown.
+ * Staff decide who else is shown a vertical, and a version of it must serve.
  * @throws PlatformError `forbidden`, reason `publish_by_request`; `conflict`, reason `nothing_serves`.
  */
 function requireMayWiden(vertical: VerticalRow, isBuilder: boolean): void {
@@ -181,8 +173,8 @@ function save(
   vertical: VerticalRow,
   before: ListingRecord,
   after: ListingRecord,
-): Change<ListingRecord> {
-  if (JSON.stringify(before) === JSON.stringify(after)) return answer(before, null);
+): ChangeAnswer<ListingRecord> {
+  if (JSON.stringify(before) === JSON.stringify(after)) return { value: before, audit: null };
   const nowMs = now();
   if (after.tier !== vertical.tier)
     updateVertical(db, { ...vertical, tier: after.tier, revision, updatedAtMs: nowMs });
@@ -198,14 +190,10 @@ function save(
   );
   const value = { ...after, etag: String(revision), updatedAt: toTimestamp(nowMs) };
   const audit = { target: targetOf(vertical), before: auditFields(before), after: auditFields(after) };
-  return answer(value, audit);
+  return { value, audit };
 }
 
-function answer(value: ListingRecord, audit: AuditEntry | null): Change<ListingRecord> {
-  return { status: 200, value, etag: value.etag, audit };
-}
-
-/** The description is a page of text, and the log is kept for ever: that it was changed shows by the other side's row. */
+/** Leaves out the description: it is a page of text, and the log is kept for ever. */
 function auditFields({ tier, title, summary, website, request }: ListingRecord): AuditEntry['after'] {
   const asked = request && { tier: request.tier, note: request.note, status: request.status };
   return { tier, title, summary, website, request: asked };
@@ -219,7 +207,7 @@ function load(db: SqlDatabase, slug: string): ListingRow | undefined {
   );
 }
 
-/** A vertical that nobody has described yet is listed by its name. */
+/** A vertical without a description is listed by its name. */
 function listingOf(vertical: VerticalRow, row: ListingRow | undefined): ListingRecord {
   return {
     vertical: vertical.slug,

@@ -1,4 +1,4 @@
-/** The registry, wired: what happens around the directory's own transaction, and which version serves. */
+/** Wires the registry: the work around the directory's own transactions, the routes, and the version that serves. */
 import type { SnapshotRecord } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import type { AdminCall, AdminResult } from '../actors.ts';
@@ -8,52 +8,51 @@ import type { HostRoute, RoutesChange } from '../host-admin.ts';
 import type { ChangeOutcome } from '../lib/changes.ts';
 import type { CallOf, WiringFacts } from '../lib/handlers.ts';
 import { found, type Performers } from '../lib/host-admin-performers.ts';
-import type { DirectoryMethods } from '../unit.ts';
 import { isKnownVertical } from '../verticals/reach.ts';
 import type { BuiltIn } from './built-in.ts';
-import { type EgressDeps, readEgress } from './host-admin-egress.ts';
+import { type EgressDeps, readEgress } from './egress.ts';
 import { slugTaken } from './operations.ts';
 import type { scopeVersionSet } from './scope-version.ts';
 
-/** What only the platform's own wiring may use: no operation leads to it. */
+/** For the platform's own wiring alone: no operation leads to it. */
 export interface RegistryIntake {
   /**
-   * Puts a vertical that is compiled into this platform into the registry, admits it and makes it serve. To be called
-   * at every start: where nothing is new, nothing is written. What a number stood for earlier is never overwritten: a
-   * build that differs is registered under the number, `+` and part of its digest.
+   * Registers a vertical that is compiled into this platform, admits it and makes it serve. Call it at every start: where
+   * nothing is new, nothing is written. A number is never reused: a build that differs from the one under its number is
+   * registered under the number, `+` and part of its digest.
    * @throws PlatformError `conflict`, reason `slug_taken`, when the slug belongs to a tenant.
    */
   registerBuiltIn(builtIn: BuiltIn): Promise<{ readonly version: string; readonly changed: boolean }>;
 }
 
-export interface RegistryDeps extends EgressDeps {
+interface RegistryDeps extends EgressDeps {
   readonly directory: UnitStub<DirectoryMethods>;
   readonly gateway: VerticalGateway;
   /** The version of a vertical that the registry does not know. */
   readonly unregistered: (vertical: string) => string;
   readonly factsOf: (call: AdminCall) => WiringFacts;
-  /** What follows every durable change. It does not reject. */
+  /** Follows every durable change. It does not reject. */
   readonly finalize: (outcome: ChangeOutcome) => Promise<AdminResult>;
   readonly publish: (head: LogHead) => Promise<void>;
   /** Takes a snapshot, as the operation of that name does. */
   readonly takeSnapshot: (call: AdminCall) => Promise<AdminResult>;
-  /** Tells the router that what host names lead to has changed. */
+  /** Tells the router that the targets of host names have changed. */
   readonly rerouted: (change: RoutesChange) => void;
 }
 
-export interface Registry {
+interface Registry {
   readonly intake: RegistryIntake;
   readonly performers: Performers;
   routes(): Promise<readonly HostRoute[]>;
   route(hostname: string): Promise<HostRoute | null>;
-  /** What prod serves. */
+  /** The version on prod. */
   servingVersion(vertical: string): Promise<string>;
 }
 
 export function makeRegistry(deps: RegistryDeps): Registry {
   const { directory, gateway, unregistered, factsOf, finalize } = deps;
 
-  /** A slug that a worker or a host of this platform answers to is not for anybody else to take. */
+  /** A builder must not take a slug for which a worker or a host of this platform answers. */
   const create = async (call: AdminCall): Promise<AdminResult> => {
     const slug = String(call.body.slug);
     if (call.actor.kind === 'builder' && isKnownVertical(gateway, slug)) {
@@ -64,7 +63,7 @@ export function makeRegistry(deps: RegistryDeps): Registry {
 
   const bindScope = async (call: AdminCall): Promise<AdminResult> => {
     const { body } = call as unknown as CallOf<typeof scopeVersionSet>;
-    // Nobody's data is copied for a binding that would be refused.
+    // No data is copied for a binding that would be refused.
     const takes = body.snapshot && (await directory.plannedBinding({ call })).changes;
     const snapshot = takes ? await deps.takeSnapshot(snapshotCall(call)) : null;
     const taken = (snapshot?.value as SnapshotRecord | undefined)?.id ?? null;
@@ -98,7 +97,7 @@ export function makeRegistry(deps: RegistryDeps): Registry {
   };
 }
 
-/** The snapshot before a binding is a call of its own, by the same caller; its key follows from the binding's. */
+/** The snapshot before a binding is a call of its own, by the same caller; its key is derived from the binding's. */
 function snapshotCall({ ifMatch: _, idempotencyKey, ...call }: AdminCall): AdminCall {
   return {
     ...call,

@@ -1,13 +1,20 @@
-/** What can be done with a vertical as a whole. */
-
-import { PlatformError, pageOf, pageQuery, slug, type TenantId, tenantId } from '@freehold/contracts';
+/** Listing, creating and renaming verticals, and listing their scopes. */
+import {
+  cutPage,
+  PlatformError,
+  pageOf,
+  pageQuery,
+  slug,
+  type TenantId,
+  tenantId,
+} from '@freehold/contracts';
 import { z } from 'zod';
 import type { Actor } from '../actors.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
-import type { VerticalRecord } from '../declarations/vertical-records.ts';
-import { verticalRecord } from '../declarations/vertical-records.ts';
+import { type InstanceRecord, instanceRecord, verticalRecord } from '../declarations/vertical-records.ts';
 import { name, params, tag } from '../declarations/verticals.ts';
-import { type AuditEntry, type Change, change, read } from '../lib/handlers.ts';
+import { type AuditEntry, change, read } from '../lib/handlers.ts';
+import { type PageRequest, pageStatement, type Statement } from '../lib/pages.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { requireActiveTenant } from '../tenants/store.ts';
 import {
@@ -38,14 +45,12 @@ export const verticalsList = adminOperation({
     }),
   },
   output: pageOf(verticalRecord),
-  success: 200,
   builder: 'own-tenant',
-  audit: 'none',
 });
 
 export const readVerticals = /* @__PURE__ */ read(verticalsList, ({ db }, { query, actor }) => {
   const { limit, cursor } = query;
-  // What a builder sees is fixed: whatever it sends would only tell it about others.
+  // A builder's own filters are ignored: they would tell it about other tenants.
   const filter = actor.kind === 'builder' ? { limit, cursor, ownerTenant: actor.tenant } : query;
   return { value: listVerticals(db, filter) };
 });
@@ -59,15 +64,12 @@ export const verticalsGet = adminOperation({
   path: '/verticals/:slug',
   input: { params },
   output: verticalRecord,
-  success: 200,
   builder: 'own-tenant',
-  audit: 'none',
   etag: true,
 });
 
 export const readVertical = /* @__PURE__ */ read(verticalsGet, ({ db }, { params, actor }) => {
-  const value = shownVertical(db, requireVertical(db, actor, params.slug).slug);
-  return { value, etag: value.etag };
+  return { value: shownVertical(db, requireVertical(db, actor, params.slug).slug) };
 });
 
 export const verticalsCreate = adminOperation({
@@ -82,7 +84,6 @@ export const verticalsCreate = adminOperation({
   output: verticalRecord,
   success: 201,
   builder: 'own-tenant',
-  audit: 'audit',
   etag: true,
   problems: ['not_found', 'conflict', 'invalid_transition'],
 });
@@ -92,10 +93,10 @@ export const createVertical = /* @__PURE__ */ change(verticalsCreate, (context, 
   const owner = ownerOf(actor, body.ownerTenant);
   const found = loadVertical(db, body.slug);
   if (found && (found.ownerTenant !== owner || found.name !== body.name))
-    // Says no more than that the name is taken: whose it is, is not everybody's to know.
+    // The answer does not tell who owns the other vertical.
     throw slugTaken();
   requireMatch(ifMatch, found ? String(found.revision) : null);
-  if (found) return { ...answer(shownVertical(db, found.slug), null), status: 200 };
+  if (found) return { value: shownVertical(db, found.slug), audit: null, status: 200 };
   if (owner !== null) requireActiveTenant(db, owner);
   const nowMs = context.now();
   const row: VerticalRow = {
@@ -110,7 +111,7 @@ export const createVertical = /* @__PURE__ */ change(verticalsCreate, (context, 
   };
   insertVertical(db, row);
   const audit = { target: targetOf(row), before: null, after: { name: row.name, tier: row.tier } };
-  return { ...answer(shownVertical(db, row.slug), audit), status: 201 };
+  return { value: shownVertical(db, row.slug), audit };
 });
 
 export const verticalsUpdate = adminOperation({
@@ -122,9 +123,7 @@ export const verticalsUpdate = adminOperation({
   path: '/verticals/:slug',
   input: { params, body: z.strictObject({ name }) },
   output: verticalRecord,
-  success: 200,
   builder: 'own-tenant',
-  audit: 'audit',
   etag: true,
 });
 
@@ -134,13 +133,10 @@ export const updateVerticalName = /* @__PURE__ */ change(
     const { db, revision } = context;
     const before = requireVertical(db, actor, params.slug);
     requireMatch(ifMatch, String(before.revision));
-    if (before.name === body.name) return answer(shownVertical(db, before.slug), null);
+    if (before.name === body.name) return { value: shownVertical(db, before.slug), audit: null };
     updateVertical(db, { ...before, name: body.name, revision, updatedAtMs: context.now() });
-    return answer(shownVertical(db, before.slug), {
-      target: targetOf(before),
-      before: { name: before.name },
-      after: { name: body.name },
-    });
+    const audit = { target: targetOf(before), before: { name: before.name }, after: { name: body.name } };
+    return { value: shownVertical(db, before.slug), audit };
   },
 );
 
@@ -148,7 +144,6 @@ export function slugTaken(): PlatformError {
   return new PlatformError('conflict', 'There is another vertical with this slug.', { reason: 'slug_taken' });
 }
 
-/** What a log row about this vertical is about. */
 export function targetOf(
   { slug, ownerTenant }: Pick<VerticalRow, 'slug' | 'ownerTenant'>,
   other: string | null = null,
@@ -162,6 +157,51 @@ function ownerOf(actor: Actor, named: TenantId | undefined): TenantId | null {
   throw new PlatformError('not_found', 'There is no such tenant.', { reason: 'unknown_tenant' });
 }
 
-function answer(value: VerticalRecord, audit: AuditEntry | null): Change<VerticalRecord> {
-  return { status: 200, value, etag: value.etag, audit };
+type InstanceRow = Omit<InstanceRecord, 'bound'> & { readonly bound: 0 | 1 };
+
+export const verticalsInstances = adminOperation({
+  name: 'verticals.instances',
+  summary: 'List the scopes of a vertical with the version of each',
+  description: 'A builder sees those of its own tenant, and not which other tenants use its vertical.',
+  tag,
+  method: 'GET',
+  path: '/verticals/:slug/instances',
+  input: { params, query: z.strictObject(pageQuery) },
+  output: pageOf(instanceRecord),
+  builder: 'own-tenant',
+});
+
+export const readInstances = /* @__PURE__ */ read(verticalsInstances, ({ db }, { params, query, actor }) => {
+  const { slug } = requireVertical(db, actor, params.slug);
+  const tenant = actor.kind === 'builder' ? actor.tenant : undefined;
+  const { sql, params: bound } = instancesPage({ ...query, vertical: slug, tenant });
+  const rows = db.all<InstanceRow>(sql, ...bound);
+  return {
+    value: cutPage(
+      rows,
+      query.limit,
+      (row) => row.scope,
+      (row) => ({ ...row, bound: row.bound === 1 }),
+    ),
+  };
+});
+
+interface InstanceFilter extends PageRequest {
+  readonly vertical: string;
+  readonly tenant?: string | undefined;
+}
+
+export function instancesPage(filter: InstanceFilter): Statement {
+  return pageStatement(
+    {
+      select: `SELECT s.id AS scope, s.tenant, s.slug, s.name, s.kind, s.status, r.version,
+        b.version IS NOT NULL AS bound
+        FROM scopes s JOIN verticals v ON v.slug = s.vertical LEFT JOIN scope_versions b ON b.scope = s.id
+        LEFT JOIN vertical_versions r ON r.id = coalesce(b.version, v.serving)`,
+      where: { 's.vertical': filter.vertical, 's.tenant': filter.tenant },
+      key: 's.id',
+      order: 'ASC',
+    },
+    filter,
+  );
 }

@@ -5,9 +5,9 @@ import type { Statement } from '../lib/pages.ts';
 import { PLATFORM_GRANT } from '../platform-grants/store.ts';
 import { serviceRefsPage } from '../service-refs/operations.ts';
 import { directoryUnit } from '../unit.ts';
-import { instancesPage } from './instances.ts';
+import { instancesPage } from './operations.ts';
 import { USED_BY_OTHERS } from './reviews.ts';
-import { OTHERS_BOUND } from './scope-versions-store.ts';
+import { OTHERS_BOUND } from './scope-version.ts';
 import { BOUND, DEPLOYED, versionsPage } from './versions-store.ts';
 import { verticalsPage } from './verticals-store.ts';
 

@@ -1,12 +1,16 @@
-/** Who may decide that a version can serve, and whose word counts for whom. */
-import { PlatformError } from '@freehold/contracts';
+/**
+ * Decides who may admit a version and whose verdict counts, and compares a version with the one that serves, for the
+ * reviewer.
+ */
+import { type PermissionChange, PlatformError, permissionDiff } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import type { Actor } from '../actors.ts';
-import type { VersionRow } from './versions-store.ts';
+import type { DeclaredMigration, VersionChanges } from '../declarations/vertical-records.ts';
+import { loadContent, loadVersion, type VersionContent, type VersionRow } from './versions-store.ts';
 import type { VerticalRow } from './verticals-store.ts';
 
 /**
- * As whom somebody reviews a vertical that it may work on.
+ * The role in which an actor reviews a vertical.
  * @throws PlatformError `forbidden`, reason `staff_review_required`, for the owner of a vertical that others see or use.
  */
 export function reviewerOf(db: SqlDatabase, actor: Actor, vertical: VerticalRow): 'platform' | 'owner' {
@@ -16,7 +20,7 @@ export function reviewerOf(db: SqlDatabase, actor: Actor, vertical: VerticalRow)
 }
 
 /**
- * A promotion needs a version that was admitted, and by somebody whose word counts.
+ * A promotion needs a version that was admitted by a reviewer whose verdict counts.
  * @throws PlatformError `invalid_transition`, reason `version_not_admitted`; `forbidden`, `staff_review_required`.
  */
 export function requireServable(
@@ -27,12 +31,12 @@ export function requireServable(
 ): void {
   requireCompiledIn(db, vertical, version);
   if (version.status !== 'admitted') throw notAdmitted(version);
-  // What an owner admitted while nobody else had its vertical was looked at by nobody else.
+  // The owner admitted it while no other tenant used the vertical, so that staff have not reviewed it.
   if (actor.kind === 'builder' && version.reviewedBy !== 'platform' && !ownerReviews(db, vertical))
     throw staffReviewRequired();
 }
 
-/** @throws PlatformError `unsupported`, reason `built_in_version`, for a version that this platform does not have. */
+/** @throws PlatformError `unsupported`, reason `built_in_version`, for another version than the compiled one. */
 export function requireCompiledIn(
   db: SqlDatabase,
   vertical: VerticalRow,
@@ -61,20 +65,16 @@ export function notAdmitted({ version, status }: Pick<VersionRow, 'version' | 's
 }
 
 /**
- * An owner decides alone as long as it alone bears the consequences. A vertical that was made private again is not its
- * owner's alone while another tenant still has an instance of it.
+ * An owner decides alone as long as it alone bears the consequences. A vertical that was made private again may still have
+ * instances of other tenants.
  */
 function ownerReviews(db: SqlDatabase, vertical: VerticalRow): boolean {
-  return vertical.ownerTenant !== null && vertical.tier === 'private' && !isUsedByOthers(db, vertical);
+  const { slug, ownerTenant, tier } = vertical;
+  return ownerTenant !== null && tier === 'private' && !db.get(USED_BY_OTHERS, slug, ownerTenant);
 }
 
-/** Whether a tenant that does not own a vertical has an instance of it. */
 export const USED_BY_OTHERS =
   "SELECT 1 FROM scopes WHERE vertical = ? AND tenant <> ? AND status <> 'reaped' LIMIT 1";
-
-function isUsedByOthers(db: SqlDatabase, { slug, ownerTenant }: VerticalRow): boolean {
-  return db.get(USED_BY_OTHERS, slug, ownerTenant) !== undefined;
-}
 
 export function staffReviewRequired(): PlatformError {
   return new PlatformError(
@@ -84,4 +84,49 @@ export function staffReviewRequired(): PlatformError {
       reason: 'staff_review_required',
     },
   );
+}
+
+/** The changes against the version that serves; null while none does. */
+export function changesAgainstServing(
+  db: SqlDatabase,
+  vertical: VerticalRow,
+  after: VersionContent,
+): VersionChanges | null {
+  const serving = vertical.serving === null ? undefined : loadVersion(db, vertical.slug, vertical.serving);
+  if (!serving) return null;
+  return { serving: serving.version, ...versionChanges(loadContent(db, serving.id), after) };
+}
+
+/** Compares two versions. Everything is sorted, so that equal differences are equal texts. */
+function versionChanges(before: VersionContent, after: VersionContent): Omit<VersionChanges, 'serving'> {
+  return {
+    permissions: permissionDiff(before.manifest, after.manifest),
+    migrations: migrationChanges(before.migrations, after.migrations),
+    egress: difference(before.egress, after.egress),
+    settings: difference(Object.keys(before.manifest.env), Object.keys(after.manifest.env)),
+  };
+}
+
+function migrationChanges(
+  before: readonly DeclaredMigration[],
+  after: readonly DeclaredMigration[],
+): VersionChanges['migrations'] {
+  const [had, has] = [before, after].map(
+    (migrations) => new Map(migrations.map((each) => [`${each.version} ${each.set}`, each])),
+  ) as [Map<string, DeclaredMigration>, Map<string, DeclaredMigration>];
+  const added = [...has].flatMap(([key, each]) => (had.has(key) ? [] : [each]));
+  const removed = [...had].flatMap(([key, each]) => (has.has(key) ? [] : [each]));
+  const changed = [...has].flatMap(([key, each]) => {
+    const earlier = had.get(key);
+    return earlier && earlier.digest !== each.digest ? [{ before: earlier, after: each }] : [];
+  });
+  return { added, removed, changed, differs: added.length + removed.length + changed.length > 0 };
+}
+
+function difference(before: readonly string[], after: readonly string[]): PermissionChange {
+  const [had, has] = [new Set(before), new Set(after)];
+  return {
+    gained: [...has].filter((key) => !had.has(key)).sort(),
+    lost: [...had].filter((key) => !has.has(key)).sort(),
+  };
 }

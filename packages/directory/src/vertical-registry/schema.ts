@@ -84,5 +84,4 @@ const registryMigration: Migration = {
   `,
 };
 
-/** The set that the directory applies after its own. */
 export const registryMigrations = { name: 'vertical-registry', migrations: [registryMigration] } as const;

@@ -1,21 +1,17 @@
-/** Binding a scope to a version of its vertical, as far as the directory is concerned. */
-
-import { PlatformError, scopeId, tenantId } from '@freehold/contracts';
+/** The version of each scope: bound to the scope, or the one on prod. */
+import { PlatformError, scopeId, tenantId, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import { z } from 'zod';
 import { adminOperation } from '../declarations/admin-operation.ts';
-import { scopeVersionRecord } from '../declarations/scope-version.ts';
+import { type ScopeVersionRecord, scopeVersionRecord } from '../declarations/scope-version.ts';
 import { versionChoice } from '../declarations/verticals.ts';
 import { type CallOf, type ChangeHandler, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { targetOf } from '../scopes/operations.ts';
 import { requireScope, type ScopeRow } from '../scopes/store.ts';
 import { notAdmitted, requireCompiledIn } from './reviews.ts';
-import { loadBinding, saveBinding, scopeVersionOf } from './scope-versions-store.ts';
 import { requireOneOf, requireVersion } from './versions-store.ts';
 import { loadVertical } from './verticals-store.ts';
-
-const tag = 'Scopes';
 
 const params = z.strictObject({ tenant: tenantId, scope: scopeId });
 
@@ -24,7 +20,7 @@ export const scopeVersionSet = adminOperation({
   summary: 'Bind a scope to a version, or let it follow prod',
   description:
     'Exactly one of version, id and channel. A version must be admitted (reason version_not_admitted). With snapshot a copy of the scope is taken first; where that fails, nothing is bound. A vertical that is compiled into this platform runs on the one version that is (reason built_in_version).',
-  tag,
+  tag: 'Scopes',
   method: 'PUT',
   path: '/tenants/:tenant/scopes/:scope/version',
   input: {
@@ -36,9 +32,7 @@ export const scopeVersionSet = adminOperation({
     }),
   },
   output: scopeVersionRecord,
-  success: 200,
   builder: 'own-tenant',
-  audit: 'audit',
   destructive: true,
   etag: true,
   problems: ['conflict', 'invalid_transition', 'unsupported', 'runtime_fault'],
@@ -47,28 +41,24 @@ export const scopeVersionSet = adminOperation({
 export const scopeVersionGet = adminOperation({
   name: 'scope-version.get',
   summary: 'Get the version that a scope runs on',
-  tag,
+  tag: 'Scopes',
   method: 'GET',
   path: '/tenants/:tenant/scopes/:scope/version',
   input: { params },
   output: scopeVersionRecord,
-  success: 200,
   builder: 'own-tenant',
-  audit: 'none',
   etag: true,
 });
 
 export const readScopeVersion = /* @__PURE__ */ read(scopeVersionGet, ({ db }, { params }) => {
-  const value = scopeVersionOf(db, requireScope(db, params));
-  return { value, etag: value.etag };
+  return { value: scopeVersionOf(db, requireScope(db, params)) };
 });
 
-/** What a binding would do. */
-export interface PlannedBinding {
+interface PlannedBinding {
   readonly scope: ScopeRow;
   /** The id of the version; null to follow prod. */
   readonly version: string | null;
-  /** Whether the scope is bound otherwise now. */
+  /** Whether this differs from the present binding. */
   readonly changes: boolean;
 }
 
@@ -93,13 +83,13 @@ export function planBinding(
   return { scope, version, changes: version !== present };
 }
 
-/** @param snapshot the copy that was taken for this binding. */
+/** @param snapshot the copy that was taken before this binding, or null. */
 export function bindScopeVersion(snapshot: string | null): ChangeHandler {
   return change(scopeVersionSet, (context, call) => {
     const { db, revision } = context;
     const { scope, version, changes } = planBinding(db, call);
     const before = scopeVersionOf(db, scope);
-    if (!changes) return { status: 200, value: before, etag: before.etag, audit: null };
+    if (!changes) return { value: before, audit: null };
     saveBinding(db, scope.id, { version, snapshot, revision, boundAtMs: context.now() });
     const after = scopeVersionOf(db, scope);
     const audit = {
@@ -107,7 +97,7 @@ export function bindScopeVersion(snapshot: string | null): ChangeHandler {
       before: { version: before.version, bound: before.bound },
       after: { version: after.version, bound: after.bound, snapshot },
     };
-    return { status: 200, value: after, etag: after.etag, audit, rerouted: true };
+    return { value: after, audit, rerouted: true };
   });
 }
 
@@ -120,9 +110,113 @@ function choose(
   const version = requireVersion(db, scope.vertical, choice);
   if (!vertical) throw new TypeError('a version belongs to a vertical');
   requireCompiledIn(db, vertical, version);
-  // What an owner admitted for itself is admitted for its own scopes alone.
+  // A version that only its owner admitted counts for the owner's scopes alone.
   const isJudged = version.reviewedBy === 'platform' || scope.tenant === vertical.ownerTenant;
   if (version.status === 'admitted' && !isJudged) throw notAdmitted({ ...version, status: 'pending' });
   if (version.status !== 'admitted') throw notAdmitted(version);
   return version.id;
+}
+
+interface BindingRow {
+  readonly version: string | null;
+  readonly snapshot: string | null;
+  readonly revision: number;
+  readonly boundAtMs: number;
+}
+
+export function loadBinding(db: SqlDatabase, scope: string): BindingRow | undefined {
+  return db.get<BindingRow>(
+    'SELECT version, snapshot, revision, bound_at AS boundAtMs FROM scope_versions WHERE scope = ?',
+    scope,
+  );
+}
+
+export function saveBinding(db: SqlDatabase, scope: string, row: BindingRow): void {
+  db.run(
+    `INSERT INTO scope_versions (scope, version, snapshot, revision, bound_at) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (scope) DO UPDATE SET version = excluded.version, snapshot = excluded.snapshot,
+       revision = excluded.revision, bound_at = excluded.bound_at`,
+    ...[scope, row.version, row.snapshot, row.revision, row.boundAtMs],
+  );
+}
+
+/** The version of a scope. Its ETag changes with the binding, and with prod while the scope follows that. */
+export function scopeVersionOf(
+  db: SqlDatabase,
+  { id, vertical }: Pick<ScopeRow, 'id' | 'vertical'>,
+): ScopeVersionRecord {
+  const binding = loadBinding(db, id);
+  const bound = binding !== undefined && binding.version !== null;
+  const prod = db.get<{ serving: string | null; promotion: number }>(
+    'SELECT serving, promotion FROM verticals WHERE slug = ?',
+    vertical,
+  );
+  const version = db.get<{ id: string; version: string }>(
+    'SELECT id, version FROM vertical_versions WHERE id = ?',
+    (bound ? binding.version : prod?.serving) ?? null,
+  );
+  return {
+    scope: id,
+    vertical,
+    version: version?.version ?? null,
+    id: version?.id ?? null,
+    bound,
+    boundAt: bound ? toTimestamp(binding.boundAtMs) : null,
+    snapshot: (bound ? binding.snapshot : null) as ScopeVersionRecord['snapshot'],
+    etag: `${binding?.revision ?? 0}.${bound ? 0 : (prod?.promotion ?? 0)}`,
+  };
+}
+
+/** Releases every scope that is bound to another version of the vertical. @returns how many. */
+export function releaseOthers(
+  db: SqlDatabase,
+  { vertical, keep, revision, nowMs }: { vertical: string; keep: string; revision: number; nowMs: number },
+): number {
+  const { count } = db.get<{ count: number }>(OTHERS_BOUND, vertical, keep) ?? { count: 0 };
+  if (count > 0)
+    db.run(
+      `UPDATE scope_versions SET version = NULL, snapshot = NULL, revision = ?, bound_at = ? WHERE version IN
+         (SELECT id FROM vertical_versions WHERE vertical = ? AND id <> ?)`,
+      ...[revision, nowMs, vertical, keep],
+    );
+  return count;
+}
+
+export const OTHERS_BOUND = `SELECT count(*) AS count FROM vertical_versions v CROSS JOIN scope_versions b
+  ON b.version = v.id WHERE v.vertical = ? AND v.id <> ?`;
+
+/** The version on prod, by vertical. */
+export function servingVersions(db: SqlDatabase): Readonly<Record<string, string>> {
+  return recordOf(
+    db.all<KeyedVersion>(
+      'SELECT v.slug AS key, r.version FROM verticals v JOIN vertical_versions r ON r.id = v.serving',
+    ),
+  );
+}
+
+/** The version on prod of one vertical, or null. */
+export function servingVersionOf(db: SqlDatabase, vertical: string): string | null {
+  const row = db.get<{ version: string }>(
+    'SELECT r.version FROM verticals v JOIN vertical_versions r ON r.id = v.serving WHERE v.slug = ?',
+    vertical,
+  );
+  return row?.version ?? null;
+}
+
+/** The versions of bound scopes, by scope. */
+export function boundVersions(db: SqlDatabase): Readonly<Record<string, string>> {
+  return recordOf(
+    db.all<KeyedVersion>(
+      'SELECT b.scope AS key, r.version FROM scope_versions b JOIN vertical_versions r ON r.id = b.version',
+    ),
+  );
+}
+
+interface KeyedVersion {
+  readonly key: string;
+  readonly version: string;
+}
+
+function recordOf(rows: readonly KeyedVersion[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(rows.map(({ key, version }) => [key, version]));
 }

@@ -1,4 +1,4 @@
-/** The versions of verticals in SQL. What was registered never changes; a trigger of the table holds to that too. */
+/** The versions of verticals in SQL. A registered version never changes; a trigger of the table enforces that too. */
 import { cutPage, type Page, PlatformError, toTimestamp, type VerticalManifest } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import type { DeclaredMigration, VersionRecord, VersionStatus } from '../declarations/vertical-records.ts';
@@ -20,7 +20,7 @@ export interface VersionRow {
   readonly updatedAtMs: number;
 }
 
-/** What a version declares. */
+/** The declarations of a version. */
 export interface VersionContent {
   readonly manifest: VerticalManifest;
   readonly migrations: readonly DeclaredMigration[];
@@ -30,7 +30,7 @@ export interface VersionContent {
 const COLUMNS = `id, vertical, version, digest, status, reviewed_by AS reviewedBy, note, script,
   uploaded_at AS uploadedAtMs, revision, created_at AS createdAtMs, updated_at AS updatedAtMs`;
 
-/** A version is looked up with its vertical, always: another vertical's version is not there. */
+/** Looked up with the vertical: another vertical's version reads as not found. */
 export function loadVersion(db: SqlDatabase, vertical: string, id: string): VersionRow | undefined {
   return db.get<VersionRow>(
     `SELECT ${COLUMNS} FROM vertical_versions WHERE id = ? AND vertical = ?`,
@@ -51,15 +51,15 @@ export function loadVersionByNumber(
   );
 }
 
-/** How a caller names a version: by id or by number. */
-export interface VersionChoice {
+/** Names a version by id or by number. */
+interface VersionChoice {
   readonly id?: string | undefined;
   readonly version?: string | undefined;
 }
 
 /**
- * Refuses a call that does not say what it means, or says it twice. The declaration cannot: JSON Schema has no short
- * word for it that a form or a command line could be made from.
+ * Refuses a call that names none of the fields, or several. The declaration cannot: JSON Schema has no short form of this
+ * from which a form or a command line could be made.
  * @throws PlatformError `validation_failed`.
  */
 export function requireOneOf(body: Readonly<Record<string, unknown>>, names: readonly string[]): void {
@@ -116,7 +116,7 @@ export function updateVersion(db: SqlDatabase, row: VersionRow): void {
   );
 }
 
-/** Takes back the registration of a version that never came to be. */
+/** Takes back the registration of a version that was never uploaded. */
 export function forgetVersion(db: SqlDatabase, id: string): void {
   db.run('DELETE FROM vertical_versions WHERE id = ?', id);
 }
@@ -152,7 +152,7 @@ export const DEPLOYED = `SELECT version, egress FROM vertical_versions v WHERE v
   OR id = (SELECT serving FROM verticals WHERE slug = v.vertical)
   OR EXISTS (SELECT 1 FROM scope_versions WHERE version = v.id)) ORDER BY id DESC LIMIT ?`;
 
-/** Whether any scope is bound to a version. One that was reaped runs on nothing any more. */
+/** Finds a scope that is bound to a version. A reaped scope runs no more. */
 export const BOUND = `SELECT 1 FROM scope_versions b CROSS JOIN scopes s ON s.id = b.scope
   WHERE b.version = ? AND s.status <> 'reaped' LIMIT 1`;
 
@@ -178,7 +178,7 @@ export function versionOfRow(row: VersionRow, vertical: VerticalRow): VersionRec
   };
 }
 
-/** A verdict on a version is one against what serves: it is not to be given on an outdated comparison. */
+/** Changes with each promotion: a verdict must not rest on an outdated comparison. */
 export function versionTag(row: VersionRow, vertical: VerticalRow): string {
   return `${row.revision}.${vertical.promotion}`;
 }

@@ -1,5 +1,4 @@
-/** What can be done with the versions of a vertical: registering them, and deciding about them. */
-
+/** Registering the versions of a vertical, and admitting or rejecting them. */
 import { createHash } from 'node:crypto';
 import {
   canonicalJson,
@@ -30,8 +29,7 @@ import { type CallOf, type Change, type ChangeContext, change, read } from '../l
 import { requireMatch } from '../lib/preconditions.ts';
 import { archiveScript } from '../service-refs/script-names.ts';
 import { targetOf } from './operations.ts';
-import { requireCompiledIn, reviewerOf, staffReviewRequired } from './reviews.ts';
-import { changesAgainstServing } from './version-diff.ts';
+import { changesAgainstServing, requireCompiledIn, reviewerOf, staffReviewRequired } from './reviews.ts';
 import {
   insertVersion,
   isBound,
@@ -68,9 +66,7 @@ export const versionsList = adminOperation({
     }),
   },
   output: pageOf(versionRecord),
-  success: 200,
   builder: 'own-tenant',
-  audit: 'none',
 });
 
 export const readVersions = /* @__PURE__ */ read(versionsList, ({ db }, { params, query, actor }) => ({
@@ -85,9 +81,7 @@ export const versionsGet = adminOperation({
   path: '/verticals/:slug/versions/:id',
   input: { params: versionParams },
   output: versionDetail,
-  success: 200,
   builder: 'own-tenant',
-  audit: 'none',
   etag: true,
 });
 
@@ -95,15 +89,14 @@ export const readVersion = /* @__PURE__ */ read(versionsGet, ({ db }, { params, 
   const vertical = requireVertical(db, actor, params.slug);
   const row = requireVersion(db, vertical.slug, { id: params.id });
   const content = loadContent(db, row.id);
-  const record = versionOfRow(row, vertical);
   const value = {
-    ...record,
+    ...versionOfRow(row, vertical),
     manifest: content.manifest,
     migrations: [...content.migrations],
     egress: [...content.egress],
     changes: changesAgainstServing(db, vertical, content),
   };
-  return { value, etag: record.etag };
+  return { value };
 });
 
 export const versionsRegister = adminOperation({
@@ -121,7 +114,6 @@ export const versionsRegister = adminOperation({
   output: versionRecord,
   success: 201,
   builder: 'own-tenant',
-  audit: 'audit',
   etag: true,
   problems: ['immutable'],
 });
@@ -136,25 +128,15 @@ export const registerVersion = /* @__PURE__ */ change(
     const present = loadVersionByNumber(db, vertical.slug, version);
     requireMatch(ifMatch, present ? versionTag(present, vertical) : null);
     const row = findSame(context, vertical, { version, digest }, { manifest, migrations, egress });
-    if (row) {
-      const value = versionOfRow(row, vertical);
-      return { status: 200, value, etag: value.etag, audit: null };
-    }
+    if (row) return { status: 200, value: versionOfRow(row, vertical), audit: null };
     const added = addVersion(context, vertical, { version, digest }, { manifest, migrations, egress });
-    const value = versionOfRow(added, vertical);
     const audit = { target: targetOf(vertical, added.id), before: null, after: { version, digest } };
-    return { status: 201, value, etag: value.etag, audit };
+    return { value: versionOfRow(added, vertical), audit };
   },
 );
 
-type Verdict = 'admit' | 'reject';
-
-/** Where a verdict leads. A verdict can be revised, except that what runs is not rejected under the feet of its users. */
-export const VERDICTS: Readonly<Record<VersionStatus, Readonly<Record<Verdict, VersionStatus>>>> = {
-  pending: { admit: 'admitted', reject: 'rejected' },
-  admitted: { admit: 'admitted', reject: 'rejected' },
-  rejected: { admit: 'admitted', reject: 'rejected' },
-};
+/** A verdict can be revised, except that a version that runs is not rejected. */
+const VERDICTS = { admit: 'admitted', reject: 'rejected' } as const;
 
 export const versionsAdmit = adminOperation({
   name: 'vertical-versions.admit',
@@ -165,9 +147,7 @@ export const versionsAdmit = adminOperation({
   path: '/verticals/:slug/versions/:id/admit',
   input: { params: versionParams, body: verdict },
   output: versionVerdict,
-  success: 200,
   builder: 'own-tenant',
-  audit: 'audit',
   etag: true,
   problems: ['forbidden', 'invalid_transition'],
 });
@@ -184,9 +164,7 @@ export const versionsReject = adminOperation({
   path: '/verticals/:slug/versions/:id/reject',
   input: { params: versionParams, body: verdict },
   output: versionVerdict,
-  success: 200,
   builder: 'own-tenant',
-  audit: 'audit',
   destructive: true,
   etag: true,
   problems: ['forbidden', 'invalid_transition'],
@@ -199,7 +177,7 @@ export const rejectVersion = /* @__PURE__ */ change(versionsReject, (context, ca
 function decide(
   context: ChangeContext,
   { params, body, actor, ifMatch }: CallOf<typeof versionsAdmit>,
-  verdict: Verdict,
+  verdict: keyof typeof VERDICTS,
 ): Change<VersionVerdict> {
   const { db, revision } = context;
   const vertical = requireVertical(db, actor, params.slug);
@@ -208,14 +186,14 @@ function decide(
   // A verdict of staff stands until staff change it.
   if (reviewedBy === 'owner' && before.reviewedBy === 'platform') throw staffReviewRequired();
   requireMatch(ifMatch, versionTag(before, vertical));
-  const status = VERDICTS[before.status][verdict];
+  const status: VersionStatus = VERDICTS[verdict];
   if (status === 'rejected') requireUnused(context, vertical, before);
   const changes = changesAgainstServing(db, vertical, loadContent(db, before.id));
   const answer = (row: VersionRow) => {
     const version = versionOfRow(row, vertical);
-    return { status: 200, value: { version, changes }, etag: version.etag } as const;
+    return { value: { version, changes }, etag: version.etag };
   };
-  // The platform's word replaces the owner's, even where it is the same word.
+  // A verdict of staff replaces the owner's, even where it is the same.
   if (before.status === status && before.reviewedBy === reviewedBy) return { ...answer(before), audit: null };
   const note = body.note ?? null;
   const after: VersionRow = { ...before, status, reviewedBy, note, revision, updatedAtMs: context.now() };
@@ -243,7 +221,7 @@ function requireUnused({ db }: UnitContext, vertical: VerticalRow, row: VersionR
 }
 
 /**
- * A manifest speaks of the vertical and of the version under which it is registered, and its parts fit each other.
+ * A manifest names the vertical and the version under which it is registered, and its parts fit each other.
  * @throws PlatformError `validation_failed`.
  */
 export function requireFitting(
@@ -261,7 +239,9 @@ export function requireFitting(
       : [{ path: 'manifest.version', message: `must be the version that is registered, ${version}` }]),
   ];
   if (errors.length > 0)
-    throw new PlatformError('validation_failed', 'The manifest is about something else.', { errors });
+    throw new PlatformError('validation_failed', 'The manifest is of another vertical or version.', {
+      errors,
+    });
 }
 
 interface Name {
@@ -270,9 +250,9 @@ interface Name {
 }
 
 /**
- * The version, where it was registered as exactly this.
- * @throws PlatformError `immutable`, when it was registered as anything else; `unsupported`, reason `built_in_version`,
- * for a vertical that could never run it.
+ * The version, if it was registered with exactly this content; null if it was not registered.
+ * @throws PlatformError `immutable`, when its content is another; `unsupported`, reason `built_in_version`, for a vertical
+ * that could never run it.
  */
 export function findSame(
   { db }: UnitContext,
@@ -294,7 +274,7 @@ export function findSame(
   );
 }
 
-/** Registers a version that is not there yet. It is pending. */
+/** Registers a new version as pending. */
 export function addVersion(
   context: Pick<ChangeContext, 'db' | 'now' | 'newId' | 'revision'>,
   { slug }: Pick<VerticalRow, 'slug'>,
@@ -318,7 +298,7 @@ export function addVersion(
   return row;
 }
 
-/** SHA-256 of what a version declares: the digest speaks of its code, and may be the same for two manifests. */
+/** SHA-256 of a version's declarations: its digest covers the code alone, and may be the same for two manifests. */
 export function contentHash({ manifest, migrations, egress }: VersionContent): string {
   return createHash('sha256').update(canonicalJson({ manifest, migrations, egress })).digest('hex');
 }

@@ -1,4 +1,4 @@
-/** The verticals in SQL, and who may look at one. */
+/** The verticals in SQL. */
 import { cutPage, type Page, PlatformError, type TenantId, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import type { Actor } from '../actors.ts';
@@ -41,7 +41,7 @@ export function loadVertical(db: SqlDatabase, slug: string): VerticalRow | undef
 }
 
 /**
- * The vertical, for somebody who may work on it: staff, services, and builders of the tenant that owns it.
+ * The vertical, for actors who may work on it: staff, services, and builders of the tenant that owns it.
  * @throws PlatformError `not_found`, reason `unknown_vertical`, also for a builder whose tenant does not own it.
  */
 export function requireVertical(db: SqlDatabase, actor: Actor, slug: string): VerticalRow {
@@ -72,7 +72,7 @@ export function updateVertical(db: SqlDatabase, row: VerticalRow): void {
   );
 }
 
-/** The vertical as it is shown. @throws TypeError for one that is not there: our bug. */
+/** The record of a vertical. @throws TypeError for one that is not there: our bug. */
 export function shownVertical(db: SqlDatabase, slug: string): VerticalRecord {
   const row = db.get<ShownRow>(`${SHOWN} WHERE slug = ?`, slug);
   if (!row) throw new TypeError('a vertical that was just there is gone');
@@ -81,7 +81,7 @@ export function shownVertical(db: SqlDatabase, slug: string): VerticalRecord {
 
 export interface VerticalFilter extends PageRequest {
   readonly ownerTenant?: string | undefined;
-  /** What this tenant owns, and what is published. */
+  /** The verticals that this tenant owns, and published ones. */
   readonly visibleTo?: string | undefined;
 }
 

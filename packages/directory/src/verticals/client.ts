@@ -1,4 +1,4 @@
-/** Asks a bound vertical something under `/internal/*` and judges what it answers (spec 4.4; design: vertical-host). */
+/** Asks a vertical something under `/internal/*` and judges the answer (spec 4.4; design: vertical-host). */
 import {
   PLATFORM_SECRET_HEADER,
   PlatformError,
@@ -6,19 +6,21 @@ import {
   type ProblemCode,
   problemSchema,
   type ScopeRef,
+  type VerticalScopeHost,
 } from '@freehold/contracts';
 import type { z } from 'zod';
-import type { BoundVertical } from '../gateway.ts';
+import type { ScopeRecord } from '../declarations/records.ts';
+import type { BoundVertical, VerticalGateway } from '../gateway.ts';
 import { ForwardedProblem, type Unanswered } from './outcome.ts';
+import { noVertical } from './reach.ts';
 
-/** Where a request goes that is about no host name in particular; only its path matters to a vertical. */
+/** The origin of requests about no particular host name; only their path matters to a vertical. */
 export const INTERNAL_ORIGIN = 'http://vertical.internal';
-/** How much of an answer is read: a page of 200 large events fits, a runaway stream does not. */
+/** The most bytes of an answer that are read: a page of 200 large events fits, a runaway stream does not. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 /** How long a vertical may take: provisioning runs every migration of a new database. */
 export const VERTICAL_TIMEOUT_MS = 30_000;
 
-/** The reason of an answer that is of no use. */
 const UNUSABLE = 'vertical_answer' satisfies Unanswered;
 
 export interface VerticalQuestion<S extends z.ZodType> {
@@ -31,29 +33,58 @@ export interface VerticalQuestion<S extends z.ZodType> {
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   /** Present makes it a POST: further body fields. */
   readonly body?: Readonly<Record<string, unknown>>;
-  /** Present makes it a POST whose body are these bytes; scope and `query` stay in the address. */
+  /** Present makes it a POST with these bytes as its body; scope and `query` stay in the address. */
   readonly content?: Content;
   /** How long the vertical may take. Default: 30 seconds. */
   readonly timeoutMs?: number;
-  /** True passes the status of a refusal on even when it explains nothing (spec 7.5). Default: that is a fault. */
+  /** True passes the status of a refusal on even when it has no problem document (spec 7.5). Default: that is a fault. */
   readonly forward?: boolean;
-  /** What a good answer looks like. */
+  /** The schema of a good answer. */
   readonly answer: S;
 }
 
-/** Bytes that go along with a question. */
-export interface Content {
+interface Content {
   readonly mediaType: string;
   readonly body: ReadableStream<Uint8Array>;
 }
 
-/** A timer for one request, so that a vertical that never answers holds nobody up. */
+/** Starts the timer of one request: a vertical that never answers must not keep callers waiting. */
 export type Deadline = (timeoutMs: number) => AbortSignal;
 
+/** The means to ask a vertical. */
+export interface VerticalAccess {
+  readonly gateway: VerticalGateway;
+  readonly deadline: Deadline;
+}
+
+/** One question about a scope, for a worker and for a co-located host. */
+interface ScopeQuestion<S extends z.ZodType> extends Omit<VerticalQuestion<S>, 'scope' | 'origin'> {
+  local(host: VerticalScopeHost, scope: ScopeRef): Promise<unknown>;
+}
+
 /**
- * Asks, and answers what the vertical said.
- * @throws PlatformError what the vertical itself said when it refused, with its status unchanged; `runtime_fault`
- * (502), reason `vertical_unreachable`, `vertical_timeout` or `vertical_answer`, when there is nothing to pass on.
+ * Asks by the read ladder (spec 4.3.1): the vertical's worker when one is bound, else its co-located host. The same schema
+ * judges either answer.
+ * @throws PlatformError `unsupported` (501) with a diagnosis when neither is there, the vertical's own refusal, and
+ * `runtime_fault` (502) when there is nothing to pass on.
+ */
+export async function askScope<S extends z.ZodType>(
+  { gateway, deadline }: VerticalAccess,
+  { tenant, id, vertical }: Pick<ScopeRecord, 'tenant' | 'id' | 'vertical'>,
+  { local, ...question }: ScopeQuestion<S>,
+): Promise<z.output<S>> {
+  const ref = { tenantId: tenant, scopeId: id };
+  const bound = gateway.bound(vertical);
+  if (bound) return askVertical(bound, { ...question, scope: ref }, deadline);
+  const host = gateway.local(vertical);
+  if (!host) throw noVertical(vertical);
+  return judge(question.answer, await local(host, ref));
+}
+
+/**
+ * Asks a worker, and returns its answer.
+ * @throws PlatformError the vertical's own refusal, with its status unchanged; `runtime_fault` (502), reason
+ * `vertical_unreachable`, `vertical_timeout` or `vertical_answer`, when there is nothing to pass on.
  */
 export async function askVertical<S extends z.ZodType>(
   vertical: BoundVertical,
@@ -64,9 +95,14 @@ export async function askVertical<S extends z.ZodType>(
   const { response, text } = await bounded(signal, exchange(vertical, requestOf(vertical, question, signal)));
   const body = parseJson(text);
   if (!response.ok) throw refusal(response, body, question.forward ?? false);
-  const parsed = question.answer.safeParse(body);
-  if (!parsed.success) throw unusable('The application answered something that is not part of its contract.');
-  return parsed.data;
+  return judge(question.answer, body);
+}
+
+/** @throws PlatformError `runtime_fault`, reason `vertical_answer`. */
+export function judge<S extends z.ZodType>(schema: S, answer: unknown): z.output<S> {
+  const parsed = schema.safeParse(answer);
+  if (parsed.success) return parsed.data;
+  throw unusable('The application answered something that is not part of its contract.');
 }
 
 async function exchange(
@@ -86,7 +122,6 @@ export async function send(vertical: BoundVertical, request: Request): Promise<R
   }
 }
 
-/** The request that a question makes. */
 export function requestOf<S extends z.ZodType>(
   vertical: BoundVertical,
   { origin = INTERNAL_ORIGIN, path, scope, query = {}, body, content }: Omit<VerticalQuestion<S>, 'answer'>,
@@ -106,13 +141,13 @@ export function requestOf<S extends z.ZodType>(
   }
   if (!content) return new Request(url, options);
   headers.set('content-type', content.mediaType);
-  // Named first: workerd streams without `duplex`, and its types do not know the word.
+  // Named first: workerd streams without `duplex`, and its types lack it.
   const streaming = { ...options, method: 'POST', body: content.body, duplex: 'half' } as const;
   return new Request(url, streaming);
 }
 
 /**
- * Waits no longer than the signal allows: a vertical in this process may not look at it.
+ * Waits no longer than the signal allows: a vertical in this process may ignore it.
  * @throws PlatformError `runtime_fault` (502), reason `vertical_timeout`.
  */
 export async function bounded<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
@@ -124,7 +159,7 @@ export async function bounded<T>(signal: AbortSignal, work: Promise<T>): Promise
   try {
     return await Promise.race([work, promise]);
   } finally {
-    // A copy of a scope waits many times: what it leaves behind would pile up until each timer has run out.
+    // A copy of a scope waits many times: listeners would pile up until each timer has run out.
     signal.removeEventListener('abort', abort);
   }
 }
@@ -147,7 +182,7 @@ export async function readText(response: Response): Promise<string> {
   return text + decoder.decode();
 }
 
-/** The value, or undefined, which no schema of ours accepts. */
+/** The value, or undefined for text that is no JSON: no schema here accepts undefined. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -156,7 +191,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The vertical's own refusal, or a fault of its runtime when it did not speak the platform's language. */
+/** The vertical's own refusal, or a fault of its runtime when it sent no problem document. */
 export function refusal(response: Response, body: unknown, forward: boolean): PlatformError {
   const { status } = response;
   const problem = problemSchema.safeParse(body);
@@ -170,7 +205,7 @@ export function refusal(response: Response, body: unknown, forward: boolean): Pl
   }
   const detail = `The application answered with status ${status} and no explanation.`;
   if (status < 400 || !forward) return unusable(detail);
-  // A 5xx without a word may come from anything on the way, and after the work was done.
+  // A bare 5xx may come from a proxy on the way, and after the work was done.
   return new ForwardedProblem(status, codeOf(status), detail, status < 500 ? {} : { reason: UNUSABLE });
 }
 
@@ -184,7 +219,6 @@ function retryAfter(response: Response): Readonly<Record<string, string>> {
   return value === null ? {} : { 'retry-after': value };
 }
 
-/** Says that an answer was of no use. */
 export function unusable(detail: string, cause?: unknown): PlatformError {
   return fault(UNUSABLE, detail, cause);
 }

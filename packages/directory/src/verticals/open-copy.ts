@@ -1,7 +1,4 @@
-/**
- * A copy of a scope on its way out of a vertical: its bytes go through as they come. At no moment is more of it here
- * than the one piece that its reader waits for.
- */
+/** Streams a copy of a scope out of a vertical. At no moment is more of it in memory than the piece that its reader waits for. */
 import {
   EXPORT_BOOKMARK_HEADER,
   EXPORT_FORMAT_HEADER,
@@ -14,11 +11,10 @@ import {
 } from '@freehold/contracts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { BoundVertical } from '../gateway.ts';
-import type { EffectDeps } from '../lib/effects.ts';
-import { scopeRefOf } from '../scopes/target.ts';
 import {
   bounded,
   type Deadline,
+  judge,
   parseJson,
   readText,
   refusal,
@@ -26,46 +22,40 @@ import {
   send,
   unusable,
   VERTICAL_TIMEOUT_MS,
+  type VerticalAccess,
 } from './client.ts';
 import { noVertical } from './reach.ts';
 
+const FOREIGN = 'The application answered something that is not part of its contract.';
+
 /**
- * Opens a copy of a scope, whichever rung of the ladder has it.
+ * Opens a copy of a scope by the read ladder.
  * @param format default: the vertical's own.
  * @throws PlatformError as `askScope` does. The body fails with one of the same kind when the bytes break off.
  */
 export async function openScopeCopy(
-  { gateway, deadline }: Pick<EffectDeps, 'gateway' | 'deadline'>,
-  scope: ScopeRecord,
+  { gateway, deadline }: VerticalAccess,
+  { tenant, id, vertical }: ScopeRecord,
   format: ExportFormat | undefined,
 ): Promise<ScopeExport> {
-  const ref = scopeRefOf(scope);
-  const bound = gateway.bound(scope.vertical);
-  if (bound) return openCopy(bound, { scope: ref, format }, deadline);
-  const local = gateway.local(scope.vertical);
-  if (!local) throw noVertical(scope.vertical);
+  const scope = { tenantId: tenant, scopeId: id };
+  const bound = gateway.bound(vertical);
+  if (bound) return openCopy(bound, { scope, format }, deadline);
+  const local = gateway.local(vertical);
+  if (!local) throw noVertical(vertical);
   const { body, ...given } = await local.exportScopeLocal({
-    ...ref,
+    ...scope,
     ...(format === undefined ? {} : { format }),
   });
-  const head = exportHead.safeParse(given);
-  if (head.success && body instanceof ReadableStream) return { ...head.data, body };
-  throw unusable('The application answered something that is not part of its contract.');
+  const head = judge(exportHead, given);
+  if (body instanceof ReadableStream) return { ...head, body };
+  throw unusable(FOREIGN);
 }
 
-interface CopyQuestion {
-  readonly scope: ScopeRef;
-  /** Default: the vertical's own. */
-  readonly format: ExportFormat | undefined;
-}
-
-/**
- * Opens a copy from a worker. It may keep silent for 30 seconds at a time, and is told to stop when nobody reads on.
- * @throws PlatformError as `askVertical` does. The body fails with one of the same kind when the bytes break off.
- */
+/** Opens a copy from a worker. It may be silent for 30 seconds at a time, and is told to stop when its reader leaves. */
 async function openCopy(
   vertical: BoundVertical,
-  { scope, format }: CopyQuestion,
+  { scope, format }: { readonly scope: ScopeRef; readonly format: ExportFormat | undefined },
   deadline: Deadline,
 ): Promise<ScopeExport> {
   const stop = new AbortController();
@@ -83,7 +73,7 @@ async function openCopy(
   }
 }
 
-/** What the headers say of the bytes. @throws PlatformError `runtime_fault`, reason `vertical_answer`. */
+/** Reads the head of a copy from the headers. @throws PlatformError `runtime_fault`, reason `vertical_answer`. */
 function headOf({ headers }: Response, asked: ExportFormat | undefined): Omit<ScopeExport, 'body'> {
   const head = exportHead.safeParse({
     format: headers.get(EXPORT_FORMAT_HEADER),
@@ -96,7 +86,7 @@ function headOf({ headers }: Response, asked: ExportFormat | undefined): Omit<Sc
     head.data.format === (asked ?? head.data.format)
   )
     return head.data;
-  throw unusable('The application answered something that is not part of its contract.');
+  throw unusable(FOREIGN);
 }
 
 function received(
@@ -104,7 +94,7 @@ function received(
   wait: <T>(work: Promise<T>) => Promise<T>,
   stop: AbortController,
 ): ReadableStream<Uint8Array> {
-  if (!source) throw unusable('The application answered something that is not part of its contract.');
+  if (!source) throw unusable(FOREIGN);
   const reader = source.getReader();
   const end = (reason: unknown): void => {
     reader.cancel(reason).catch(() => undefined);
@@ -128,7 +118,7 @@ function received(
       },
       cancel: end,
     },
-    // Nothing is read ahead of whoever reads.
+    // Nothing is read ahead.
     { highWaterMark: 0 },
   );
 }

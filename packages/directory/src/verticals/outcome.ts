@@ -1,16 +1,14 @@
 /**
- * What the failure of a question to a vertical proves: that nothing was done, or nothing at all (design:
- * control-plane, "Audit").
- *
- * A log that says "failed" about something that happened is worse than one that says "unknown", so that only a
- * refusal counts as a failure.
+ * Judges the failure of a question to a vertical: either it proves that nothing was done, or it proves nothing (design:
+ * control-plane, "Audit"). A log that says "failed" about work that happened is worse than one that says "unknown", so
+ * that only a refusal counts as a failure.
  */
 import { type FailureOptions, PlatformError, type ProblemCode, publicError } from '@freehold/contracts';
 
-/** Why a question to a vertical has no answer. */
+/** Reasons for a question to a vertical without an answer. */
 export type Unanswered = 'vertical_unreachable' | 'vertical_timeout' | 'vertical_answer';
 
-/** Reasons that leave open what was done; the last is how an engine says that a unit of its own did not answer. */
+/** Reasons that leave open whether the work was done; the last is an engine's, when a unit of its own did not answer. */
 const UNDECIDED: ReadonlySet<string | undefined> = new Set<Unanswered | 'unit_unreachable'>([
   'vertical_unreachable',
   'vertical_timeout',
@@ -18,7 +16,7 @@ const UNDECIDED: ReadonlySet<string | undefined> = new Set<Unanswered | 'unit_un
   'unit_unreachable',
 ]);
 
-/** A problem whose status is not the usual one of its code: a vertical's own words on their way to the caller. */
+/** A problem with a status that is not the usual one of its code: a vertical's own answer on its way to the caller. */
 export class ForwardedProblem extends PlatformError {
   readonly #status: number;
 
@@ -33,14 +31,14 @@ export class ForwardedProblem extends PlatformError {
 }
 
 /**
- * Whether an error proves that what was asked for was not done: somebody refused it, or it was never asked. A bug
- * (`internal`), here or in the vertical, strikes at a moment that nobody knows, and proves nothing.
+ * Whether an error proves that the work was not done: it was refused, or never asked for. A bug (`internal`), here or in
+ * the vertical, can strike before or after the work, and proves nothing.
  */
 export function isRefusal(error: unknown): boolean {
   return error instanceof PlatformError && error.code !== 'internal' && !UNDECIDED.has(error.reason);
 }
 
-/** What the caller is told when nobody knows: code and status stay what they are, the reason is `outcome_unknown`. */
+/** The error for a caller whose outcome is not known: code and status stay, the reason becomes `outcome_unknown`. */
 export function outcomeUnknown(cause: unknown): PlatformError {
   const { status, code, message, headers } = publicError(cause);
   return new ForwardedProblem(

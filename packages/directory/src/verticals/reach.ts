@@ -1,24 +1,24 @@
-/** How far the platform's arm reaches into a vertical, and what it says where it does not (spec 7.5). */
+/** Looks up what answers for a vertical: a bound worker, a co-located host, or neither (spec 7.5). */
 import { PlatformError } from '@freehold/contracts';
 import type { BoundVertical, VerticalGateway } from '../gateway.ts';
 
-/** Whether anything here answers for a vertical. */
+/** Whether a worker or a host answers for a vertical. */
 export function isKnownVertical(gateway: VerticalGateway, vertical: string): boolean {
   return gateway.bound(vertical) !== null || gateway.local(vertical) !== null;
 }
 
 /**
  * The worker of a vertical.
- * @param what what only a worker can do, as the end of a sentence: "keeps no owner seat".
+ * @param lacking why a host will not do, as the end of a sentence: "keeps no owner seat".
  * @throws PlatformError `unsupported` (501) with the diagnosis: reason `no_vertical` or `no_worker`.
  */
-export function requireBound(gateway: VerticalGateway, vertical: string, what: string): BoundVertical {
+export function requireBound(gateway: VerticalGateway, vertical: string, lacking: string): BoundVertical {
   const bound = gateway.bound(vertical);
   if (bound) return bound;
   if (gateway.local(vertical))
     throw new PlatformError(
       'unsupported',
-      `The vertical ${vertical} runs without a worker of its own, and its co-located host ${what}.`,
+      `The vertical ${vertical} runs without a worker of its own, and its co-located host ${lacking}.`,
       { reason: 'no_worker' },
     );
   throw noVertical(vertical);
@@ -29,7 +29,7 @@ export function requireKnownVertical(gateway: VerticalGateway, vertical: string)
   if (!isKnownVertical(gateway, vertical)) throw noVertical(vertical);
 }
 
-/** The diagnosis of a scope that nothing answers for. */
+/** The diagnosis of a scope whose vertical is not known here. */
 export function noVertical(vertical: string): PlatformError {
   return new PlatformError(
     'unsupported',

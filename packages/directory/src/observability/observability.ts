@@ -1,13 +1,14 @@
 /**
- * The six reads of what was measured (spec 4.3.9). Who may ask and whether the question makes sense is settled first;
- * only then it shows whether there is anything to answer it.
+ * The six reads of measurements (spec 4.3.9), and the port to the store that keeps them. Access and the window are judged
+ * first; only then does the answer show whether this platform has such a store.
  */
-
 import {
   fromTimestamp,
+  type Page,
   PlatformError,
   pageOf,
   pageQuery,
+  type ScopeId,
   scopeId,
   slug,
   type TenantId,
@@ -17,27 +18,32 @@ import {
 } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
-import type { AdminCall, AdminResult } from '../actors.ts';
+import type { Actor, AdminCall, AdminResult } from '../actors.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import {
+  type MetricsPoint,
   metricsPoint,
+  type ScriptLogLine,
+  type ScriptMetrics,
   script,
   scriptLogLine,
   scriptMetrics,
+  type TenantLogLine,
+  type TenantMetrics,
   tag,
   tenantLogLine,
   tenantMetrics,
 } from '../declarations/observability.ts';
+import { defineFeature, type MethodsOf } from '../lib/feature.ts';
 import { found, type Performers, performersOf } from '../lib/host-admin-performers.ts';
-import { mergeDisjoint } from '../lib/merge-disjoint.ts';
-import type { DirectoryMethods } from '../unit.ts';
-import type { Telemetry } from './telemetry.ts';
+import { requireActingTenant, requireTenant } from '../tenants/store.ts';
 
-/** How long a window may be, in days: as long as one can look at it in one picture. */
+/** The longest window, in days. */
 export const WINDOW_DAYS_MAX = 31;
-
-/** How many points a series may have. */
+/** The most points of a series. */
 export const POINTS_MAX = 1500;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 const period = {
   since: timestamp.optional().describe('Where the window begins. Default: an hour before its end'),
@@ -69,45 +75,41 @@ const step = {
 };
 
 const covered = { since: timestamp, until: timestamp };
-
 const seriesAnswer = z.object({ ...covered, stepSeconds: z.int(), points: z.array(metricsPoint) });
 
-const fleet = { tag, method: 'GET', success: 200, builder: 'none', audit: 'none' } as const;
-
-const ofTenant = { ...fleet, builder: 'own-tenant' } as const;
-
-const problems = ['unsupported', 'runtime_fault'] as const;
-
-const tenantProblems = ['not_found', 'forbidden', ...problems] as const;
+const ofFleet = { tag, method: 'GET', problems: ['unsupported', 'runtime_fault'] } as const;
+const ofTenant = {
+  tag,
+  method: 'GET',
+  builder: 'own-tenant',
+  problems: ['not_found', 'forbidden', ...ofFleet.problems],
+} as const;
 
 export const observabilityLogs = adminOperation({
-  ...fleet,
+  ...ofFleet,
   name: 'observability.logs',
   summary: 'List the requests of scripts, newest first',
   path: '/observability/logs',
   input: { query: z.strictObject({ ...scriptFilter, ...lineFilter, ...period, ...pageQuery }) },
   output: z.object({ ...covered, ...pageOf(scriptLogLine).shape }),
-  problems,
 });
 
 export const observabilityMetrics = adminOperation({
-  ...fleet,
+  ...ofFleet,
   name: 'observability.metrics',
   summary: 'Add up what scripts did',
   path: '/observability/metrics',
   input: { query: z.strictObject({ ...scriptFilter, ...period, ...pageQuery }) },
   output: z.object({ ...covered, ...pageOf(scriptMetrics).shape }),
-  problems,
 });
 
 export const observabilityMetricsSeries = adminOperation({
-  ...fleet,
+  ...ofFleet,
   name: 'observability.metrics-series',
   summary: 'Show what scripts did over time',
   path: '/observability/metrics-series',
   input: { query: z.strictObject({ ...scriptFilter, ...step, ...period }) },
   output: seriesAnswer,
-  problems,
 });
 
 export const observabilityTenantLogs = adminOperation({
@@ -117,7 +119,6 @@ export const observabilityTenantLogs = adminOperation({
   path: '/observability/tenant-logs',
   input: { query: z.strictObject({ ...tenantFilter, ...lineFilter, ...period, ...pageQuery }) },
   output: z.object({ ...covered, ...pageOf(tenantLogLine).shape }),
-  problems: tenantProblems,
 });
 
 export const observabilityTenantMetrics = adminOperation({
@@ -127,7 +128,6 @@ export const observabilityTenantMetrics = adminOperation({
   path: '/observability/tenant-metrics',
   input: { query: z.strictObject({ ...tenantFilter, ...period, ...pageQuery }) },
   output: z.object({ ...covered, ...pageOf(tenantMetrics).shape }),
-  problems: tenantProblems,
 });
 
 export const observabilityTenantMetricsSeries = adminOperation({
@@ -137,60 +137,104 @@ export const observabilityTenantMetricsSeries = adminOperation({
   path: '/observability/tenant-metrics-series',
   input: { query: z.strictObject({ ...tenantFilter, ...step, ...period }) },
   output: seriesAnswer,
-  problems: tenantProblems,
 });
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+/** Which requests, in `[sinceMs, untilMs)`. An undefined field is no filter. */
+interface TelemetryWindow {
+  readonly sinceMs: number;
+  readonly untilMs: number;
+  readonly vertical?: string | undefined;
+}
 
-export interface ObservabilityDeps {
-  readonly directory: UnitStub<DirectoryMethods>;
+interface ByScript extends TelemetryWindow {
+  readonly script?: string | undefined;
+}
+
+interface ByTenant extends TelemetryWindow {
+  readonly tenant: TenantId;
+  readonly scope?: ScopeId | undefined;
+}
+
+interface Paged {
+  readonly limit: number;
+  /** A cursor that the store gave out itself. */
+  readonly cursor?: string | undefined;
+}
+
+interface Lines extends Paged {
+  readonly minStatus?: number | undefined;
+}
+
+interface Steps {
+  readonly stepSeconds: number;
+}
+
+/**
+ * The port to the store of measurements, which a platform need not have. Lines come newest first. An answer about one
+ * tenant never names another; the host administration checks that too.
+ */
+export interface Telemetry {
+  scriptLogs(query: ByScript & Lines): Promise<Page<ScriptLogLine>>;
+  scriptMetrics(query: ByScript & Paged): Promise<Page<ScriptMetrics>>;
+  scriptSeries(query: ByScript & Steps): Promise<readonly MetricsPoint[]>;
+  tenantLogs(query: ByTenant & Lines): Promise<Page<TenantLogLine>>;
+  tenantMetrics(query: ByTenant & Paged): Promise<Page<TenantMetrics>>;
+  tenantSeries(query: ByTenant & Steps): Promise<readonly MetricsPoint[]>;
+}
+
+export const observabilityFeature = /* @__PURE__ */ defineFeature({
+  methods: ({ db }) => ({
+    /** @throws PlatformError `forbidden` or `not_found`, where the actor may not look at the tenant. */
+    observedTenant: ({ actor, tenant }: { readonly actor: Actor; readonly tenant: string }): null => {
+      requireActingTenant(db, actor);
+      requireTenant(db, tenant);
+      return null;
+    },
+  }),
+  queries: ['observedTenant'],
+});
+
+interface ObservabilityDeps {
+  readonly directory: UnitStub<MethodsOf<readonly [typeof observabilityFeature]>>;
   readonly telemetry: Telemetry | undefined;
   readonly now: () => number;
   readonly incident: (method: string) => (error: unknown) => void;
 }
 
 /** The query of a call as its declaration parsed it, with its window in numbers. */
-type Question = Parameters<Telemetry[keyof Telemetry]>[0] & {
-  readonly tenant: TenantId;
-  readonly stepSeconds: number;
-} & {
-  readonly limit: number;
-};
+type Question = Parameters<Telemetry[keyof Telemetry]>[0] &
+  Steps & { readonly tenant: TenantId; limit: number };
 
 type Ask = (telemetry: Telemetry, question: Question) => Promise<object>;
 
-const asPage = <P extends object>(page: P): P => page;
-const seriesOf = (points: readonly unknown[], { stepSeconds }: Question) => ({ stepSeconds, points });
+const seriesOf = async (points: Promise<readonly MetricsPoint[]>, { stepSeconds }: Question) => ({
+  stepSeconds,
+  points: await points,
+});
 
-const FLEET: Readonly<Record<string, Ask>> = {
-  'observability.logs': async (telemetry, question) => asPage(await telemetry.scriptLogs(question)),
-  'observability.metrics': async (telemetry, question) => asPage(await telemetry.scriptMetrics(question)),
-  'observability.metrics-series': async (telemetry, question) =>
-    seriesOf(await telemetry.scriptSeries(question), question),
-};
-
-const OF_TENANT: Readonly<Record<string, Ask>> = {
-  'observability.tenant-logs': async (telemetry, question) =>
+const ASKS: Readonly<Record<string, Ask>> = {
+  [observabilityLogs.name]: (telemetry, question) => telemetry.scriptLogs(question),
+  [observabilityMetrics.name]: (telemetry, question) => telemetry.scriptMetrics(question),
+  [observabilityMetricsSeries.name]: (telemetry, question) =>
+    seriesOf(telemetry.scriptSeries(question), question),
+  [observabilityTenantLogs.name]: async (telemetry, question) =>
     ownOnly(await telemetry.tenantLogs(question), question),
-  'observability.tenant-metrics': async (telemetry, question) =>
+  [observabilityTenantMetrics.name]: async (telemetry, question) =>
     ownOnly(await telemetry.tenantMetrics(question), question),
-  'observability.tenant-metrics-series': async (telemetry, question) =>
-    seriesOf(await telemetry.tenantSeries(question), question),
+  [observabilityTenantMetricsSeries.name]: (telemetry, question) =>
+    seriesOf(telemetry.tenantSeries(question), question),
 };
 
 /**
- * @throws PlatformError `validation_failed` for a window that is none, and for staff that name no tenant where one is
- * needed; `not_found`; `unsupported` (501), reason `no_telemetry`; `runtime_fault` (502) where the store fails.
+ * The six reads. They reject with `validation_failed` for a window that is none, and for staff that name no tenant where
+ * one is needed; `not_found`; `unsupported` (501), reason `no_telemetry`; `runtime_fault` (502) where the store fails.
  */
 export function makeObservability(deps: ObservabilityDeps): Performers {
-  return mergeDisjoint([
-    performersOf(FLEET, (ask) => (call) => answer(deps, ask, call)),
-    performersOf(OF_TENANT, (ask) => async (call) => {
+  return performersOf(ASKS, (ask) => async (call, { builder }) => {
+    if (builder === 'own-tenant')
       await deps.directory.observedTenant({ actor: call.actor, tenant: tenantOf(call) });
-      return answer(deps, ask, call);
-    }),
-  ]);
+    return answer(deps, ask, call);
+  });
 }
 
 async function answer(
@@ -200,7 +244,7 @@ async function answer(
 ): Promise<AdminResult> {
   const window = windowOf(call, now());
   if (!telemetry)
-    throw new PlatformError('unsupported', 'This platform keeps nothing of what its verticals do.', {
+    throw new PlatformError('unsupported', 'This platform keeps no measurements of its verticals.', {
       reason: 'no_telemetry',
     });
   const { since: _since, until: _until, ...asked } = call.query;
@@ -208,39 +252,37 @@ async function answer(
   const measured = await ask(telemetry, question).catch((cause: unknown) => {
     if (cause instanceof PlatformError) throw cause;
     incident('telemetry')(cause);
-    throw new PlatformError('runtime_fault', 'What keeps the measurements did not answer.', { cause });
+    throw new PlatformError('runtime_fault', 'The store of measurements did not answer.', { cause });
   });
   return found({ since: toTimestamp(window.sinceMs), until: toTimestamp(window.untilMs), ...measured });
 }
 
-/** A builder's was forced before; staff say whom they look at. */
+/** A builder's tenant was filled in before; staff must name one. */
 function tenantOf({ query }: AdminCall): string {
   if (typeof query.tenant === 'string') return query.tenant;
-  throw new PlatformError('validation_failed', 'The query is not valid. tenant: must be named.', {
-    reason: 'tenant_required',
-    errors: [{ path: 'tenant', message: 'must be named' }],
-  });
+  throw invalid('tenant', 'must be named', 'tenant_required');
 }
 
 function windowOf({ query }: AdminCall, nowMs: number): { sinceMs: number; untilMs: number } {
   const untilMs = typeof query.until === 'string' ? fromTimestamp(query.until) : nowMs;
   const sinceMs = typeof query.since === 'string' ? fromTimestamp(query.since) : untilMs - HOUR_MS;
-  if (sinceMs >= untilMs) throw badWindow('since', 'must be before until');
+  if (sinceMs >= untilMs) throw invalid('since', 'must be before until');
   if (untilMs - sinceMs > WINDOW_DAYS_MAX * DAY_MS)
-    throw badWindow('since', `must be at most ${WINDOW_DAYS_MAX} days before until`);
+    throw invalid('since', `must be at most ${WINDOW_DAYS_MAX} days before until`);
   const { stepSeconds } = query;
   if (typeof stepSeconds === 'number' && (untilMs - sinceMs) / (stepSeconds * 1000) > POINTS_MAX)
-    throw badWindow('stepSeconds', `must be longer: this would be more than ${POINTS_MAX} points`);
+    throw invalid('stepSeconds', `must be longer: this would be more than ${POINTS_MAX} points`);
   return { sinceMs, untilMs };
 }
 
-function badWindow(path: string, message: string): PlatformError {
+function invalid(path: string, message: string, reason?: string): PlatformError {
   return new PlatformError('validation_failed', `The query is not valid. ${path}: ${message}.`, {
+    ...(reason === undefined ? {} : { reason }),
     errors: [{ path, message }],
   });
 }
 
-/** A store that answers about somebody else is broken, and nobody is shown what it says. */
+/** A store that answers about another tenant is broken: its answer is shown to no caller. */
 function ownOnly<P extends { readonly items: readonly { readonly tenant: TenantId }[] }>(
   page: P,
   { tenant }: Question,

@@ -1,27 +1,27 @@
 /**
- * Keeps the head of the admin log outside the data directory, so that cutting off its end is noticed
- * (design: control-plane, "Audit").
+ * Keeps the head of the admin log outside the data directory, so that a log whose end was cut off is noticed (design:
+ * control-plane, "Audit").
  *
  * Invariants:
- * 1. A change is acknowledged only after an anchor that works was offered a head that covers its row. Changes that
- *    commit together share one publication. An anchor works unless an offer to it failed within the last 30 seconds and
- *    none has succeeded since.
- * 2. A head that the log no longer contains is never overwritten: it is the evidence of what was cut off.
- * 3. An anchor that cannot be reached does not undo a change that is already durable, nor hold up the ones after it:
- *    they are acknowledged at once, and each has the newest head offered behind it, one offer at a time. An outage is
- *    reported once, and until it is over verification shows how far the anchor reaches.
+ * 1. A change is acknowledged only after a working anchor was offered a head that covers its row. Changes that commit
+ *    together share one publication. An anchor counts as working unless an offer to it failed within the last 30 seconds
+ *    and none has succeeded since.
+ * 2. A head that the log no longer contains is never overwritten: it is the evidence that rows were cut off.
+ * 3. An unreachable anchor neither undoes a durable change nor delays later ones: they are acknowledged at once, and the
+ *    newest head is offered in the background, one offer at a time. An outage is reported once; meanwhile verification
+ *    shows how far the anchor reaches.
  */
 import type { LogHead } from '../declarations/records.ts';
 
-/** Where the head is kept: a file outside the data directory, a webhook, a bucket. */
+/** A place outside the data directory that keeps one head: a file, a webhook, a bucket. */
 export interface LogAnchor {
-  /** Keeps this head instead of the one before. Resolves when it is durable. */
+  /** Replaces the head. Resolves when it is durable. */
   publish(head: LogHead): Promise<void>;
-  /** The head that was kept last, or null when there was none. */
+  /** The head that was published last, or null. */
   read(): Promise<LogHead | null>;
 }
 
-export interface AnchorDeps {
+interface AnchorDeps {
   readonly anchor: LogAnchor | undefined;
   /** The hash of one row, or null when there is no such row. */
   readonly hashAt: (sequence: number) => Promise<string | null>;
@@ -30,12 +30,12 @@ export interface AnchorDeps {
   readonly now: () => number;
 }
 
-/** How long changes do not wait after an offer that failed: one that hangs would cost each of them its time limit. */
+/** How long changes do not wait after a failed offer: an anchor that hangs would cost each of them its time limit. */
 const OUTAGE_MS = 30_000;
 
 /**
- * Answers a function that resolves once the anchor was offered this head or a later one, or at once while it does not
- * work. It never rejects.
+ * Returns a function that resolves once the anchor was offered this head or a later one, or at once during an outage. It
+ * never rejects.
  */
 export function makeAnchoring(deps: AnchorDeps): (head: LogHead) => Promise<void> {
   const { anchor, hashAt, onIncident, now } = deps;
@@ -43,14 +43,14 @@ export function makeAnchoring(deps: AnchorDeps): (head: LogHead) => Promise<void
   let newest: LogHead | null = null;
   let offered = 0;
   let running: { readonly sinceMs: number; readonly done: Promise<void> } | null = null;
-  /** What the anchor holds, once it is known. Undefined before the first look. */
-  let kept: LogHead | null | undefined;
-  /** When the last offer failed; null when it did not. */
+  /** The head that the anchor holds. Undefined before it was read for the first time. */
+  let anchored: LogHead | null | undefined;
+  /** When the last offer failed; null when it succeeded. */
   let failedAtMs: number | null = null;
 
   const isRecent = (sinceMs: number): boolean => {
     const elapsedMs = now() - sinceMs;
-    // What a clock wrote that was ahead must not count until time catches up with it.
+    // Ignore a time in the future: the clock was wrong when it was noted.
     return elapsedMs >= 0 && elapsedMs < OUTAGE_MS;
   };
   const isInLog = async (head: LogHead | null): Promise<boolean> =>
@@ -60,14 +60,14 @@ export function makeAnchoring(deps: AnchorDeps): (head: LogHead) => Promise<void
   const offer = async (): Promise<void> => {
     const head = newest as LogHead;
     try {
-      // An anchor that does not fit may have been put aside by the operator since it was looked at.
-      if (kept === undefined || !(await isInLog(kept))) kept = await anchor.read();
-      if (kept && !(await isInLog(kept))) {
-        // It is the log that is not what it was: no outage, and said with every change.
-        onIncident(lostRow(kept));
+      // The operator may have replaced an anchor that does not fit since it was read.
+      if (anchored === undefined || !(await isInLog(anchored))) anchored = await anchor.read();
+      if (anchored && !(await isInLog(anchored))) {
+        // The log has lost rows. That is no outage, and is reported with every change.
+        onIncident(lostRow(anchored));
       } else {
         await anchor.publish(head);
-        kept = head;
+        anchored = head;
       }
       failedAtMs = null;
     } catch (error) {
@@ -79,8 +79,8 @@ export function makeAnchoring(deps: AnchorDeps): (head: LogHead) => Promise<void
   };
 
   /**
-   * One offer at a time, unless it does not end: where requests bound what they began, an offer that nobody waits for may
-   * never do. Whatever came meanwhile is offered next, because nobody may be waiting for that either.
+   * Makes one offer at a time, except that an offer which hangs is not waited for: an engine may never end the work of a
+   * request that is over. A head that came meanwhile is offered next, because no change may be waiting for it any more.
    */
   const offering = (): Promise<void> => {
     if (running && isRecent(running.sinceMs)) return running.done;
@@ -95,9 +95,9 @@ export function makeAnchoring(deps: AnchorDeps): (head: LogHead) => Promise<void
   return async (head) => {
     if (!newest || head.sequence > newest.sequence) newest = head;
     while (offered < head.sequence) {
-      const underWay = offering();
+      const offerDone = offering();
       if (isDown()) return;
-      await underWay;
+      await offerDone;
     }
   };
 }

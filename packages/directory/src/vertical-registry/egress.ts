@@ -1,22 +1,18 @@
-/** Which hosts a vertical called, beside those that it declared (spec 4.3.6). */
-
+/** Compares the hosts that a vertical called with those that it declared (spec 4.3.6). */
 import { PlatformError, toTimestamp } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import { z } from 'zod';
 import type { AdminCall } from '../actors.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
-import type { EgressReport } from '../declarations/vertical-records.ts';
-import { egressReport } from '../declarations/vertical-records.ts';
+import { type EgressReport, egressReport } from '../declarations/vertical-records.ts';
 import { params, tag } from '../declarations/verticals.ts';
 import type { CallOf } from '../lib/handlers.ts';
-import type { DirectoryMethods } from '../unit.ts';
-import type { EgressObserver, ObservedHost } from './runtime.ts';
-import type { DeployedVersion } from './unit-methods.ts';
+import type { DeployedVersion, RegistryMethods } from './feature.ts';
 
 export const verticalsEgress = adminOperation({
   name: 'verticals.egress',
   summary: 'Show which hosts a vertical called, beside those that it declared',
-  description: 'Per deployed version. A runtime that does not look at outgoing calls answers unsupported.',
+  description: 'Per deployed version. A runtime that does not watch outgoing calls answers unsupported.',
   tag,
   method: 'GET',
   path: '/verticals/:slug/egress',
@@ -33,16 +29,37 @@ export const verticalsEgress = adminOperation({
     }),
   },
   output: egressReport,
-  success: 200,
-  builder: 'none',
-  audit: 'none',
   problems: ['unsupported', 'runtime_fault'],
 });
+
+/** One host that calls of a version went to. */
+export interface ObservedHost {
+  readonly version: string;
+  readonly host: string;
+  readonly calls: number;
+  readonly lastSeenAtMs: number;
+}
+
+/** Watches the outgoing calls of verticals. */
+export interface EgressObserver {
+  observed(query: {
+    readonly vertical: string;
+    readonly sinceMs: number;
+    /** How many hosts at most. */
+    readonly limit: number;
+  }): Promise<{
+    readonly hosts: readonly ObservedHost[];
+    /** Whether only a part of the calls was observed. */
+    readonly sampled: boolean;
+    /** Whether there were more hosts than the limit. */
+    readonly truncated: boolean;
+  }>;
+}
 
 const HOUR_MS = 3_600_000;
 
 export interface EgressDeps {
-  readonly directory: UnitStub<DirectoryMethods>;
+  readonly directory: UnitStub<RegistryMethods>;
   readonly egress: EgressObserver | undefined;
   readonly now: () => number;
   readonly incident: (method: string) => (error: unknown) => void;
@@ -68,7 +85,7 @@ export async function readEgress(deps: EgressDeps, call: AdminCall): Promise<Egr
     hours,
     limit,
     sampled,
-    // An observer that answers more than it was asked for is cut, and said to be.
+    // An observer may answer more than it was asked for: the list is cut, and marked as truncated.
     truncated: truncated || hosts.length > limit,
     versions: sideBySide(deployed, hosts.slice(0, limit)),
   };
@@ -79,25 +96,21 @@ async function observe(
   query: Parameters<EgressObserver['observed']>[0],
 ): ReturnType<EgressObserver['observed']> {
   if (!egress)
-    throw new PlatformError(
-      'unsupported',
-      'Nothing on this platform watches the outgoing calls of verticals.',
-      {
-        reason: 'no_egress_seam',
-      },
-    );
+    throw new PlatformError('unsupported', 'This platform does not watch the outgoing calls of verticals.', {
+      reason: 'no_egress_seam',
+    });
   try {
     return await egress.observed(query);
   } catch (cause) {
     if (cause instanceof PlatformError) throw cause;
     incident('egress')(cause);
-    throw new PlatformError('runtime_fault', 'Whatever watches the outgoing calls did not answer.', {
+    throw new PlatformError('runtime_fault', 'The observer of outgoing calls did not answer.', {
       cause,
     });
   }
 }
 
-/** Every deployed version, also one that called nobody, and every one that was seen calling, also one nobody knows of. */
+/** Every deployed version, also without calls, and every version with calls, also one that the registry does not know. */
 function sideBySide(
   deployed: readonly DeployedVersion[],
   hosts: readonly ObservedHost[],
@@ -118,7 +131,7 @@ function sideBySide(
   });
 }
 
-/** `*.example.com` stands for every name below it, and not for itself. */
+/** `*.example.com` covers every name below it, and not itself. */
 function covers(pattern: string, host: string): boolean {
   const name = host.toLowerCase();
   return pattern.startsWith('*.') ? name.endsWith(pattern.slice(1)) : name === pattern;
