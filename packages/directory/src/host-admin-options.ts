@@ -7,7 +7,8 @@ import type { VerticalGateway } from './gateway.ts';
 import type { HostnameProbes } from './hostnames/look-up.ts';
 import type { Sleep } from './long-work/follow.ts';
 import type { Telemetry } from './observability/observability.ts';
-import type { EgressObserver, VerticalRuntime } from './vertical-registry/deploy.ts';
+import type { VerticalRuntime } from './vertical-registry/deploy.ts';
+import type { EgressObserver } from './vertical-registry/egress.ts';
 import type { Deadline } from './verticals/client.ts';
 
 export interface HostAdminOptions {

@@ -53,12 +53,7 @@ export type { CollectedUsage } from './usage/collect.ts';
 export type { GaugeInput, MeterInput, UsageIntake } from './usage/make-usage.ts';
 export type { BuiltIn } from './vertical-registry/built-in.ts';
 export { declaredMigrations } from './vertical-registry/built-in.ts';
-export type {
-  EgressObserver,
-  ObservedHost,
-  RuntimeModule,
-  TakenModules,
-  VerticalRuntime,
-} from './vertical-registry/deploy.ts';
+export type { RuntimeModule, TakenModules, VerticalRuntime } from './vertical-registry/deploy.ts';
+export type { EgressObserver, ObservedHost } from './vertical-registry/egress.ts';
 export type { RegistryIntake } from './vertical-registry/make-registry.ts';
 export type { Deadline } from './verticals/client.ts';

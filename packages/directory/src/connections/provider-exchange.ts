@@ -9,7 +9,7 @@ import type { AccountProbe, ApiKeyProvider, OAuthProvider, ProviderRegistry } fr
 /** The part of `fetch` that is used; the wiring passes one that is guarded against SSRF. */
 export type ProviderFetch = (url: string, init: RequestInit) => Promise<Response>;
 
-type ProviderFault =
+export type ProviderFault =
   /** The provider refused, and will refuse again: the credential, the code or the consent is not valid. */
   | 'refused'
   /** The provider could not be reached, took too long, or failed. */

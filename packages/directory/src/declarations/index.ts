@@ -12,10 +12,9 @@ import {
   scopeBackupsList,
 } from '../backups/operations.ts';
 import { directoryRestore } from '../backups/restore-directory.ts';
-import { connectionGrantsPut, connectionsDisconnect } from '../connections/delegated-operations.ts';
+import { connectionsDisconnect } from '../connections/disconnect.ts';
+import { connectionGrantsDelete, connectionGrantsList, connectionGrantsPut } from '../connections/grants.ts';
 import {
-  connectionGrantsDelete,
-  connectionGrantsList,
   connectionsActivity,
   connectionsCreate,
   connectionsCredential,

@@ -53,7 +53,7 @@ const claimsMigration: Migration = {
 };
 
 /** Earlier holders are taken over from the log. The counters in the claims are no longer used. */
-const historyMigration: Migration = {
+export const historyMigration: Migration = {
   version: 2,
   name: 'holders and attempts',
   sql: `

@@ -4,6 +4,7 @@ import { makeHostnameWorld } from '../../test/hostname-probes.ts';
 import { makeMemoryBackups } from '../../test/memory-backups.ts';
 import { openPlatform } from '../../test/platform.ts';
 import type { BackupRecord, HostnameRecord, ScopeRecord } from '../declarations/index.ts';
+import { historyMigration } from './feature.ts';
 
 const NAME = 'shop.acme.example';
 
@@ -101,10 +102,9 @@ test('a directory from before holders were remembered learns them from its log',
   await claim(ours);
   await verify(ours);
   await unbind(ours);
-  const { hostnameMigrations } = await import('./feature.ts');
   await platform.tamper((database) => {
     database.exec('DROP TABLE hostname_holders; DROP TABLE hostname_attempts');
-    database.exec(hostnameMigrations.migrations[1].sql);
+    database.exec(historyMigration.sql);
   });
   await claim(theirs);
   expect(await verify(theirs)).toMatchObject({ verified: false, reason: 'dns_required' });

@@ -15,7 +15,7 @@ type Verdict =
   | { readonly proven: 'dns' | 'http'; readonly takesOver: boolean }
   | { readonly proven: null; readonly reason: HostnameReason };
 
-interface ClaimSituation {
+export interface ClaimSituation {
   /** Another claim that holds the name; null without one. */
   readonly holder: Pick<HostnameRow, 'method'> | null;
   /** Whether another tenant claims the name, holder or not. */
@@ -24,7 +24,7 @@ interface ClaimSituation {
   readonly wasHeldByOther: boolean;
 }
 
-interface Evidence extends Pick<LookedUp, 'checks'> {
+export interface Evidence extends Pick<LookedUp, 'checks'> {
   /** Whether the holder's record was there; null where it was not looked for. */
   readonly holderPresent: boolean | null;
 }

@@ -5,7 +5,7 @@
 import { deleteScopeResponse, PlatformError } from '@freehold/contracts';
 import { requireStore } from '../backups/backup-store.ts';
 import { backUp, type ScopeBackupWork } from '../backups/operations.ts';
-import { disconnectCall } from '../connections/delegated-operations.ts';
+import { disconnectCall } from '../connections/disconnect.ts';
 import type { BackupRecord } from '../declarations/backups.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { Effect, EffectDeps } from '../lib/effects.ts';

@@ -5,7 +5,7 @@ import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { z } from 'zod';
 import { backupFields, type ScopeBackupWork, scopeBackupWork, scopeSubject } from '../backups/operations.ts';
 import { countBackups } from '../backups/store.ts';
-import type { Disconnecting } from '../connections/delegated-operations.ts';
+import type { Disconnecting } from '../connections/disconnect.ts';
 import { actsElsewhere, connectionsOfScope } from '../connections/store.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import type { BackupRecord } from '../declarations/backups.ts';

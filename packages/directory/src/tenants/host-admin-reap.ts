@@ -5,7 +5,7 @@
  */
 import { deleteScopeResponse, ID_PREFIXES, PlatformError } from '@freehold/contracts';
 import { requireStore, writeBackup } from '../backups/backup-store.ts';
-import { disconnectCall } from '../connections/delegated-operations.ts';
+import { disconnectCall } from '../connections/disconnect.ts';
 import type { ScopeRecord } from '../declarations/records.ts';
 import type { TenantReaped } from '../declarations/tenants.ts';
 import type { Effect } from '../lib/effects.ts';

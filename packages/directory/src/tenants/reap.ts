@@ -3,7 +3,7 @@
 import { PlatformError, type ScopeId } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { z } from 'zod';
-import type { Disconnecting } from '../connections/delegated-operations.ts';
+import type { Disconnecting } from '../connections/disconnect.ts';
 import { adminOperation } from '../declarations/admin-operation.ts';
 import { operationRecord } from '../declarations/long-work.ts';
 import type { ScopeRecord } from '../declarations/records.ts';

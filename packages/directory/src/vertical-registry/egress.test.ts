@@ -11,7 +11,7 @@ import {
   register,
 } from '../../test/registry.ts';
 import type { EgressReport } from '../declarations/index.ts';
-import type { EgressObserver } from './deploy.ts';
+import type { EgressObserver } from './egress.ts';
 
 type Query = Parameters<EgressObserver['observed']>[0];
 

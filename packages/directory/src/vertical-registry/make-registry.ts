@@ -5,12 +5,13 @@ import type { AdminCall, AdminResult } from '../actors.ts';
 import type { LogHead } from '../declarations/records.ts';
 import type { VerticalGateway } from '../gateway.ts';
 import type { HostRoute, RoutesChange } from '../host-admin.ts';
-import type { ChangeOutcome } from '../lib/changes.ts';
+import type { ChangeInput, ChangeOutcome } from '../lib/changes.ts';
 import type { CallOf, WiringFacts } from '../lib/handlers.ts';
 import { found, type Performers } from '../lib/host-admin-performers.ts';
 import { isKnownVertical } from '../verticals/reach.ts';
 import type { BuiltIn } from './built-in.ts';
 import { type EgressDeps, readEgress } from './egress.ts';
+import type { RegistryMethods } from './feature.ts';
 import { slugTaken } from './operations.ts';
 import type { scopeVersionSet } from './scope-version.ts';
 
@@ -26,7 +27,7 @@ export interface RegistryIntake {
 }
 
 interface RegistryDeps extends EgressDeps {
-  readonly directory: UnitStub<DirectoryMethods>;
+  readonly directory: UnitStub<RegistryMethods & { change(input: ChangeInput): ChangeOutcome }>;
   readonly gateway: VerticalGateway;
   /** The version of a vertical that the registry does not know. */
   readonly unregistered: (vertical: string) => string;

@@ -25,7 +25,7 @@ import {
   versionVerdict,
 } from '../declarations/vertical-records.ts';
 import { params, tag } from '../declarations/verticals.ts';
-import { type CallOf, type Change, type ChangeContext, change, read } from '../lib/handlers.ts';
+import { type CallOf, type ChangeAnswer, type ChangeContext, change, read } from '../lib/handlers.ts';
 import { requireMatch } from '../lib/preconditions.ts';
 import { archiveScript } from '../service-refs/script-names.ts';
 import { targetOf } from './operations.ts';
@@ -178,7 +178,7 @@ function decide(
   context: ChangeContext,
   { params, body, actor, ifMatch }: CallOf<typeof versionsAdmit>,
   verdict: keyof typeof VERDICTS,
-): Change<VersionVerdict> {
+): ChangeAnswer<VersionVerdict> {
   const { db, revision } = context;
   const vertical = requireVertical(db, actor, params.slug);
   const before = requireVersion(db, vertical.slug, { id: params.id });
