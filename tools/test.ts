@@ -75,6 +75,7 @@ const startedAtMs = performance.now();
 if (process.argv.includes('--long')) process.env.FREEHOLD_LONG = '1';
 try {
   process.env.CHROMIUM = requireChromium();
+  process.env.NODE_COMPILE_CACHE = join(scratch, 'compiled');
   await step({ name: 'web build', command: ['npm', 'run', '--silent', 'build'] });
   // The longest suite has a lane of its own. Browsers and whole processes wait a lot, so three lanes fill two cores.
   await Promise.all([

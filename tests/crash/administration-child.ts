@@ -1,4 +1,5 @@
 /** The process that is killed: it reads orders from its standard input and works in the given place. */
+import { flushCompileCache } from 'node:module';
 import { createInterface } from 'node:readline';
 import type { OperationRecord } from '../../packages/directory/src/declarations/index.ts';
 import { ask, type Deed, makeBench, recordOf, say } from './administration/bench.ts';
@@ -12,6 +13,8 @@ const platform = await openInPlace(process.argv[2] as string, (error) =>
 await platform.admin.resumeLongWork();
 await allEnded(platform);
 say({ t: 'ready' });
+// A process that is killed does not write it at its end.
+flushCompileCache();
 for await (const line of createInterface({ input: process.stdin })) {
   const order = JSON.parse(line) as Order;
   if (order.do === 'stop') break;

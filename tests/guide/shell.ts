@@ -1,6 +1,7 @@
 /** One shell for many lines: variables that a line sets stay for the next one. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { compileCache } from '../support/compile-cache.ts';
 
 /** The limit of one line: generous, for a busy machine. */
 const PATIENCE_MS = 90_000;
@@ -23,7 +24,14 @@ export function openShell({ cwd, env }: ShellOptions): Shell {
     stdio: ['pipe', 'pipe', 'ignore'],
     // A process group, so that its children end with it.
     detached: true,
-    env: { PATH: process.env.PATH ?? '', HOME: cwd, NO_COLOR: '1', npm_config_offline: 'true', ...env },
+    env: {
+      ...compileCache,
+      PATH: process.env.PATH ?? '',
+      HOME: cwd,
+      NO_COLOR: '1',
+      npm_config_offline: 'true',
+      ...env,
+    },
   });
   const closed = once(child, 'close');
   let output = '';

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { compileCache } from '../support/compile-cache.ts';
 
 /** The limit of one wait: generous, for a busy machine. */
 const PATIENCE_MS = 90_000;
@@ -33,6 +34,7 @@ export function openTerminal({ line, cwd, env }: Command): Terminal {
     // A process group, so that children (npm starts a shell, which starts node) end with it.
     detached: true,
     env: {
+      ...compileCache,
       PATH: `${join(cwd, 'node_modules/.bin')}:${process.env.PATH}`,
       HOME: cwd,
       NO_COLOR: '1',

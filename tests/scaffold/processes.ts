@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { compileCache } from '../support/compile-cache.ts';
 
 /** The limit of a program: generous, for a busy machine. */
 const PATIENCE_MS = 90_000;
@@ -72,7 +73,12 @@ function launch({ line: [file, ...args], cwd, env }: Program): ChildProcess {
     stdio: ['ignore', 'pipe', 'pipe'],
     // A process group, so that children (npm starts a shell, which starts node) end with it.
     detached: true,
-    env: { PATH: `${join(cwd, 'node_modules/.bin')}:${process.env.PATH}`, HOME: cwd, ...env },
+    env: {
+      ...compileCache,
+      PATH: `${join(cwd, 'node_modules/.bin')}:${process.env.PATH}`,
+      HOME: cwd,
+      ...env,
+    },
   });
 }
 

@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { compileCache } from './compile-cache.ts';
 import { Caller } from './http.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -123,6 +124,7 @@ function spawnPlatform(place: PlatformPlace, env: Record<string, string>): Child
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
+      ...compileCache,
       PATH: process.env.PATH ?? '',
       PORT: String(place.port),
       ISSUER_PORT: String(place.issuerPort),
