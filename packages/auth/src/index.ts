@@ -14,11 +14,11 @@ export {
   type DoAuthProviderOptions,
   doAuthProvider,
 } from './directory-provider/provider.ts';
-export type { AuthTheme } from './directory-provider/theme.ts';
+export type { AuthTheme } from './directory-provider/pages/theme.ts';
 export { AuthConfigError } from './errors.ts';
 export type { IdentityEvent, IdentityEventType } from './events/operations.ts';
-export type { ForgottenScope } from './forgotten-scopes/operations.ts';
-export { IDENTITY_CHOICE_KEY, type IdentityChoice } from './identity-choice.ts';
+export type { ForgottenScope } from './identity-directory/forget-scope.ts';
+export { IDENTITY_CHOICE_KEY, type IdentityChoice } from './config/identity-choice.ts';
 export type { Presented, Recognised } from './identity-directory/recognise.ts';
 export { resolvePrincipal } from './identity-directory/resolve-principal.ts';
 export {
@@ -47,9 +47,9 @@ export type { AuthProvider, VerifyingAuthProvider } from './provider.ts';
 export { type OidcAuthProviderOptions, oidcAuthProvider } from './providers/oidc-auth-provider.ts';
 export { type OidcRpAuthProviderOptions, oidcRpAuthProvider } from './providers/oidc-rp-auth-provider.ts';
 export { type RecognisedCaller, type RecognitionOptions, recogniseCaller } from './recognise-caller.ts';
-export type { AuthRuntime } from './runtime.ts';
+export type { AuthRuntime } from './lib/runtime.ts';
 export type { OwnerClaim, OwnerClaimLink, PendingOwner } from './seats/operations.ts';
 export type { OwnerRecovery, OwnerRecoveryInput } from './seats/recovery.ts';
 export { clientLabel } from './sessions/client-label.ts';
 export type { ListedSession, SignInInput } from './sessions/operations.ts';
-export type { AuthSubject, IssuedSubject, SubjectSession, VerifiedSubject } from './subject.ts';
+export type { AuthSubject, IssuedSubject, SubjectSession, VerifiedSubject } from './lib/subject.ts';

@@ -4,7 +4,7 @@ import type { Issuer } from '@freehold/oidc-rp';
 import type { IdentityDirectory } from './identity-directory/unit.ts';
 import { buildInstanceAuth, type InstanceAuth, readInstance } from './instance-auth.ts';
 import { makeLruMap } from './lib/lru-map.ts';
-import { type AuthRuntime, type CompleteRuntime, completeRuntime, issuerAt } from './runtime.ts';
+import { type AuthRuntime, type CompleteRuntime, completeRuntime, issuerAt } from './lib/runtime.ts';
 
 /** One instance costs a few kilobytes: its settings and three derived keys. */
 const INSTANCES_MAX_DEFAULT = 1_000;

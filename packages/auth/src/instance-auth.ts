@@ -1,10 +1,10 @@
 /** Turns what was delivered to one instance into its way of signing people in (spec 2.3 and 5.2). */
 import { type EnvSpec, PlatformError } from '@freehold/contracts';
 import type { InstanceConfig } from './config/operations.ts';
-import { type IdentityChoice, parseIdentityChoice } from './identity-choice.ts';
+import { type IdentityChoice, parseIdentityChoice } from './config/identity-choice.ts';
 import type { IdentityDirectory } from './identity-directory/unit.ts';
 import type { VerifyingAuthProvider } from './provider.ts';
-import { type AuthRuntime, type CompleteRuntime, completeRuntime } from './runtime.ts';
+import { type AuthRuntime, type CompleteRuntime, completeRuntime } from './lib/runtime.ts';
 import { selectProvider } from './select-provider.ts';
 import { resolveSettings, type SettingSources } from './settings.ts';
 

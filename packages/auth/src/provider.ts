@@ -1,6 +1,6 @@
 /** The one interface that an application codes against (spec 2.2). */
 import type { Presented } from './identity-directory/recognise.ts';
-import type { AuthSubject, VerifiedSubject } from './subject.ts';
+import type { AuthSubject, VerifiedSubject } from './lib/subject.ts';
 
 /** Proves who a caller is, and nothing else: roles, grants and tenancy are decided elsewhere (spec 1). */
 export interface AuthProvider {

@@ -4,7 +4,7 @@ import type { Presented } from './identity-directory/recognise.ts';
 import type { InstanceAuth } from './instance-auth.ts';
 import type { CachedInstance, InstanceAuthCache } from './instance-auth-cache.ts';
 import type { VerifyingAuthProvider } from './provider.ts';
-import type { VerifiedSubject } from './subject.ts';
+import type { VerifiedSubject } from './lib/subject.ts';
 
 /** A configuration that changes more often while one request is looked at is never one to go by. */
 const LOOKS_MAX = 5;

@@ -1,13 +1,13 @@
 /** The table of spec 5.2: which provider a configuration selects. */
 import { OidcConfigError } from '@freehold/oidc-rp';
 import { AuthConfigError } from './errors.ts';
-import { CLIENT_SECRET_KEY, type IdentityChoice, isSameClient } from './identity-choice.ts';
+import { CLIENT_SECRET_KEY, type IdentityChoice, isSameClient } from './config/identity-choice.ts';
 import type { IdentityDirectory } from './identity-directory/unit.ts';
 import type { VerifyingAuthProvider } from './provider.ts';
 import { oidcAuthProvider } from './providers/oidc-auth-provider.ts';
 import { oidcRpAuthProvider } from './providers/oidc-rp-auth-provider.ts';
 import { parseResource } from './resource-server/metadata.ts';
-import type { CompleteRuntime } from './runtime.ts';
+import type { CompleteRuntime } from './lib/runtime.ts';
 import { readSetting, type SettingSources } from './settings.ts';
 
 export interface ProviderSelection {

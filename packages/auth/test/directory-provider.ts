@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import { expect } from 'vitest';
-import type { AccountDirectory } from '../src/directory-provider/context.ts';
+import type { AccountDirectory } from '../src/directory-provider/lib/context.ts';
 import type { PasswordHasher } from '../src/directory-provider/passwords/password-hash.ts';
 import { type DoAuthProviderOptions, doAuthProvider } from '../src/directory-provider/provider.ts';
 import type { Mail } from '../src/mailer.ts';

@@ -7,7 +7,7 @@ import { PlatformError } from '@freehold/contracts';
 import { onTestFinished } from 'vitest';
 import { openTestEngine } from '../../testkit/src/index.ts';
 import { type IdentityDirectory, identityDirectory } from '../src/identity-directory/unit.ts';
-import type { VerifiedSubject } from '../src/subject.ts';
+import type { VerifiedSubject } from '../src/lib/subject.ts';
 
 export const TENANT_A = 'tnt_01j00000000000000000000000';
 export const TENANT_B = 'tnt_01j00000000000000000000001';

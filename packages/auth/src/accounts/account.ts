@@ -2,7 +2,7 @@
 import { PlatformError } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { endSessionsOf, nextSessionTime } from '../sessions/end-all.ts';
-import { sessionStateOf } from '../sessions/state.ts';
+import { sessionStateOf } from '../sessions/session-state.ts';
 import type { Account, Holder, SignedInStep } from './contract.ts';
 import { subjectOf } from './events.ts';
 import { voidWhatWasBegun } from './pending-flow.ts';

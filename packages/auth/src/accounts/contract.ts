@@ -3,7 +3,7 @@
  * Everything here is one transaction. What is slow (hashing a password, verifying a passkey's signature) is done by
  * the provider between two calls; what must happen once (a code, a token, an attempt) is decided inside one.
  */
-import type { SubjectSession } from '../subject.ts';
+import type { SubjectSession } from '../lib/subject.ts';
 
 /** Who an account is, as a session and a page show it. */
 export interface Account {

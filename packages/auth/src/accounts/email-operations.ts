@@ -3,7 +3,7 @@ import type { UnitContext } from '@freehold/store';
 import { accountExists, endWhatWasBegun, requireAccount, requireHolder, toAccount } from './account.ts';
 import { countAttempt, mailCounters } from './attempts.ts';
 import type { AccountOperations } from './contract.ts';
-import { requireEmailAddress } from './email-address.ts';
+import { requireEmailAddress } from '../lib/email-address.ts';
 import { recordAccountEvent } from './events.ts';
 import { voidLinks, voidReverts } from './link-store.ts';
 import { findLiveLink, makeLink, pretendLink, takeLink, unknownLink } from './links.ts';

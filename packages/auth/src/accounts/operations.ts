@@ -1,7 +1,7 @@
 /** The accounts feature of the identity directory: what `doAuthProvider` calls (see `contract.ts`). */
 import { PlatformError } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
-import type { SecretKeeper } from '../sealing/secret-keeper.ts';
+import type { SecretKeeper } from '../lib/secret-keeper.ts';
 import { endWhatWasBegun, requireAccount, requireHolder, toAccount } from './account.ts';
 import { forgetAttempts, passwordCounters } from './attempts.ts';
 import type { AccountOperations } from './contract.ts';
@@ -9,12 +9,12 @@ import { makeEmailOperations } from './email-operations.ts';
 import { recordAccountEvent, subjectOf } from './events.ts';
 import { requireName } from './input.ts';
 import { findLiveLink } from './links.ts';
-import { makePasskeyOperations, passkeyHandleOf, toPasskey } from './passkey-operations.ts';
+import { makePasskeyOperations, passkeyHandleOf, toPasskey } from './passkeys.ts';
 import { loadPasskeys } from './passkey-store.ts';
 import { makePasswordOperations } from './password-operations.ts';
 import { makeSecondFactorOperations } from './second-factor-operations.ts';
 import { makeSignInOperations } from './sign-in-operations.ts';
-import { makeSignUpOperations } from './sign-up-operations.ts';
+import { makeSignUpOperations } from './link-operations.ts';
 import {
   countRecoveryCodes,
   deleteAccountRows,

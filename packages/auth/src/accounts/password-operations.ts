@@ -3,11 +3,11 @@ import type { UnitContext } from '@freehold/store';
 import { endWhatWasBegun, requireAccount, requireHolder } from './account.ts';
 import { countAttempt, forgetAttempts, mailCounters, passwordCounters } from './attempts.ts';
 import type { AccountOperations } from './contract.ts';
-import { requireEmailAddress } from './email-address.ts';
+import { requireEmailAddress } from '../lib/email-address.ts';
 import { recordAccountEvent } from './events.ts';
 import { requirePasswordHash } from './input.ts';
 import { makeLink, pretendLink, takeLink, unknownLink } from './links.ts';
-import { removePasskeys } from './passkey-operations.ts';
+import { removePasskeys } from './passkeys.ts';
 import { passFirstFactor } from './sign-in-steps.ts';
 import { loadAccountByEmail, savePassword, saveVerifiedEmail } from './store.ts';
 

@@ -1,7 +1,7 @@
 /** Turning the second factor on and off, and the recovery codes that come with it. */
 import { PlatformError } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
-import type { SecretKeeper } from '../sealing/secret-keeper.ts';
+import type { SecretKeeper } from '../lib/secret-keeper.ts';
 import { endWhatWasBegun, requireHolder } from './account.ts';
 import type { AccountOperations } from './contract.ts';
 import { recordAccountEvent } from './events.ts';
@@ -9,7 +9,7 @@ import { requireTotpSecret } from './input.ts';
 import { voidSecondFactors } from './pending-store.ts';
 import { makeRecoveryCode, RECOVERY_CODES } from './recovery-codes.ts';
 import { deleteRecoveryCodes, deleteTotp, insertRecoveryCode, saveTotp } from './store.ts';
-import { matchTotp, totpPlace } from './totp.ts';
+import { matchTotp, totpPlace } from './one-time-codes.ts';
 
 type SecondFactorOperations = Pick<AccountOperations, 'enableTotp' | 'disableTotp' | 'makeRecoveryCodes'>;
 

@@ -1,7 +1,7 @@
 /** Signing in with a password and a second factor. What is slow is done by the caller, between two calls. */
 import type { UnitContext } from '@freehold/store';
 import { hashToken } from '../lib/token.ts';
-import type { SecretKeeper } from '../sealing/secret-keeper.ts';
+import type { SecretKeeper } from '../lib/secret-keeper.ts';
 import { requireAccount, requireHolder, signIn } from './account.ts';
 import {
   countAttempt,
@@ -11,7 +11,7 @@ import {
   secondFactorCounters,
 } from './attempts.ts';
 import type { AccountOperations, Attempt, Limited, PasswordToJudge, SignedInStep } from './contract.ts';
-import { requireEmailAddress } from './email-address.ts';
+import { requireEmailAddress } from '../lib/email-address.ts';
 import { recordAccountEvent } from './events.ts';
 import { requirePasswordHash } from './input.ts';
 import { deleteSecondFactor, loadSecondFactor, saveSecondFactorTries } from './pending-store.ts';
@@ -26,7 +26,7 @@ import {
   saveTotpStep,
   useRecoveryCode,
 } from './store.ts';
-import { isTotpCode, matchTotp, totpPlace } from './totp.ts';
+import { isTotpCode, matchTotp, totpPlace } from './one-time-codes.ts';
 
 /** Wrong codes that one token stands. */
 const TRIES_MAX = 5;

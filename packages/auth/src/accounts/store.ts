@@ -1,6 +1,6 @@
 /** The SQL of accounts and their recovery codes. */
 import type { SqlDatabase } from '@freehold/store';
-import type { KeptSecret } from '../sealing/secret-keeper.ts';
+import type { KeptSecret } from '../lib/secret-keeper.ts';
 
 export interface AccountRow {
   readonly userId: string;

@@ -2,7 +2,7 @@
 import { Secret } from 'otpauth';
 import { expect, test } from 'vitest';
 import { testRandom } from '../../test/support.ts';
-import { makeTotpSecret, matchTotp } from './totp.ts';
+import { makeTotpSecret, matchTotp } from './one-time-codes.ts';
 
 // RFC 6238, appendix B: the secret in ASCII, and the last six of the eight digits.
 const secret = Secret.fromLatin1('12345678901234567890').base32;

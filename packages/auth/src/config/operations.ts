@@ -10,8 +10,8 @@ import {
   IDENTITY_CHOICE_KEY,
   isSameClient,
   parseIdentityChoice,
-} from '../identity-choice.ts';
-import type { SecretKeeper } from '../sealing/secret-keeper.ts';
+} from './identity-choice.ts';
+import type { SecretKeeper } from '../lib/secret-keeper.ts';
 import {
   concernsSignIn,
   findOrphanedOwner,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { ISSUER, OTHER_SCOPE, openPlatform, person, SCOPE, TENANT_A } from '../../test/support.ts';
 import { directoryIssuer } from '../accounts/contract.ts';
-import type { IssuedSubject } from '../subject.ts';
+import type { IssuedSubject } from '../lib/subject.ts';
 
 const ELSEWHERE = 'https://elsewhere.example';
 const choiceOf = (issuer: string, clientId = 'notes') => ({

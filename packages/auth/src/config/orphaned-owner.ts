@@ -5,7 +5,7 @@
 import type { PrincipalId } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { recordEvent } from '../events/operations.ts';
-import { IDENTITY_CHOICE_KEY, parseIdentityChoice } from '../identity-choice.ts';
+import { IDENTITY_CHOICE_KEY, parseIdentityChoice } from './identity-choice.ts';
 import { countMembersByIssuer, loadBoundPerson } from '../people/store.ts';
 import { loadSeat } from '../seats/store.ts';
 

@@ -1,5 +1,5 @@
 /** Where the secrets of the configuration are kept, which is what their seals are bound to. */
-import type { SecretPlace } from '../sealing/secret-keeper.ts';
+import type { SecretPlace } from '../lib/secret-keeper.ts';
 import { SESSION_SECRET } from './store.ts';
 
 export function configPlace(scopeId: string, key: string): SecretPlace {

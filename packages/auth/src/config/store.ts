@@ -1,6 +1,6 @@
 /** The SQL of settings and secrets. */
 import type { SqlDatabase } from '@freehold/store';
-import type { KeptSecret } from '../sealing/secret-keeper.ts';
+import type { KeptSecret } from '../lib/secret-keeper.ts';
 
 /** The name of the tenant's session-signing secret. */
 export const SESSION_SECRET = 'session';

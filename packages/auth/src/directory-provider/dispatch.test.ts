@@ -9,7 +9,7 @@ import {
   signUp,
 } from '../../test/directory-provider.ts';
 import { turnOnTotp } from '../../test/directory-provider-totp.ts';
-import { BODY_BYTES_MAX } from './request-body.ts';
+import { BODY_BYTES_MAX } from './lib/request-body.ts';
 import { ROUTES } from './routes/table.ts';
 
 const FORM = 'application/x-www-form-urlencoded';

@@ -2,11 +2,11 @@
 import { PlatformError, PROBLEMS, publicError } from '@freehold/contracts';
 import { requireSameOrigin, wantsPage } from '@freehold/contracts/http';
 import { problemAnswer, withCare } from '../lib/answers.ts';
-import type { Exchange, Handler, ProviderContext } from './context.ts';
+import type { Exchange, Handler, ProviderContext } from './lib/context.ts';
 import { findKnownBrowser } from './known-browser.ts';
 import { messagePage } from './pages/message-page.ts';
-import { pageResponse } from './responses.ts';
-import { AUTH_BASE } from './return-path.ts';
+import { pageResponse } from './lib/responses.ts';
+import { AUTH_BASE } from './pages/paths.ts';
 import { ROUTES, type Route } from './routes/table.ts';
 
 /** What the listener knows about where a request comes from. */

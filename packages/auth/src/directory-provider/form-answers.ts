@@ -1,9 +1,9 @@
 /** What forms have in common: a fault that is shown beside its field, and a limit that is said in minutes. */
 import { PlatformError } from '@freehold/contracts';
 import type { Limited } from '../accounts/contract.ts';
-import type { Exchange, ProviderContext } from './context.ts';
+import type { Exchange, ProviderContext } from './lib/context.ts';
 import type { PageContent } from './pages/layout.ts';
-import { pageResponse } from './responses.ts';
+import { pageResponse } from './lib/responses.ts';
 
 /** What the directory said is wrong with a field. */
 export interface Invalid {

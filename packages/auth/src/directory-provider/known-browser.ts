@@ -5,8 +5,8 @@
 import { base64url } from 'jose';
 import { z } from 'zod';
 import type { KnownBrowser } from '../accounts/contract.ts';
-import type { ProviderContext } from './context.ts';
-import { BROWSER_COOKIE, readShortCookie, setShortCookie } from './short-cookies.ts';
+import type { ProviderContext } from './lib/context.ts';
+import { BROWSER_COOKIE, readShortCookie, setShortCookie } from './lib/cookies.ts';
 
 const PURPOSE = ['browser'];
 const ID_BYTES = 16;

@@ -1,6 +1,6 @@
 /** What a page says about the step before it. It travels in a cookie, as the code of a sentence of ours. */
-import type { Exchange } from './context.ts';
-import { clearShortCookie, NOTICE_COOKIE, readShortCookie, setShortCookie } from './short-cookies.ts';
+import type { Exchange } from './lib/context.ts';
+import { clearShortCookie, NOTICE_COOKIE, readShortCookie, setShortCookie } from './lib/cookies.ts';
 
 const NOTICES = {
   name_saved: 'Your name was saved.',

@@ -4,7 +4,7 @@
  */
 import { base64url } from 'jose';
 import type { Challenge } from '../accounts/contract.ts';
-import type { ProviderContext } from './context.ts';
+import type { ProviderContext } from './lib/context.ts';
 
 /** What a challenge is for: it is good for nothing else. */
 export type Ceremony =

@@ -6,15 +6,15 @@ import { landingPath, makeSessionCookies, resolveOrigin } from '@freehold/oidc-r
 import { directoryIssuer } from '../accounts/contract.ts';
 import type { Mail, Mailer } from '../mailer.ts';
 import type { VerifyingAuthProvider } from '../provider.ts';
-import { type AuthRuntime, completeRuntime } from '../runtime.ts';
+import { type AuthRuntime, completeRuntime } from '../lib/runtime.ts';
 import { possibleSessions } from '../sessions/live-session.ts';
-import type { VerifiedSubject } from '../subject.ts';
-import { type AccountDirectory, type ProviderContext, subjectOf } from './context.ts';
+import type { VerifiedSubject } from '../lib/subject.ts';
+import { type AccountDirectory, type ProviderContext, subjectOf } from './lib/context.ts';
 import { type Connection, dispatch } from './dispatch.ts';
 import { makePasswordHasher, type PasswordHasher } from './passwords/password-hash.ts';
-import { makeSeals } from './seals.ts';
-import { findSession } from './signed-in.ts';
-import { type AuthTheme, completeTheme } from './theme.ts';
+import { makeSeals } from './lib/seals.ts';
+import { findSession } from './lib/sessions.ts';
+import { type AuthTheme, completeTheme } from './pages/theme.ts';
 
 export interface DoAuthProviderOptions {
   readonly tenantId: string;

@@ -3,11 +3,11 @@ import { PlatformError } from '@freehold/contracts';
 import type { VerifiedSession } from '@freehold/oidc-rp';
 import type { Account, SignInStep } from '../accounts/contract.ts';
 import { clientLabel } from '../sessions/client-label.ts';
-import { type Exchange, type ProviderContext, subjectOf } from './context.ts';
+import { type Exchange, type ProviderContext, subjectOf } from './lib/context.ts';
 import { rememberBrowser } from './known-browser.ts';
 import { notifyAccount } from './notify.ts';
-import { authUrl } from './return-path.ts';
-import { clearShortCookie, RETURN_COOKIE, SECOND_FACTOR_COOKIE, setShortCookie } from './short-cookies.ts';
+import { authUrl } from './pages/paths.ts';
+import { clearShortCookie, RETURN_COOKIE, SECOND_FACTOR_COOKIE, setShortCookie } from './lib/cookies.ts';
 
 /** Where a browser goes after a step, and with which cookies. */
 export interface Onward {

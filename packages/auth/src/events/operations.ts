@@ -9,7 +9,7 @@ import {
 } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { isScopeForgotten } from '../forgotten-scopes/marks.ts';
-import type { IssuedSubject } from '../subject.ts';
+import type { IssuedSubject } from '../lib/subject.ts';
 import { countRefusals, loadEvents, type ShownEventRow, saveEvent } from './store.ts';
 
 /** Refusals of one person that are recorded in a scope within an hour: enough to see that somebody is trying. */

@@ -7,8 +7,8 @@ import type { Account } from '../accounts/contract.ts';
 import { directoryIssuer } from '../accounts/contract.ts';
 import type { InstanceConfig } from '../config/operations.ts';
 import type { FoundPrincipal, ResolvePrincipalInput } from '../people/operations.ts';
-import { sessionStateOf } from '../sessions/state.ts';
-import type { SubjectSession, VerifiedSubject } from '../subject.ts';
+import { sessionStateOf } from '../sessions/session-state.ts';
+import type { SubjectSession, VerifiedSubject } from '../lib/subject.ts';
 
 /** Proof that a request brings, verified as far as it goes without the directory. */
 export type Presented =

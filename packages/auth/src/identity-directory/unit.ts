@@ -10,21 +10,21 @@ import {
   type UnitStub,
 } from '@freehold/store';
 import { makeAccountOperations } from '../accounts/operations.ts';
-import { accountLinksMigration, accountsMigration } from '../accounts/schema.ts';
+import { accountLinksMigration, accountsMigration } from './migrations.ts';
 import { makeConfigOperations } from '../config/operations.ts';
 import { configMigration, formerSecretsMigration } from '../config/schema.ts';
 import { makeEventOperations } from '../events/operations.ts';
 import { eventsMigration, refusalsMigration } from '../events/schema.ts';
 import { newestEventId } from '../events/store.ts';
-import { makeForgetOperations } from '../forgotten-scopes/operations.ts';
+import { makeForgetOperations } from './forget-scope.ts';
 import { forgottenScopesMigration } from '../forgotten-scopes/schema.ts';
 import { makeInviteOperations } from '../invites/operations.ts';
 import { invitesMigration } from '../invites/schema.ts';
 import { makePeopleOperations } from '../people/operations.ts';
 import { formerMembersMigration, peopleMigration } from '../people/schema.ts';
-import { makeSealingOperations } from '../sealing/operations.ts';
+import { makeSealingOperations } from './reseal.ts';
 import { sealedSecretsMigration } from '../sealing/schema.ts';
-import { makeSecretKeeper } from '../sealing/secret-keeper.ts';
+import { makeSecretKeeper } from '../lib/secret-keeper.ts';
 import { makeSeatOperations } from '../seats/operations.ts';
 import { makeRecoveryOperations } from '../seats/recovery.ts';
 import { recoveriesMigration, seatsMigration } from '../seats/schema.ts';

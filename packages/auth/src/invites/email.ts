@@ -1,6 +1,6 @@
 /** Whether the person at the door is the one an invite was addressed to. */
 import { PlatformError } from '@freehold/contracts';
-import type { AuthSubject } from '../subject.ts';
+import type { AuthSubject } from '../lib/subject.ts';
 
 /**
  * One spelling for one address: compatibility forms folded (NFKC), lower case, no white space around it, and the

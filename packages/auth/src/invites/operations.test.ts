@@ -12,7 +12,7 @@ import {
   START_MS,
   type TestPlatform,
 } from '../../test/support.ts';
-import type { VerifiedSubject } from '../subject.ts';
+import type { VerifiedSubject } from '../lib/subject.ts';
 import type { CreateInviteInput, Invite, InviteAddress } from './operations.ts';
 
 const ada = person('ada');

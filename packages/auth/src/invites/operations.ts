@@ -6,7 +6,7 @@ import { hashToken, mintToken } from '../lib/token.ts';
 import { requireTtl } from '../lib/ttl.ts';
 import { requireSubject, savePerson } from '../people/person.ts';
 import { loadBinding, loadBoundPerson, saveBinding } from '../people/store.ts';
-import type { IssuedSubject } from '../subject.ts';
+import type { IssuedSubject } from '../lib/subject.ts';
 import { judgeInviteEmail } from './email.ts';
 import {
   type InviteRow,

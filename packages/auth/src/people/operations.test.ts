@@ -19,7 +19,7 @@ import { resolvePrincipal } from '../identity-directory/resolve-principal.ts';
 import { type IdentityDirectory, identityDirectory } from '../identity-directory/unit.ts';
 import { normalizeEmail } from '../invites/email.ts';
 import { isBelowFloor } from '../sessions/floor.ts';
-import type { VerifiedSubject } from '../subject.ts';
+import type { VerifiedSubject } from '../lib/subject.ts';
 import { amendPerson } from './person.ts';
 import {
   loadNames,

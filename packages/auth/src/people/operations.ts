@@ -12,7 +12,7 @@ import { recordEvent, requireLimit } from '../events/operations.ts';
 import { takeSeat } from '../seats/operations.ts';
 import { loadSeat } from '../seats/store.ts';
 import { isBelowFloor } from '../sessions/floor.ts';
-import type { IssuedSubject, SubjectSession } from '../subject.ts';
+import type { IssuedSubject, SubjectSession } from '../lib/subject.ts';
 import { amendPerson, requireSubject, savePerson, toFlag } from './person.ts';
 import {
   deleteBinding,

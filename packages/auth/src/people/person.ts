@@ -2,7 +2,7 @@
 import { PlatformError } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { recordEvent } from '../events/operations.ts';
-import type { IssuedSubject, SubjectSession } from '../subject.ts';
+import type { IssuedSubject, SubjectSession } from '../lib/subject.ts';
 import { insertPerson, loadPerson, type PersonRow, updatePerson } from './store.ts';
 
 /** OpenID Connect Core, section 2, allows 255; the rest is room for issuers that take none of it seriously. */

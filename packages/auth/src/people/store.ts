@@ -1,6 +1,6 @@
 /** The SQL of people and their bindings. */
 import type { SqlDatabase } from '@freehold/store';
-import type { IssuedSubject } from '../subject.ts';
+import type { IssuedSubject } from '../lib/subject.ts';
 
 export interface PersonRow {
   readonly id: string;

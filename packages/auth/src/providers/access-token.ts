@@ -1,7 +1,7 @@
 /** Judges a JWT access token: signature, issuer, audience, type, lifetime (RFC 9068, section 4; RFC 8725). */
 import { type Issuer, SIGNING_ALGORITHMS } from '@freehold/oidc-rp';
 import { decodeProtectedHeader, errors, type JWTPayload } from 'jose';
-import type { VerifiedSubject } from '../subject.ts';
+import type { VerifiedSubject } from '../lib/subject.ts';
 
 /** RFC 9068 names the first two; the third is what issuers from before it write. */
 const TYPES = new Set(['at+jwt', 'application/at+jwt', 'jwt']);

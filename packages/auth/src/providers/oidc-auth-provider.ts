@@ -3,7 +3,7 @@ import { PlatformError } from '@freehold/contracts';
 import { isConfidentialUrl, OidcConfigError, OidcError } from '@freehold/oidc-rp';
 import { problemAnswer } from '../lib/answers.ts';
 import type { VerifyingAuthProvider } from '../provider.ts';
-import { type AuthRuntime, completeRuntime, issuerAt } from '../runtime.ts';
+import { type AuthRuntime, completeRuntime, issuerAt } from '../lib/runtime.ts';
 import { verifyAccessToken } from './access-token.ts';
 import { readBearer } from './bearer.ts';
 

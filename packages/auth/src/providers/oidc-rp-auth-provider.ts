@@ -19,10 +19,10 @@ import {
 import type { IdentityDirectory } from '../identity-directory/unit.ts';
 import { problemAnswer, withCare } from '../lib/answers.ts';
 import type { VerifyingAuthProvider } from '../provider.ts';
-import { type AuthRuntime, completeRuntime, issuerAt } from '../runtime.ts';
+import { type AuthRuntime, completeRuntime, issuerAt } from '../lib/runtime.ts';
 import { clientLabel } from '../sessions/client-label.ts';
 import { findLiveSession, possibleSessions } from '../sessions/live-session.ts';
-import type { VerifiedSubject } from '../subject.ts';
+import type { VerifiedSubject } from '../lib/subject.ts';
 
 /** The provider's own hint cookie (spec 2.5): the relying party of the platform's apps keeps another. */
 export const HINT_COOKIE_NAME = 'sb_auth_idt';

@@ -8,7 +8,7 @@ import { hashToken, isSameHash, mintToken } from '../lib/token.ts';
 import { requireTtl } from '../lib/ttl.ts';
 import { requireSubject, savePerson } from '../people/person.ts';
 import { loadBinding, loadPerson, saveBinding } from '../people/store.ts';
-import type { IssuedSubject } from '../subject.ts';
+import type { IssuedSubject } from '../lib/subject.ts';
 import { insertPendingSeat, loadSeat, markSeatClaimed, type SeatRow, saveClaimHash } from './store.ts';
 
 /** From provision; the first sign-in inside it claims (spec 8). */

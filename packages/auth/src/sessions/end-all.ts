@@ -3,7 +3,7 @@
  * that time; the time of the next session is decided beside it, by the same clock.
  */
 import type { UnitContext } from '@freehold/store';
-import type { IssuedSubject } from '../subject.ts';
+import type { IssuedSubject } from '../lib/subject.ts';
 import { isFromTheFuture } from './floor.ts';
 import { loadLiveSessions, loadSessionFloor, raiseSessionFloor, saveEndedSession } from './store.ts';
 

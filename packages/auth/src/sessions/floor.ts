@@ -1,5 +1,5 @@
 /** What a session's time says against it: the floor up to which all of a person's were ended, and the future. */
-import type { SubjectSession } from '../subject.ts';
+import type { SubjectSession } from '../lib/subject.ts';
 
 /**
  * Whether a session was issued at or before the floor. One of the very millisecond was, and one whose time is no

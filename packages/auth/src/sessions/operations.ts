@@ -9,12 +9,12 @@ import { voidWhatWasBegun } from '../accounts/pending-flow.ts';
 import { isScopeForgotten } from '../forgotten-scopes/marks.ts';
 import { requireSubject, savePerson } from '../people/person.ts';
 import { loadPerson } from '../people/store.ts';
-import type { IssuedSubject, SubjectSession } from '../subject.ts';
+import type { IssuedSubject, SubjectSession } from '../lib/subject.ts';
 import { endSessionsOf } from './end-all.ts';
 import { recordSessionEvent } from './events.ts';
 import { isFromTheFuture } from './floor.ts';
 import { type EndIssuerSessionsInput, endIssuerSessions } from './issuer-logout.ts';
-import { sessionStateOf } from './state.ts';
+import { sessionStateOf } from './session-state.ts';
 import {
   deleteFloorsBefore,
   deleteIssuerWordsBefore,

@@ -14,7 +14,7 @@ import {
   testRandom,
 } from '../../../test/support.ts';
 import { type IdentityDirectory, identityDirectory } from '../../identity-directory/unit.ts';
-import { makeSecretKeeper } from '../../sealing/secret-keeper.ts';
+import { makeSecretKeeper } from '../../lib/secret-keeper.ts';
 import type { Account, Challenge, Holder, KnownBrowser, NewPasskey, SignInStep } from '../contract.ts';
 import { makeAccountOperations } from '../operations.ts';
 

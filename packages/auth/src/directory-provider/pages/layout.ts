@@ -1,5 +1,5 @@
 /** The frame around every page. */
-import type { CompleteTheme } from '../theme.ts';
+import type { CompleteTheme } from './theme.ts';
 import { type Html, html } from './html.ts';
 
 /** Whose page it is. */

@@ -1,6 +1,6 @@
 /** The pages around a mail: asking for it, being told to look for it, and what its link leads to. */
 import type { Passkey } from '../../accounts/contract.ts';
-import { authUrl } from '../return-path.ts';
+import { authUrl } from './paths.ts';
 import { alert, checkbox, chosen, field, form, hidden, newPasswordField } from './fields.ts';
 import { type Html, html } from './html.ts';
 import type { PageContent } from './layout.ts';

@@ -1,5 +1,5 @@
 /** A page that only says something. */
-import { authUrl } from '../return-path.ts';
+import { authUrl } from './paths.ts';
 import { html } from './html.ts';
 import type { PageContent } from './layout.ts';
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AccountSecurity } from '../../accounts/contract.ts';
-import { completeTheme } from '../theme.ts';
+import { completeTheme } from './theme.ts';
 import { html } from './html.ts';
 import { type PageContent, renderPage } from './layout.ts';
 import {

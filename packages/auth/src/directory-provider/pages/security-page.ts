@@ -1,7 +1,7 @@
 /** The one page where somebody sees and changes how they sign in, and where they are signed in. */
 import type { AccountSecurity } from '../../accounts/contract.ts';
 import type { ListedSession } from '../../sessions/operations.ts';
-import { authUrl, SECURITY_PATH } from '../return-path.ts';
+import { authUrl, SECURITY_PATH } from './paths.ts';
 import { alert, notice } from './fields.ts';
 import { html } from './html.ts';
 import type { PageContent } from './layout.ts';

@@ -1,6 +1,6 @@
 /** The sections of the account page that are about who somebody is and how they prove it. */
 import type { AccountSecurity, Passkey } from '../../accounts/contract.ts';
-import { authUrl } from '../return-path.ts';
+import { authUrl } from './paths.ts';
 import { chosen, field, form, hidden, newPasswordField } from './fields.ts';
 import { type Html, html } from './html.ts';
 import { noScript } from './sign-in-pages.ts';

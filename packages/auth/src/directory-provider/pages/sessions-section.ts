@@ -1,6 +1,6 @@
 /** The section of the account page that lists where somebody is signed in. */
 import type { ListedSession } from '../../sessions/operations.ts';
-import { authUrl } from '../return-path.ts';
+import { authUrl } from './paths.ts';
 import { form, hidden } from './fields.ts';
 import { type Html, html } from './html.ts';
 import { day, section } from './security-sections.ts';

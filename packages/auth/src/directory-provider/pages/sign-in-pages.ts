@@ -1,5 +1,5 @@
 /** The pages on the way in: password or passkey, the second factor, and proving once more who one is. */
-import { authUrl } from '../return-path.ts';
+import { authUrl } from './paths.ts';
 import { alert, chosen, field, form, hidden, notice } from './fields.ts';
 import { type Html, html } from './html.ts';
 import type { PageContent } from './layout.ts';

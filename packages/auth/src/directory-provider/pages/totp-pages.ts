@@ -1,5 +1,5 @@
 /** The pages of two-step verification: setting it up, and the recovery codes, which are shown once. */
-import { authUrl, SECURITY_PATH } from '../return-path.ts';
+import { authUrl, SECURITY_PATH } from './paths.ts';
 import { field, form, hidden } from './fields.ts';
 import { html } from './html.ts';
 import type { PageContent } from './layout.ts';

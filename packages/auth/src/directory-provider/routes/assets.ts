@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { entityTag, isUnchanged } from '@freehold/contracts/http';
 import { CLIENT_SCRIPT } from '../assets/client-script.ts';
 import { styleSheet } from '../assets/style.ts';
-import type { Exchange, Handler } from '../context.ts';
+import type { Exchange, Handler } from '../lib/context.ts';
 
 export const showStyle: Handler = async ({ theme }, exchange) =>
   assetResponse(exchange, 'text/css; charset=utf-8', styleSheet(theme.accent));

@@ -1,10 +1,10 @@
 /** Proving once more who one is, before changing how one signs in. */
 import { again, tooMany } from '../form-answers.ts';
 import { confirmPage } from '../pages/sign-in-pages.ts';
-import { pageResponse, redirectTo } from '../responses.ts';
-import { returnPath, SECURITY_PATH } from '../return-path.ts';
+import { pageResponse, redirectTo } from '../lib/responses.ts';
+import { returnPath, SECURITY_PATH } from '../pages/paths.ts';
 import { goOn } from '../sign-in.ts';
-import { type AccountHandler, forSignedIn, forSignedInForm, holderOf, type SignedIn } from '../signed-in.ts';
+import { type AccountHandler, forSignedIn, forSignedInForm, holderOf, type SignedIn } from '../lib/sessions.ts';
 import { judgePassword } from './login.ts';
 
 const show: AccountHandler = async (context, exchange, signedIn) => {

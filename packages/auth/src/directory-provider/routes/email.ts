@@ -2,20 +2,20 @@
  * Where the links of a change of address lead: the one to the new address, and the one to the former that takes the
  * change back.
  */
-import type { Exchange, Handler } from '../context.ts';
-import { emailChangedMail } from '../mails.ts';
+import type { Exchange, Handler } from '../lib/context.ts';
+import { emailChangedMail } from '../lib/mails.ts';
 import { emailFinishPage, emailRevertPage } from '../pages/mail-pages.ts';
 import { messagePage } from '../pages/message-page.ts';
-import { readForm } from '../request-body.ts';
-import { pageResponse } from '../responses.ts';
-import { authUrl, returnPath, SECURITY_PATH } from '../return-path.ts';
+import { readForm } from '../lib/request-body.ts';
+import { pageResponse } from '../lib/responses.ts';
+import { authUrl, returnPath, SECURITY_PATH } from '../pages/paths.ts';
 import {
   type AccountHandler,
   forFreshlySignedInForm,
   forSignedIn,
   holderOf,
   requireFresh,
-} from '../signed-in.ts';
+} from '../lib/sessions.ts';
 import { doneAt } from './security.ts';
 import { deadLink, orDeadLink } from './sign-up.ts';
 

@@ -1,12 +1,12 @@
 /** Signing in with a password. */
 import type { PasswordToJudge } from '../../accounts/contract.ts';
-import type { AccountDirectory, Handler, ProviderContext } from '../context.ts';
+import type { AccountDirectory, Handler, ProviderContext } from '../lib/context.ts';
 import { again, orInvalid, tooMany } from '../form-answers.ts';
 import { takeNotice } from '../notices.ts';
 import { loginPage } from '../pages/sign-in-pages.ts';
-import { readForm } from '../request-body.ts';
-import { pageResponse, redirectTo } from '../responses.ts';
-import { returnPath } from '../return-path.ts';
+import { readForm } from '../lib/request-body.ts';
+import { pageResponse, redirectTo } from '../lib/responses.ts';
+import { returnPath } from '../pages/paths.ts';
 import { goOn } from '../sign-in.ts';
 
 /** The same for an address without an account, an account without a password, and a wrong password. */

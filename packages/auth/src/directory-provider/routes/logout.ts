@@ -1,9 +1,9 @@
 /** Signing out, as the relying party does it (spec B-12, B-14): by a link, in this browser, and for good. */
 import { isDeliberate, isPrefetch, landingPath } from '@freehold/oidc-rp';
-import type { Handler } from '../context.ts';
+import type { Handler } from '../lib/context.ts';
 import { messagePage } from '../pages/message-page.ts';
-import { pageResponse } from '../responses.ts';
-import { clearShortCookie, RETURN_COOKIE, SECOND_FACTOR_COOKIE } from '../short-cookies.ts';
+import { pageResponse } from '../lib/responses.ts';
+import { clearShortCookie, RETURN_COOKIE, SECOND_FACTOR_COOKIE } from '../lib/cookies.ts';
 import { endSessions } from '../sign-in.ts';
 
 export const logout: Handler = async (context, exchange) => {

@@ -3,14 +3,14 @@ import { createHash } from 'node:crypto';
 import { PlatformError, parseInput } from '@freehold/contracts';
 import { z } from 'zod';
 import { clientLabel } from '../../sessions/client-label.ts';
-import type { Exchange, Handler, ProviderContext } from '../context.ts';
+import type { Exchange, Handler, ProviderContext } from '../lib/context.ts';
 import { orRefusal } from '../form-answers.ts';
 import { noticeCookie } from '../notices.ts';
 import { notifyAccount } from '../notify.ts';
 import type { Ceremony } from '../passkey-challenges.ts';
-import { readJson } from '../request-body.ts';
-import { jsonResponse } from '../responses.ts';
-import { returnPath, SECURITY_PATH } from '../return-path.ts';
+import { readJson } from '../lib/request-body.ts';
+import { jsonResponse } from '../lib/responses.ts';
+import { returnPath, SECURITY_PATH } from '../pages/paths.ts';
 import { goOn } from '../sign-in.ts';
 import {
   type AccountHandler,
@@ -18,8 +18,8 @@ import {
   holderOf,
   requireSignedIn,
   type SignedIn,
-} from '../signed-in.ts';
-import { creationOptions, requestOptions, verifyAssertion, verifyRegistration } from '../webauthn.ts';
+} from '../lib/sessions.ts';
+import { creationOptions, requestOptions, verifyAssertion, verifyRegistration } from '../lib/webauthn.ts';
 import { assertionJson, registrationJson } from '../webauthn-json.ts';
 import { doneAt } from './security.ts';
 import { finishSignUp } from './sign-up.ts';

@@ -1,14 +1,14 @@
 /** Choosing a new password when the old one is forgotten. */
-import type { Handler } from '../context.ts';
+import type { Handler } from '../lib/context.ts';
 import { again, orInvalid, tooMany } from '../form-answers.ts';
-import { resetMail } from '../mails.ts';
+import { resetMail } from '../lib/mails.ts';
 import { notifyAccount } from '../notify.ts';
 import { resetFinishPage, resetPage } from '../pages/mail-pages.ts';
 import { findPasswordFault } from '../passwords/password-rules.ts';
-import { readForm } from '../request-body.ts';
-import { pageResponse, redirectTo } from '../responses.ts';
-import { authUrl, returnPath } from '../return-path.ts';
-import { RETURN_COOKIE, readShortCookie } from '../short-cookies.ts';
+import { readForm } from '../lib/request-body.ts';
+import { pageResponse, redirectTo } from '../lib/responses.ts';
+import { authUrl, returnPath } from '../pages/paths.ts';
+import { RETURN_COOKIE, readShortCookie } from '../lib/cookies.ts';
 import { goOn } from '../sign-in.ts';
 import { deadLink, mailSent, orDeadLink } from './sign-up.ts';
 

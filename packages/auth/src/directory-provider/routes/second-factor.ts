@@ -1,12 +1,12 @@
 /** The second half of a sign-in with a password: a code from an app, or a recovery code. */
-import type { Handler } from '../context.ts';
+import type { Handler } from '../lib/context.ts';
 import { again, tooMany } from '../form-answers.ts';
 import { noticeCookie } from '../notices.ts';
 import { secondFactorPage } from '../pages/sign-in-pages.ts';
-import { readForm } from '../request-body.ts';
-import { pageResponse, redirectTo } from '../responses.ts';
-import { authUrl, returnPath } from '../return-path.ts';
-import { clearShortCookie, readShortCookie, SECOND_FACTOR_COOKIE } from '../short-cookies.ts';
+import { readForm } from '../lib/request-body.ts';
+import { pageResponse, redirectTo } from '../lib/responses.ts';
+import { authUrl, returnPath } from '../pages/paths.ts';
+import { clearShortCookie, readShortCookie, SECOND_FACTOR_COOKIE } from '../lib/cookies.ts';
 import { goOn } from '../sign-in.ts';
 
 export const showSecondFactor: Handler = async (context, exchange) => {

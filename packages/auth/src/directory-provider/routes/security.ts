@@ -1,16 +1,16 @@
 /** The page “Sign-in and security”, and what is changed on it: name, address and password, or that there is an account at all. */
-import { requireEmailAddress } from '../../accounts/email-address.ts';
-import type { Exchange, ProviderContext } from '../context.ts';
+import { requireEmailAddress } from '../../lib/email-address.ts';
+import type { Exchange, ProviderContext } from '../lib/context.ts';
 import { again, orInvalid, orRefusal, tooMany } from '../form-answers.ts';
-import { accountExistsMail, emailChangeMail } from '../mails.ts';
+import { accountExistsMail, emailChangeMail } from '../lib/mails.ts';
 import { type NoticeCode, noticeCookie, takeNotice } from '../notices.ts';
 import { notifyAccount } from '../notify.ts';
 import type { PageContent } from '../pages/layout.ts';
 import { messagePage } from '../pages/message-page.ts';
 import { type SecurityFault, securityPage } from '../pages/security-page.ts';
 import { findPasswordFault } from '../passwords/password-rules.ts';
-import { pageResponse, redirectTo } from '../responses.ts';
-import { authUrl, SECURITY_PATH } from '../return-path.ts';
+import { pageResponse, redirectTo } from '../lib/responses.ts';
+import { authUrl, SECURITY_PATH } from '../pages/paths.ts';
 import { beginSession } from '../sign-in.ts';
 import {
   type AccountHandler,
@@ -19,7 +19,7 @@ import {
   forSignedInForm,
   holderOf,
   type SignedIn,
-} from '../signed-in.ts';
+} from '../lib/sessions.ts';
 
 /** Back to the account page, which says what was done. */
 export function doneAt(exchange: Exchange, notice: NoticeCode, setCookies: readonly string[] = []): Response {

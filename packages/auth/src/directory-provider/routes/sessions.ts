@@ -1,9 +1,9 @@
 /** Ending one's own sessions: one of them, or all. */
 import { orRefusal } from '../form-answers.ts';
 import { noticeCookie } from '../notices.ts';
-import { redirectTo } from '../responses.ts';
-import { authUrl, SECURITY_PATH } from '../return-path.ts';
-import { type AccountHandler, forSignedInForm } from '../signed-in.ts';
+import { redirectTo } from '../lib/responses.ts';
+import { authUrl, SECURITY_PATH } from '../pages/paths.ts';
+import { type AccountHandler, forSignedInForm } from '../lib/sessions.ts';
 import { doneAt } from './security.ts';
 
 const endOne: AccountHandler<'sid'> = async (context, exchange, signedIn, { sid }) => {

@@ -1,16 +1,16 @@
 /** Making an account: an address first, and a credential by the link that is sent to it. */
 import { PlatformError } from '@freehold/contracts';
 import type { NewCredential } from '../../accounts/contract.ts';
-import type { Exchange, Handler, ProviderContext } from '../context.ts';
+import type { Exchange, Handler, ProviderContext } from '../lib/context.ts';
 import { again, orInvalid, tooMany } from '../form-answers.ts';
-import { accountExistsMail, signUpMail } from '../mails.ts';
+import { accountExistsMail, signUpMail } from '../lib/mails.ts';
 import { deadLinkPage, mailSentPage, signUpFinishPage, signUpPage } from '../pages/mail-pages.ts';
 import { messagePage } from '../pages/message-page.ts';
 import { findPasswordFault } from '../passwords/password-rules.ts';
-import { readForm } from '../request-body.ts';
-import { pageResponse, redirectTo } from '../responses.ts';
-import { authUrl, returnPath } from '../return-path.ts';
-import { RETURN_COOKIE, readShortCookie, setShortCookie } from '../short-cookies.ts';
+import { readForm } from '../lib/request-body.ts';
+import { pageResponse, redirectTo } from '../lib/responses.ts';
+import { authUrl, returnPath } from '../pages/paths.ts';
+import { RETURN_COOKIE, readShortCookie, setShortCookie } from '../lib/cookies.ts';
 import { goOn, type Onward } from '../sign-in.ts';
 
 export const showSignUp: Handler = async (context, exchange) => {

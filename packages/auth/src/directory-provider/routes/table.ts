@@ -1,5 +1,5 @@
 /** Every address of the provider, and what it takes. */
-import type { Handler } from '../context.ts';
+import type { Handler } from '../lib/context.ts';
 import { showScript, showStyle } from './assets.ts';
 import { postConfirm, showConfirm } from './confirm.ts';
 import { postEmailFinish, postEmailRevert, showEmailFinish, showEmailRevert } from './email.ts';

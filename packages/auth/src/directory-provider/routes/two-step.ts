@@ -1,12 +1,12 @@
 /** Two-step verification: setting it up, turning it off, and its recovery codes. */
-import { makeTotpSecret } from '../../accounts/totp.ts';
-import type { Exchange, ProviderContext } from '../context.ts';
+import { makeTotpSecret } from '../../accounts/one-time-codes.ts';
+import type { Exchange, ProviderContext } from '../lib/context.ts';
 import { again, orInvalid, orRefusal } from '../form-answers.ts';
 import { notifyAccount } from '../notify.ts';
 import { recoveryCodesPage, totpSetupPage } from '../pages/totp-pages.ts';
-import { pageResponse } from '../responses.ts';
+import { pageResponse } from '../lib/responses.ts';
 import { beginSession } from '../sign-in.ts';
-import { type AccountHandler, forFreshlySignedInForm, holderOf, type SignedIn } from '../signed-in.ts';
+import { type AccountHandler, forFreshlySignedInForm, holderOf, type SignedIn } from '../lib/sessions.ts';
 import { accountPage, doneAt } from './security.ts';
 
 /**

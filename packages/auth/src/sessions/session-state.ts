@@ -1,6 +1,6 @@
 /** Whether a session was ended, asked inside the transaction that depends on it. */
 import type { UnitContext } from '@freehold/store';
-import type { IssuedSubject, SubjectSession } from '../subject.ts';
+import type { IssuedSubject, SubjectSession } from '../lib/subject.ts';
 import { isBelowFloor } from './floor.ts';
 import { isSessionEnded, loadSessionFloor } from './store.ts';
 

@@ -1,11 +1,11 @@
 /** What every route of the provider works with: the provider's own things, and those of one request. */
 import type { SessionCookies } from '@freehold/oidc-rp';
-import type { Attempt } from '../accounts/contract.ts';
-import type { IdentityDirectory } from '../identity-directory/unit.ts';
-import type { Mail } from '../mailer.ts';
-import type { PasswordHasher } from './passwords/password-hash.ts';
+import type { Attempt } from '../../accounts/contract.ts';
+import type { IdentityDirectory } from '../../identity-directory/unit.ts';
+import type { Mail } from '../../mailer.ts';
+import type { PasswordHasher } from '../passwords/password-hash.ts';
 import type { Seals } from './seals.ts';
-import type { CompleteTheme } from './theme.ts';
+import type { CompleteTheme } from '../pages/theme.ts';
 
 /** What the provider needs of a tenant's identity directory. */
 export type AccountDirectory = Pick<
@@ -83,4 +83,4 @@ export interface Exchange {
 /** Answers one method of one address. */
 export type Handler = (context: ProviderContext, exchange: Exchange) => Promise<Response>;
 
-export { accountSubject as subjectOf } from '../identity-directory/recognise.ts';
+export { accountSubject as subjectOf } from '../../identity-directory/recognise.ts';

@@ -2,8 +2,8 @@
  * What the provider writes to people. A mail that anybody can have sent to any address holds not one word that the
  * one who asked has chosen: no name, no path.
  */
-import type { Mail } from '../mailer.ts';
-import { html } from './pages/html.ts';
+import type { Mail } from '../../mailer.ts';
+import { html } from '../pages/html.ts';
 
 /** Who writes. */
 export interface Sender {

@@ -20,7 +20,7 @@ import {
   testRandom,
 } from '../../test/support.ts';
 import { directoryIssuer } from '../accounts/contract.ts';
-import { type IdentityDirectory, makeIdentityDirectory } from '../identity-directory/unit.ts';
+import { type IdentityDirectory, makeIdentityDirectory } from './unit.ts';
 import { instanceAuthFor } from '../instance-auth.ts';
 
 const KEY = 'the sealing key of these tests, long enough';

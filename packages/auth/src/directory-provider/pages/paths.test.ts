@@ -1,7 +1,7 @@
 /** Where somebody may be sent on to. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { authUrl, returnPath } from './return-path.ts';
+import { authUrl, returnPath } from './paths.ts';
 
 test.each([
   ['/', '/'],

@@ -10,7 +10,7 @@ import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { describe, expect, test } from 'vitest';
 import { openPlatform, person, SCOPE, START_MS, TENANT_A, type TestPlatform } from '../../test/support.ts';
-import type { VerifiedSubject } from '../subject.ts';
+import type { VerifiedSubject } from '../lib/subject.ts';
 import { type InviteRouteDeps, mountInviteRoutes } from './routes.ts';
 
 const ORIGIN = 'https://app.example';

@@ -1,12 +1,12 @@
 /** Who is signed in, for the routes that need somebody to be. */
 import { PlatformError } from '@freehold/contracts';
 import type { VerifiedSession } from '@freehold/oidc-rp';
-import type { Account, AccountSecurity, Holder } from '../accounts/contract.ts';
-import { findLiveSession } from '../sessions/live-session.ts';
+import type { Account, AccountSecurity, Holder } from '../../accounts/contract.ts';
+import { findLiveSession } from '../../sessions/live-session.ts';
 import type { Exchange, Handler, ProviderContext } from './context.ts';
 import { readForm } from './request-body.ts';
 import { redirectTo } from './responses.ts';
-import { authUrl, SECURITY_PATH } from './return-path.ts';
+import { authUrl, SECURITY_PATH } from '../pages/paths.ts';
 
 export interface SignedIn {
   readonly session: VerifiedSession;

@@ -1,6 +1,6 @@
 /** Time-based one-time passwords (RFC 6238): SHA-1, six digits, thirty seconds, which is what every authenticator app does. */
 import { HOTP, Secret } from 'otpauth';
-import type { SecretPlace } from '../sealing/secret-keeper.ts';
+import type { SecretPlace } from '../lib/secret-keeper.ts';
 
 /** 160 bits, the length that RFC 4226, section 4, recommends. */
 const SECRET_BYTES = 20;

@@ -1,7 +1,7 @@
 /** The bodies and answers of the invite routes. */
 import { pageQuery, principalId, roleKey, timestamp, toTimestamp } from '@freehold/contracts';
 import { z } from 'zod';
-import type { Invite, InvitePreview } from './operations.ts';
+import type { Invite, InvitePreview } from '../invites/operations.ts';
 
 const DAY_SECONDS = 24 * 3_600;
 /** A token has 22 characters; the room is for links that a mail program wrapped in something. */

@@ -1,6 +1,6 @@
 /** The answers of the provider: pages, redirects, JSON, each with the headers that go with it. */
 import type { Exchange, ProviderContext } from './context.ts';
-import { type PageContent, renderPage } from './pages/layout.ts';
+import { type PageContent, renderPage } from '../pages/layout.ts';
 
 interface PageInit {
   /** Default 200. */

@@ -16,7 +16,7 @@ import type { z } from 'zod';
 import type { IdentityDirectory } from '../identity-directory/unit.ts';
 import { httpProblem } from '../lib/http-problem.ts';
 import type { VerifyingAuthProvider } from '../provider.ts';
-import type { EmailMatch } from './operations.ts';
+import type { EmailMatch } from '../invites/operations.ts';
 import {
   acceptInviteBody,
   createInviteBody,

@@ -1,5 +1,5 @@
 /** How the pages look: the application's name, colours and links, checked once when the provider is made. */
-import { type AccentColors, accentColors } from './accent-colors.ts';
+import { type AccentColors, accentColors } from '../accent-colors.ts';
 
 /** What an application may choose. */
 export interface AuthTheme {

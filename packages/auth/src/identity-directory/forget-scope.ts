@@ -1,7 +1,7 @@
 /** Forgets a scope that is being deleted: the directory is the tenant's and would keep what it holds about it. */
 import type { UnitContext } from '@freehold/store';
 import { directoryIssuer } from '../accounts/contract.ts';
-import { markScopeForgotten } from './marks.ts';
+import { markScopeForgotten } from '../forgotten-scopes/marks.ts';
 import {
   deletePeopleLeftAlone,
   deleteScopeRows,
@@ -9,7 +9,7 @@ import {
   endSessionsOfScope,
   loadPeopleOfScope,
   loadSubjectsOfScope,
-} from './store.ts';
+} from '../forgotten-scopes/store.ts';
 
 /** How many of each were deleted. */
 export interface ForgottenScope {

@@ -12,10 +12,10 @@ import {
 import { decodeAttestationObject } from '@simplewebauthn/server/helpers';
 import { base64url } from 'jose';
 import { z } from 'zod';
-import type { Challenge, NewPasskey, PasskeyKey } from '../accounts/contract.ts';
+import type { Challenge, NewPasskey, PasskeyKey } from '../../accounts/contract.ts';
 import type { Exchange, ProviderContext } from './context.ts';
-import { type Ceremony, makeChallenge, openChallenge } from './passkey-challenges.ts';
-import type { AssertionJson, RegistrationJson } from './webauthn-json.ts';
+import { type Ceremony, makeChallenge, openChallenge } from '../passkey-challenges.ts';
+import type { AssertionJson, RegistrationJson } from '../webauthn-json.ts';
 
 /** EdDSA, ES256, RS256: what authenticators have, and what every runtime verifies. */
 const ALGORITHMS = [-8, -7, -257];

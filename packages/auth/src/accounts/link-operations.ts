@@ -4,11 +4,11 @@ import type { UnitContext } from '@freehold/store';
 import { accountExists, requireAccount, signIn, toAccount } from './account.ts';
 import { countAttempt, mailCounters } from './attempts.ts';
 import type { AccountOperations } from './contract.ts';
-import { requireEmailAddress } from './email-address.ts';
+import { requireEmailAddress } from '../lib/email-address.ts';
 import { recordAccountEvent } from './events.ts';
 import { requireImportedHash, requireName, requirePasswordHash } from './input.ts';
 import { makeLink, pretendLink, takeLink } from './links.ts';
-import { keepPasskey, requireFreshChallenge } from './passkey-operations.ts';
+import { keepPasskey, requireFreshChallenge } from './passkeys.ts';
 import { type AccountRow, insertAccount, loadAccountByEmail } from './store.ts';
 
 type SignUpOperations = Pick<AccountOperations, 'beginSignUp' | 'completeSignUp' | 'importAccount'>;

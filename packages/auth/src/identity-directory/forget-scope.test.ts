@@ -16,8 +16,8 @@ import {
   testRandom,
 } from '../../test/support.ts';
 import { directoryIssuer } from '../accounts/contract.ts';
-import { identityDirectory } from '../identity-directory/unit.ts';
-import type { VerifiedSubject } from '../subject.ts';
+import { identityDirectory } from './unit.ts';
+import type { VerifiedSubject } from '../lib/subject.ts';
 
 /** What an address is called by which nobody but this scope knows anybody. */
 const HERE = 'only-here';

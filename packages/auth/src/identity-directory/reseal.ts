@@ -1,7 +1,7 @@
 /** Seals what is kept in clear from before there was a key, and what is under a key that is being replaced. */
 import type { UnitContext } from '@freehold/store';
 import { loadTotpSecrets, saveTotpSecret } from '../accounts/store.ts';
-import { totpPlace } from '../accounts/totp.ts';
+import { totpPlace } from '../accounts/one-time-codes.ts';
 import { configPlace, formerSecretPlace, sessionSecretPlace } from '../config/places.ts';
 import {
   loadAllSettings,
@@ -12,7 +12,7 @@ import {
   saveSecretValue,
   saveSettingValue,
 } from '../config/store.ts';
-import type { KeptSecret, SecretKeeper, SecretPlace } from './secret-keeper.ts';
+import type { KeptSecret, SecretKeeper, SecretPlace } from '../lib/secret-keeper.ts';
 
 /** So many in one transaction, which other calls wait for. */
 const LIMIT_DEFAULT = 500;
