@@ -15,7 +15,6 @@ import { root } from './run.ts';
 const NOT_YET: readonly string[] = [
   'apps/platform',
   'examples/fieldwork',
-  'packages/auth',
   'packages/control-plane',
   'packages/directory',
   'packages/engine-node',

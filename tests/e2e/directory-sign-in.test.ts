@@ -44,7 +44,7 @@ async function askForAccount(page: Page, email: string, name: string): Promise<v
   await page.getByLabel('E-mail address').fill(email);
   await page.getByLabel('Your name (optional)').fill(name);
   await page.getByRole('button', { name: 'Continue' }).click();
-  await page.getByRole('heading', { name: 'Look into your mail' }).waitFor();
+  await page.getByRole('heading', { name: 'Check your mail' }).waitFor();
 }
 
 /** Opens the newest mail with this subject in the outbox. */
@@ -279,7 +279,7 @@ test('a forgotten password is replaced by mail, and every session ends with it',
   await page.goto(`${app}/api/auth/reset`);
   await page.getByLabel('E-mail address').fill('ada@example.org');
   await page.getByRole('button', { name: 'Send the link' }).click();
-  await page.getByRole('heading', { name: 'Look into your mail' }).waitFor();
+  await page.getByRole('heading', { name: 'Check your mail' }).waitFor();
   await openMail(page, 'Choose a new password for Acme Trades');
   await page.getByRole('link', { name: /\/api\/auth\/reset\/finish/ }).click();
   await page.getByLabel('New password').fill(`${PASSWORD}, and a lock`);

@@ -61,7 +61,7 @@ test('a mail that cannot be sent is reported to the operator alone', async () =>
     headers: { origin: app, accept: 'text/html' },
   });
   expect(asked.status).toBe(200);
-  expect(asked.text).toContain('Look into your mail');
+  expect(asked.text).toContain('Check your mail');
   await expect.poll(() => platform.output()).toContain('There is no mail server to send through.');
   expect(platform.output()).not.toContain('ada@example.org');
 });

@@ -1,6 +1,6 @@
 /**
- * Which Domain the session cookie of an application gets, when it is served under several host names
- * (spec 5.4; RFC 6265, section 5.1.3; the Public Suffix List with its private part).
+ * Chooses the Domain of an application's session cookie for its several host names (spec 5.4; RFC 6265, section 5.1.3;
+ * the Public Suffix List with its private part).
  */
 import { parse } from 'tldts';
 
@@ -10,25 +10,25 @@ export interface CookieDomainInput {
   /** The host of every surface of this installation, the request's own among them or not. */
   readonly surfaces: readonly string[];
   /**
-   * Domains under which the platform gives names to different tenants. A cookie that reaches one of them would
-   * reach a neighbour. Default: none.
+   * Domains under which the platform names different tenants: a cookie for one of them would reach another tenant.
+   * Default: none.
    */
   readonly sharedDomains?: readonly string[];
 }
 
-/** Characters that the parser of URLs would drop, decode, or take for the end of the host. */
+/** Characters that the URL parser would drop, decode, or take for the end of the host. */
 const NO_HOST = /[\p{Cc}\s/\\?#@%]/u;
 /** RFC 1035, section 2.3.4, without the root's dot. */
 const NAME_LENGTH_MAX = 253;
 /** The same, with the underscore that some host names have. */
 const LABEL = /^[a-z0-9_-]{1,63}$/;
-/** What a `Set-Cookie` header may name: no underscore. */
+/** A domain of a `Set-Cookie` header has no underscore. */
 const PLAIN_DOMAIN = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/;
 
 /**
- * The narrowest domain that covers every surface, or undefined for a host-only cookie. It is undefined unless all
- * of this holds: there is more than one host; none is an IP address or malformed; what they share has more than
- * one label, ends in a listed suffix and is not a public suffix itself; and it is not shared between tenants.
+ * Returns the narrowest domain that covers every surface, or undefined for a host-only cookie. A domain needs all of
+ * this: more than one host; none is an IP address or malformed; the common domain has more than one label, ends in a
+ * listed suffix and is not a public suffix itself; and it is not shared between tenants.
  */
 export function resolveCookieDomain(input: CookieDomainInput): string | undefined {
   const hosts = [input.host, ...input.surfaces].map(canonicalHost);
@@ -38,19 +38,19 @@ export function resolveCookieDomain(input: CookieDomainInput): string | undefine
   const domain = commonParent(hosts);
   if (!isRegistrable(domain)) return undefined;
   const shared = (input.sharedDomains ?? []).map(canonicalHost);
-  // A shared domain that cannot be read is one we cannot keep clear of.
+  // A malformed shared domain cannot be avoided.
   if (shared.some((each) => each === null || isUnder(each, domain))) return undefined;
   return domain;
 }
 
-/** The host in one spelling: lower case, punycode, no port and no root dot; null when it is no host name. */
+/** Returns the host in lower case and punycode, without port and root dot; null when it is no host name. */
 function canonicalHost(host: string): string | null {
   if (NO_HOST.test(host) || !URL.canParse(`http://${host}`)) return null;
   const name = new URL(`http://${host}`).hostname.replace(/\.$/, '');
   return name.length <= NAME_LENGTH_MAX && name.split('.').every((label) => LABEL.test(label)) ? name : null;
 }
 
-/** The labels that all hosts end in. */
+/** Returns the labels that all hosts end in. */
 function commonParent(hosts: readonly string[]): string {
   const [first = [], ...rest] = hosts.map((host) => host.split('.').reverse());
   let length = 0;
@@ -58,7 +58,7 @@ function commonParent(hosts: readonly string[]): string {
   return first.slice(0, length).reverse().join('.');
 }
 
-/** Whether a domain lies below a suffix that the Public Suffix List names, its private part included. */
+/** Whether a domain lies below a suffix of the Public Suffix List, its private part included. */
 function isRegistrable(domain: string): boolean {
   if (!PLAIN_DOMAIN.test(domain)) return false;
   const { isIp, isIcann, isPrivate, domain: registrable } = parse(domain, { allowPrivateDomains: true });

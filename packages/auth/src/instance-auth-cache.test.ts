@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { makeBrowser } from '../test/browser.ts';
 import { accessClaims, makeFakeIssuer } from '../test/fake-issuer.ts';
 import { DAY_MS, ISSUER, OTHER_SCOPE, openPlatform, SCOPE, TENANT_A } from '../test/support.ts';
-import { AuthConfigError } from './errors.ts';
 import type { IdentityDirectory } from './identity-directory/unit.ts';
 import { makeInstanceAuthCache } from './instance-auth-cache.ts';
+import { AuthConfigError } from './select-provider.ts';
 
 const choice = (issuer: string) => ({
   'platform:auth': JSON.stringify({ mode: 'oidc', issuer, clientId: 'app' }),

@@ -6,9 +6,9 @@ import { describe, expect, test } from 'vitest';
 import { makeBrowser } from '../test/browser.ts';
 import { accessClaims, type FakeIssuer, makeFakeIssuer } from '../test/fake-issuer.ts';
 import { ISSUER, OTHER_SCOPE, openPlatform, SCOPE } from '../test/support.ts';
-import { AuthConfigError } from './errors.ts';
 import { type InstanceAuthInput, instanceAuthFor } from './instance-auth.ts';
-import type { AuthProvider } from './provider.ts';
+import type { AuthProvider } from './lib/subject.ts';
+import { AuthConfigError } from './select-provider.ts';
 
 const ORIGIN = 'https://app.example';
 const choice = { mode: 'oidc', issuer: ISSUER, clientId: 'app' };

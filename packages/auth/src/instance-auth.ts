@@ -1,12 +1,11 @@
-/** Turns what was delivered to one instance into its way of signing people in (spec 2.3 and 5.2). */
+/** Turns the delivered configuration of one instance into its way of signing people in (spec 2.3 and 5.2). */
 import { type EnvSpec, PlatformError } from '@freehold/contracts';
-import type { InstanceConfig } from './config/operations.ts';
 import { type IdentityChoice, parseIdentityChoice } from './config/identity-choice.ts';
+import type { InstanceConfig } from './config/operations.ts';
 import type { IdentityDirectory } from './identity-directory/unit.ts';
-import type { VerifyingAuthProvider } from './provider.ts';
 import { type AuthRuntime, type CompleteRuntime, completeRuntime } from './lib/runtime.ts';
-import { selectProvider } from './select-provider.ts';
-import { resolveSettings, type SettingSources } from './settings.ts';
+import type { VerifyingAuthProvider } from './lib/subject.ts';
+import { readSetting, type SettingSources, selectProvider } from './select-provider.ts';
 
 export interface InstanceAuthInput {
   /** The tenant's identity directory. */
@@ -22,50 +21,47 @@ export interface InstanceAuthInput {
    * otherwise. Compared character for character. Default: none.
    */
   readonly resource?: string | readonly string[];
-  /**
-   * Domain of this instance's session cookie, from `resolveCookieDomain` over the surfaces that it has. Default: the
-   * runtime's.
-   */
+  /** Domain of this instance's session cookie, from `resolveCookieDomain` over its surfaces. Default: the runtime's. */
   readonly cookieDomain?: string | undefined;
   /** Default: the system's clock and network, host-only cookies. */
   readonly runtime?: AuthRuntime;
 }
 
-/** How one instance authenticates (spec 2.3). */
+/** The authentication of one instance (spec 2.3). */
 export interface InstanceAuth {
   /** The delivered `platform:auth` choice, or null when nothing usable was delivered. */
   readonly identity: IdentityChoice | null;
   /** The tenant's own session-signing secret. */
   readonly sessionSecret: string;
-  /** Every secret of the tenant's that verifies, the one that signs first: more than one for a while after a rotation. */
+  /** Every secret of the tenant that verifies, the one that signs first: several for a while after a rotation. */
   readonly sessionSecrets: readonly string[];
   /** The declared settings that have a value: delivered, then binding, then manifest default. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Everything that was delivered, undeclared keys included. */
+  /** All delivered settings, undeclared keys included. */
   readonly config: Readonly<Record<string, string>>;
   /**
-   * The provider that this configuration selects; the same one on every call. With a delivered choice its client
-   * secret is the delivered one, or a bound one whose own OIDC_ISSUER and OIDC_CLIENT_ID are the choice's.
+   * Returns the provider that this configuration selects; the same one on every call. With a delivered choice its
+   * client secret is the delivered one, or a bound one whose own OIDC_ISSUER and OIDC_CLIENT_ID are the choice's.
    * @throws AuthConfigError 503 when nothing usable is configured; 500 for AUTH_PROVIDER `oidc` without OIDC_ISSUER.
    */
   provider(): VerifyingAuthProvider;
 }
 
 /**
- * Reads an instance's configuration and answers its authentication. Each call reads and derives anew; an
- * application that answers requests keeps one {@link makeInstanceAuthCache} instead.
+ * Reads an instance's configuration and returns its authentication. Each call reads and derives anew; an application
+ * that answers requests uses one `makeInstanceAuthCache` instead.
  * @throws PlatformError as the directory does.
  */
 export async function instanceAuthFor(input: InstanceAuthInput): Promise<InstanceAuth> {
   const read = await readInstance(input.directory, { scopeId: input.scopeId });
   // Without a known version the directory always answers in full.
-  if (!read.changed) throw new TypeError('the directory left out what was asked for');
+  if (!read.changed) throw new TypeError('the directory left out the configuration');
   return buildInstanceAuth(input, read, completeRuntime(input.runtime));
 }
 
 /**
- * Reads an instance's configuration. The tenant's secret is minted when this is its first use, and what is kept in clear
- * or under a key that is being replaced is sealed anew.
+ * Reads an instance's configuration. The first use mints the tenant's secret, and secrets in clear or under a key that
+ * is being replaced are sealed anew.
  */
 export async function readInstance(
   directory: IdentityDirectory,
@@ -74,13 +70,9 @@ export async function readInstance(
   const read = await directory.readInstanceConfig(input);
   if (!read.changed || (read.sessionSecret !== null && !read.resealDue)) return read;
   if (read.sessionSecret === null) await directory.sessionSecret();
-  if (read.resealDue) await resealAll(directory);
+  // In several transactions, so that no call waits for a long one.
+  if (read.resealDue) while ((await directory.resealSecrets({})).left > 0);
   return directory.readInstanceConfig({ scopeId: input.scopeId });
-}
-
-/** In several transactions, so that nobody waits for one that is long. */
-async function resealAll(directory: Pick<IdentityDirectory, 'resealSecrets'>): Promise<void> {
-  while ((await directory.resealSecrets({})).left > 0);
 }
 
 /** Builds the answer from a full reading. @throws PlatformError `unavailable` when it holds no session secret. */
@@ -117,4 +109,13 @@ export function buildInstanceAuth(
       return selected;
     },
   };
+}
+
+/** Returns every declared setting that has a value. */
+function resolveSettings(sources: SettingSources): Readonly<Record<string, string>> {
+  const pairs = Object.keys(sources.envSpec).flatMap((key) => {
+    const value = readSetting(sources, key);
+    return value === undefined ? [] : [[key, value] as const];
+  });
+  return Object.freeze(Object.fromEntries(pairs));
 }

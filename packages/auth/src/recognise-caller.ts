@@ -1,36 +1,34 @@
 /** From the headers of a request to a principal, with one call of the identity directory where nothing changed. */
 import { PlatformError, type PrincipalId } from '@freehold/contracts';
-import type { Presented } from './identity-directory/recognise.ts';
 import type { InstanceAuth } from './instance-auth.ts';
 import type { CachedInstance, InstanceAuthCache } from './instance-auth-cache.ts';
-import type { VerifyingAuthProvider } from './provider.ts';
-import type { VerifiedSubject } from './lib/subject.ts';
+import type { Presented, VerifiedSubject, VerifyingAuthProvider } from './lib/subject.ts';
 
-/** A configuration that changes more often while one request is looked at is never one to go by. */
+/** A configuration that changes more often during one request is refused. */
 const LOOKS_MAX = 5;
 
 export interface RecognitionOptions<S> {
-  /** What is known of instances between requests. */
+  /** The copies of instances that are held between requests. */
   readonly cache: InstanceAuthCache;
   readonly instance: CachedInstance;
   readonly headers: Headers;
-  /** What the application makes of a configuration: its way of signing in. */
+  /** Returns the application's way of signing in under a configuration. */
   readonly signInOf: (auth: InstanceAuth) => Promise<S>;
 }
 
-/** Who is behind a request. */
+/** The caller behind a request. */
 export interface RecognisedCaller<S> {
   readonly signIn: S;
-  /** Null for nobody. */
+  /** Null for an anonymous request. */
   readonly subject: VerifiedSubject | null;
-  /** Null for a stranger, and for nobody. */
+  /** Null for a person who is no member, and for an anonymous request. */
   readonly principal: PrincipalId | null;
 }
 
 /**
- * Recognises the caller. While the owner seat waits to be claimed, this is what claims it: then, and where a profile
- * changed, the directory is asked a second time, for a write.
- * @throws PlatformError as the directory and the provider do: an error never makes somebody out of anybody.
+ * Recognises the caller. While the owner seat waits to be claimed, this claims it: then, and where a profile changed,
+ * the directory is called a second time, for a write.
+ * @throws PlatformError as the directory and the provider do: an error never turns into a caller.
  */
 export async function recogniseCaller<S extends { readonly provider: VerifyingAuthProvider }>(
   options: RecognitionOptions<S>,
@@ -64,13 +62,14 @@ export async function recogniseCaller<S extends { readonly provider: VerifyingAu
       ? { signIn, subject: null, principal: null }
       : { signIn, subject, principal: resolved.principal };
   }
-  throw new PlatformError('unavailable', 'How people sign in here is being changed. Try again in a moment.', {
-    reason: 'configuration_changing',
-    headers: { 'retry-after': '1' },
-  });
+  throw new PlatformError(
+    'unavailable',
+    'The sign-in of this instance is being changed. Try again in a moment.',
+    { reason: 'configuration_changing', headers: { 'retry-after': '1' } },
+  );
 }
 
-/** A provider that asks no directory says at once who it is. */
+/** A provider that needs no directory names the subject at once. */
 async function presentedBy(provider: VerifyingAuthProvider, headers: Headers): Promise<readonly Presented[]> {
   if (provider.present) return provider.present(headers);
   const subject = await provider.resolve(headers);

@@ -1,14 +1,47 @@
-/** The table of spec 5.2: which provider a configuration selects. */
+/** The table of spec 5.2: which provider a configuration selects, by settings in their precedence (spec 2.3). */
+import type { EnvSpec } from '@freehold/contracts';
 import { OidcConfigError } from '@freehold/oidc-rp';
-import { AuthConfigError } from './errors.ts';
 import { CLIENT_SECRET_KEY, type IdentityChoice, isSameClient } from './config/identity-choice.ts';
 import type { IdentityDirectory } from './identity-directory/unit.ts';
-import type { VerifyingAuthProvider } from './provider.ts';
+import type { CompleteRuntime } from './lib/runtime.ts';
+import type { VerifyingAuthProvider } from './lib/subject.ts';
 import { oidcAuthProvider } from './providers/oidc-auth-provider.ts';
 import { oidcRpAuthProvider } from './providers/oidc-rp-auth-provider.ts';
 import { parseResource } from './resource-server/metadata.ts';
-import type { CompleteRuntime } from './lib/runtime.ts';
-import { readSetting, type SettingSources } from './settings.ts';
+
+/**
+ * An instance's sign-in is not configured, or not completely. `status` is 503 when nothing usable is there yet, and
+ * 500 when the operator asked for a provider and left a part out (spec 7.3). The application raises it again as its
+ * framework's HTTP exception with this status and message.
+ */
+export class AuthConfigError extends Error {
+  override readonly name = 'AuthConfigError';
+  readonly status: 500 | 503;
+
+  constructor(status: 500 | 503, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.status = status;
+  }
+}
+
+/** The three places a setting comes from, the strongest first (spec 2.3). */
+export interface SettingSources {
+  readonly config: Readonly<Record<string, string>>;
+  /** The worker's bindings. Only strings are settings. */
+  readonly env: Readonly<Record<string, unknown>>;
+  readonly envSpec: EnvSpec;
+}
+
+/**
+ * Returns one setting by its precedence, or undefined when no place sets it. The binding is shared by every instance
+ * of the worker: reading it alone would give one tenant's instance a value that is meant for all.
+ */
+export function readSetting({ config, env, envSpec }: SettingSources, key: string): string | undefined {
+  const bound = Object.hasOwn(env, key) ? env[key] : undefined;
+  if (Object.hasOwn(config, key)) return config[key];
+  if (typeof bound === 'string') return bound;
+  return Object.hasOwn(envSpec, key) ? envSpec[key]?.default : undefined;
+}
 
 export interface ProviderSelection {
   readonly instance: { readonly tenantId: string; readonly scopeId: string };
@@ -23,9 +56,9 @@ export interface ProviderSelection {
 }
 
 /**
- * Makes the selected provider. With a delivered choice the client secret is the delivered one; one that the worker
- * is bound to, or that a manifest presets, is used only where OIDC_ISSUER and OIDC_CLIENT_ID beside it are the
- * choice's own, so that choosing another issuer never sends it there.
+ * Makes the selected provider. With a delivered choice the client secret is the delivered one. A bound or preset
+ * secret is used only where OIDC_ISSUER and OIDC_CLIENT_ID beside it are the choice's own, so that choosing another
+ * issuer never sends it there.
  * @throws AuthConfigError with the status of the condition that failed.
  */
 export function selectProvider(selection: ProviderSelection): VerifyingAuthProvider {
@@ -57,8 +90,8 @@ function rpProvider(selection: ProviderSelection, identity: IdentityChoice): Ver
 }
 
 /**
- * The secret of the chosen client at the chosen issuer, or undefined for a public client. What was delivered is
- * the choice's own: `putConfig` sees to it. A secret from elsewhere counts only when that same place, where no
+ * Returns the secret of the chosen client at the chosen issuer, or undefined for a public client. A delivered secret
+ * is the choice's own, as `putConfig` ensures. A secret from elsewhere counts only when that same place, where no
  * delivery reaches, says that it is for this issuer and client.
  */
 function readClientSecret(
@@ -77,15 +110,13 @@ function readClientSecret(
     : undefined;
 }
 
-/**
- * The audience is this instance's own unless told otherwise, so that no other resource's token opens it: the scope's
- * id, and the URLs that the application says it has.
- */
+/** The default audience is the scope's id and the instance's own URLs, so that no other resource's token opens it. */
 function bearerProvider(selection: ProviderSelection, issuer: string): VerifyingAuthProvider {
   const { instance, sources, resources, runtime } = selection;
-  const told = readSetting(sources, 'OIDC_AUDIENCE')?.split(/\s+/).filter(Boolean) ?? [];
+  const configured = readSetting(sources, 'OIDC_AUDIENCE')?.split(/\s+/).filter(Boolean) ?? [];
   return orConfigError(500, () => {
-    const audience = told.length > 0 ? told : [instance.scopeId, ...resources.map(requireResource)];
+    const audience =
+      configured.length > 0 ? configured : [instance.scopeId, ...resources.map(requireResource)];
     return oidcAuthProvider({ issuer, audience, runtime });
   });
 }
@@ -96,7 +127,7 @@ function requireResource(resource: string): string {
   return resource;
 }
 
-/** A setting that is there and cannot be used, with the status of whoever has to repair it. */
+/** Reports an unusable setting with a status that tells who must repair it. */
 function orConfigError<T>(status: 500 | 503, make: () => T): T {
   try {
     return make();

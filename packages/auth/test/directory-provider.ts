@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import { expect } from 'vitest';
 import type { AccountDirectory } from '../src/directory-provider/lib/context.ts';
+import type { Mail } from '../src/directory-provider/lib/mails.ts';
 import type { PasswordHasher } from '../src/directory-provider/passwords/password-hash.ts';
 import { type DoAuthProviderOptions, doAuthProvider } from '../src/directory-provider/provider.ts';
-import type { Mail } from '../src/mailer.ts';
 import { type FormBrowser, makeFormBrowser } from './directory-provider-browser.ts';
 import { openPlatform, SCOPE, TENANT_A, type TestPlatform, testRandom } from './support.ts';
 

@@ -48,15 +48,13 @@ export {
 export { landingPath, safePath } from './safe-path.ts';
 export {
   type MintOptions,
+  makeSessionCookies,
   mintSession,
+  type SessionCookies,
+  type SessionCookiesOptions,
   type SessionUser,
   sessionFromHeaders,
   type VerifiedSession,
   verifiedSessionFromHeaders,
   verifySession,
 } from './session.ts';
-export {
-  makeSessionCookies,
-  type SessionCookies,
-  type SessionCookiesOptions,
-} from './session-cookies.ts';

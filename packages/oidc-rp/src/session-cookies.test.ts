@@ -1,7 +1,7 @@
 /** Sessions without an issuer. */
 import { expect, test } from 'vitest';
 import { SESSION_TTL_MS } from './cookies.ts';
-import { makeSessionCookies, type SessionCookiesOptions } from './session-cookies.ts';
+import { makeSessionCookies, type SessionCookiesOptions } from './session.ts';
 
 const START_MS = Date.UTC(2026, 10, 21);
 const SECRETS = ['a secret of at least thirty-two bytes', 'an older secret of thirty-two bytes!'];

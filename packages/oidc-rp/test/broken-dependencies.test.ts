@@ -10,7 +10,7 @@ import { parseOidcEnv } from '../src/env.ts';
 import { OidcConfigError } from '../src/lib/errors.ts';
 import { mountOidcRoutes } from '../src/mount.ts';
 import { makeRelyingParty } from '../src/relying-party.ts';
-import { makeSessionCookies } from '../src/session-cookies.ts';
+import { makeSessionCookies } from '../src/session.ts';
 
 /** A user whose ID token has so few claims that the userinfo endpoint is asked. */
 const BOB: FakeUser = { sub: 'bob-1' };

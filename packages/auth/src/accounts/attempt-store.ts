@@ -1,16 +1,16 @@
 /** The SQL of counted attempts. */
 import type { SqlDatabase } from '@freehold/store';
 
-/** What is counted under one key. */
+/** The attempts that are counted under one key. */
 export interface AttemptRow {
   /** JSON: when the attempts that still count were made, milliseconds, oldest first. */
   readonly times: string;
-  /** How often the key was locked. */
+  /** The number of locks of the key so far. */
   readonly locks: number;
   readonly lockedUntilMs: number;
-  /** 1 once the present lock was told to the tenant's admin. */
+  /** 1 once the present lock was reported to the tenant's admin. */
   readonly lockTold: number;
-  /** When the row means nothing any more. */
+  /** When the row expires. */
   readonly expiresAtMs: number;
 }
 
@@ -42,7 +42,7 @@ export function deleteAttempts(db: SqlDatabase, key: string): void {
   db.run('DELETE FROM account_attempts WHERE key = ?', key);
 }
 
-/** Removes rows that mean nothing any more, some at a time. */
+/** Removes expired rows, some at a time. */
 export function forgetExpiredAttempts(db: SqlDatabase, options: { nowMs: number; rowsMax: number }): void {
   db.run(FORGET_ATTEMPTS_SQL, options.nowMs, options.rowsMax);
 }

@@ -11,24 +11,25 @@ import {
   loadAttempts,
   saveAttempts,
 } from './attempt-store.ts';
-import type { Limited, LinkPurpose } from './contract.ts';
+import type { Attempt, Limited, LinkPurpose } from './contract.ts';
 import { networkOf } from './network-address.ts';
+import type { AccountRow } from './store.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 /** The first lock; each later one is twice as long, up to an hour. */
 const LOCK_FIRST_MS = MINUTE_MS;
 const LOCK_MAX_MS = HOUR_MS;
-/** How long locks are remembered after the last attempt. */
+/** Locks are remembered for this long after the last attempt. */
 const LOCK_MEMORY_MS = 24 * HOUR_MS;
-/** How many expired rows one attempt takes with it: more than it adds, so that the table shrinks to what counts. */
+/** One attempt removes so many expired rows: more than it adds, so that the table shrinks to those that count. */
 const FORGOTTEN_AT_ONCE = 50;
 
 /** At most `attemptsMax` within the span before each attempt. */
 interface Rule {
   readonly attemptsMax: number;
   readonly spanMs: number;
-  /** Whether reaching that locks the key: not at all, each time it is reached, or from then on with every attempt. */
+  /** Whether reaching the maximum locks the key: never, each time, or from then on with every attempt. */
   readonly locks: 'never' | 'each_time' | 'from_then_on';
 }
 
@@ -38,11 +39,11 @@ const GUESSES = { attemptsMax: 5, spanMs: 15 * MINUTE_MS, locks: 'from_then_on' 
 const RULES = {
   /** One network's guesses at an account lock that network out, and not the holder who is elsewhere. */
   password_network: GUESSES,
-  /** All networks together, and all there is where nobody knows them. It takes many requests to keep it locked. */
+  /** All networks together, and the only rule where the network is unknown. Locking it takes many requests. */
   password: { attemptsMax: 30, spanMs: HOUR_MS, locks: 'each_time' },
-  /** A browser that the account knows: nobody else's guesses count here. */
+  /** A browser that the account knows: no other guesses count here. */
   password_browser: GUESSES,
-  /** Whoever guesses codes has shown the password. */
+  /** A guesser of codes has shown the password. */
   second_factor: GUESSES,
   second_factor_browser: GUESSES,
   network: { attemptsMax: 30, spanMs: 10 * MINUTE_MS, locks: 'never' },
@@ -52,36 +53,45 @@ const RULES = {
   lock_mail: { attemptsMax: 1, spanMs: 24 * HOUR_MS, locks: 'never' },
 } as const satisfies Record<string, Rule>;
 
-/** What an attempt counts against. */
+/** A count that an attempt adds to. */
 export interface Counter {
   readonly kind: keyof typeof RULES;
-  /** A hash of whom it counts against: probed addresses are not collected in clear. */
+  /** Holds a hash, so that probed addresses are not collected in clear. */
   readonly key: string;
 }
 
-/** Where an attempt comes from, as far as counting goes. */
-export interface Source {
+/** The origin of an attempt, as far as counting goes. */
+interface Source {
   readonly address?: string | undefined;
-  /** The id of a browser that the account knows. Others cannot use up what is counted by it. */
+  /** The id of a browser that the account knows: no other attempts use up its count. */
   readonly browserId?: string | undefined;
 }
 
-/** What an attempt at a password counts against. @param email in its one spelling; of an account or of none. */
+/** Returns the source of an attempt. A new password makes every browser of the account unknown. */
+export function sourceOf(account: AccountRow | undefined, { address, browser }: Attempt): Source {
+  const isKnown =
+    browser !== undefined &&
+    browser.userId === account?.userId &&
+    browser.sinceMs >= (account.passwordChangedAtMs ?? 0);
+  return { address, browserId: isKnown ? browser.id : undefined };
+}
+
+/** Returns the counters of an attempt at a password. @param email in its one spelling; of an account or of none. */
 export function passwordCounters(email: string, { address, browserId }: Source): Counter[] {
   if (browserId !== undefined) return [makeCounter('password_browser', email, browserId)];
   const network = address ? [makeCounter('password_network', email, networkOf(address))] : [];
   return [...network, makeCounter('password', email), ...networkCounters(address)];
 }
 
-/** What an attempt at a code counts against. */
+/** Returns the counters of an attempt at a code. */
 export function secondFactorCounters(userId: string, { address, browserId }: Source): Counter[] {
   if (browserId !== undefined) return [makeCounter('second_factor_browser', userId, browserId)];
   return [makeCounter('second_factor', userId), ...networkCounters(address)];
 }
 
 /**
- * What a mail to an address counts against. Each purpose by itself, so that nobody keeps the holder of an account from
- * a reset by asking for sign-ups.
+ * Returns the counters of a mail to an address. Each purpose has its own, so that an attacker who asks for sign-ups
+ * does not keep the holder of an account from a reset.
  */
 export function mailCounters(purpose: LinkPurpose, email: string, address: string | undefined): Counter[] {
   const all = makeCounter('mail_address', purpose, email);
@@ -95,17 +105,17 @@ export function mailCounters(purpose: LinkPurpose, email: string, address: strin
   ];
 }
 
-/** What a mail counts against that says an account was locked. */
+/** Returns the counter of a mail that reports the lock of an account. */
 export function lockMailCounter(userId: string): Counter {
   return makeCounter('lock_mail', userId);
 }
 
-/** What every attempt from a network counts against; nothing when nobody knows where it comes from. */
+/** Returns the counter of every attempt from a network; none when the network is unknown. */
 function networkCounters(address: string | undefined): Counter[] {
   return address ? [makeCounter('network', networkOf(address))] : [];
 }
 
-/** Counts an attempt against all of these, or, when one of them is at its limit, against none: the answer is how long it stays so. */
+/** Adds an attempt to all counters; or to none when one of them is at its limit, and returns how long it stays so. */
 export function countAttempt(unit: UnitContext, counters: readonly Counter[]): Limited | null {
   const nowMs = unit.now();
   const present = counters.map((counter) => ({ counter, tally: loadTally(unit, counter) }));
@@ -121,8 +131,8 @@ export function countAttempt(unit: UnitContext, counters: readonly Counter[]): L
 }
 
 /**
- * The attempt was right: what was counted against the account is forgotten with its locks, and the attempt is taken
- * back from what a network's people share, since they are not to lock each other out.
+ * Clears the account's counters and locks after a right attempt, and takes the attempt back from the network's counter,
+ * so that people of one network do not lock each other out.
  */
 export function forgetAttempts(unit: UnitContext, counters: readonly Counter[]): void {
   for (const counter of counters) {
@@ -133,13 +143,13 @@ export function forgetAttempts(unit: UnitContext, counters: readonly Counter[]):
   }
 }
 
-/** A lock that nobody was told of. */
+/** A lock that was not reported yet. */
 export interface UnreportedLock {
   readonly factor: 'password' | 'second_factor';
   readonly untilMs: number;
 }
 
-/** The present lock, on the first call since the key was locked; null on later ones and without a lock. */
+/** Returns the present lock, on the first call since the key was locked; null on later ones and without a lock. */
 export function takeUnreportedLock(unit: UnitContext, counters: readonly Counter[]): UnreportedLock | null {
   for (const counter of counters) {
     const tally = loadTally(unit, counter);
@@ -162,7 +172,7 @@ interface Tally {
 
 const NOTHING: Tally = { times: [], locks: 0, lockedUntilMs: 0, lockTold: false, expiresAtMs: 0 };
 
-/** How long until another attempt may be made; 0 when it may be made now. */
+/** Returns how long until another attempt is allowed; 0 when it is allowed now. */
 function waitOf(rule: Rule, tally: Tally, nowMs: number): number {
   const lockMs = Math.max(0, tally.lockedUntilMs - nowMs);
   const counting = countingTimes(rule, tally, nowMs);
@@ -170,7 +180,7 @@ function waitOf(rule: Rule, tally: Tally, nowMs: number): number {
   return oldest === undefined ? lockMs : Math.max(lockMs, oldest + rule.spanMs - nowMs);
 }
 
-/** The tally with one more attempt. It is locked by the very attempt that reaches the limit, before that one is judged. */
+/** Returns the tally with one more attempt. The attempt that reaches the limit locks it, before it is judged. */
 function advance(rule: Rule, tally: Tally, nowMs: number): Tally {
   const times = [...countingTimes(rule, tally, nowMs), nowMs];
   const isReached = times.length >= rule.attemptsMax || (rule.locks === 'from_then_on' && tally.locks > 0);

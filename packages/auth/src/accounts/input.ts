@@ -1,20 +1,20 @@
-/** What is asked of the values that make up an account, beyond its address. */
+/** Checks the values of an account, beyond its address. */
 import { PlatformError, parseInput } from '@freehold/contracts';
 import { z } from 'zod';
 import { isOrdinaryCost, parsePhc } from '../directory-provider/passwords/phc-string.ts';
 import type { NewPasskey } from './contract.ts';
 
 const NAME_LENGTH_MAX = 100;
-/** Line breaks and control characters, and those that turn the text around them the other way. */
+/** Line breaks and control characters, and those that change the direction of the text around them. */
 const UNSHOWABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
 /**
- * `$id$…` in printable ASCII: https://github.com/P-H-C/phc-string-format. What is no such string may be a password
- * that was about to be stored in clear.
+ * `$id$…` in printable ASCII: https://github.com/P-H-C/phc-string-format. Any other text may be a password that was
+ * about to be stored in clear.
  */
 const PHC_STRING = /^\$[a-z0-9-]{1,32}\$[!-~]{1,480}$/;
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
-/** A display name without white space around it; null when nothing is left. @throws PlatformError `validation_failed`. */
+/** Returns a trimmed display name; null when nothing is left. @throws PlatformError `validation_failed`. */
 export function requireName(name: string | null | undefined): string | null {
   const trimmed = name?.trim() ?? '';
   if (trimmed.length > NAME_LENGTH_MAX || UNSHOWABLE.test(trimmed))
@@ -24,7 +24,7 @@ export function requireName(name: string | null | undefined): string | null {
   return trimmed === '' ? null : trimmed;
 }
 
-/** @throws PlatformError `validation_failed` when it has not the shape of a PHC string; the message does not repeat it. */
+/** @throws PlatformError `validation_failed` when it has not the form of a PHC string; the message does not repeat it. */
 export function requirePasswordHash(hash: unknown): string {
   if (typeof hash !== 'string' || !PHC_STRING.test(hash))
     throw new PlatformError('validation_failed', 'This is not the hash of a password.', {
@@ -34,8 +34,8 @@ export function requirePasswordHash(hash: unknown): string {
 }
 
 /**
- * The hash of an account that comes from elsewhere. What cannot be compared with at about the cost of our own would
- * tell by its time, or by nobody ever getting in, that there is such an account.
+ * Returns the hash of an imported account. A hash that cannot be compared at about our own cost would reveal, by its
+ * time or by its constant failure, that there is such an account.
  * @throws PlatformError `validation_failed`, reason `hash_unsupported` for a hash that is not like ours.
  */
 export function requireImportedHash(hash: unknown): string {

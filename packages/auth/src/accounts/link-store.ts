@@ -6,7 +6,7 @@ export interface LinkRow {
   readonly purpose: LinkPurpose;
   /** SHA-256 of the address, under which an earlier link of the same kind is found. */
   readonly addressHash: string;
-  /** The address the link was sent to; null when it was sent to nobody. */
+  /** The address the link was sent to; null when it was not sent. */
   readonly email: string | null;
   /** Null before there is an account. */
   readonly userId: string | null;
@@ -60,12 +60,12 @@ export function retireLinks(
   db.run(RETIRE_LINKS_SQL, link.purpose, link.addressHash, link.userId);
 }
 
-/** Removes every unused link of an account but those that take a change of address back. */
+/** Removes every unused link of an account but those that revert a change of address. */
 export function voidLinks(db: SqlDatabase, userId: string): void {
   db.run(VOID_LINKS_SQL, userId);
 }
 
-/** Removes the unused links that take back a change of address, of those that expire at a moment or later. */
+/** Removes the unused links that revert a change of address and expire at a moment or later. */
 export function voidReverts(db: SqlDatabase, since: { userId: string; expiresAtMs: number }): void {
   db.run(VOID_REVERTS_SQL, since.userId, since.expiresAtMs);
 }

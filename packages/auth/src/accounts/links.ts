@@ -6,17 +6,17 @@ import type { LinkPurpose, MadeLink } from './contract.ts';
 import { forgetLinks, insertLink, type LinkRow, loadLink, markLinkUsed, retireLinks } from './link-store.ts';
 
 const HOUR_MS = 3_600_000;
-/** A reset is asked for by somebody who is waiting; the others may lie in a mailbox overnight. */
+/** A user waits for a reset; the others may lie in a mailbox overnight. */
 const TTL_MS: Readonly<Record<LinkPurpose, number>> = {
   sign_up: 24 * HOUR_MS,
   reset: HOUR_MS,
   email_change: 24 * HOUR_MS,
-  // Somebody whose account was taken away has to notice it first.
+  // The holder of a stolen account has to notice the theft first.
   email_revert: 7 * 24 * HOUR_MS,
 };
-/** How long an expired link is told apart from one that never was. */
+/** An expired link is told apart from an unknown one for this long. */
 const MEMORY_MS = 24 * HOUR_MS;
-/** How many forgotten links one new or used link takes with it. */
+/** One new or used link removes so many forgotten ones. */
 const FORGOTTEN_AT_ONCE = 20;
 
 export interface LinkOrder {
@@ -27,21 +27,24 @@ export interface LinkOrder {
   readonly name: string | null;
 }
 
-/** A link that is good for one use. An earlier one of the same purpose, address and account works no more. */
+/** A link that was sent to an address. */
+export type LiveLink = LinkRow & { readonly email: string };
+
+/** Makes a link for one use. It retires an earlier one of the same purpose, address and account. */
 export function makeLink(unit: UnitContext, order: LinkOrder): MadeLink {
   const { email, name } = order;
   return { outcome: 'made', ...writeLink(unit, order, email), email, name };
 }
 
 /**
- * Writes what {@link makeLink} writes, for nobody: no token of it is known, and no address is kept. So it takes the
- * same time to ask for a link whether or not the address has an account.
+ * Writes the rows of {@link makeLink} without a usable token or an address, so that asking for a link takes the same
+ * time whether or not the address has an account.
  */
 export function pretendLink(unit: UnitContext, order: Pick<LinkOrder, 'purpose' | 'email'>): void {
   writeLink(unit, { ...order, userId: null, name: null }, null);
 }
 
-/** A link that could be used now, or null. */
+/** Returns a link that could be used now, or null. */
 export function findLiveLink(unit: UnitContext, token: unknown, purpose: LinkPurpose): LiveLink | null {
   const row = loadLink(unit.db, hashToken(token));
   if (!row || !isSent(row, purpose) || row.usedAtMs !== null || unit.now() >= row.expiresAtMs) return null;
@@ -58,12 +61,13 @@ export function takeLink(unit: UnitContext, token: unknown, purpose: LinkPurpose
   if (!row || !isSent(row, purpose)) throw unknownLink();
   if (row.usedAtMs !== null)
     throw new PlatformError('conflict', 'This link was used already.', { reason: 'link_used' });
-  if (unit.now() >= row.expiresAtMs)
+  const nowMs = unit.now();
+  if (nowMs >= row.expiresAtMs)
     throw new PlatformError('conflict', 'This link has expired. Ask for a new one.', {
       reason: 'link_expired',
     });
-  markLinkUsed(unit.db, { tokenHash, atMs: unit.now() });
-  forgetLinks(unit.db, { expiresAtMs: unit.now() - MEMORY_MS, rowsMax: FORGOTTEN_AT_ONCE });
+  markLinkUsed(unit.db, { tokenHash, atMs: nowMs });
+  forgetLinks(unit.db, { expiresAtMs: nowMs - MEMORY_MS, rowsMax: FORGOTTEN_AT_ONCE });
   return row;
 }
 
@@ -73,29 +77,22 @@ export function unknownLink(): PlatformError {
   });
 }
 
-/** A link that was sent to an address. */
-export type LiveLink = LinkRow & { readonly email: string };
-
 function isSent(row: LinkRow, purpose: LinkPurpose): row is LiveLink {
   return row.purpose === purpose && row.email !== null;
 }
 
 function writeLink(
   unit: UnitContext,
-  order: LinkOrder,
+  { purpose, email, userId, name }: LinkOrder,
   sentTo: string | null,
 ): { token: string; expiresAtMs: number } {
   const nowMs = unit.now();
-  const { purpose, userId, name } = order;
-  const addressHash = hashToken(order.email);
+  const addressHash = hashToken(email);
   const expiresAtMs = nowMs + TTL_MS[purpose];
   const { token, hash } = mintToken(unit.random);
   forgetLinks(unit.db, { expiresAtMs: nowMs - MEMORY_MS, rowsMax: FORGOTTEN_AT_ONCE });
   retireLinks(unit.db, { purpose, addressHash, userId });
-  insertLink(
-    unit.db,
-    { purpose, addressHash, email: sentTo, userId, name, expiresAtMs, usedAtMs: null },
-    hash,
-  );
+  const row = { purpose, addressHash, email: sentTo, userId, name, expiresAtMs, usedAtMs: null };
+  insertLink(unit.db, row, hash);
   return { token, expiresAtMs };
 }

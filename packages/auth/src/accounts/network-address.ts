@@ -1,12 +1,12 @@
-/** Whom a network address stands for, when attempts are counted. */
+/** The network that an address stands for, when attempts are counted. */
 
 const GROUPS = 8;
 const NETWORK_GROUPS = 4;
 
 /**
- * The address itself for IPv4, and the /64 for IPv6: one subscriber has at least that many addresses (RFC 6177), and
- * could come with another one every time. An IPv4 address in IPv6 clothes (RFC 4291, section 2.5.5.2) is itself.
- * What is no address stands for itself too.
+ * Returns the address itself for IPv4, and the /64 for IPv6: one subscriber has at least that many addresses (RFC
+ * 6177), and could use another every time. An IPv4-mapped address (RFC 4291, section 2.5.5.2) is the IPv4 address. A
+ * text that is no address stands for itself too.
  */
 export function networkOf(address: string): string {
   const plain = address.trim().toLowerCase().replace(/%.*$/, '');
@@ -19,7 +19,7 @@ export function networkOf(address: string): string {
     .join(':')}::/64`;
 }
 
-/** The eight groups of an IPv6 address, or null when it is none. */
+/** Returns the eight groups of an IPv6 address, or null when it is none. */
 function parseGroups(address: string): number[] | null {
   const halves = withoutQuad(address).split('::');
   if (halves.length > 2) return null;
@@ -32,7 +32,7 @@ function parseGroups(address: string): number[] | null {
     : null;
 }
 
-/** The same address with the last two groups in hexadecimal, if they were written as IPv4. */
+/** Returns the address with the last two groups in hexadecimal, if they were written as IPv4. */
 function withoutQuad(address: string): string {
   return address.replace(/(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/, (_, ...quad: string[]) => {
     const [a = 0, b = 0, c = 0, d = 0] = quad.slice(0, 4).map(Number);

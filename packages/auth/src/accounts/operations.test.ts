@@ -4,7 +4,7 @@ import { openNodeDatabase } from '../../../engine-node/src/node-database.ts';
 import { HOUR_MS, refusal, START_MS, TENANT_A } from '../../test/support.ts';
 import { ATTEMPTS_SQL, FORGET_ATTEMPTS_SQL } from './attempt-store.ts';
 import { directoryIssuer } from './contract.ts';
-import { REFUSED_SIGN_INS_SQL, STRANGE_ACCOUNT_EVENTS_SQL } from './event-store.ts';
+import { REFUSED_SIGN_INS_SQL, STRANGE_ACCOUNT_EVENTS_SQL } from './events.ts';
 import {
   FORGET_LINKS_SQL,
   LINK_SQL,

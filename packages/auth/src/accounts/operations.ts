@@ -1,45 +1,39 @@
-/** The accounts feature of the identity directory: what `doAuthProvider` calls (see `contract.ts`). */
+/** The accounts feature of the identity directory, which `doAuthProvider` calls (see `contract.ts`). */
 import { PlatformError } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
+import { requireEmailAddress } from '../lib/email-address.ts';
 import type { SecretKeeper } from '../lib/secret-keeper.ts';
-import { endWhatWasBegun, requireAccount, requireHolder, toAccount } from './account.ts';
+import { endAllOf, requireAccount, requireHolder, toAccount } from './account.ts';
 import { forgetAttempts, passwordCounters } from './attempts.ts';
 import type { AccountOperations } from './contract.ts';
-import { makeEmailOperations } from './email-operations.ts';
 import { recordAccountEvent, subjectOf } from './events.ts';
-import { requireName } from './input.ts';
-import { findLiveLink } from './links.ts';
-import { makePasskeyOperations, passkeyHandleOf, toPasskey } from './passkeys.ts';
+import { requireImportedHash, requireName, requirePasswordHash, requireTotpSecret } from './input.ts';
+import { makeAccount, makeLinkOperations } from './link-operations.ts';
+import { makeRecoveryCode, matchTotp, RECOVERY_CODES, totpPlace } from './one-time-codes.ts';
 import { loadPasskeys } from './passkey-store.ts';
-import { makePasswordOperations } from './password-operations.ts';
-import { makeSecondFactorOperations } from './second-factor-operations.ts';
+import { makePasskeyOperations, passkeyHandleOf, toPasskey } from './passkeys.ts';
+import { voidSecondFactors } from './pending-store.ts';
 import { makeSignInOperations } from './sign-in-operations.ts';
-import { makeSignUpOperations } from './link-operations.ts';
 import {
   countRecoveryCodes,
   deleteAccountRows,
+  deleteRecoveryCodes,
+  deleteTotp,
   holdsOwnerSeat,
+  insertRecoveryCode,
   loadAccount,
   saveAccountName,
+  savePassword,
+  saveTotp,
 } from './store.ts';
 
-/** Builds the feature over a unit's database. What each operation promises is said in {@link AccountOperations}. */
+/** Builds the feature over a unit's database. {@link AccountOperations} documents each operation. */
 export function makeAccountOperations(unit: UnitContext, keeper: SecretKeeper): AccountOperations {
   return {
-    ...makeSignUpOperations(unit),
+    ...makeLinkOperations(unit),
     ...makeSignInOperations(unit, keeper),
-    ...makePasswordOperations(unit),
-    ...makeEmailOperations(unit),
-    ...makeSecondFactorOperations(unit, keeper),
     ...makePasskeyOperations(unit),
-
-    showLink({ token, purpose }) {
-      const link = findLiveLink(unit, token, purpose);
-      if (link === null) return null;
-      const { email, name, userId } = link;
-      const passkeys = userId === null ? [] : loadPasskeys(unit.db, userId).map(toPasskey);
-      return { email, name, userId, passkeys };
-    },
+    ...makeSecondFactorOperations(unit, keeper),
 
     accountSecurity({ userId }) {
       const row = loadAccount(unit.db, userId);
@@ -70,15 +64,25 @@ export function makeAccountOperations(unit: UnitContext, keeper: SecretKeeper): 
       return toAccount({ ...row, name });
     },
 
+    setPassword(input) {
+      const { scopeId, userId } = input;
+      requireHolder(unit, input);
+      // Later than all sessions of the old password, and so are the sessions and browsers of the new one.
+      const sessionAtMs = endAllOf(unit, userId);
+      savePassword(unit.db, { userId, hash: requirePasswordHash(input.hash), atMs: sessionAtMs });
+      recordAccountEvent(unit, 'password_changed', { scopeId, userId });
+      return { sessionAtMs };
+    },
+
     deleteAccount(input) {
       const { scopeId, userId } = input;
       const isOwn = 'session' in input;
       const { email } = isOwn ? requireHolder(unit, input) : requireAccount(unit, userId);
       if (holdsOwnerSeat(unit.db, subjectOf(unit, userId)))
-        throw new PlatformError('conflict', 'The owner cannot be removed: nobody would be left in charge.', {
+        throw new PlatformError('conflict', 'The owner cannot be removed: no owner would be left.', {
           reason: 'last_owner',
         });
-      endWhatWasBegun(unit, userId);
+      endAllOf(unit, userId);
       deleteAccountRows(unit.db, userId);
       forgetAttempts(unit, passwordCounters(email, {}));
       recordAccountEvent(unit, 'account_deleted', {
@@ -88,5 +92,81 @@ export function makeAccountOperations(unit: UnitContext, keeper: SecretKeeper): 
       });
       return null;
     },
+
+    importAccount(input) {
+      if (typeof input.emailVerified !== 'boolean')
+        throw new PlatformError('validation_failed', 'An account says whether its address was verified.', {
+          errors: [{ path: 'emailVerified', message: 'must be true or false' }],
+        });
+      const account = makeAccount(unit, {
+        email: requireEmailAddress(input.email),
+        emailVerified: input.emailVerified,
+        name: requireName(input.name),
+        passwordHash: input.passwordHash === undefined ? null : requireImportedHash(input.passwordHash),
+        passkeyHandle: null,
+      });
+      recordAccountEvent(unit, 'account_created', { userId: account.userId, detail: { how: 'import' } });
+      return toAccount(account);
+    },
   };
+}
+
+function makeSecondFactorOperations(
+  unit: UnitContext,
+  keeper: SecretKeeper,
+): Pick<AccountOperations, 'enableTotp' | 'disableTotp' | 'makeRecoveryCodes'> {
+  return {
+    enableTotp(input) {
+      const { scopeId, userId, code } = input;
+      if (requireHolder(unit, input).totpEnabled === 1)
+        throw new PlatformError('conflict', 'A second factor is in use already. Turn it off first.', {
+          reason: 'totp_enabled',
+        });
+      const secret = requireTotpSecret(input.secret);
+      const typed = typeof code === 'string' ? code.replace(/[\s-]/g, '') : '';
+      const step = matchTotp(typed, { secret, nowMs: unit.now(), afterStep: 0 });
+      if (step === null)
+        throw new PlatformError('validation_failed', 'This code is not right. Try the next one.', {
+          reason: 'code_wrong',
+          errors: [{ path: 'code', message: 'must be the present code' }],
+        });
+      saveTotp(unit.db, { userId, ...keeper.keep(totpPlace(userId), secret), step });
+      recordAccountEvent(unit, 'totp_enabled', { scopeId, userId });
+      // The session of an attacker with only the password must not outlive the second factor.
+      const sessionAtMs = endAllOf(unit, userId);
+      return { recoveryCodes: replaceRecoveryCodes(unit, userId), sessionAtMs };
+    },
+
+    disableTotp(input) {
+      const { scopeId, userId } = input;
+      const { totpEnabled } = requireHolder(unit, input);
+      deleteTotp(unit.db, userId);
+      deleteRecoveryCodes(unit.db, userId);
+      voidSecondFactors(unit.db, userId);
+      if (totpEnabled === 1) recordAccountEvent(unit, 'totp_disabled', { scopeId, userId });
+      return null;
+    },
+
+    makeRecoveryCodes(input) {
+      const { scopeId, userId } = input;
+      if (requireHolder(unit, input).totpEnabled === 0)
+        throw new PlatformError(
+          'conflict',
+          'Recovery codes stand in for a second factor, and there is none.',
+          { reason: 'totp_disabled' },
+        );
+      recordAccountEvent(unit, 'recovery_codes_made', { scopeId, userId });
+      return { recoveryCodes: replaceRecoveryCodes(unit, userId) };
+    },
+  };
+}
+
+/** Returns ten fresh codes, which replace the earlier ones. */
+function replaceRecoveryCodes(unit: UnitContext, userId: string): string[] {
+  deleteRecoveryCodes(unit.db, userId);
+  return Array.from({ length: RECOVERY_CODES }, () => {
+    const { code, hash } = makeRecoveryCode(unit.random);
+    insertRecoveryCode(unit.db, { userId, hash });
+    return code;
+  });
 }

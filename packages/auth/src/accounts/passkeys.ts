@@ -1,8 +1,8 @@
-/** Passkeys: what is kept of them, and signing in with one. */
+/** Passkeys: their records, and signing in with one. */
 import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
-import { requireAccount, requireHolder, signIn } from './account.ts';
+import { refuseSignIn, requireAccount, requireHolder, signIn } from './account.ts';
 import type { AccountOperations, Challenge, NewPasskey, Passkey } from './contract.ts';
 import { recordAccountEvent } from './events.ts';
 import { requireName, requirePasskey } from './input.ts';
@@ -17,7 +17,6 @@ import {
   savePasskeyName,
 } from './passkey-store.ts';
 import { forgetChallenges, useChallenge } from './pending-store.ts';
-import { refuseSignIn } from './sign-in-steps.ts';
 import type { AccountRow } from './store.ts';
 
 const FORGOTTEN_AT_ONCE = 20;
@@ -54,9 +53,9 @@ export function makePasskeyOperations(unit: UnitContext): PasskeyOperations {
       const { scopeId, userId, passkey, challenge } = input;
       requireHolder(unit, input);
       requireFreshChallenge(unit, challenge);
-      const kept = keepPasskey(unit, userId, passkey);
-      recordAccountEvent(unit, 'passkey_added', { scopeId, userId, detail: { name: kept.name } });
-      return kept;
+      const added = storePasskey(unit, userId, passkey);
+      recordAccountEvent(unit, 'passkey_added', { scopeId, userId, detail: { name: added.name } });
+      return added;
     },
 
     renamePasskey(input) {
@@ -75,9 +74,7 @@ export function makePasskeyOperations(unit: UnitContext): PasskeyOperations {
         throw new PlatformError(
           'conflict',
           'This passkey is the only way into the account. Add another first.',
-          {
-            reason: 'last_credential',
-          },
+          { reason: 'last_credential' },
         );
       deletePasskey(unit.db, id);
       recordAccountEvent(unit, 'passkey_removed', { scopeId, userId, detail: { name } });
@@ -86,7 +83,7 @@ export function makePasskeyOperations(unit: UnitContext): PasskeyOperations {
   };
 }
 
-/** Removes every passkey of an account that has got a password in their place. */
+/** Removes every passkey of an account that has a new password instead. */
 export function removePasskeys(
   unit: UnitContext,
   { scopeId, userId }: { readonly scopeId: string; readonly userId: string },
@@ -96,7 +93,7 @@ export function removePasskeys(
   deletePasskeys(unit.db, userId);
 }
 
-/** What an account's passkeys know it by: 32 bytes that say nothing about it (Web Authentication, section 14.6.1). */
+/** Returns the user handle of an account: 32 bytes that reveal nothing about it (Web Authentication, section 14.6.1). */
 export function passkeyHandleOf({ passkeyHandle, userId }: AccountRow): string {
   return passkeyHandle ?? createHash('sha256').update(`passkey handle of ${userId}`).digest('base64url');
 }
@@ -107,15 +104,15 @@ export function requireFreshChallenge(unit: UnitContext, challenge: Challenge): 
     throw new PlatformError('forbidden', 'This passkey was not accepted.', { reason: 'passkey_refused' });
 }
 
-/** Whether a challenge may be used, once: only those that were answered rightly come here, so that nobody else writes. */
+/** Whether a challenge may be used, once. Only rightly answered ones come here, so no other request writes a row. */
 function takeChallenge(unit: UnitContext, challenge: Challenge): boolean {
   const nowMs = unit.now();
   forgetChallenges(unit.db, { nowMs, rowsMax: FORGOTTEN_AT_ONCE });
   return nowMs < challenge.expiresAtMs && useChallenge(unit.db, challenge);
 }
 
-/** Keeps a passkey for an account. @throws PlatformError `conflict`, reason `passkey_known` or `passkeys_full`. */
-export function keepPasskey(unit: UnitContext, userId: string, passkey: NewPasskey): Passkey {
+/** Stores a passkey of an account. @throws PlatformError `conflict`, reason `passkey_known` or `passkeys_full`. */
+export function storePasskey(unit: UnitContext, userId: string, passkey: NewPasskey): Passkey {
   const { id, publicKey, counter, backedUp, name } = requirePasskey(passkey);
   if (loadPasskey(unit.db, id))
     throw new PlatformError('conflict', 'This passkey belongs to an account already.', {
@@ -145,9 +142,9 @@ export function toPasskey(row: PasskeyRow): Passkey {
 }
 
 /**
- * Whether a signature counter did not move on: somebody may hold a copy of the key (Web Authentication, section
- * 6.1.1). A passkey that never counted stays at zero; one that did and stopped is no exception, since a copy
- * may say what it likes.
+ * Whether a signature counter did not advance: an attacker may hold a copy of the key (Web Authentication, section
+ * 6.1.1). A passkey that never counted stays at zero; one that stopped is no exception, since a copy may claim
+ * anything.
  */
 function isCounterBehind(stored: number, presented: number): boolean {
   return stored !== 0 && !(presented > stored);

@@ -1,7 +1,7 @@
-/** The SQL of sign-ins under way: challenges that were used, and tokens that wait for a second factor. */
+/** The SQL of pending sign-ins: used challenges, and tokens that wait for a second factor. */
 import type { SqlDatabase } from '@freehold/store';
 
-/** A first factor that was shown, and waits for the second. */
+/** A right first factor that waits for the second. */
 export interface SecondFactorRow {
   readonly userId: string;
   /** Wrong codes so far. */
@@ -60,11 +60,11 @@ export function voidSecondFactors(db: SqlDatabase, userId: string): void {
   db.run(VOID_SECOND_FACTORS_SQL, userId);
 }
 
-/** Removes expired tokens, some at a time, and all but the newest `kept` of an account. */
+/** Removes expired tokens, some at a time, and all but the newest `newestMax` of an account. */
 export function forgetSecondFactors(
   db: SqlDatabase,
-  options: { userId: string; nowMs: number; rowsMax: number; kept: number },
+  options: { userId: string; nowMs: number; rowsMax: number; newestMax: number },
 ): void {
   db.run(FORGET_SECOND_FACTORS_SQL, options.nowMs, options.rowsMax);
-  db.run(TRIM_SECOND_FACTORS_SQL, options.userId, options.kept);
+  db.run(TRIM_SECOND_FACTORS_SQL, options.userId, options.newestMax);
 }

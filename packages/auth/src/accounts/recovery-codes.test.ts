@@ -1,7 +1,7 @@
 /** Recovery codes as they are written down and typed in again. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { hashRecoveryCode, makeRecoveryCode } from './recovery-codes.ts';
+import { hashRecoveryCode, makeRecoveryCode } from './one-time-codes.ts';
 
 const bytes = fc.uint8Array({ minLength: 10, maxLength: 10 });
 

@@ -1,22 +1,21 @@
-/** Signing in with a password and a second factor. What is slow is done by the caller, between two calls. */
+/** Signing in with a password and a second factor. The caller does the slow work between two calls. */
 import type { UnitContext } from '@freehold/store';
-import { hashToken } from '../lib/token.ts';
+import { requireEmailAddress } from '../lib/email-address.ts';
 import type { SecretKeeper } from '../lib/secret-keeper.ts';
-import { requireAccount, requireHolder, signIn } from './account.ts';
+import { hashToken } from '../lib/token.ts';
+import { passFirstFactor, refuseSignIn, requireAccount, requireHolder, signIn } from './account.ts';
 import {
   countAttempt,
   forgetAttempts,
   passwordCounters,
-  type Source,
   secondFactorCounters,
+  sourceOf,
 } from './attempts.ts';
 import type { AccountOperations, Attempt, Limited, PasswordToJudge, SignedInStep } from './contract.ts';
-import { requireEmailAddress } from '../lib/email-address.ts';
 import { recordAccountEvent } from './events.ts';
 import { requirePasswordHash } from './input.ts';
+import { hashRecoveryCode, isTotpCode, matchTotp, totpPlace } from './one-time-codes.ts';
 import { deleteSecondFactor, loadSecondFactor, saveSecondFactorTries } from './pending-store.ts';
-import { hashRecoveryCode } from './recovery-codes.ts';
-import { knownBrowserId, passFirstFactor, refuseSignIn } from './sign-in-steps.ts';
 import {
   type AccountRow,
   countRecoveryCodes,
@@ -26,11 +25,10 @@ import {
   saveTotpStep,
   useRecoveryCode,
 } from './store.ts';
-import { isTotpCode, matchTotp, totpPlace } from './one-time-codes.ts';
 
-/** Wrong codes that one token stands. */
+/** Wrong codes that one token allows. */
 const TRIES_MAX = 5;
-/** What is longer is no code, whatever is left of it without blanks. */
+/** A longer text is no code, even without its blanks. */
 const CODE_LENGTH_MAX = 64;
 
 type SignInOperations = Pick<
@@ -53,11 +51,11 @@ export function makeSignInOperations(unit: UnitContext, keeper: SecretKeeper): S
     finishPassword(input) {
       const { scopeId, rehash, session } = input;
       const account = input.userId === null ? undefined : loadAccount(unit.db, input.userId);
-      // The account's own address, should the caller's be out of date: the attempt was counted against that.
+      // The attempt was counted against the account's own address, should the caller's be out of date.
       const email = account?.email ?? requireEmailAddress(input.email);
       const counters = passwordCounters(email, sourceOf(account, input));
-      const stands = account !== undefined && account.passwordChangedAtMs === input.passwordChangedMs;
-      if (!input.right || !stands || account.passwordHash === null) {
+      const isCurrent = account !== undefined && account.passwordChangedAtMs === input.passwordChangedMs;
+      if (!input.right || !isCurrent || account.passwordHash === null) {
         const reason = input.right ? 'password_changed' : 'wrong_password';
         return refuseSignIn(unit, { scopeId, account, reason, counters });
       }
@@ -92,7 +90,7 @@ export function makeSignInOperations(unit: UnitContext, keeper: SecretKeeper): S
   };
 }
 
-/** Counts an attempt at a password, and answers what to judge it by. */
+/** Counts an attempt at a password. Returns the hash to judge it by. */
 function begin(
   unit: UnitContext,
   attempt: Attempt,
@@ -108,11 +106,7 @@ function begin(
   };
 }
 
-function sourceOf(account: AccountRow | undefined, attempt: Attempt): Source {
-  return { address: attempt.address, browserId: knownBrowserId(account, attempt) };
-}
-
-/** What using a code of either kind up says about the sign-in; null when the code is wrong or was used. */
+/** Uses up a code of either kind; null when the code is wrong or was used. */
 function takeCode(
   unit: UnitContext,
   keeper: SecretKeeper,

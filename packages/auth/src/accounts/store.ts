@@ -1,6 +1,6 @@
 /** The SQL of accounts and their recovery codes. */
 import type { SqlDatabase } from '@freehold/store';
-import type { KeptSecret } from '../lib/secret-keeper.ts';
+import type { StoredSecret } from '../lib/secret-keeper.ts';
 
 export interface AccountRow {
   readonly userId: string;
@@ -11,7 +11,7 @@ export interface AccountRow {
   /** A PHC string, or null when there is no password. */
   readonly passwordHash: string | null;
   readonly passwordChangedAtMs: number | null;
-  /** As it is kept; null when there is no second factor. */
+  /** In its stored form; null when there is no second factor. */
   readonly totpSecret: string | null;
   readonly totpSealed: number;
   readonly totpEnabled: number;
@@ -97,7 +97,7 @@ export function saveAccountName(db: SqlDatabase, account: { userId: string; name
 }
 
 /** @param totp `step`: that of the code which turned it on. */
-export function saveTotp(db: SqlDatabase, totp: KeptSecret & { userId: string; step: number }): void {
+export function saveTotp(db: SqlDatabase, totp: StoredSecret & { userId: string; step: number }): void {
   db.run(
     'UPDATE accounts SET totp_secret = ?, totp_sealed = ?, totp_enabled = 1, totp_step = ? WHERE user_id = ?',
     totp.value,
@@ -107,8 +107,8 @@ export function saveTotp(db: SqlDatabase, totp: KeptSecret & { userId: string; s
   );
 }
 
-/** The same secret, kept in another way. */
-export function saveTotpSecret(db: SqlDatabase, totp: KeptSecret & { userId: string }): void {
+/** The same secret, in another stored form. */
+export function saveTotpSecret(db: SqlDatabase, totp: StoredSecret & { userId: string }): void {
   db.run(
     'UPDATE accounts SET totp_secret = ?, totp_sealed = ? WHERE user_id = ?',
     totp.value,
@@ -118,7 +118,7 @@ export function saveTotpSecret(db: SqlDatabase, totp: KeptSecret & { userId: str
 }
 
 /** The secrets of every account that has a second factor. */
-export function loadTotpSecrets(db: SqlDatabase): (KeptSecret & { readonly userId: string })[] {
+export function loadTotpSecrets(db: SqlDatabase): (StoredSecret & { readonly userId: string })[] {
   return db.all(
     `SELECT user_id AS userId, totp_secret AS value, totp_sealed AS sealed FROM accounts
      WHERE totp_secret IS NOT NULL ORDER BY user_id`,
@@ -171,7 +171,7 @@ export function holdsOwnerSeat(db: SqlDatabase, subject: { issuer: string; sub: 
   return row !== undefined;
 }
 
-/** Removes an account with everything that hangs on it. */
+/** Removes an account with its dependent rows. */
 export function deleteAccountRows(db: SqlDatabase, userId: string): void {
   for (const table of [
     'account_passkeys',

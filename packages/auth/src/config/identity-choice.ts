@@ -1,4 +1,4 @@
-/** The delivered choice of how an instance signs people in: the setting `platform:auth` (spec 2.3). */
+/** The delivered choice of an instance's sign-in: the setting `platform:auth` (spec 2.3). */
 import { z } from 'zod';
 
 /** The key under which the choice is delivered. */
@@ -15,7 +15,7 @@ const identityChoice = z.object({
 /** Sign-in by code flow at one issuer. */
 export type IdentityChoice = Readonly<z.infer<typeof identityChoice>>;
 
-/** The choice in a delivered map, or null when none was delivered that could be used. */
+/** Returns the choice in a delivered map, or null when it holds no usable one. */
 export function parseIdentityChoice(config: Readonly<Record<string, string>>): IdentityChoice | null {
   const text = Object.hasOwn(config, IDENTITY_CHOICE_KEY) ? config[IDENTITY_CHOICE_KEY] : undefined;
   if (text === undefined) return null;
@@ -24,8 +24,8 @@ export function parseIdentityChoice(config: Readonly<Record<string, string>>): I
 }
 
 /**
- * Whether two choices name the same client of the same issuer, character for character. A client secret belongs to
- * one such pair: sent to another issuer it would be given away.
+ * Whether two choices name the same client of the same issuer, character for character. A client secret belongs to one
+ * such pair: sending it to another issuer would give it away.
  */
 export function isSameClient(left: IdentityChoice | null, right: IdentityChoice | null): boolean {
   return left?.issuer === right?.issuer && left?.clientId === right?.clientId;

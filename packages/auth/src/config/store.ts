@@ -1,11 +1,11 @@
 /** The SQL of settings and secrets. */
 import type { SqlDatabase } from '@freehold/store';
-import type { KeptSecret } from '../lib/secret-keeper.ts';
+import type { StoredSecret } from '../lib/secret-keeper.ts';
 
 /** The name of the tenant's session-signing secret. */
 export const SESSION_SECRET = 'session';
 
-export interface SettingRow extends KeptSecret {
+export interface SettingRow extends StoredSecret {
   readonly scopeId: string;
   readonly key: string;
 }
@@ -18,7 +18,7 @@ export function loadConfig(db: SqlDatabase, scopeId: string): SettingRow[] {
   );
 }
 
-/** Those of every scope. */
+/** The settings of every scope. */
 export function loadAllSettings(db: SqlDatabase): SettingRow[] {
   return db.all<SettingRow>(
     'SELECT scope_id AS scopeId, key, value, sealed FROM config ORDER BY scope_id, key',
@@ -36,7 +36,7 @@ export function saveSetting(db: SqlDatabase, setting: SettingRow): void {
   );
 }
 
-/** The same setting, kept in another way. */
+/** The same setting, in another stored form. */
 export function saveSettingValue(db: SqlDatabase, setting: SettingRow): void {
   db.run(
     'UPDATE config SET value = ?, sealed = ? WHERE scope_id = ? AND key = ?',
@@ -51,12 +51,6 @@ export function deleteSetting(db: SqlDatabase, setting: { scopeId: string; key: 
   db.run('DELETE FROM config WHERE scope_id = ? AND key = ?', setting.scopeId, setting.key);
 }
 
-/** The mark of the last change, or undefined when nothing was ever delivered for the scope. */
-export function loadConfigVersion(db: SqlDatabase, scopeId: string): string | undefined {
-  return db.get<{ version: string }>('SELECT version FROM config_versions WHERE scope_id = ?', scopeId)
-    ?.version;
-}
-
 export function saveConfigVersion(db: SqlDatabase, mark: { scopeId: string; version: string }): void {
   db.run(
     `INSERT INTO config_versions (scope_id, version) VALUES (?, ?)
@@ -66,16 +60,11 @@ export function saveConfigVersion(db: SqlDatabase, mark: { scopeId: string; vers
   );
 }
 
-/** Whether settings were ever delivered for a scope. */
-export function isConfigured(db: SqlDatabase, scopeId: string): boolean {
-  return loadConfigVersion(db, scopeId) !== undefined;
+export function loadSecret(db: SqlDatabase, name: string): StoredSecret | undefined {
+  return db.get<StoredSecret>('SELECT value, sealed FROM secrets WHERE name = ?', name);
 }
 
-export function loadSecret(db: SqlDatabase, name: string): KeptSecret | undefined {
-  return db.get<KeptSecret>('SELECT value, sealed FROM secrets WHERE name = ?', name);
-}
-
-interface SecretRow extends KeptSecret {
+interface SecretRow extends StoredSecret {
   readonly name: string;
 }
 
@@ -99,34 +88,12 @@ export function replaceSecret(db: SqlDatabase, secret: SecretRow & { readonly at
   );
 }
 
-/** The same secret, kept in another way. */
+/** The same secret, in another stored form. */
 export function saveSecretValue(db: SqlDatabase, secret: SecretRow): void {
   db.run('UPDATE secrets SET value = ?, sealed = ? WHERE name = ?', secret.value, secret.sealed, secret.name);
 }
 
-/**
- * What decides whether a kept configuration still holds: one statement, because every request asks. The secrets are
- * answered as they are kept, which tells two lists from each other as well and opens nothing.
- */
-export function loadInstanceMarks(
-  db: SqlDatabase,
-  key: { scopeId: string; nowMs: number },
-): { readonly configVersion: string | null; readonly keptSecrets: string } {
-  const row = db.get<{ configVersion: string | null; secret: string | null; formers: string | null }>(
-    `SELECT (SELECT version FROM config_versions WHERE scope_id = ?) AS configVersion,
-       (SELECT value FROM secrets WHERE name = ?) AS secret,
-       (SELECT group_concat(value, ' ') FROM
-         (SELECT value FROM former_session_secrets WHERE valid_until > ? ORDER BY id DESC)) AS formers`,
-    key.scopeId,
-    SESSION_SECRET,
-    key.nowMs,
-  );
-  const { configVersion = null, secret = null, formers = null } = row ?? {};
-  // Neither a secret nor what is made of it by sealing has a space in it.
-  return { configVersion, keptSecrets: secret === null ? '' : `${secret} ${formers ?? ''}` };
-}
-
-export interface FormerSecretRow extends KeptSecret {
+export interface FormerSecretRow extends StoredSecret {
   readonly id: number;
   readonly validUntilMs: number;
 }
@@ -140,8 +107,8 @@ export function loadFormerSecrets(db: SqlDatabase, afterMs = 0): FormerSecretRow
   );
 }
 
-/** The same secret, kept in another way. */
-export function saveFormerSecretValue(db: SqlDatabase, secret: KeptSecret & { readonly id: number }): void {
+/** The same secret, in another stored form. */
+export function saveFormerSecretValue(db: SqlDatabase, secret: StoredSecret & { readonly id: number }): void {
   db.run(
     'UPDATE former_session_secrets SET value = ?, sealed = ? WHERE id = ?',
     secret.value,
@@ -150,14 +117,14 @@ export function saveFormerSecretValue(db: SqlDatabase, secret: KeptSecret & { re
   );
 }
 
-/** How many replaced session secrets are kept. */
+/** The number of replaced session secrets. */
 export function countFormerSecrets(db: SqlDatabase): number {
   return db.get<{ count: number }>('SELECT count(*) AS count FROM former_session_secrets')?.count ?? 0;
 }
 
 export function saveFormerSecret(
   db: SqlDatabase,
-  secret: KeptSecret & { readonly replacedAtMs: number; readonly validUntilMs: number },
+  secret: StoredSecret & { readonly replacedAtMs: number; readonly validUntilMs: number },
 ): void {
   db.run(
     'INSERT INTO former_session_secrets (value, sealed, replaced_at, valid_until) VALUES (?, ?, ?, ?)',
@@ -168,7 +135,7 @@ export function saveFormerSecret(
   );
 }
 
-/** Forgets the replaced session secrets whose time is over. */
+/** Removes the replaced session secrets that no longer verify. */
 export function deleteFormerSecretsUpTo(db: SqlDatabase, validUntilMs: number): void {
   db.run('DELETE FROM former_session_secrets WHERE valid_until <= ?', validUntilMs);
 }

@@ -9,8 +9,8 @@ import {
   signUp,
 } from '../../test/directory-provider.ts';
 import { turnOnTotp } from '../../test/directory-provider-totp.ts';
+import { ROUTES } from './dispatch.ts';
 import { BODY_BYTES_MAX } from './lib/request-body.ts';
-import { ROUTES } from './routes/table.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const EMAIL = 'ada@example.com';

@@ -1,21 +1,85 @@
-/** A request's way to its route: who may ask, what is asked for, and what a failure looks like to whoever asked. */
+/** The provider's routes, and the way of a request to one of them: who may ask, and how a failure is answered. */
 import { PlatformError, PROBLEMS, publicError } from '@freehold/contracts';
 import { requireSameOrigin, wantsPage } from '@freehold/contracts/http';
 import { problemAnswer, withCare } from '../lib/answers.ts';
 import type { Exchange, Handler, ProviderContext } from './lib/context.ts';
-import { findKnownBrowser } from './known-browser.ts';
-import { messagePage } from './pages/message-page.ts';
+import { findKnownBrowser } from './lib/cookies.ts';
 import { pageResponse } from './lib/responses.ts';
+import { messagePage } from './pages/layout.ts';
 import { AUTH_BASE } from './pages/paths.ts';
-import { ROUTES, type Route } from './routes/table.ts';
+import { showScript, showStyle } from './routes/assets.ts';
+import { postEmailFinish, postEmailRevert, showEmailFinish, showEmailRevert } from './routes/email.ts';
+import {
+  postConfirm,
+  postLogin,
+  postSecondFactor,
+  showConfirm,
+  showLogin,
+  showSecondFactor,
+} from './routes/login.ts';
+import {
+  postNewPasskey,
+  postNewPasskeyOptions,
+  postPasskeyOptions,
+  postPasskeyRemove,
+  postPasskeyRename,
+  postPasskeyVerify,
+} from './routes/passkeys.ts';
+import { postReset, postResetFinish, showReset, showResetFinish } from './routes/reset.ts';
+import { postDelete, postEmail, postName, postPassword, showSecurity } from './routes/security.ts';
+import { logout, postSessionEnd, postSessionsEndAll } from './routes/sessions.ts';
+import { postSignUp, postSignUpFinish, showSignUp, showSignUpFinish } from './routes/sign-up.ts';
+import { postRecoveryCodes, postTotp, postTotpDisable, postTotpEnable } from './routes/two-step.ts';
 
-/** What the listener knows about where a request comes from. */
+export interface Route {
+  readonly GET?: Handler;
+  readonly POST?: Handler;
+  /** True for our script's routes, which take and answer JSON. */
+  readonly json?: true;
+  /** True when a GET changes state, so that a HEAD must not run it. */
+  readonly unsafe?: true;
+}
+
+/** By the part after `/api/auth/`. */
+export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
+  ['login', { GET: showLogin, POST: postLogin }],
+  ['login/second-factor', { GET: showSecondFactor, POST: postSecondFactor }],
+  ['sign-up', { GET: showSignUp, POST: postSignUp }],
+  ['sign-up/finish', { GET: showSignUpFinish, POST: postSignUpFinish }],
+  ['reset', { GET: showReset, POST: postReset }],
+  ['reset/finish', { GET: showResetFinish, POST: postResetFinish }],
+  ['email/finish', { GET: showEmailFinish, POST: postEmailFinish }],
+  ['email/revert', { GET: showEmailRevert, POST: postEmailRevert }],
+  ['confirm', { GET: showConfirm, POST: postConfirm }],
+  ['logout', { GET: logout, unsafe: true }],
+  ['security', { GET: showSecurity }],
+  ['security/name', { POST: postName }],
+  ['security/email', { POST: postEmail }],
+  ['security/password', { POST: postPassword }],
+  ['security/delete', { POST: postDelete }],
+  ['security/totp', { POST: postTotp }],
+  ['security/totp/enable', { POST: postTotpEnable }],
+  ['security/totp/disable', { POST: postTotpDisable }],
+  ['security/recovery-codes', { POST: postRecoveryCodes }],
+  ['security/passkeys/rename', { POST: postPasskeyRename }],
+  ['security/passkeys/remove', { POST: postPasskeyRemove }],
+  ['security/sessions/end', { POST: postSessionEnd }],
+  ['security/sessions/end-all', { POST: postSessionsEndAll }],
+  ['passkey/options', { POST: postPasskeyOptions, json: true }],
+  ['passkey/verify', { POST: postPasskeyVerify, json: true }],
+  ['passkeys/options', { POST: postNewPasskeyOptions, json: true }],
+  ['passkeys', { POST: postNewPasskey, json: true }],
+  ['client.js', { GET: showScript }],
+  ['style.css', { GET: showStyle }],
+]);
+
+/** The listener's knowledge of a request's origin. */
 export interface Connection {
   /** The client's network address: attempts are limited by it as well. */
   readonly clientAddress?: string | undefined;
 }
 
-/** Answers any request under `/api/auth/`. Never rejects: what nobody expected is reported, and is a 500. */
+/** Answers any request under `/api/auth/`. Never rejects: an unexpected error is reported, and is a 500. */
 export async function dispatch(
   context: ProviderContext,
   request: Request,
@@ -23,14 +87,15 @@ export async function dispatch(
 ): Promise<Response> {
   const url = new URL(request.url);
   const route = findRoute(url.pathname);
-  if (route === undefined) return problemAnswer(nothingHere());
+  if (route === undefined)
+    return problemAnswer(new PlatformError('not_found', 'There is no sign-in route at this address.'));
   const handler = handlerOf(route, request.method);
   if (handler === undefined) return problemAnswer(otherMethod(route));
   try {
     const exchange = makeExchange(context, request, { url, ...connection });
     try {
-      // A cookie rides along on whatever page made the browser post, and signing somebody in as somebody else is an
-      // attack as well: every form and every call of our script comes from our own pages.
+      // A cookie rides along on any page's POST, and signing a user in as another user is an attack as well: every
+      // form and every call of our script comes from our own pages.
       if (request.method === 'POST') requireSameOrigin(request.headers, exchange.origin, { pageOnly: true });
       const response = await handler(context, exchange);
       return withCare(request.method === 'HEAD' ? new Response(null, response) : response);
@@ -69,26 +134,22 @@ function makeExchange(
   };
 }
 
-/** A problem for our script and for software; a page with the same sentence for somebody who navigates. */
+/** Answers a problem to our script and to software; a page with the same sentence to a navigating user. */
 function failure(
   context: ProviderContext,
   exchange: Exchange,
   { error, json }: { readonly error: unknown; readonly json: boolean },
 ): Response {
-  const told = publicError(error);
-  if (told.status >= 500) context.report(error);
-  if (json || !wantsPage(exchange.request.headers)) return problemAnswer(told);
+  const shown = publicError(error);
+  if (shown.status >= 500) context.report(error);
+  if (json || !wantsPage(exchange.request.headers)) return problemAnswer(shown);
   const page = messagePage({
-    heading: PROBLEMS[told.code].title,
-    sentences: [told.message],
+    heading: PROBLEMS[shown.code].title,
+    sentences: [shown.message],
     failed: true,
     next: { label: 'Go back', url: context.theme.homeUrl },
   });
-  return pageResponse(context, exchange, page, { status: told.status, headers: told.headers ?? {} });
-}
-
-function nothingHere(): PlatformError {
-  return new PlatformError('not_found', 'There is no sign-in route at this address.');
+  return pageResponse(context, exchange, page, { status: shown.status, headers: shown.headers ?? {} });
 }
 
 function otherMethod(route: Route): PlatformError {

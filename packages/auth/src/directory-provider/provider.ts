@@ -3,18 +3,16 @@
  * design: identity, "doAuthProvider"). An application constructs it directly; `provider()` never selects it.
  */
 import { landingPath, makeSessionCookies, resolveOrigin } from '@freehold/oidc-rp';
-import { directoryIssuer } from '../accounts/contract.ts';
-import type { Mail, Mailer } from '../mailer.ts';
-import type { VerifyingAuthProvider } from '../provider.ts';
+import { accountSubject, directoryIssuer } from '../accounts/contract.ts';
 import { type AuthRuntime, completeRuntime } from '../lib/runtime.ts';
-import { possibleSessions } from '../sessions/live-session.ts';
-import type { VerifiedSubject } from '../lib/subject.ts';
-import { type AccountDirectory, type ProviderContext, subjectOf } from './lib/context.ts';
+import { possibleSessions, type VerifiedSubject, type VerifyingAuthProvider } from '../lib/subject.ts';
 import { type Connection, dispatch } from './dispatch.ts';
-import { makePasswordHasher, type PasswordHasher } from './passwords/password-hash.ts';
+import type { AccountDirectory, ProviderContext } from './lib/context.ts';
+import type { Mail, Mailer } from './lib/mails.ts';
 import { makeSeals } from './lib/seals.ts';
 import { findSession } from './lib/sessions.ts';
 import { type AuthTheme, completeTheme } from './pages/theme.ts';
+import { makePasswordHasher, type PasswordHasher } from './passwords/password-hash.ts';
 
 export interface DoAuthProviderOptions {
   readonly tenantId: string;
@@ -24,29 +22,27 @@ export interface DoAuthProviderOptions {
   readonly directory: AccountDirectory;
   readonly mailer: Mailer;
   /**
-   * The origin of links in mails, and of the application. Default: the request's own, which is safe only where
-   * nothing reaches the provider under a host name that is not the application's: whoever asks for a mail could
-   * otherwise choose where its link leads.
+   * The origin of links in mails, and of the application. Default: the request's own, which is safe only where no
+   * request reaches the provider under a foreign host name: a requester of a mail could otherwise choose where its
+   * link leads.
    */
   readonly baseUrl?: string;
   /** Default: the host name as the application's name, a dark green. */
   readonly theme?: AuthTheme;
-  /** Whether anybody may ask for an account. Default `open`. */
+  /** Whether any visitor may ask for an account. Default `open`. */
   readonly signUp?: 'open' | 'closed';
   /** Default: the theme's name, and the host name of the origin. */
   readonly passkeys?: { readonly rpName?: string; readonly rpId?: string };
   /** Default: the system's clock and randomness, host-only cookies, `/` after a sign-in. */
   readonly runtime?: Pick<AuthRuntime, 'now' | 'random' | 'cookieDomain' | 'trustForwarded' | 'onSuccess'>;
-  /**
-   * One for the whole process bounds how many passwords are hashed at once. Default: one of this provider's own.
-   */
+  /** One for the whole process bounds how many passwords are hashed at once. Default: one of this provider's own. */
   readonly passwordHasher?: PasswordHasher | undefined;
   /**
-   * Keeps the process alive for what nobody waits for, such as a mail (`waitUntil` on workerd). Default: runs it. The
+   * Keeps the process alive for background tasks, such as a mail (`waitUntil` on workerd). Default: runs them. The
    * promise never rejects.
    */
   readonly background?: (task: Promise<unknown>) => void;
-  /** Is told what nobody expected: a mail that could not be sent, a directory that failed. */
+  /** Is called with unexpected errors: a mail that could not be sent, a directory that failed. */
   readonly onIncident: (error: unknown) => void;
 }
 
@@ -57,10 +53,9 @@ export interface DirectoryAuthProvider extends VerifyingAuthProvider {
 }
 
 /**
- * Makes the provider. Its subjects are `(directoryIssuer(tenantId), userId)`; `resolve` answers them as the directory
- * has them now, and rejects when the directory cannot say.
- * @throws TypeError for a theme, a base URL or a landing path that cannot be used; OidcConfigError for a secret
- * that is too short.
+ * Makes the provider. Its subjects are `(directoryIssuer(tenantId), userId)`; `resolve` returns them as they are
+ * now, and rejects when the directory cannot say.
+ * @throws TypeError for an unusable theme, base URL or landing path; OidcConfigError for a secret that is too short.
  */
 export function doAuthProvider(options: DoAuthProviderOptions): DirectoryAuthProvider {
   const context = makeContext(options);
@@ -73,7 +68,7 @@ export function doAuthProvider(options: DoAuthProviderOptions): DirectoryAuthPro
       })),
     resolve: async (headers): Promise<VerifiedSubject | null> => {
       const found = await findSession(context, headers, (input) => directory.findAccount(input));
-      return found === null ? null : subjectOf(issuer, found.account, found.session);
+      return found === null ? null : accountSubject(issuer, found.account, found.session);
     },
     handle: (request, connection) => dispatch(context, request, connection),
   };
@@ -92,9 +87,9 @@ function makeContext(options: DoAuthProviderOptions): ProviderContext {
     throw new TypeError('baseUrl must be an origin, such as https://app.example.');
   if (landingPath(onSuccess) === null)
     throw new TypeError('runtime.onSuccess must be a same-origin absolute path outside the sign-in routes.');
-  // The secret is the tenant's. The audience keeps what is signed for its instances apart.
+  // The secret is the tenant's. The audience keeps the sessions of its instances apart.
   const audience = `${tenantId}/${scopeId}`;
-  const secrets = typeof options.sessionSecret === 'string' ? [options.sessionSecret] : options.sessionSecret;
+  const secrets = [options.sessionSecret].flat();
   const issuer = directoryIssuer(tenantId);
   const env = baseUrl === undefined ? {} : { baseUrl };
   return {
@@ -129,7 +124,7 @@ function makePost({
   onIncident,
 }: DoAuthProviderOptions): (mail: Mail) => void {
   return (mail) => {
-    // Begun in a later turn: a mailer that fails at once must not fail the answer.
+    // Started in a later turn: a mailer that fails at once must not fail the answer.
     const sent = Promise.resolve()
       .then(() => mailer.send(mail))
       .catch((cause: unknown) => onIncident(new Error('A mail could not be sent.', { cause })));
@@ -137,7 +132,7 @@ function makePost({
   };
 }
 
-/** This is wiring, as in `runtime.ts`: the one place where the platform's randomness is named. */
+/** The one place in this package where the platform's randomness is named. */
 function randomBytes(bytes: number): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(bytes));
 }

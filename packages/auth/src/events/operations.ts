@@ -1,4 +1,4 @@
-/** Identity events: written in the transaction of what they tell about, read by the tenant's admin. */
+/** Identity events: written in the transaction of their change, read by the tenant's admin. */
 import {
   cutPage,
   decodeCursor,
@@ -8,17 +8,16 @@ import {
   PlatformError,
 } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
-import { isScopeForgotten } from '../forgotten-scopes/marks.ts';
-import type { IssuedSubject } from '../lib/subject.ts';
-import { countRefusals, loadEvents, type ShownEventRow, saveEvent } from './store.ts';
+import type { SubjectKey } from '../lib/subject.ts';
+import { countRefusals, isScopeForgotten, loadEvents, type ShownEventRow, saveEvent } from './store.ts';
 
-/** Refusals of one person that are recorded in a scope within an hour: enough to see that somebody is trying. */
+/** Refusals of one person that are recorded in a scope within an hour: enough to see the attempts. */
 const REFUSALS_MAX_OF_ONE = 10;
-/** The same of all people together: where anybody may register, another account costs nothing. */
+/** The same of all people together: where sign-up is open, another account costs nothing. */
 const REFUSALS_MAX_OF_ALL = 100;
-const REFUSALS_SPAN_MS = 3_600_000;
+const HOUR_MS = 3_600_000;
 
-/** The closed list of what can have happened. */
+/** The closed list of events. */
 export type IdentityEventType =
   | 'seat_opened'
   | 'seat_claimed'
@@ -54,7 +53,7 @@ export type IdentityEventType =
   | 'email_reverted'
   | 'account_deleted';
 
-/** One thing that happened. It never holds a token, a setting's value or a cookie. */
+/** One event. It never holds a token, a setting's value or a cookie. */
 export interface IdentityEvent {
   readonly id: string;
   readonly type: IdentityEventType;
@@ -62,7 +61,7 @@ export interface IdentityEvent {
   readonly scopeId: string | null;
   /** The person it happened to, as their issuer names them. */
   readonly subject: { readonly issuer: string; readonly sub: string } | null;
-  /** What that person is called now, member or not; null when the directory does not know. */
+  /** That person's present name, member or not; null when the directory does not know it. */
   readonly name: string | null;
   /** The principal it happened to. */
   readonly principal: string | null;
@@ -72,19 +71,19 @@ export interface IdentityEvent {
   readonly atMs: number;
 }
 
-/** What is told about one event; the id and the time are the directory's. */
+/** The facts of one event; the directory adds the id and the time. */
 export interface EventNote {
   readonly scopeId?: string | undefined;
-  readonly subject?: Pick<IssuedSubject, 'issuer' | 'sub'> | undefined;
+  readonly subject?: SubjectKey | undefined;
   readonly principal?: string | undefined;
   readonly actor?: string | undefined;
   readonly detail?: IdentityEvent['detail'];
 }
 
 /**
- * Writes one event and answers its id. Called inside the transaction of the change it tells about, so that nothing is
- * written about a scope that was forgotten by whatever was still under way there.
- * @throws PlatformError `not_found`, reason `unknown_scope`, for such a scope.
+ * Writes one event, inside the transaction of its change. Returns its id.
+ * @throws PlatformError `not_found`, reason `unknown_scope`, for a forgotten scope, so that a call that was still
+ * running there writes nothing about it.
  */
 export function recordEvent(unit: UnitContext, type: IdentityEventType, note: EventNote): string {
   if (note.scopeId !== undefined && isScopeForgotten(unit.db, note.scopeId))
@@ -104,48 +103,49 @@ export function recordEvent(unit: UnitContext, type: IdentityEventType, note: Ev
   return id;
 }
 
-/** What happens to somebody who need not be a member: anybody who can sign in can bring it about, over and over. */
-export type RefusalType = Extract<IdentityEventType, 'claim_refused' | 'invite_refused'>;
-
-export interface RefusalNote extends EventNote {
-  readonly scopeId: string;
-  readonly subject: Pick<IssuedSubject, 'issuer' | 'sub'>;
-  readonly detail: IdentityEvent['detail'];
-}
-
 /**
- * Records that somebody was refused, as long as fewer than 10 refusals of that person and fewer than 100 of all
- * people were recorded in the scope within the hour before: otherwise a stranger could fill the directory. The last
- * one recorded says `further: not_recorded` in its detail. The refusal itself does not depend on any of this.
+ * Records an event that people without a membership can cause over and over, unless as many were recorded within the
+ * last hour as are allowed: they could otherwise fill the directory. The last one says `further: not_recorded`.
+ * @param roomIn how many more may be recorded, given those of the hour.
  */
-export function recordRefusal(unit: UnitContext, type: RefusalType, note: RefusalNote): void {
-  const { scopeId, subject, detail } = note;
+export function recordWithinHour(
+  unit: UnitContext,
+  type: IdentityEventType,
+  note: EventNote,
+  roomIn: (hour: { readonly afterMs: number; readonly untilMs: number }) => number,
+): void {
   const untilMs = unit.now();
-  const { ofAll, ofSubject } = countRefusals(unit.db, {
-    scopeId,
-    issuer: subject.issuer,
-    sub: subject.sub,
-    afterMs: untilMs - REFUSALS_SPAN_MS,
-    untilMs,
-  });
-  if (ofSubject >= REFUSALS_MAX_OF_ONE || ofAll >= REFUSALS_MAX_OF_ALL) return;
-  const isLast = ofSubject + 1 === REFUSALS_MAX_OF_ONE || ofAll + 1 === REFUSALS_MAX_OF_ALL;
-  recordEvent(unit, type, isLast ? { ...note, detail: { ...detail, further: 'not_recorded' } } : note);
+  const room = roomIn({ afterMs: untilMs - HOUR_MS, untilMs });
+  if (room <= 0) return;
+  const detail = room === 1 ? { ...note.detail, further: 'not_recorded' } : note.detail;
+  recordEvent(unit, type, { ...note, ...(detail && { detail }) });
 }
 
-export interface ListIdentityEventsInput {
-  /** Absent: those of the whole tenant. */
-  readonly scopeId?: string;
-  /** 1 to 200; default 20. */
-  readonly limit?: number;
-  readonly cursor?: string;
+/** Records a refusal: of one person at most 10 an hour and scope, of all people 100. */
+export function recordRefusal(
+  unit: UnitContext,
+  type: Extract<IdentityEventType, 'claim_refused' | 'invite_refused'>,
+  note: EventNote & { readonly scopeId: string; readonly subject: SubjectKey },
+): void {
+  const { scopeId, subject } = note;
+  recordWithinHour(unit, type, note, (hour) => {
+    const counted = countRefusals(unit.db, { scopeId, issuer: subject.issuer, sub: subject.sub, ...hour });
+    return Math.min(REFUSALS_MAX_OF_ONE - counted.ofSubject, REFUSALS_MAX_OF_ALL - counted.ofAll);
+  });
 }
 
 /** The events feature of the identity directory. */
 export function makeEventOperations(unit: UnitContext) {
   return {
-    /** Events, newest first. @throws PlatformError `validation_failed` on a foreign cursor or a limit out of range. */
-    listIdentityEvents(input: ListIdentityEventsInput): Page<IdentityEvent> {
+    /**
+     * Events, newest first: of one scope, or without `scopeId` of the whole tenant. `limit` is 1 to 200, by default 20.
+     * @throws PlatformError `validation_failed` on a foreign cursor or a limit out of range.
+     */
+    listIdentityEvents(input: {
+      readonly scopeId?: string;
+      readonly limit?: number;
+      readonly cursor?: string;
+    }): Page<IdentityEvent> {
       const limit = requireLimit(input.limit);
       const before = input.cursor === undefined ? undefined : decodeCursor(input.cursor);
       const rows = loadEvents(unit.db, { scopeId: input.scopeId, before, limit: limit + 1 });
@@ -154,7 +154,7 @@ export function makeEventOperations(unit: UnitContext) {
   };
 }
 
-/** The page size asked for, or the default. @throws PlatformError `validation_failed`. */
+/** Returns the asked page size, or the default. @throws PlatformError `validation_failed`. */
 export function requireLimit(limit: number | undefined): number {
   if (limit === undefined) return LIMIT_DEFAULT;
   if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX)
@@ -164,16 +164,12 @@ export function requireLimit(limit: number | undefined): number {
   return limit;
 }
 
-function toEvent(row: ShownEventRow): IdentityEvent {
+function toEvent({ issuer, sub, detail, at, type, ...row }: ShownEventRow): IdentityEvent {
   return {
-    id: row.id,
-    type: row.type as IdentityEventType,
-    scopeId: row.scopeId,
-    subject: row.issuer === null || row.sub === null ? null : { issuer: row.issuer, sub: row.sub },
-    name: row.name,
-    principal: row.principal,
-    actor: row.actor,
-    detail: JSON.parse(row.detail),
-    atMs: row.at,
+    ...row,
+    type: type as IdentityEventType,
+    subject: issuer === null || sub === null ? null : { issuer, sub },
+    detail: JSON.parse(detail),
+    atMs: at,
   };
 }

@@ -1,7 +1,8 @@
 /** The SQL of identity events. */
 import type { SqlDatabase } from '@freehold/store';
+import { hashToken } from '../lib/token.ts';
 
-/** An event as it is read: with what the person is called whom it happened to. */
+/** An event with its person's present name. */
 export interface ShownEventRow extends EventRow {
   readonly name: string | null;
 }
@@ -42,7 +43,7 @@ export function newestEventId(db: SqlDatabase): string | undefined {
   return db.get<{ id: string }>('SELECT id FROM identity_events ORDER BY id DESC LIMIT 1')?.id;
 }
 
-/** Refusals in a scope after one moment and up to another: of everybody, and of one subject. */
+/** Refusals in a scope after one moment and up to another: of all people, and of one subject. */
 export const RECENT_REFUSALS_SQL = `SELECT count(*) AS ofAll,
     coalesce(sum(issuer = ? AND sub = ?), 0) AS ofSubject
   FROM identity_events
@@ -78,7 +79,7 @@ export function loadEvents(
     : db.all<ShownEventRow>(SCOPE_EVENTS_SQL, options.scopeId, before, options.limit);
 }
 
-/** Events with the names of people. They are looked up and not written down: names change, and a log cannot forget. */
+/** Adds the names of people, which are not stored in events: names change, and a log cannot forget. */
 const named = (events: string): string =>
   `SELECT e.*, coalesce(p.name, p.email) AS name FROM (${events}) AS e
    LEFT JOIN people AS p ON p.issuer = e.issuer AND p.sub = e.sub ORDER BY e.id DESC`;
@@ -88,8 +89,8 @@ const TENANT_EVENTS_SQL = named(
 );
 
 /**
- * Those of a scope, and those of the whole tenant that happened to somebody who belongs to the scope: that a member
- * signed out everywhere concerns every scope of theirs.
+ * Selects the events of a scope, and tenant-wide ones of its members: a member's sign-out everywhere concerns every
+ * scope of theirs.
  */
 const SCOPE_EVENTS_SQL = named(`SELECT * FROM (
     SELECT * FROM (
@@ -101,3 +102,8 @@ const SCOPE_EVENTS_SQL = named(`SELECT * FROM (
         WHERE p.issuer = e.issuer AND p.sub = e.sub AND b.scope_id = ?1)
       ORDER BY id DESC LIMIT ?3)
   ) ORDER BY id DESC LIMIT ?3`);
+
+/** Whether a scope was forgotten. The directory keeps a hash of each: enough to know the id again, not to tell it. */
+export function isScopeForgotten(db: SqlDatabase, scopeId: string): boolean {
+  return db.get('SELECT 1 FROM forgotten_scopes WHERE scope_hash = ?', hashToken(scopeId)) !== undefined;
+}

@@ -16,8 +16,8 @@ import {
   testRandom,
 } from '../../test/support.ts';
 import { directoryIssuer } from '../accounts/contract.ts';
-import { identityDirectory } from './unit.ts';
 import type { VerifiedSubject } from '../lib/subject.ts';
+import { identityDirectory } from './unit.ts';
 
 /** What an address is called by which nobody but this scope knows anybody. */
 const HERE = 'only-here';

@@ -1,17 +1,133 @@
-/** The tables of accounts: who has one, what it signs in with, and what is under way or counted against it. */
+/** The schema of the identity directory. Migrations that have run are hashed: their SQL never changes. */
 import type { Migration } from '@freehold/store';
 
-/**
- * TOTP secrets have to be known again: they are sealed where the directory was given a key (`sealing/schema.ts`).
- * Passwords, tokens, challenges and recovery codes are kept as hashes only.
- *
- * The indexes at the end find the events of the last hour that are bounded. `REFUSED_SIGN_INS_SQL` and
- * `STRANGE_ACCOUNT_EVENTS_SQL` repeat their conditions word for word, without which they would not be used.
- */
-export const accountsMigration: Migration = {
-  version: 8,
-  name: 'accounts',
-  sql: `CREATE TABLE accounts (
+export const MIGRATIONS: readonly Migration[] = [
+  // Identity events: actor, person, time. Append-only.
+  {
+    version: 1,
+    name: 'events',
+    sql: `CREATE TABLE identity_events (
+    id TEXT PRIMARY KEY,
+    type TEXT NOT NULL,
+    scope_id TEXT,
+    issuer TEXT,
+    sub TEXT,
+    principal TEXT,
+    actor TEXT,
+    detail TEXT NOT NULL,
+    at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX identity_events_by_scope ON identity_events (scope_id, id);`,
+  },
+  {
+    version: 2,
+    name: 'people',
+    sql: `CREATE TABLE people (
+    id TEXT PRIMARY KEY,
+    issuer TEXT NOT NULL,
+    sub TEXT NOT NULL,
+    email TEXT,
+    name TEXT,
+    email_verified INTEGER CHECK (email_verified IN (0, 1)),
+    claims_at INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    UNIQUE (issuer, sub)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE bindings (
+    scope_id TEXT NOT NULL,
+    person_id TEXT NOT NULL REFERENCES people (id),
+    principal TEXT NOT NULL,
+    since INTEGER NOT NULL,
+    PRIMARY KEY (scope_id, person_id),
+    UNIQUE (scope_id, principal)
+  ) STRICT, WITHOUT ROWID;`,
+  },
+  {
+    version: 3,
+    name: 'seats',
+    sql: `CREATE TABLE seats (
+    scope_id TEXT PRIMARY KEY,
+    principal TEXT NOT NULL UNIQUE,
+    state TEXT NOT NULL CHECK (state IN ('pending', 'claimed')),
+    opened_at INTEGER NOT NULL,
+    window_ends_at INTEGER NOT NULL,
+    claim_hash TEXT,
+    claim_expires_at INTEGER,
+    claimed_at INTEGER,
+    claimed_by TEXT REFERENCES people (id),
+    CHECK ((state = 'claimed') = (claimed_by IS NOT NULL)),
+    CHECK ((claim_hash IS NULL) = (claim_expires_at IS NULL))
+  ) STRICT, WITHOUT ROWID;`,
+  },
+  {
+    version: 4,
+    name: 'invites',
+    sql: `CREATE TABLE invites (
+    principal TEXT PRIMARY KEY,
+    scope_id TEXT NOT NULL,
+    role TEXT NOT NULL,
+    token_hash TEXT NOT NULL UNIQUE,
+    email TEXT,
+    email_match TEXT NOT NULL CHECK (email_match IN ('verified', 'label')),
+    name TEXT,
+    created_by TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    accepted_at INTEGER,
+    accepted_by TEXT REFERENCES people (id),
+    revoked_at INTEGER,
+    CHECK (accepted_at IS NULL OR revoked_at IS NULL)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX invites_by_scope ON invites (scope_id, principal);`,
+  },
+  {
+    version: 5,
+    name: 'config',
+    sql: `CREATE TABLE config (
+    scope_id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (scope_id, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE config_versions (
+    scope_id TEXT PRIMARY KEY,
+    version TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE secrets (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;`,
+  },
+  // Rows that end sessions, which are otherwise stateless.
+  {
+    version: 6,
+    name: 'sessions',
+    sql: `CREATE TABLE ended_sessions (
+    sid TEXT PRIMARY KEY,
+    expires_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX ended_sessions_by_expiry ON ended_sessions (expires_at);
+  CREATE TABLE session_floors (
+    issuer TEXT NOT NULL,
+    sub TEXT NOT NULL,
+    valid_after INTEGER NOT NULL,
+    PRIMARY KEY (issuer, sub)
+  ) STRICT, WITHOUT ROWID;`,
+  },
+  // `RECENT_REFUSALS_SQL` repeats the condition word for word, or the index would not be used.
+  {
+    version: 7,
+    name: 'refusals',
+    sql: `CREATE INDEX identity_events_refused ON identity_events (scope_id, at)
+    WHERE type IN ('claim_refused', 'invite_refused');`,
+  },
+  // Passwords, tokens, challenges and recovery codes are stored as hashes only; TOTP secrets are sealed. The statements of
+  // `accounts/events.ts` repeat the conditions of the last indexes word for word, or they would not be used.
+  {
+    version: 8,
+    name: 'accounts',
+    sql: `CREATE TABLE accounts (
     user_id TEXT PRIMARY KEY,
     email TEXT NOT NULL UNIQUE,
     email_verified INTEGER NOT NULL CHECK (email_verified IN (0, 1)),
@@ -94,16 +210,60 @@ export const accountsMigration: Migration = {
     WHERE principal IS NULL AND type IN ('account_created', 'account_renamed', 'account_locked', 'password_changed',
       'password_reset', 'passkey_added', 'passkey_removed', 'totp_enabled', 'totp_disabled', 'recovery_codes_made',
       'recovery_code_used', 'email_changed');`,
-};
-
-/**
- * Challenges of passkeys are signed, so that only those that were used are kept. Links have one more purpose, and
- * whoever had one under way asks for another. `STRANGE_ACCOUNT_EVENTS_SQL` repeats the last condition.
- */
-export const accountLinksMigration: Migration = {
-  version: 11,
-  name: 'account links and challenges',
-  sql: `DROP TABLE account_challenges;
+  },
+  // The list of sessions, and the logouts that issuers reported. `STRANGE_EVENTS_SQL` repeats the last condition.
+  {
+    version: 9,
+    name: 'session list',
+    sql: `CREATE TABLE sessions (
+    sid TEXT PRIMARY KEY,
+    issuer TEXT NOT NULL,
+    sub TEXT NOT NULL,
+    scope_id TEXT NOT NULL,
+    idp_sid TEXT,
+    client TEXT,
+    started_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX sessions_by_person ON sessions (issuer, sub, scope_id);
+  CREATE INDEX sessions_by_idp_sid ON sessions (issuer, idp_sid) WHERE idp_sid IS NOT NULL;
+  CREATE INDEX sessions_by_expiry ON sessions (expires_at);
+  CREATE INDEX session_floors_by_time ON session_floors (valid_after);
+  CREATE TABLE ended_idp_sessions (
+    issuer TEXT NOT NULL,
+    idp_sid TEXT NOT NULL,
+    sub TEXT NOT NULL,
+    forget_at INTEGER NOT NULL,
+    PRIMARY KEY (issuer, idp_sid, sub)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX ended_idp_sessions_by_end ON ended_idp_sessions (forget_at);
+  CREATE TABLE logout_tokens (
+    issuer TEXT NOT NULL,
+    jti TEXT NOT NULL,
+    forget_at INTEGER NOT NULL,
+    PRIMARY KEY (issuer, jti)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX logout_tokens_by_end ON logout_tokens (forget_at);
+  CREATE INDEX identity_events_strange ON identity_events (scope_id, at)
+    WHERE principal IS NULL AND type IN ('signed_in', 'session_ended', 'all_sessions_ended');`,
+  },
+  // Session secrets that no longer sign, and until when they verify.
+  {
+    version: 10,
+    name: 'former secrets',
+    sql: `CREATE TABLE former_session_secrets (
+    id INTEGER PRIMARY KEY,
+    value TEXT NOT NULL UNIQUE,
+    replaced_at INTEGER NOT NULL,
+    valid_until INTEGER NOT NULL
+  ) STRICT;`,
+  },
+  // Challenges of passkeys are signed, so that only used ones are stored. Links have one more purpose; their holders ask
+  // for new ones.
+  {
+    version: 11,
+    name: 'account links and challenges',
+    sql: `DROP TABLE account_challenges;
   CREATE TABLE account_used_challenges (
     id TEXT PRIMARY KEY,
     expires_at INTEGER NOT NULL
@@ -134,4 +294,49 @@ export const accountLinksMigration: Migration = {
     WHERE principal IS NULL AND type IN ('account_created', 'account_renamed', 'account_locked', 'password_changed',
       'password_reset', 'passkey_added', 'passkey_removed', 'totp_enabled', 'totp_disabled', 'recovery_codes_made',
       'recovery_code_used', 'email_changed', 'email_reverted', 'account_deleted');`,
-};
+  },
+  // Whether each stored secret is sealed. Those from before are not, until they are resealed.
+  {
+    version: 12,
+    name: 'sealed secrets',
+    sql: `ALTER TABLE config ADD COLUMN sealed INTEGER NOT NULL DEFAULT 0 CHECK (sealed IN (0, 1));
+  ALTER TABLE secrets ADD COLUMN sealed INTEGER NOT NULL DEFAULT 0 CHECK (sealed IN (0, 1));
+  ALTER TABLE former_session_secrets ADD COLUMN sealed INTEGER NOT NULL DEFAULT 0 CHECK (sealed IN (0, 1));
+  ALTER TABLE accounts ADD COLUMN totp_sealed INTEGER NOT NULL DEFAULT 0 CHECK (totp_sealed IN (0, 1));`,
+  },
+  // Logs name the principals of former members, which must still be shown by name.
+  {
+    version: 13,
+    name: 'former members',
+    sql: `CREATE TABLE former_members (
+    scope_id TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    person_id TEXT NOT NULL REFERENCES people (id),
+    until INTEGER NOT NULL,
+    PRIMARY KEY (scope_id, principal)
+  ) STRICT, WITHOUT ROWID;
+  INSERT OR IGNORE INTO former_members (scope_id, principal, person_id, until)
+    SELECT e.scope_id, e.principal, p.id, e.at FROM identity_events e
+    JOIN people p ON p.issuer = e.issuer AND p.sub = e.sub
+    WHERE e.type = 'member_removed' AND e.scope_id IS NOT NULL AND e.principal IS NOT NULL;`,
+  },
+  // A hash of each forgotten scope, so that a call that was still running there writes nothing more about it. The indexes
+  // serve the deletion of a person, one for each reference to `people`.
+  {
+    version: 14,
+    name: 'forgotten scopes',
+    sql: `CREATE TABLE forgotten_scopes (
+    scope_hash TEXT PRIMARY KEY
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX bindings_by_person ON bindings (person_id);
+  CREATE INDEX former_members_by_person ON former_members (person_id);
+  CREATE INDEX seats_by_holder ON seats (claimed_by) WHERE claimed_by IS NOT NULL;
+  CREATE INDEX invites_by_acceptance ON invites (accepted_by) WHERE accepted_by IS NOT NULL;`,
+  },
+  // The principal of the latest owner recovery, which the next one retires.
+  {
+    version: 15,
+    name: 'recoveries',
+    sql: 'ALTER TABLE seats ADD COLUMN recovery_principal TEXT;',
+  },
+];

@@ -1,21 +1,44 @@
 /**
- * Who is behind a request, in one reading of the tenant's directory: whether the instance's configuration is still the
- * one that the caller knows, which of the presented sessions is live, and the principal of its person.
+ * Recognition: the one question of every request. One reading of the tenant's directory tells whether the instance's
+ * configuration is the known one, which presented session is live, and the principal of its person (spec 2.6, 3.1).
  */
-import type { UnitContext } from '@freehold/store';
-import type { Account } from '../accounts/contract.ts';
-import { directoryIssuer } from '../accounts/contract.ts';
-import type { InstanceConfig } from '../config/operations.ts';
-import type { FoundPrincipal, ResolvePrincipalInput } from '../people/operations.ts';
+import type { PrincipalId } from '@freehold/contracts';
+import type { SqlDatabase, UnitContext } from '@freehold/store';
+import { type Account, accountSubject, directoryIssuer } from '../accounts/contract.ts';
+import {
+  type IssuedSubject,
+  isBelowFloor,
+  type Presented,
+  requireSubject,
+  type SubjectSession,
+  toFlag,
+  type VerifiedSubject,
+} from '../lib/subject.ts';
+import { amendPerson, savePerson } from '../people/person.ts';
+import type { PersonRow } from '../people/store.ts';
+import { takeSeat } from '../seats/operations.ts';
 import { sessionStateOf } from '../sessions/session-state.ts';
-import type { SubjectSession, VerifiedSubject } from '../lib/subject.ts';
 
-/** Proof that a request brings, verified as far as it goes without the directory. */
-export type Presented =
-  /** A subject as the issuer named it. Without a session it is a token's, which the directory does not end. */
-  | { readonly subject: VerifiedSubject }
-  /** The holder of an account of the directory itself, which knows how they are called now. */
-  | { readonly userId: string; readonly session: SubjectSession };
+export interface ResolvePrincipalInput {
+  readonly scopeId: string;
+  readonly subject: IssuedSubject;
+  /** The session the subject came with; absent for a bearer token. */
+  readonly session?: SubjectSession | undefined;
+}
+
+export interface ResolvedPrincipal {
+  /** Null for a person who is no member, and for an ended session. */
+  readonly principal: PrincipalId | null;
+  /** True on the one call that claimed the owner seat. */
+  readonly claimedNow: boolean;
+  readonly session: 'live' | 'ended';
+}
+
+/** The answer of the query half of a resolution. */
+export interface FoundPrincipal extends ResolvedPrincipal {
+  /** True when the answer may change a row: the caller then calls the command. */
+  readonly mustWrite: boolean;
+}
 
 export interface RecogniseInput {
   readonly scopeId: string;
@@ -29,58 +52,177 @@ export type Recognised =
   | { readonly changed: true }
   | {
       readonly changed: false;
-      /** Null for nobody: nothing live was presented, or more than one session that is. */
+      /** Null when no live session was presented, or more than one (see `findLiveSession`). */
       readonly subject: VerifiedSubject | null;
       readonly found: FoundPrincipal | null;
     };
 
+/** The parts of other features that recognition reads. */
 export interface RecogniseParts {
-  readonly unit: UnitContext;
-  readInstanceConfig(input: { scopeId: string; knownVersion?: string }): InstanceConfig;
-  findAccount(input: { readonly userId: string }): Account | null;
-  findPrincipal(input: ResolvePrincipalInput): FoundPrincipal;
+  readonly configVersion: (scopeId: string) => string;
+  readonly findAccount: (input: { readonly userId: string }) => Account | null;
 }
 
-export function makeRecogniseOperation({ unit, ...directory }: RecogniseParts) {
-  const judge = (presented: Presented): VerifiedSubject | null => {
-    if ('subject' in presented) {
-      const { subject } = presented;
-      if (!subject.session) return subject;
-      return sessionStateOf(unit, subject, subject.session) === 'live' ? subject : null;
-    }
-    const { userId, session } = presented;
-    const issuer = directoryIssuer(unit.key);
-    if (sessionStateOf(unit, { issuer, sub: userId }, session) === 'ended') return null;
-    const account = directory.findAccount({ userId });
-    return account && accountSubject(issuer, account, session);
+const ANONYMOUS: Recognised = { changed: false, subject: null, found: null };
+const ENDED: FoundPrincipal = { principal: null, claimedNow: false, session: 'ended', mustWrite: false };
+
+/** The recognition feature of the identity directory. */
+export function makeRecogniseOperations(unit: UnitContext, { configVersion, findAccount }: RecogniseParts) {
+  const toSubject = (presented: Presented): VerifiedSubject | null => {
+    if ('subject' in presented) return presented.subject;
+    const account = findAccount({ userId: presented.userId });
+    return account && accountSubject(directoryIssuer(unit.key), account, presented.session);
   };
+  const isLive = (subject: VerifiedSubject): boolean =>
+    !subject.session || sessionStateOf(unit, subject, subject.session) === 'live';
 
   return {
+    /** Recognises the caller of a request, for `recogniseCaller`. */
     recognise({ scopeId, knownVersion, presented }: RecogniseInput): Recognised {
-      if (directory.readInstanceConfig({ scopeId, knownVersion }).changed) return { changed: true };
-      const live = presented.map(judge).filter((subject) => subject !== null);
-      // Two that live are nobody's: see `findLiveSession`.
-      const [only] = live;
-      if (!only || live.length > 1) return { changed: false, subject: null, found: null };
+      if (configVersion(scopeId) !== knownVersion) return { changed: true };
+      const subjects = presented.map(toSubject).filter((each) => each !== null);
+      // The principal's own query judges a session that came alone.
+      const [only, second] = subjects.length > 1 ? subjects.filter(isLive) : subjects;
+      if (!only || second) return ANONYMOUS;
       const { session, ...subject } = only;
-      const found = directory.findPrincipal({ scopeId, subject, ...(session ? { session } : {}) });
-      return { changed: false, subject: only, found };
+      const found = findPrincipal(unit, { scopeId, subject, session });
+      return found.session === 'ended' ? ANONYMOUS : { changed: false, subject: only, found };
+    },
+
+    /** The reading half of {@link resolvePrincipal}: never writes, never claims. */
+    findPrincipal: (input: ResolvePrincipalInput): FoundPrincipal => findPrincipal(unit, input),
+
+    /**
+     * Returns the principal of a subject in a scope. While the first-claim window is open, the first subject without
+     * a binding takes the owner seat (spec 3.1). A person who is no member leaves no trace.
+     * @throws PlatformError `unauthenticated` for a subject without issuer or `sub`.
+     */
+    resolvePrincipal(input: ResolvePrincipalInput): ResolvedPrincipal {
+      const { mustWrite, ...found } = findPrincipal(unit, input);
+      if (!mustWrite) return found;
+      const personId = savePerson(unit, input, input.scopeId);
+      if (found.principal !== null) return found;
+      const { scopeId, subject } = input;
+      const principal = takeSeat(unit, { scopeId, personId, subject, how: 'first_sign_in' });
+      return { principal, claimedNow: true, session: 'live' };
     },
   };
 }
 
-/** The subject of an account, in a session if there is one. */
-export function accountSubject(
-  issuer: string,
-  account: Account,
-  session?: SubjectSession | undefined,
-): VerifiedSubject {
-  return {
-    issuer,
-    sub: account.userId,
-    email: account.email,
-    name: account.name,
-    emailVerified: account.emailVerified,
-    ...(session ? { session: { sid: session.sid, issuedAtMs: session.issuedAtMs } } : {}),
-  };
+/**
+ * Returns the principal of a verified subject in a scope (spec 2.6, `resolvePrincipal`). Costs one read, and a write
+ * only for the claim of an open seat or for a profile that changed.
+ * @throws PlatformError as the directory does; an error never turns into a caller.
+ */
+export async function resolvePrincipal(
+  directory: {
+    findPrincipal(input: ResolvePrincipalInput): Promise<FoundPrincipal>;
+    resolvePrincipal(input: ResolvePrincipalInput): Promise<ResolvedPrincipal>;
+  },
+  input: ResolvePrincipalInput,
+): Promise<ResolvedPrincipal> {
+  const { mustWrite, ...found } = await directory.findPrincipal(input);
+  return mustWrite ? directory.resolvePrincipal(input) : found;
+}
+
+function findPrincipal(unit: UnitContext, input: ResolvePrincipalInput): FoundPrincipal {
+  const { subject, session } = input;
+  requireSubject(subject);
+  const nowMs = unit.now();
+  const settled = loadSettledPrincipal(unit.db, input, session?.issuedAtMs ?? nowMs);
+  if (settled !== undefined)
+    return { principal: settled as PrincipalId, claimedNow: false, session: 'live', mustWrite: false };
+
+  const row = loadResolution(unit.db, input, nowMs);
+  if (session && isEnded(row, session)) return ENDED;
+  const principal = row.principal as PrincipalId | null;
+  const person = toPerson(row);
+  const mustWrite =
+    principal === null
+      ? row.openSeat !== null
+      : person !== null && amendPerson(person, input, nowMs) !== null;
+  return { principal, claimedNow: false, session: 'live', mustWrite };
+}
+
+function isEnded(row: ResolutionRow, session: SubjectSession): boolean {
+  return row.endedSid !== null || isBelowFloor(session, row.validAfterMs);
+}
+
+function toPerson(row: ResolutionRow): PersonRow | null {
+  if (row.id === null || row.claimsAtMs === null) return null;
+  const { id, email, name, emailVerified, claimsAtMs } = row;
+  return { id, email, name, emailVerified, claimsAtMs };
+}
+
+/**
+ * Selects the principal of a bound person whose session is live and about whom the subject says nothing new, as in
+ * nearly every request. It selects no row in any other case, which {@link RESOLUTION_SQL} then tells apart. Each
+ * column that is read costs as much as a look-up. A time that is no number ends a session here too.
+ */
+export const SETTLED_SQL = `SELECT b.principal
+  FROM people p JOIN bindings b ON b.scope_id = ?3 AND b.person_id = p.id
+  WHERE p.issuer = ?1 AND p.sub = ?2
+    AND (p.claims_at > ?5 OR (ifnull(?6, p.email) IS p.email AND ifnull(?7, p.name) IS p.name
+      AND ifnull(?8, p.email_verified) IS p.email_verified))
+    AND (?4 IS NULL OR (
+      NOT EXISTS (SELECT 1 FROM ended_sessions WHERE sid = ?4)
+      AND NOT EXISTS (SELECT 1 FROM session_floors
+        WHERE issuer = ?1 AND sub = ?2 AND (?5 > valid_after) IS NOT TRUE)))`;
+
+/** @param claimsAtMs when the session was issued, or now without one. */
+export function loadSettledPrincipal(
+  db: SqlDatabase,
+  { scopeId, subject, session }: ResolvePrincipalInput,
+  claimsAtMs: number,
+): string | undefined {
+  return db.get<{ principal: string }>(
+    SETTLED_SQL,
+    subject.issuer,
+    subject.sub,
+    scopeId,
+    session?.sid ?? null,
+    claimsAtMs,
+    subject.email ?? null,
+    subject.name ?? null,
+    toFlag(subject.emailVerified),
+  )?.principal;
+}
+
+/** Selects everything that an answer can depend on: one index look-up a table, whatever their sizes. */
+export const RESOLUTION_SQL = `SELECT p.id, p.email, p.name, p.email_verified AS emailVerified, p.claims_at AS claimsAtMs,
+    b.principal, f.valid_after AS validAfterMs, e.sid AS endedSid, s.principal AS openSeat
+  FROM (SELECT 1)
+  LEFT JOIN people p ON p.issuer = ?1 AND p.sub = ?2
+  LEFT JOIN bindings b ON b.scope_id = ?3 AND b.person_id = p.id
+  LEFT JOIN session_floors f ON f.issuer = ?1 AND f.sub = ?2
+  LEFT JOIN ended_sessions e ON e.sid = ?4
+  LEFT JOIN seats s ON s.scope_id = ?3 AND s.state = 'pending' AND s.window_ends_at > ?5`;
+
+interface ResolutionRow {
+  readonly id: string | null;
+  readonly email: string | null;
+  readonly name: string | null;
+  readonly emailVerified: number | null;
+  readonly claimsAtMs: number | null;
+  readonly principal: string | null;
+  readonly validAfterMs: number | null;
+  readonly endedSid: string | null;
+  /** The principal of a seat that the next sign-in may take. */
+  readonly openSeat: string | null;
+}
+
+export function loadResolution(
+  db: SqlDatabase,
+  { scopeId, subject, session }: ResolvePrincipalInput,
+  nowMs: number,
+): ResolutionRow {
+  const sid = session?.sid ?? null;
+  return db.get<ResolutionRow>(
+    RESOLUTION_SQL,
+    subject.issuer,
+    subject.sub,
+    scopeId,
+    sid,
+    nowMs,
+  ) as ResolutionRow;
 }

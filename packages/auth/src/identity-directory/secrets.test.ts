@@ -20,8 +20,8 @@ import {
   testRandom,
 } from '../../test/support.ts';
 import { directoryIssuer } from '../accounts/contract.ts';
-import { type IdentityDirectory, makeIdentityDirectory } from './unit.ts';
 import { instanceAuthFor } from '../instance-auth.ts';
+import { type IdentityDirectory, makeIdentityDirectory } from './unit.ts';
 
 const KEY = 'the sealing key of these tests, long enough';
 const NEWER_KEY = 'a newer sealing key, as long as the other';

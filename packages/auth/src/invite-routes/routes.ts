@@ -1,22 +1,17 @@
 /**
- * The invite routes of an application (spec 4.2): list, create, revoke, accept. The application says what a
- * scope, an admin and an invitable role are; this file puts the steps into the right order.
+ * The invite routes of an application (spec 4.2): list, create, revoke, accept. The application says what a scope, an
+ * admin and an invitable role are; this file puts the steps into the right order.
  */
-import {
-  type FieldError,
-  PlatformError,
-  type PrincipalId,
-  parseInput,
-  principalId,
-  type ScopeRef,
-} from '@freehold/contracts';
+import { PlatformError, type PrincipalId, parseInput, principalId, type ScopeRef } from '@freehold/contracts';
 import { queryFields, readJsonObject, requireSameOrigin, textReader } from '@freehold/contracts/http';
 import type { Context, Env, Hono, MiddlewareHandler } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { z } from 'zod';
 import type { IdentityDirectory } from '../identity-directory/unit.ts';
-import { httpProblem } from '../lib/http-problem.ts';
-import type { VerifyingAuthProvider } from '../provider.ts';
 import type { EmailMatch } from '../invites/operations.ts';
+import { problemAnswer } from '../lib/answers.ts';
+import type { VerifyingAuthProvider } from '../lib/subject.ts';
 import {
   acceptInviteBody,
   createInviteBody,
@@ -39,22 +34,22 @@ export interface ScopeRoleAssignment extends ScopeRef {
   readonly role: string;
 }
 
-/** The directory's part in this: a tenant's identity directory, or anything that answers like one. */
+/** The methods of a tenant's identity directory that the routes call. */
 export type InviteDirectory = Pick<
   IdentityDirectory,
   'newPrincipal' | 'createInvite' | 'listInvites' | 'showInvite' | 'revokeInvite' | 'claimInvite'
 >;
 
-/** Who accepts. Only one that takes access tokens is asked for one. */
+/** Proves the accepting caller. A 401 challenges for an access token only where the provider takes one. */
 export type InviteProvider = Pick<VerifyingAuthProvider, 'resolve' | 'authorizationServers'>;
 
-/** What the application supplies. Whatever these throw reaches the application's error handler untouched. */
+/** The application's part. Its errors reach the application's error handler untouched. */
 export interface InviteRouteDeps<E extends Env = Env> {
-  /** The tenant and the scope that a request is for. */
+  /** Returns the tenant and the scope that a request is for. */
   scope(c: Context<E>): ScopeRef | Promise<ScopeRef>;
-  /** The acting admin's principal. Throws when the caller is none. */
+  /** Returns the acting admin's principal. Throws when the caller is none. */
   requireAdmin(c: Context<E>, scope: ScopeRef): PrincipalId | Promise<PrincipalId>;
-  /** The roles that somebody may be invited at. */
+  /** The roles that an invite may have. */
   readonly roles: readonly string[];
   /** Whether a role is at most the inviter's own. */
   mayInvite(c: Context<E>, inviter: PrincipalId, role: string): boolean | Promise<boolean>;
@@ -62,18 +57,18 @@ export interface InviteRouteDeps<E extends Env = Env> {
   provider(c: Context<E>): InviteProvider | Promise<InviteProvider>;
   /** The host's: grants the role. `by` is the acting admin. */
   assignScopeRole(c: Context<E>, assignment: ScopeRoleAssignment, by: PrincipalId): unknown;
-  /** The host's: takes the role back. Taking back what is not there succeeds. */
+  /** The host's: revokes the role. Revoking an absent one succeeds. */
   revokeScopeRole(c: Context<E>, assignment: ScopeRoleAssignment, by: PrincipalId): unknown;
   /** The origin at which browsers reach the application. Default: the request's own. */
   origin?(c: Context<E>): string;
-  /** What an invite's e-mail address means to this application: its own choice, for the library gates on nothing (A-07). */
+  /** The meaning of an invite's e-mail address to this application: the library gates on nothing itself (A-07). */
   readonly emailMatch: EmailMatch;
 }
 
 /**
- * Mounts the four routes. The mount's own refusals are HTTP exceptions with a problem document.
+ * Mounts the four routes. The mount's own refusals are HTTP exceptions with a problem document (spec 7.4).
  *
- * - `GET /api/invites` lists a page for an admin; with `?token=` it tells the holder of a link what it says, and
+ * - `GET /api/invites` lists a page for an admin; with `?token=` it shows the invite to the holder of a link, and
  *   changes nothing, because mail scanners follow links.
  * - `POST /api/invites` `{role, email?, name?, ttlSeconds?}` answers 201 `{invite, url}`; the link is shown once.
  * - `POST /api/invites/:principal/revoke` answers `{invite}`; it can be repeated.
@@ -110,7 +105,7 @@ async function listInvites<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E
 async function showInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): Promise<Response> {
   const { scopeId } = await deps.scope(c);
   const { token } = await own(() => readShowQuery(queryOf(c)));
-  // The address of this very page holds the token: no link on it may pass it on.
+  // This page's own address holds the token: no link on it may pass it on.
   c.header('referrer-policy', 'no-referrer');
   const directory = await deps.directory(c);
   return c.json(toPreviewRecord(await directory.showInvite({ token, scopeId })));
@@ -121,7 +116,12 @@ async function createInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<
   const by = await deps.requireAdmin(c, { tenantId, scopeId });
   const body = await readBody(c, createInviteBody);
   if (!deps.roles.includes(body.role)) throw httpProblem(roleNotOffered(deps.roles));
-  if (!(await deps.mayInvite(c, by, body.role))) throw httpProblem(roleAboveOwn());
+  if (!(await deps.mayInvite(c, by, body.role)))
+    throw httpProblem(
+      new PlatformError('forbidden', 'You can invite a person to your own role at most.', {
+        reason: 'role_above_own',
+      }),
+    );
 
   const directory = await deps.directory(c);
   const principal = await directory.newPrincipal();
@@ -139,7 +139,7 @@ async function createInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<
       ...(name === undefined ? {} : { name }),
       ...(ttlSeconds === undefined ? {} : { ttlMs: ttlSeconds * 1_000 }),
     })
-    .catch((failure: unknown) => takeGrantBack(c, deps, { assignment, by, failure }));
+    .catch((failure: unknown) => revokeGrant(c, deps, { assignment, by, failure }));
   return c.json({ invite: toInviteRecord(invite), url: `${originOf(c, deps)}/?invite=${token}` }, 201);
 }
 
@@ -149,7 +149,7 @@ async function revokeInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<
   const principal = await own(() => parseInput('The address', principalId, c.req.param('principal')));
   await readBody(c, revokeInviteBody);
   const directory = await deps.directory(c);
-  // The invite first, so that nobody accepts it in between; a grant that stayed behind is taken back by a retry.
+  // The invite first, so that it is not accepted in between; a retry revokes a grant that stayed behind.
   const { invite } = await directory.revokeInvite({ scopeId, principal, by });
   await deps.revokeScopeRole(c, { tenantId, scopeId, principal, role: invite.role }, by);
   return c.json({ invite: toInviteRecord(invite) });
@@ -160,25 +160,26 @@ async function acceptInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<
   const { token } = await readBody(c, acceptInviteBody);
   const provider = await deps.provider(c);
   const subject = await provider.resolve(c.req.raw.headers);
-  if (!subject) throw httpProblem(signInFirst(provider));
+  if (!subject) {
+    const takesTokens = provider.authorizationServers !== undefined;
+    throw httpProblem(
+      new PlatformError(
+        'unauthenticated',
+        'Sign in to accept the invite.',
+        takesTokens ? { headers: { 'www-authenticate': 'Bearer' } } : {},
+      ),
+    );
+  }
   const directory = await deps.directory(c);
   const { principal, role } = await directory.claimInvite({ scopeId, token, subject });
   return c.json({ principal, role });
 }
 
-function signInFirst({ authorizationServers }: InviteProvider): PlatformError {
-  return new PlatformError(
-    'unauthenticated',
-    'Sign in to accept the invite.',
-    authorizationServers === undefined ? {} : { headers: { 'www-authenticate': 'Bearer' } },
-  );
-}
-
 /**
- * Undoes the grant of an invite that could not be stored, then lets that failure go on. When the grant cannot be
- * taken back either, the failure says so and holds both causes.
+ * Revokes the grant of an invite that could not be stored, then throws that failure. When the grant cannot be revoked
+ * either, the failure says so and holds both causes.
  */
-async function takeGrantBack<E extends Env>(
+async function revokeGrant<E extends Env>(
   c: Context<E>,
   deps: InviteRouteDeps<E>,
   attempt: { assignment: ScopeRoleAssignment; by: PrincipalId; failure: unknown },
@@ -190,7 +191,7 @@ async function takeGrantBack<E extends Env>(
     throw httpProblem(
       new PlatformError(
         'internal',
-        `The invite could not be stored, and the role of ${assignment.principal} could not be taken back.`,
+        `The invite could not be stored, and the role of ${assignment.principal} could not be revoked.`,
         { reason: 'grant_left_behind', cause: new AggregateError([failure, second]) },
       ),
     );
@@ -198,7 +199,6 @@ async function takeGrantBack<E extends Env>(
   throw failure;
 }
 
-/** The origin at which browsers reach the application. */
 function originOf<E extends Env>(c: Context<E>, deps: InviteRouteDeps<E>): string {
   return deps.origin?.(c) ?? new URL(c.req.url).origin;
 }
@@ -210,7 +210,7 @@ function queryOf(c: Context) {
 function readBody<S extends z.ZodType>(c: Context, schema: S): Promise<z.output<S>> {
   return own(async () => {
     const body = await readJsonObject(c.req.raw, BODY_BYTES_MAX).catch((error: unknown) => {
-      // Elsewhere 415; of these routes the specification says that what is not JSON is a 400 (spec 7.4).
+      // Elsewhere 415; for these routes the specification makes a body that is not JSON a 400 (spec 7.4).
       if (!(error instanceof PlatformError) || error.code !== 'unsupported_media_type') throw error;
       throw new PlatformError('validation_failed', error.message, { reason: 'body_not_json' });
     });
@@ -218,7 +218,7 @@ function readBody<S extends z.ZodType>(c: Context, schema: S): Promise<z.output<
   });
 }
 
-/** Does a step of this mount's own; its refusal is therefore an HTTP exception. */
+/** Runs one of this mount's own steps, whose refusal is an HTTP exception. */
 async function own<T>(step: () => T | Promise<T>): Promise<T> {
   try {
     return await step();
@@ -228,15 +228,18 @@ async function own<T>(step: () => T | Promise<T>): Promise<T> {
   }
 }
 
-function roleNotOffered(roles: readonly string[]): PlatformError {
-  const errors: FieldError[] = [{ path: 'role', message: `must be one of: ${roles.join(', ')}` }];
-  return new PlatformError('validation_failed', `The body is not valid. role: ${errors[0]?.message}`, {
-    errors,
+/** Returns an exception that any Hono application answers with the error's problem document. */
+function httpProblem(error: PlatformError): HTTPException {
+  return new HTTPException(error.status as ContentfulStatusCode, {
+    message: error.message,
+    res: problemAnswer(error),
+    cause: error.cause,
   });
 }
 
-function roleAboveOwn(): PlatformError {
-  return new PlatformError('forbidden', 'You can invite somebody at your own role at most.', {
-    reason: 'role_above_own',
+function roleNotOffered(roles: readonly string[]): PlatformError {
+  const message = `must be one of: ${roles.join(', ')}`;
+  return new PlatformError('validation_failed', `The body is not valid. role: ${message}`, {
+    errors: [{ path: 'role', message }],
   });
 }

@@ -9,7 +9,7 @@ const TOKEN_LENGTH_MAX = 128;
 
 const inviteState = z.enum(['pending', 'accepted', 'revoked', 'expired']);
 
-/** What an admin sends to invite somebody. The role must be one that the vertical offers. */
+/** The body of an invitation. The role must be one that the vertical offers. */
 export const createInviteBody = z.strictObject({
   role: roleKey,
   email: z.email().max(320).optional(),
@@ -23,13 +23,11 @@ export const createInviteBody = z.strictObject({
 
 export const acceptInviteBody = z.strictObject({ token: z.string().min(1).max(TOKEN_LENGTH_MAX) });
 
-/** Revoking takes no arguments; a body, if there is one, is empty. */
+/** Revoking takes no arguments: a body, if there is one, is empty. */
 export const revokeInviteBody = z.strictObject({});
 
-/** What the holder of a link asks: what does it say? */
 export const showInviteQuery = z.strictObject({ token: acceptInviteBody.shape.token });
 
-/** What an admin asks: a page of the list. */
 export const listInvitesQuery = z.strictObject(pageQuery);
 
 /** An invite on the wire. It never holds its token. */

@@ -1,13 +1,12 @@
-/** Member invites: a principal minted ahead of the person, and the link that binds whoever accepts it (spec 3.2). */
+/** Member invites: a principal minted ahead of the person, and the link that binds the person to it (spec 3.2). */
 import { cutPage, decodeCursor, type Page, PlatformError, type PrincipalId } from '@freehold/contracts';
 import { RollbackThen, type UnitContext } from '@freehold/store';
 import { recordEvent, recordRefusal, requireLimit } from '../events/operations.ts';
-import { hashToken, mintToken } from '../lib/token.ts';
-import { requireTtl } from '../lib/ttl.ts';
-import { requireSubject, savePerson } from '../people/person.ts';
+import { normalizeEmail } from '../lib/email-address.ts';
+import { type AuthSubject, type IssuedSubject, requireSubject } from '../lib/subject.ts';
+import { hashToken, mintToken, requireTtl } from '../lib/token.ts';
+import { savePerson } from '../people/person.ts';
 import { loadBinding, loadBoundPerson, saveBinding } from '../people/store.ts';
-import type { IssuedSubject } from '../lib/subject.ts';
-import { judgeInviteEmail } from './email.ts';
 import {
   type InviteRow,
   insertInvite,
@@ -29,17 +28,16 @@ const AFTER_EVERY_ID = '~';
 
 export type InviteState = 'pending' | 'accepted' | 'revoked' | 'expired';
 
-/** What an invite's e-mail address can mean. */
 const EMAIL_MATCHES = ['verified', 'label'] as const;
 
 /**
- * What an invite's e-mail address means: `verified` demands that whoever accepts has it, verified by their issuer;
- * `label` only says for whom the invite was meant. The choice is the inviting vertical's, and there is no default:
- * nothing in this library gates on `emailVerified` of its own accord (spec 2.1, rule 2).
+ * The meaning of an invite's e-mail address: `verified` demands that the accepting person has it, verified by their
+ * issuer; `label` only names the person it was meant for. The inviting vertical chooses, without a default: this
+ * library never gates on `emailVerified` by itself (spec 2.1, rule 2).
  */
 export type EmailMatch = (typeof EMAIL_MATCHES)[number];
 
-/** An address together with what it means, or no address, of which there is nothing to say. */
+/** An address together with its meaning, or no address. */
 export type InviteAddress =
   | { readonly email: string; readonly emailMatch: EmailMatch }
   | { readonly email?: undefined; readonly emailMatch?: EmailMatch };
@@ -61,10 +59,10 @@ export interface Invite {
 
 export type CreateInviteInput = InviteTerms & InviteAddress;
 
-/** What every invite says, whomever it is for. */
+/** The terms of an invite beside its address. */
 export interface InviteTerms {
   readonly scopeId: string;
-  /** A principal that stands for nobody yet (`newPrincipal`); its role was granted before. */
+  /** A principal that stands for no person yet (`newPrincipal`); its role was granted before. */
   readonly principal: string;
   readonly role: string;
   /** The inviter's principal. */
@@ -74,7 +72,7 @@ export interface InviteTerms {
   readonly ttlMs?: number;
 }
 
-/** What the holder of a link may see before accepting. */
+/** The part of an invite that the holder of its link may see before accepting. */
 export interface InvitePreview {
   readonly role: string;
   readonly state: InviteState;
@@ -103,7 +101,7 @@ export interface AcceptedInvite {
 export function makeInviteOperations(unit: UnitContext) {
   return {
     /**
-     * Stores an invite for a principal and answers its token, once. An address comes with what it means.
+     * Stores an invite for a principal and returns its token, once.
      * @throws PlatformError `conflict`, reason `principal_taken`; `validation_failed`, also for an address without
      * an `emailMatch`.
      */
@@ -129,8 +127,8 @@ export function makeInviteOperations(unit: UnitContext) {
     },
 
     /**
-     * What an invite says, to whoever holds its token. Changes nothing, so that a mail scanner that follows the
-     * link does no harm. @throws PlatformError `not_found`, reason `invite_invalid`.
+     * Shows an invite to the holder of its token. Changes nothing, so a mail scanner that follows the link does no
+     * harm. @throws PlatformError `not_found`, reason `invite_invalid`.
      */
     showInvite(input: { token: string; scopeId?: string }): InvitePreview {
       const row = requireInvite(unit, input);
@@ -145,8 +143,8 @@ export function makeInviteOperations(unit: UnitContext) {
     },
 
     /**
-     * Invalidates an invite that nobody accepted. Revoking it again changes nothing and succeeds, so that the
-     * caller can repeat what comes after: taking the grant back.
+     * Invalidates an invite that was not accepted. Revoking it again changes nothing and succeeds, so that the caller
+     * can repeat the next step, which revokes the grant.
      * @throws PlatformError `not_found`, reason `invite_unknown`; `invalid_transition`, reason `invite_accepted`.
      */
     revokeInvite(input: { scopeId: string; principal: string; by: string }): { invite: Invite } {
@@ -159,9 +157,7 @@ export function makeInviteOperations(unit: UnitContext) {
         throw new PlatformError(
           'invalid_transition',
           'This invite was accepted. Remove the member instead.',
-          {
-            reason: 'invite_accepted',
-          },
+          { reason: 'invite_accepted' },
         );
       if (row.revokedAtMs !== null) return { invite: toInvite(row, atMs) };
       markInviteRevoked(unit.db, { principal, atMs });
@@ -201,14 +197,14 @@ export function makeInviteOperations(unit: UnitContext) {
   };
 }
 
-/** Stores an invite and answers its token. The caller records whose doing it was. @throws as `createInvite` does. */
+/** Stores an invite and returns its token. The caller records the event. @throws as `createInvite` does. */
 export function insertFreshInvite(
   unit: UnitContext,
   input: CreateInviteInput,
 ): { invite: Invite; token: string } {
   const { scopeId, principal, role, createdBy } = input;
   if (isPrincipalTaken(unit.db, scopeId, principal))
-    throw new PlatformError('conflict', 'This principal stands for somebody already.', {
+    throw new PlatformError('conflict', 'This principal already stands for a person.', {
       reason: 'principal_taken',
     });
   const createdAtMs = unit.now();
@@ -230,10 +226,7 @@ export function insertFreshInvite(
   return { invite: toInvite(row, createdAtMs), token };
 }
 
-/**
- * Makes a waiting invite anew: another token, for as long as a new one, and the former token opens nothing. The caller
- * records whose doing it was.
- */
+/** Renews a waiting invite with a new token and term; the former token opens nothing. The caller records the event. */
 export function renewInvite(
   unit: UnitContext,
   waiting: InviteRow,
@@ -247,11 +240,10 @@ export function renewInvite(
   return { invite: toInvite(row, createdAtMs), token };
 }
 
-/** Why a subject cannot take an invite, or null when it can. */
+/** Returns why a subject cannot take an invite, or null. `bound`: the person is a member of the scope already. */
 function judgeAcceptance(attempt: {
   row: InviteRow;
   subject: IssuedSubject;
-  /** Whether the person is somebody in the scope already. */
   bound: boolean;
   nowMs: number;
 }): PlatformError | null {
@@ -260,9 +252,7 @@ function judgeAcceptance(attempt: {
   if (state === 'accepted')
     return new PlatformError('conflict', 'This invite was accepted already.', { reason: 'invite_used' });
   if (state === 'revoked')
-    return new PlatformError('invalid_transition', 'This invite was taken back.', {
-      reason: 'invite_revoked',
-    });
+    return new PlatformError('invalid_transition', 'This invite was revoked.', { reason: 'invite_revoked' });
   if (state === 'expired')
     return new PlatformError('invalid_transition', 'This invite has expired. Ask for a new one.', {
       reason: 'invite_expired',
@@ -271,6 +261,23 @@ function judgeAcceptance(attempt: {
     return new PlatformError('conflict', 'You are a member here already.', { reason: 'already_member' });
   const demandsEmail = row.email !== null && row.emailMatch === 'verified';
   return demandsEmail ? judgeInviteEmail(row.email, subject) : null;
+}
+
+/** Without the issuer's word that the address is verified, anyone could register it and take the invite. */
+function judgeInviteEmail(invited: string, subject: AuthSubject): PlatformError | null {
+  if (subject.email === null || normalizeEmail(subject.email) !== normalizeEmail(invited))
+    return new PlatformError(
+      'forbidden',
+      'This invite is for another e-mail address. Sign in with the address that it was sent to.',
+      { reason: 'invite_email_mismatch' },
+    );
+  if (subject.emailVerified !== true)
+    return new PlatformError(
+      'forbidden',
+      'Your e-mail address has not been verified. Verify it where you sign in, and try again.',
+      { reason: 'invite_email_unverified' },
+    );
+  return null;
 }
 
 function requireInvite(unit: UnitContext, input: { token: string; scopeId?: string }): InviteRow {
@@ -282,7 +289,6 @@ function requireInvite(unit: UnitContext, input: { token: string; scopeId?: stri
   return row;
 }
 
-/** Without an address nothing is asked of whoever accepts, which is what a label asks. */
 function toAddress({ email, emailMatch }: InviteAddress): Pick<InviteRow, 'email' | 'emailMatch'> {
   if (email === undefined) return { email: null, emailMatch: 'label' };
   const stated = EMAIL_MATCHES.find((each) => each === emailMatch);
@@ -290,20 +296,14 @@ function toAddress({ email, emailMatch }: InviteAddress): Pick<InviteRow, 'email
     throw new PlatformError(
       'validation_failed',
       'An invite with an e-mail address says what that address means.',
-      {
-        errors: [{ path: 'emailMatch', message: `must be ${EMAIL_MATCHES.join(' or ')}` }],
-      },
+      { errors: [{ path: 'emailMatch', message: `must be ${EMAIL_MATCHES.join(' or ')}` }] },
     );
-  return { email: requireEmail(email), emailMatch: stated };
-}
-
-function requireEmail(email: string): string {
   const trimmed = email.trim();
   if (!/^[^\s@]+@[^\s@]+$/.test(trimmed) || trimmed.length > EMAIL_LENGTH_MAX)
     throw new PlatformError('validation_failed', 'This is not an e-mail address.', {
       errors: [{ path: 'email', message: 'must be an e-mail address' }],
     });
-  return trimmed;
+  return { email: trimmed, emailMatch: stated };
 }
 
 function stateOf(row: InviteRow, nowMs: number): InviteState {

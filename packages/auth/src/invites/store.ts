@@ -75,7 +75,7 @@ export function loadInvites(
   );
 }
 
-/** Whether a principal stands, or is meant to stand, for somebody already. */
+/** Whether a principal stands for a person or an invite already. */
 export function isPrincipalTaken(db: SqlDatabase, scopeId: string, principal: string): boolean {
   const row = db.get(
     `SELECT 1 WHERE EXISTS (SELECT 1 FROM invites WHERE principal = ?)

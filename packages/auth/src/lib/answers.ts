@@ -1,7 +1,7 @@
-/** What every answer about signing in has, whoever made it. */
+/** Headers and problem documents that all answers about signing in share. */
 import { type PlatformError, problemDocument } from '@freehold/contracts';
 
-/** The same answer, sniffed by no browser and, unless it says how, kept by no cache. */
+/** Returns the same answer with `nosniff` and, unless it says otherwise, `no-store`. */
 export function withCare(response: Response): Response {
   // A copy: the headers of a response that came from elsewhere may be read-only.
   const answer = new Response(response.body, response);
@@ -11,12 +11,11 @@ export function withCare(response: Response): Response {
 }
 
 /**
- * A refusal as a problem document. It challenges for a bearer token (RFC 6750, section 3) only if the error does so
- * itself: where a cookie is what signs somebody in, a client that goes and gets a token would not be let in with it.
+ * Returns a refusal as a problem document. It challenges for a bearer token (RFC 6750, section 3) only if the error
+ * itself does: where a cookie signs a user in, a client would fetch a token in vain.
  */
 export function problemAnswer(error: PlatformError): Response {
   const response = withCare(problemDocument(error));
-  const challenge = error.headers?.['www-authenticate'];
-  if (challenge === undefined) response.headers.delete('www-authenticate');
+  if (error.headers?.['www-authenticate'] === undefined) response.headers.delete('www-authenticate');
   return response;
 }

@@ -1,11 +1,11 @@
-/** What a provider needs of the world, handed in so that tests and engines can choose it. */
+/** The clock, the network and the host names that a provider uses, passed in so that tests and engines choose them. */
 import { PlatformError } from '@freehold/contracts';
 import { type FetchLike, type Issuer, makeIssuer, type OidcError } from '@freehold/oidc-rp';
 
-/** Where the clock, the network and the host names of an application come from. */
+/** The parts of an application's environment that providers depend on. */
 export interface AuthRuntime {
   /**
-   * Fetches from issuers. Tenants choose issuers, so that an operator passes one that refuses private addresses.
+   * Fetches from issuers. Tenants choose issuers, so an operator passes one that refuses private addresses.
    * Default: the platform's `fetch`.
    */
   readonly fetch?: FetchLike;
@@ -24,27 +24,27 @@ export interface AuthRuntime {
   /** Where a failed sign-in ends, with `?error=<code>`. Default: a plain page that says what went wrong. */
   readonly onError?: string;
   /**
-   * Serve `/api/auth/backchannel-logout` too, where the issuer says that somebody signed out there (OpenID Connect
-   * Back-Channel Logout 1.0). It takes a POST of another server without a cookie, so that the application must let
-   * one through to it. Default false.
+   * Serve `/api/auth/backchannel-logout` too, where the issuer reports that a user signed out there (OpenID Connect
+   * Back-Channel Logout 1.0). The application must let a POST of another server without a cookie through to it.
+   * Default false.
    */
   readonly backchannelLogout?: boolean;
   /**
-   * Told of every sign-in, sign-out and logout request that failed, with what only an operator may see: `detail` and
-   * `cause` of the error. People are shown its code alone. Default: nobody is told.
+   * Is called with every sign-in, sign-out and logout request that failed. The error's `detail` and `cause` are for
+   * operators alone; people are shown its code. Default: not reported.
    */
   readonly onFailure?: (error: OidcError) => void;
   /** Issuers by URL, so that their metadata and keys are fetched once for many instances. Default: one each. */
   readonly issuer?: (url: string) => Issuer;
 }
 
-/** A runtime with every default filled in that is not the relying party's own to choose. */
+/** A runtime with the defaults filled in that are not the relying party's own to choose. */
 export interface CompleteRuntime extends AuthRuntime {
   readonly fetch: NonNullable<AuthRuntime['fetch']>;
   readonly now: NonNullable<AuthRuntime['now']>;
 }
 
-/** This is wiring: the one place in this package where the system's clock and network are named. */
+/** Fills in the defaults: the one place in this package where the system's clock and network are named. */
 export function completeRuntime(runtime: AuthRuntime = {}): CompleteRuntime {
   return {
     ...runtime,
@@ -53,18 +53,18 @@ export function completeRuntime(runtime: AuthRuntime = {}): CompleteRuntime {
   };
 }
 
-/** No comparison with a time that is no number holds, "expired" among them: whoever asks hears of it instead. */
+/** No comparison with a time that is no number holds, "expired" among them, so such a clock is an error. */
 function checkedClock(now: () => number): () => number {
   return () => {
     const nowMs = now();
     if (Number.isFinite(nowMs)) return nowMs;
-    throw new PlatformError('unavailable', 'Nobody can be recognized while the clock cannot be read.', {
+    throw new PlatformError('unavailable', 'Callers cannot be recognized while the clock cannot be read.', {
       reason: 'clock_unreadable',
     });
   };
 }
 
-/** The issuer at a URL: the shared one when there is one, else one with empty caches. */
+/** Returns the issuer at a URL: the shared one when there is one, else one with empty caches. */
 export function issuerAt(url: string, runtime: CompleteRuntime): Issuer {
   if (runtime.issuer) return runtime.issuer(url);
   const { fetch, now, allowInsecureIssuer } = runtime;

@@ -1,46 +1,46 @@
 /**
- * Keeps secrets that the directory has to know again: sealed under the platform's keyring and bound to their place, so
- * that whoever has only the database, or moves a value to another row or tenant, has nothing.
+ * Stores secrets that the directory must read again: sealed under the platform's keyring and bound to their place, so
+ * that an attacker with only the database, or who moves a value to another row or tenant, has nothing.
  */
 import { PlatformError } from '@freehold/contracts';
 import type { Keyring, UnitContext } from '@freehold/store';
 
-/** What NIST SP 800-38D asks of AES-GCM. */
+/** Required by NIST SP 800-38D for AES-GCM. */
 const IV_BYTES = 12;
 
 /** A secret as its row holds it. */
-export interface KeptSecret {
+export interface StoredSecret {
   readonly value: string;
   /** 1 when the value is sealed, 0 when it is the secret itself. */
   readonly sealed: number;
 }
 
-/** Where a secret is kept in the tenant's database: table, column, and what tells its row from all others. */
+/** The place of a secret in the tenant's database: table, column, and the parts that identify its row. */
 export type SecretPlace = readonly [table: string, column: string, ...row: readonly string[]];
 
 export interface SecretKeeper {
-  /** What is to be stored. Without a keyring that is the secret itself. @throws as `Keyring.seal` does. */
-  keep(place: SecretPlace, secret: string): KeptSecret;
+  /** Returns the form to store; without a keyring, the secret itself. @throws as `Keyring.seal` does. */
+  keep(place: SecretPlace, secret: string): StoredSecret;
   /**
-   * The secret that a row holds.
-   * @throws PlatformError `unavailable`, reason `seal_key_missing` without a keyring for what is sealed, and
+   * Returns the secret of a row.
+   * @throws PlatformError `unavailable`, reason `seal_key_missing` without a keyring for a sealed value, and
    * `secret_unreadable` when none of its keys made this, for this place.
    */
-  reveal(place: SecretPlace, kept: KeptSecret): string;
-  /** The same, or null for what cannot be opened: for whoever replaces it anyway. */
-  tryReveal(place: SecretPlace, kept: KeptSecret): string | null;
-  /** Whether it is to be kept anew: in clear although there is a keyring, or under a key that is being replaced. */
-  isDue(kept: KeptSecret): boolean;
+  reveal(place: SecretPlace, stored: StoredSecret): string;
+  /** Returns the same, or null for a value that does not open: for callers that replace it anyway. */
+  tryReveal(place: SecretPlace, stored: StoredSecret): string | null;
+  /** Whether to store it anew: it is in clear although there is a keyring, or under a key that is being replaced. */
+  isDue(stored: StoredSecret): boolean;
 }
 
-/** @param keyring the platform's; undefined keeps secrets in clear. */
+/** @param keyring the platform's; undefined stores secrets in clear. */
 export function makeSecretKeeper(
   unit: Pick<UnitContext, 'key' | 'random'>,
   keyring: Keyring | undefined,
 ): SecretKeeper {
   // A list, because names joined by a separator could be joined in two ways.
   const placeOf = (place: SecretPlace): string => JSON.stringify(['identity', unit.key, ...place]);
-  const tryReveal = (place: SecretPlace, { value, sealed }: KeptSecret): string | null => {
+  const tryReveal = (place: SecretPlace, { value, sealed }: StoredSecret): string | null => {
     if (sealed === 0) return value;
     return keyring === undefined ? null : keyring.open(placeOf(place), value);
   };
@@ -49,9 +49,9 @@ export function makeSecretKeeper(
       keyring === undefined
         ? { value: secret, sealed: 0 }
         : { value: keyring.seal(placeOf(place), secret, unit.random(IV_BYTES)), sealed: 1 },
-    reveal: (place, kept) => {
-      const secret = tryReveal(place, kept);
-      if (secret === null) throw keyring === undefined ? keyMissing() : unreadable();
+    reveal: (place, stored) => {
+      const secret = tryReveal(place, stored);
+      if (secret === null) throw unreadable(keyring !== undefined);
       return secret;
     },
     tryReveal,
@@ -59,18 +59,16 @@ export function makeSecretKeeper(
   };
 }
 
-function keyMissing(): PlatformError {
-  return new PlatformError(
-    'unavailable',
-    'Nobody can sign in: what this tenant keeps is sealed, and there is no key to open it.',
-    { reason: 'seal_key_missing' },
-  );
-}
-
-function unreadable(): PlatformError {
-  return new PlatformError(
-    'unavailable',
-    'Nobody can sign in: what this tenant keeps is sealed under another key, or was changed or moved.',
-    { reason: 'secret_unreadable' },
-  );
+function unreadable(hasKeyring: boolean): PlatformError {
+  return hasKeyring
+    ? new PlatformError(
+        'unavailable',
+        "Sign-in is unavailable: the tenant's secrets are sealed under another key, or were changed or moved.",
+        { reason: 'secret_unreadable' },
+      )
+    : new PlatformError(
+        'unavailable',
+        "Sign-in is unavailable: the tenant's secrets are sealed, and there is no key to open them.",
+        { reason: 'seal_key_missing' },
+      );
 }

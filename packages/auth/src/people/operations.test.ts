@@ -15,20 +15,19 @@ import {
   START_MS,
   type TestPlatform,
 } from '../../test/support.ts';
-import { resolvePrincipal } from '../identity-directory/resolve-principal.ts';
-import { type IdentityDirectory, identityDirectory } from '../identity-directory/unit.ts';
-import { normalizeEmail } from '../invites/email.ts';
-import { isBelowFloor } from '../sessions/floor.ts';
-import type { VerifiedSubject } from '../lib/subject.ts';
-import { amendPerson } from './person.ts';
 import {
-  loadNames,
   loadResolution,
   loadSettledPrincipal,
-  type PersonRow,
   RESOLUTION_SQL,
+  resolvePrincipal,
   SETTLED_SQL,
-} from './store.ts';
+} from '../identity-directory/recognise.ts';
+import { type IdentityDirectory, identityDirectory } from '../identity-directory/unit.ts';
+import { normalizeEmail } from '../lib/email-address.ts';
+import type { VerifiedSubject } from '../lib/subject.ts';
+import { isBelowFloor } from '../lib/subject.ts';
+import { amendPerson } from './person.ts';
+import { loadNames, type PersonRow } from './store.ts';
 
 const ada = person('ada');
 const bob = person('bob');
@@ -276,16 +275,9 @@ test('the usual statement answers exactly where the full one would say the same 
           ...(emailVerified === undefined ? {} : { emailVerified }),
         };
         const session = issuedAtMs === null ? undefined : { sid: 'sid', issuedAtMs };
-        const sid = session?.sid ?? null;
-        const claimsAtMs = issuedAtMs ?? NOW_MS;
-        const answer = loadSettledPrincipal(db, {
-          scopeId: SCOPE,
-          subject,
-          sid,
-          claimsAtMs,
-          emailVerified: emailVerified === undefined ? null : Number(emailVerified),
-        });
-        const row = loadResolution(db, { scopeId: SCOPE, subject, sid, nowMs: NOW_MS });
+        const asked = { scopeId: SCOPE, subject, session };
+        const answer = loadSettledPrincipal(db, asked, issuedAtMs ?? NOW_MS);
+        const row = loadResolution(db, asked, NOW_MS);
         const over =
           session !== undefined && (row.endedSid !== null || isBelowFloor(session, row.validAfterMs));
         const record = row.id === null || row.claimsAtMs === null ? null : (row as PersonRow);

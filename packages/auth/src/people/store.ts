@@ -20,79 +20,6 @@ export interface MemberRow {
   readonly owner: number;
 }
 
-/** Everything that one request's answer depends on, read by one statement. */
-export interface ResolutionRow {
-  readonly id: string | null;
-  readonly email: string | null;
-  readonly name: string | null;
-  readonly emailVerified: number | null;
-  readonly claimsAtMs: number | null;
-  readonly principal: string | null;
-  readonly validAfterMs: number | null;
-  readonly endedSid: string | null;
-  /** The principal of a seat that the next sign-in may take. */
-  readonly openSeat: string | null;
-}
-
-/**
- * The principal of somebody who is bound here, whose session stands, and about whom the subject says nothing new: what
- * nearly every request asks. It answers no row when anything else may be so, and {@link RESOLUTION_SQL} says what.
- * Each column that is read costs as much as a look-up. A time that is no number ends a session here too.
- */
-export const SETTLED_SQL = `SELECT b.principal
-  FROM people p JOIN bindings b ON b.scope_id = ?3 AND b.person_id = p.id
-  WHERE p.issuer = ?1 AND p.sub = ?2
-    AND (p.claims_at > ?5 OR (ifnull(?6, p.email) IS p.email AND ifnull(?7, p.name) IS p.name
-      AND ifnull(?8, p.email_verified) IS p.email_verified))
-    AND (?4 IS NULL OR (
-      NOT EXISTS (SELECT 1 FROM ended_sessions WHERE sid = ?4)
-      AND NOT EXISTS (SELECT 1 FROM session_floors
-        WHERE issuer = ?1 AND sub = ?2 AND (?5 > valid_after) IS NOT TRUE)))`;
-
-export function loadSettledPrincipal(
-  db: SqlDatabase,
-  key: {
-    scopeId: string;
-    subject: IssuedSubject;
-    /** Null behind an access token. */
-    sid: string | null;
-    /** When the session was issued, or now without one. */
-    claimsAtMs: number;
-    emailVerified: number | null;
-  },
-): string | undefined {
-  const { issuer, sub, email, name } = key.subject;
-  return db.get<{ principal: string }>(
-    SETTLED_SQL,
-    issuer,
-    sub,
-    key.scopeId,
-    key.sid,
-    key.claimsAtMs,
-    email ?? null,
-    name ?? null,
-    key.emailVerified,
-  )?.principal;
-}
-
-/** One index look-up a table, whatever their sizes. What is asked for twice is bound once. */
-export const RESOLUTION_SQL = `SELECT p.id, p.email, p.name, p.email_verified AS emailVerified, p.claims_at AS claimsAtMs,
-    b.principal, f.valid_after AS validAfterMs, e.sid AS endedSid, s.principal AS openSeat
-  FROM (SELECT 1)
-  LEFT JOIN people p ON p.issuer = ?1 AND p.sub = ?2
-  LEFT JOIN bindings b ON b.scope_id = ?3 AND b.person_id = p.id
-  LEFT JOIN session_floors f ON f.issuer = ?1 AND f.sub = ?2
-  LEFT JOIN ended_sessions e ON e.sid = ?4
-  LEFT JOIN seats s ON s.scope_id = ?3 AND s.state = 'pending' AND s.window_ends_at > ?5`;
-
-export function loadResolution(
-  db: SqlDatabase,
-  key: { scopeId: string; subject: IssuedSubject; sid: string | null; nowMs: number },
-): ResolutionRow {
-  const { issuer, sub } = key.subject;
-  return db.get<ResolutionRow>(RESOLUTION_SQL, issuer, sub, key.scopeId, key.sid, key.nowMs) as ResolutionRow;
-}
-
 export function loadPerson(db: SqlDatabase, issuer: string, sub: string): PersonRow | undefined {
   return db.get<PersonRow>(
     `SELECT id, email, name, email_verified AS emailVerified, claims_at AS claimsAtMs
@@ -137,7 +64,7 @@ export function updatePerson(db: SqlDatabase, person: PersonRow): void {
   );
 }
 
-/** The principal that a person is in a scope. */
+/** The principal of a person in a scope. */
 export function loadBinding(db: SqlDatabase, scopeId: string, personId: string): string | undefined {
   return db.get<{ principal: string }>(
     'SELECT principal FROM bindings WHERE scope_id = ? AND person_id = ?',
@@ -159,7 +86,7 @@ export function saveBinding(
   );
 }
 
-/** The person whom a principal stands for in a scope. */
+/** The person of a principal in a scope. */
 export function loadBoundPerson(
   db: SqlDatabase,
   scopeId: string,
@@ -173,7 +100,7 @@ export function loadBoundPerson(
   );
 }
 
-/** How many members a scope has, and how many of them are people of one issuer. */
+/** Counts the members of a scope, and those of them who are people of one issuer. */
 export function countMembersByIssuer(
   db: SqlDatabase,
   of: { scopeId: string; issuer: string },
@@ -186,7 +113,7 @@ export function countMembersByIssuer(
   ) as { all: number; ofIssuer: number };
 }
 
-/** Remembers whom a principal stood for who is about to leave. */
+/** Remembers the person of a principal before the binding is deleted. */
 export function saveFormerMember(
   db: SqlDatabase,
   member: { scopeId: string; principal: string; personId: string; untilMs: number },
@@ -207,7 +134,7 @@ export interface NamedRow {
   readonly state: 'member' | 'removed' | 'invited';
 }
 
-/** Whom principals of a scope stand for, stood for, or are meant to stand for. @param principals a JSON list. */
+/** Selects the present, former and invited people of principals. @param principals a JSON list. */
 export const NAMES_SQL = `SELECT b.principal, p.name, p.email, 'member' AS state
     FROM json_each(?2) j JOIN bindings b ON b.scope_id = ?1 AND b.principal = j.value
     JOIN people p ON p.id = b.person_id
@@ -246,4 +173,9 @@ export function loadMembers(
     options.after,
     options.limit,
   );
+}
+
+/** Whether a principal is the one of the scope's owner seat. */
+export function holdsSeat(db: SqlDatabase, scopeId: string, principal: string): boolean {
+  return db.get('SELECT 1 FROM seats WHERE scope_id = ? AND principal = ?', scopeId, principal) !== undefined;
 }

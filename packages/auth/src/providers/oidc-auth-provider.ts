@@ -2,10 +2,9 @@
 import { PlatformError } from '@freehold/contracts';
 import { isConfidentialUrl, OidcConfigError, OidcError } from '@freehold/oidc-rp';
 import { problemAnswer } from '../lib/answers.ts';
-import type { VerifyingAuthProvider } from '../provider.ts';
 import { type AuthRuntime, completeRuntime, issuerAt } from '../lib/runtime.ts';
-import { verifyAccessToken } from './access-token.ts';
-import { readBearer } from './bearer.ts';
+import type { VerifyingAuthProvider } from '../lib/subject.ts';
+import { readBearer, verifyAccessToken } from './access-token.ts';
 
 export interface OidcAuthProviderOptions {
   /** The one issuer whose tokens count, exactly as it names itself; its keys are found by discovery. */
@@ -17,13 +16,16 @@ export interface OidcAuthProviderOptions {
 }
 
 /**
- * Makes the provider. `resolve` answers the subject of `Authorization: Bearer`, and null for a token that is
- * missing, malformed, expired, or made for something else. It rejects with `unavailable` when the issuer's keys
- * cannot be had. `handle` answers 501: people sign in at the issuer, not here.
+ * Makes the provider. `resolve` returns the subject of `Authorization: Bearer`, and null for a token that is missing,
+ * malformed, expired, or made for another resource. It rejects with `unavailable` when the issuer's keys cannot be
+ * fetched. `handle` answers 501: people sign in at the issuer, not here.
  * @throws OidcConfigError for an issuer that is no https address, and without an audience.
  */
 export function oidcAuthProvider(options: OidcAuthProviderOptions): VerifyingAuthProvider {
-  const audiences = requireAudiences(options.audience);
+  const audiences = [options.audience].flat();
+  // Without one every token of the issuer would do, whatever its resource.
+  if (audiences.length === 0 || audiences.includes(''))
+    throw new OidcConfigError('OIDC_AUDIENCE', 'OIDC_AUDIENCE must name this resource.');
   const runtime = completeRuntime(options.runtime);
   requireIssuerUrl(options.issuer, runtime);
   const issuer = issuerAt(options.issuer, runtime);
@@ -35,7 +37,13 @@ export function oidcAuthProvider(options: OidcAuthProviderOptions): VerifyingAut
       try {
         return await verifyAccessToken(token, issuer, { audiences, nowMs: runtime.now() });
       } catch (cause) {
-        throw cause instanceof OidcError ? issuerFailed(cause) : cause;
+        if (!(cause instanceof OidcError)) throw cause;
+        // No credentials were judged, so this is never a 401.
+        throw new PlatformError('unavailable', cause.message, {
+          reason: cause.code,
+          headers: { 'retry-after': '30' },
+          cause,
+        });
       }
     },
     handle: async () =>
@@ -43,20 +51,10 @@ export function oidcAuthProvider(options: OidcAuthProviderOptions): VerifyingAut
         new PlatformError(
           'unsupported',
           'This application takes access tokens. It has no sign-in of its own.',
-          {
-            reason: 'no_sign_in',
-          },
+          { reason: 'no_sign_in' },
         ),
       ),
   };
-}
-
-/** Without one every token of the issuer would do, whatever it was made for. */
-function requireAudiences(audience: string | readonly string[]): readonly string[] {
-  const audiences = [audience].flat();
-  if (audiences.length === 0 || audiences.includes(''))
-    throw new OidcConfigError('OIDC_AUDIENCE', 'OIDC_AUDIENCE must name this resource.');
-  return audiences;
 }
 
 function requireIssuerUrl(issuer: string, runtime: AuthRuntime): void {
@@ -64,13 +62,4 @@ function requireIssuerUrl(issuer: string, runtime: AuthRuntime): void {
   const insecure = runtime.allowInsecureIssuer === true && url?.protocol === 'http:';
   if (url === null || !(isConfidentialUrl(url) || insecure))
     throw new OidcConfigError('OIDC_ISSUER', 'OIDC_ISSUER must be an https address.');
-}
-
-/** Nobody's credentials were judged, so this is never a 401. */
-function issuerFailed(cause: OidcError): PlatformError {
-  return new PlatformError('unavailable', cause.message, {
-    reason: cause.code,
-    headers: { 'retry-after': '30' },
-    cause,
-  });
 }

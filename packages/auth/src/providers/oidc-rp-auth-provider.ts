@@ -1,6 +1,6 @@
 /**
- * The hosted provider: signs people in on the server by code flow, and lets the tenant's directory end what it
- * began (spec 5.1, A-21; design: identity, "Sessions and cookies").
+ * The hosted provider: signs people in on the server by code flow, with sessions that the tenant's directory can end
+ * (spec 5.1, A-21; design: identity, "Sessions and cookies").
  */
 import { PlatformError } from '@freehold/contracts';
 import {
@@ -18,16 +18,19 @@ import {
 } from '@freehold/oidc-rp';
 import type { IdentityDirectory } from '../identity-directory/unit.ts';
 import { problemAnswer, withCare } from '../lib/answers.ts';
-import type { VerifyingAuthProvider } from '../provider.ts';
 import { type AuthRuntime, completeRuntime, issuerAt } from '../lib/runtime.ts';
+import {
+  findLiveSession,
+  possibleSessions,
+  type VerifiedSubject,
+  type VerifyingAuthProvider,
+} from '../lib/subject.ts';
 import { clientLabel } from '../sessions/client-label.ts';
-import { findLiveSession, possibleSessions } from '../sessions/live-session.ts';
-import type { VerifiedSubject } from '../lib/subject.ts';
 
 /** The provider's own hint cookie (spec 2.5): the relying party of the platform's apps keeps another. */
 export const HINT_COOKIE_NAME = 'sb_auth_idt';
 
-/** What the provider needs of a tenant's identity directory. */
+/** The methods of a tenant's identity directory that the provider calls. */
 export type SessionDirectory = Pick<
   IdentityDirectory,
   'sessionState' | 'endSession' | 'recordSignIn' | 'endIssuerSessions'
@@ -38,7 +41,7 @@ export interface OidcRpAuthProviderOptions {
   readonly scopeId: string;
   readonly issuer: string;
   readonly clientId: string;
-  /** Absent: a public client, which proves itself by PKCE alone. */
+  /** Absent for a public client, which proves itself by PKCE alone. */
   readonly clientSecret?: string;
   /** Forces the origin of the redirect URI. Default: the request's own. */
   readonly baseUrl?: string;
@@ -50,10 +53,10 @@ export interface OidcRpAuthProviderOptions {
 }
 
 /**
- * Makes the provider. `resolve` answers the subject of a session that is signed, current, of this instance and
- * not ended; it rejects when the directory cannot say. `handle` serves login, callback and logout, and with
+ * Makes the provider. `resolve` returns the subject of a session that is signed, current, of this instance and not
+ * ended; it rejects when the directory cannot say. `handle` serves login, callback and logout, and with
  * `backchannelLogout` the address at which the issuer ends sessions.
- * @throws OidcConfigError for an issuer, a client, a secret or a base URL that cannot be used.
+ * @throws OidcConfigError for an unusable issuer, client, secret or base URL.
  */
 export function oidcRpAuthProvider(options: OidcRpAuthProviderOptions): VerifyingAuthProvider {
   const { directory, scopeId } = options;
@@ -80,16 +83,16 @@ export function oidcRpAuthProvider(options: OidcRpAuthProviderOptions): Verifyin
       client: clientLabel(request.headers.get('user-agent')),
     });
     if (state === 'ended')
-      throw new OidcError('login_required', 'The session at the issuer was ended while somebody signed in.');
+      throw new OidcError('login_required', 'The session at the issuer was ended during the sign-in.');
     // A sign-in replaces a session, so no old cookie must work beside the new one.
     for (const previous of cookies.readAll(request.headers)) await end(previous);
   };
 
-  const told = runtime.onFailure === undefined ? {} : { onFailure: runtime.onFailure };
+  const reporting = runtime.onFailure === undefined ? {} : { onFailure: runtime.onFailure };
   const onLogout = async ({ issuer, sub, sid, issuedAtMs, jti }: LogoutToken) =>
     void (await directory.endIssuerSessions({ issuer, sub, idpSid: sid, issuedAtMs, jti }));
 
-  /** Of several sessions the relying party takes none for its own: they are ended all the same. */
+  /** Ends several presented sessions too, of which the relying party takes none for its own. */
   const endOthers = async (request: Request, response: Response): Promise<Response> => {
     const presented = cookies.readAll(request.headers);
     if (presented.length < 2) return response;
@@ -113,38 +116,34 @@ export function oidcRpAuthProvider(options: OidcRpAuthProviderOptions): Verifyin
         subject: toSubject(session),
       })),
 
-    resolve: async (headers) => {
-      return findLiveSession(cookies.readAll(headers), {
-        nowMs: runtime.now(),
-        judge: async (session) => {
-          const subject = toSubject(session);
-          const state = await directory.sessionState({ subject, session: subject.session });
-          return state === 'live' ? subject : null;
-        },
-      });
-    },
+    resolve: async (headers) =>
+      findLiveSession(cookies.readAll(headers), runtime.now(), async (session) => {
+        const subject = toSubject(session);
+        const state = await directory.sessionState({ subject, session: subject.session });
+        return state === 'live' ? subject : null;
+      }),
 
     handle: async (request) => {
-      // Asked first: what begins under a clock that cannot be read would only fail half-way.
+      // Read first: a flow that begins under an unreadable clock would only fail half-way.
       runtime.now();
       if (runtime.backchannelLogout === true && new URL(request.url).pathname === BACKCHANNEL_LOGOUT_PATH)
-        return withCare(await relyingParty.handleBackchannelLogout(request, { onLogout, ...told }));
+        return withCare(await relyingParty.handleBackchannelLogout(request, { onLogout, ...reporting }));
       const response = await relyingParty.handle(request, {
         ...(runtime.onSuccess === undefined ? {} : { onSuccess: runtime.onSuccess }),
         ...(runtime.onError === undefined ? {} : { onError: runtime.onError }),
-        ...told,
+        ...reporting,
         onSignedIn,
-        // Awaited before the answer leaves: the next request with the old cookie is nobody's.
+        // Awaited before the answer leaves: the next request with the old cookie is anonymous.
         onSignedOut: async ({ session }) => void (await end(session)),
       });
-      if (response.status === 404) return problemAnswer(nothingHere());
+      if (response.status === 404) return problemAnswer(noSuchRoute());
       const isSignedOut = response.status === 302 && new URL(request.url).pathname === LOGOUT_PATH;
       return withCare(isSignedOut ? await endOthers(request, response) : response);
     },
   };
 }
 
-/** Reads the relying party's sessions: it signs them with the same secrets, for the same issuer and audience. */
+/** Makes the reader of the relying party's sessions, which are signed with the same secrets, issuer and audience. */
 function makeCookiesOf(options: OidcRpAuthProviderOptions): SessionCookies {
   const { tenantId, scopeId, issuer, sessionSecret } = options;
   const { now } = completeRuntime(options.runtime);
@@ -185,7 +184,7 @@ function makeRelyingPartyOf(options: OidcRpAuthProviderOptions): RelyingParty {
   });
 }
 
-/** The spec's subject: null where the session is silent, and `emailVerified` absent where the issuer was. */
+/** Returns the spec's subject: null where the session is silent, and `emailVerified` absent where the issuer was. */
 function toSubject(session: VerifiedSession): VerifiedSubject & Required<Pick<VerifiedSubject, 'session'>> {
   const { id, email, name, emailVerified }: SessionUser = session.user;
   return {
@@ -198,6 +197,6 @@ function toSubject(session: VerifiedSession): VerifiedSubject & Required<Pick<Ve
   };
 }
 
-function nothingHere(): PlatformError {
+function noSuchRoute(): PlatformError {
   return new PlatformError('not_found', 'There is no sign-in route at this address.');
 }

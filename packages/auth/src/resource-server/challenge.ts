@@ -1,4 +1,4 @@
-/** The challenge that goes with a 401 or 403 to a client with, or without, an access token (RFC 6750, section 3). */
+/** The challenge of a 401 or 403 to a client with, or without, an access token (RFC 6750, section 3). */
 
 /** The closed list of RFC 6750, section 3.1. */
 export type BearerError = 'invalid_request' | 'invalid_token' | 'insufficient_scope';
@@ -6,9 +6,9 @@ export type BearerError = 'invalid_request' | 'invalid_token' | 'insufficient_sc
 export interface BearerChallengeOptions {
   /** Where the metadata of the resource is (RFC 9728, section 5.1): `protectedResourceMetadataUrl(resource)`. */
   readonly resourceMetadata: string;
-  /** Left out when the request brought no credentials: then nothing was wrong with them. */
+  /** Absent when the request brought no credentials: then none were wrong. */
   readonly error?: BearerError | undefined;
-  /** For the developer of the client. What cannot stand in a header is replaced. */
+  /** For the developer of the client. Characters that a header cannot hold are replaced. */
   readonly errorDescription?: string;
   /** Scope values, separated by single spaces, that the request would need. */
   readonly scope?: string;
@@ -19,7 +19,7 @@ export interface BearerChallengeOptions {
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 
 /**
- * The value of `WWW-Authenticate`. Whatever the texts hold, it is one challenge with these parameters.
+ * Returns the value of `WWW-Authenticate`: one challenge with these parameters, for any texts.
  * @throws TypeError for a metadata address that is no absolute URL, and a scope that is none.
  */
 export function bearerChallenge(options: BearerChallengeOptions): string {
@@ -42,8 +42,8 @@ export function bearerChallenge(options: BearerChallengeOptions): string {
 }
 
 /**
- * What was wrong with the access token of a request that nobody could be recognized by: `invalid_token`, or undefined
- * when it brought none, for an error then would say that one was looked at (RFC 6750, section 3.1).
+ * Returns the error for an anonymous request: `invalid_token`, or undefined when it brought no token, since an error
+ * would then claim that one was judged (RFC 6750, section 3.1).
  */
 export function bearerErrorOf(headers: Headers): 'invalid_token' | undefined {
   return /^\s*bearer(?:\s|$)/i.test(headers.get('authorization') ?? '') ? 'invalid_token' : undefined;

@@ -1,4 +1,4 @@
-/** What an instance says of itself as an OAuth resource, and where that is to be read (RFC 9728). */
+/** The metadata of an instance as an OAuth resource, and its address (RFC 9728). */
 
 /** The address of the metadata of a resource without a path (RFC 9728, section 3). */
 export const PROTECTED_RESOURCE_PATH = '/.well-known/oauth-protected-resource';
@@ -7,7 +7,7 @@ export const PROTECTED_RESOURCE_PATH = '/.well-known/oauth-protected-resource';
 export interface ProtectedResource {
   /** Its identifier: an absolute URL without query and fragment, as clients name it when they ask for a token. */
   readonly resource: string;
-  /** Issuer identifiers of those who make its tokens: `provider.authorizationServers`. */
+  /** The issuers of its tokens: `provider.authorizationServers`. */
   readonly authorizationServers: readonly string[];
   /** Scope values that a client may ask for. */
   readonly scopesSupported?: readonly string[];
@@ -27,14 +27,14 @@ export interface ProtectedResourceMetadata {
   readonly resource_documentation?: string;
 }
 
-/** The document of a resource. @throws TypeError for an identifier that is no absolute URL without query and fragment. */
+/** Returns the document of a resource. @throws TypeError for an identifier that is no absolute URL without query and fragment. */
 export function protectedResourceMetadata(options: ProtectedResource): ProtectedResourceMetadata {
   const { resource, authorizationServers, scopesSupported, resourceName, resourceDocumentation } = options;
   requireUrl(resource);
   return {
     resource,
     ...(authorizationServers.length > 0 ? { authorization_servers: [...authorizationServers] } : {}),
-    // A token in the query ends up in logs, and one in a form is read by nobody here.
+    // A token in the query ends up in logs, and no reader here takes one from a form.
     bearer_methods_supported: ['header'],
     ...(scopesSupported && scopesSupported.length > 0 ? { scopes_supported: [...scopesSupported] } : {}),
     ...(resourceName === undefined ? {} : { resource_name: resourceName }),
@@ -43,7 +43,8 @@ export function protectedResourceMetadata(options: ProtectedResource): Protected
 }
 
 /**
- * Where the document of a resource is: the well-known path between its host and its own path (RFC 9728, section 3.1).
+ * Returns the address of a resource's document: the well-known path between its host and its own path (RFC 9728,
+ * section 3.1).
  * @throws TypeError as {@link protectedResourceMetadata} does.
  */
 export function protectedResourceMetadataUrl(resource: string): string {
@@ -51,11 +52,11 @@ export function protectedResourceMetadataUrl(resource: string): string {
   return `${origin}${PROTECTED_RESOURCE_PATH}${pathname === '/' ? '' : pathname}`;
 }
 
-/** A resource identifier as a URL, or null for what is none (RFC 8707, section 2; RFC 9728, section 1.2). */
+/** Parses a resource identifier; null for any other text (RFC 8707, section 2; RFC 9728, section 1.2). */
 export function parseResource(resource: string): URL | null {
   const url = URL.canParse(resource) ? new URL(resource) : null;
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return null;
-  // An empty query or fragment does not show in the parsed URL, and is one in a comparison of characters.
+  // The parsed URL hides an empty query or fragment, which a comparison of characters does not.
   return url.username || url.password || /[?#]/.test(resource) ? null : url;
 }
 

@@ -1,7 +1,4 @@
-/**
- * The metadata of an application's resources (RFC 9728), and what else a resource server needs: the entry of
- * `@freehold/auth/resource-server`.
- */
+/** Routes for the metadata of an application's resources (RFC 9728): the entry of `@freehold/auth/resource-server`. */
 import { PlatformError } from '@freehold/contracts';
 import type { Context, Env, Hono } from 'hono';
 import { problemAnswer } from '../lib/answers.ts';
@@ -33,7 +30,7 @@ const CORS = { 'access-control-allow-origin': '*' };
 
 export interface ProtectedResourceDeps<E extends Env = Env> {
   /**
-   * The resources of the instance that a request is for; null when it takes no access tokens. What it throws goes to
+   * Returns the resources of the instance that a request is for; null when it takes no access tokens. Its errors go to
    * the application's error handler.
    */
   resource(
@@ -47,8 +44,8 @@ export interface ProtectedResourceDeps<E extends Env = Env> {
 
 /**
  * Mounts GET `/.well-known/oauth-protected-resource`, and the same with the path of a resource behind it. A resource
- * is described at the one address that belongs to it (RFC 9728, section 3.1); any other is 404. It proves nobody, so
- * that it goes before whatever demands a sign-in.
+ * is described at its own address alone (RFC 9728, section 3.1); any other is 404. The routes are anonymous: mount them
+ * before those that demand a sign-in.
  */
 export function mountProtectedResource<E extends Env>(app: Hono<E>, deps: ProtectedResourceDeps<E>): void {
   // The star matches the path without anything behind it too.
@@ -82,7 +79,7 @@ function pathOf({ resource }: ProtectedResource): string {
   return new URL(protectedResourceMetadataUrl(resource)).pathname;
 }
 
-/** Clients in a page send headers of their own, such as the version of MCP, and the browser asks for leave first. */
+/** Clients in a page send their own headers, such as the version of MCP, and the browser asks for permission first. */
 function preflight(): Response {
   return new Response(null, {
     status: 204,
@@ -96,7 +93,7 @@ function preflight(): Response {
   });
 }
 
-/** A page can read a refusal only if it may read anything here at all. */
+/** Without CORS headers a page could not read a refusal. */
 function refused(error: PlatformError): Response {
   const response = problemAnswer(error);
   for (const [name, value] of Object.entries(CORS)) response.headers.set(name, value);

@@ -1,19 +1,24 @@
 /** The owner seat of a scope: opened at provision, claimed once, never re-opened (spec 3.1). */
 import { type OwnerSeat, PlatformError, type PrincipalId, toTimestamp } from '@freehold/contracts';
 import { RollbackThen, type UnitContext } from '@freehold/store';
-import { isConfigured } from '../config/store.ts';
 import { recordEvent, recordRefusal } from '../events/operations.ts';
-import { unmarkScopeForgotten } from '../forgotten-scopes/marks.ts';
-import { hashToken, isSameHash, mintToken } from '../lib/token.ts';
-import { requireTtl } from '../lib/ttl.ts';
-import { requireSubject, savePerson } from '../people/person.ts';
+import { type IssuedSubject, requireSubject } from '../lib/subject.ts';
+import { hashToken, isSameHash, mintToken, requireTtl } from '../lib/token.ts';
+import { savePerson } from '../people/person.ts';
 import { loadBinding, loadPerson, saveBinding } from '../people/store.ts';
-import type { IssuedSubject } from '../lib/subject.ts';
-import { insertPendingSeat, loadSeat, markSeatClaimed, type SeatRow, saveClaimHash } from './store.ts';
+import {
+  insertPendingSeat,
+  isConfigured,
+  loadSeat,
+  markSeatClaimed,
+  type SeatRow,
+  saveClaimHash,
+  unmarkScopeForgotten,
+} from './store.ts';
 
 /** From provision; the first sign-in inside it claims (spec 8). */
 export const CLAIM_WINDOW_MS = 15 * 60_000;
-/** A claim link is handed from one person to another, who may be asleep. */
+/** An operator hands a claim link to a person who may be asleep. */
 export const CLAIM_TTL_DEFAULT_MS = 24 * 3_600_000;
 
 export interface PendingOwner {
@@ -27,7 +32,7 @@ export interface PendingOwner {
 export interface OwnerClaim {
   /** Shown here and never again. */
   readonly token: string;
-  /** What is stored: SHA-256 of the token, hexadecimal. */
+  /** The stored form: SHA-256 of the token, hexadecimal. */
   readonly hash: string;
   readonly expiresAtMs: number;
 }
@@ -50,10 +55,9 @@ export function makeSeatOperations(unit: UnitContext) {
 
   return {
     /**
-     * Opens the seat of a scope: mints its principal, bound to nobody, and starts the 15 minutes in which the
-     * first sign-in claims it. Later calls change nothing. E-mail and name are accepted because a provision
-     * request carries them, and are not kept: an address that somebody typed proves nothing about who signs in.
-     * A scope that was forgotten, and that the platform provisions again, is a new one.
+     * Opens the seat of a scope: mints its principal, bound to no person, and starts the 15 minutes in which the first
+     * sign-in claims it. Later calls change nothing. E-mail and name come with a provision request and are not stored:
+     * a typed address proves nothing about the person who signs in. A forgotten scope that is provisioned again is new.
      */
     setPendingOwner(input: { scopeId: string; email?: string; name?: string }): PendingOwner {
       const { scopeId } = input;
@@ -68,7 +72,7 @@ export function makeSeatOperations(unit: UnitContext) {
       return { principal, state: 'pending', windowEndsAtMs, created: true };
     },
 
-    /** The seat as the management contract reports it. @throws PlatformError `not_found` for a scope not known here. */
+    /** Returns the seat as the management contract reports it. @throws PlatformError `not_found` for an unknown scope. */
     ownerSeat(input: { scopeId: string }): OwnerSeat {
       const seat = loadSeat(unit.db, input.scopeId);
       if (!seat) {
@@ -83,7 +87,7 @@ export function makeSeatOperations(unit: UnitContext) {
       };
     },
 
-    /** Whether nobody owns the scope yet. @throws PlatformError `not_found` for a scope not known here. */
+    /** Whether the scope has no owner yet. @throws PlatformError `not_found` for an unknown scope. */
     needsSetup(input: { scopeId: string }): boolean {
       const seat = loadSeat(unit.db, input.scopeId);
       if (!seat) requireKnownScope(unit, input.scopeId);
@@ -91,7 +95,7 @@ export function makeSeatOperations(unit: UnitContext) {
     },
 
     /**
-     * Mints a claim token; an earlier one stops working. Only its hash is kept. Default 24 hours, at most 30 days.
+     * Mints a claim token, stored as a hash; an earlier one stops working. Default 24 hours, at most 30 days.
      * @throws PlatformError `not_found`, reason `owner_seat_unknown`; `conflict`, reason `seat_claimed`.
      */
     mintOwnerClaim: mint,
@@ -104,13 +108,11 @@ export function makeSeatOperations(unit: UnitContext) {
     },
 
     /**
-     * Gives the seat to whoever presents the outstanding token: once, before it expires, also after the window.
-     *
-     * Whoever holds the seat already is answered their principal, and nothing changes: a link that is opened inside
-     * the window finds that signing in has claimed, and a repeated request finds its own work done. That holds for
-     * any token. The seat's token was forgotten when it was claimed, so that there is none to compare with; and
-     * success tells the owner nothing but what they are, which every request of theirs tells them too.
-     * @throws PlatformError `conflict`, reason `seat_claimed` (by somebody else) or `already_member`; `forbidden`,
+     * Gives the seat to the subject that presents the outstanding token: once, before it expires, also after the
+     * window. The present owner gets their principal for any token and nothing changes: a link opened inside the
+     * window finds that signing in has claimed, and a repeated request finds its own work done. It tells the owner
+     * nothing that their other requests do not.
+     * @throws PlatformError `conflict`, reason `seat_claimed` (by another person) or `already_member`; `forbidden`,
      * reason `claim_invalid` or `claim_expired`; `not_found`, reason `owner_seat_unknown`.
      */
     claimOwner(input: { scopeId: string; token: string; subject: IssuedSubject }): {
@@ -138,8 +140,8 @@ export function makeSeatOperations(unit: UnitContext) {
 }
 
 /**
- * Binds a person to the seat's principal and closes the seat for ever. The caller has seen, in this same
- * transaction, that the seat is pending and that the person is not bound in the scope.
+ * Binds a person to the seat's principal and closes the seat for ever. The caller has seen, in this same transaction,
+ * that the seat is pending and that the person is not bound in the scope.
  */
 export function takeSeat(
   unit: UnitContext,
@@ -154,7 +156,7 @@ export function takeSeat(
   return principal as PrincipalId;
 }
 
-/** The principal of a scope's seat when this very person holds it, or null. Binding is by issuer and subject. */
+/** Returns the principal of a scope's seat when this person holds it, or null. Binding is by issuer and subject. */
 function heldSeat(unit: UnitContext, scopeId: string, subject: IssuedSubject): PrincipalId | null {
   const seat = loadSeat(unit.db, scopeId);
   const person = loadPerson(unit.db, subject.issuer, subject.sub);
@@ -162,24 +164,30 @@ function heldSeat(unit: UnitContext, scopeId: string, subject: IssuedSubject): P
   return loadBinding(unit.db, scopeId, person.id) === seat.principal ? (seat.principal as PrincipalId) : null;
 }
 
-function requirePending(unit: UnitContext, scopeId: string): SeatRow {
+/** Returns the seat of a scope. @throws PlatformError `not_found`, reason `owner_seat_unknown`. */
+export function requireSeat(unit: UnitContext, scopeId: string): SeatRow {
   const seat = loadSeat(unit.db, scopeId);
   if (!seat)
     throw new PlatformError('not_found', 'This instance has no owner seat.', {
       reason: 'owner_seat_unknown',
     });
+  return seat;
+}
+
+function requirePending(unit: UnitContext, scopeId: string): SeatRow {
+  const seat = requireSeat(unit, scopeId);
   if (seat.state === 'claimed')
     throw new PlatformError('conflict', 'This instance has an owner already.', { reason: 'seat_claimed' });
   return seat;
 }
 
-/** A scope is known here by its seat or by settings that were delivered for it. */
+/** A scope is known here by its seat or by delivered settings. */
 function requireKnownScope(unit: UnitContext, scopeId: string): void {
   if (!isConfigured(unit.db, scopeId))
     throw new PlatformError('not_found', 'This tenant has no such instance.', { reason: 'unknown_scope' });
 }
 
-/** Why a token does not open the seat, or null when it does. Expiry is told only to who holds the right token. */
+/** Returns the refusal of a token, or null. Only the holder of the right token learns that it has expired. */
 function judgeClaim(seat: SeatRow, token: string, nowMs: number): PlatformError | null {
   const { claimHash, claimExpiresAtMs } = seat;
   const presented = hashToken(token);
@@ -205,7 +213,7 @@ function toPendingOwner(seat: SeatRow): Omit<PendingOwner, 'created'> {
   return { principal: seat.principal as PrincipalId, state: seat.state, windowEndsAtMs: seat.windowEndsAtMs };
 }
 
-/** The origin of a web address. @throws PlatformError `validation_failed`. */
+/** Returns the origin of a web address. @throws PlatformError `validation_failed`. */
 export function requireOrigin(origin: string): string {
   const url = URL.canParse(origin) ? new URL(origin) : null;
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:'))

@@ -1,5 +1,6 @@
 /** The SQL of owner seats. */
 import type { SqlDatabase } from '@freehold/store';
+import { hashToken } from '../lib/token.ts';
 
 export interface SeatRow {
   readonly scopeId: string;
@@ -9,7 +10,7 @@ export interface SeatRow {
   readonly claimHash: string | null;
   readonly claimExpiresAtMs: number | null;
   readonly claimedAtMs: number | null;
-  /** Whom the latest way back was made for. */
+  /** The principal of the latest owner recovery. */
   readonly recoveryPrincipal: string | null;
 }
 
@@ -64,4 +65,14 @@ export function markSeatClaimed(
 
 export function saveRecovery(db: SqlDatabase, recovery: { scopeId: string; principal: string }): void {
   db.run('UPDATE seats SET recovery_principal = ? WHERE scope_id = ?', recovery.principal, recovery.scopeId);
+}
+
+/** Whether settings were ever delivered for a scope. */
+export function isConfigured(db: SqlDatabase, scopeId: string): boolean {
+  return db.get('SELECT 1 FROM config_versions WHERE scope_id = ?', scopeId) !== undefined;
+}
+
+/** The platform has made a forgotten scope anew. */
+export function unmarkScopeForgotten(db: SqlDatabase, scopeId: string): void {
+  db.run('DELETE FROM forgotten_scopes WHERE scope_hash = ?', hashToken(scopeId));
 }

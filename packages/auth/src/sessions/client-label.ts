@@ -1,6 +1,6 @@
-/** What a session was begun with, in a few words of our own: nothing that a caller wrote is kept or shown. */
+/** The browser and system of a session, in words of a closed list: no caller's own text is stored or shown. */
 
-/** The longest part of a `User-Agent` that is looked at. Browsers say who they are well before it ends. */
+/** The part of a `User-Agent` that is read. Browsers name themselves well before its end. */
 const LOOKED_AT_MAX = 1_000;
 
 /** In this order: nearly every browser also says that it is Chrome and Safari. */
@@ -10,7 +10,7 @@ const BROWSERS: readonly (readonly [mark: RegExp, name: string])[] = [
   [/\bVivaldi\//, 'Vivaldi'],
   [/\bSamsungBrowser\//, 'Samsung Internet'],
   [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
-  // Driven by a program: whoever finds one in the list of their sessions should see that.
+  // Driven by a program, which the holder of the session should see.
   [/\bHeadlessEdg\//, 'Headless Edge'],
   [/\bHeadlessChrome\//, 'Headless Chrome'],
   [/\b(?:Chrome|CriOS|Chromium)\//, 'Chrome'],
@@ -28,10 +28,7 @@ const SYSTEMS: readonly (readonly [mark: RegExp, name: string])[] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-/**
- * Such as "Firefox on Linux"; the one half that is known when the other is not; null when neither is. The words come
- * from a closed list.
- */
+/** Returns a label such as "Firefox on Linux", or the half of it that is known; null when neither is. */
 export function clientLabel(userAgent: string | null): string | null {
   const text = userAgent?.slice(0, LOOKED_AT_MAX) ?? '';
   const find = (list: typeof BROWSERS) => list.find(([mark]) => mark.test(text))?.[1];

@@ -1,20 +1,22 @@
 /**
- * Lists sessions and ends them. They are signed cookies and would live for their seven days: what is kept here makes
- * the next request with an ended one nobody's (design: identity, "Sessions and cookies").
+ * Lists sessions and ends them. They are signed cookies that live for seven days: the rows written here end them with
+ * the next request (design: identity, "Sessions and cookies").
  */
 import { PlatformError } from '@freehold/contracts';
 import { SESSION_TTL_MS } from '@freehold/oidc-rp';
 import type { UnitContext } from '@freehold/store';
-import { voidWhatWasBegun } from '../accounts/pending-flow.ts';
-import { isScopeForgotten } from '../forgotten-scopes/marks.ts';
-import { requireSubject, savePerson } from '../people/person.ts';
+import { isScopeForgotten } from '../events/store.ts';
+import {
+  type IssuedSubject,
+  isFromTheFuture,
+  requireSubject,
+  type SubjectKey,
+  type SubjectSession,
+} from '../lib/subject.ts';
+import { savePerson } from '../people/person.ts';
 import { loadPerson } from '../people/store.ts';
-import type { IssuedSubject, SubjectSession } from '../lib/subject.ts';
-import { endSessionsOf } from './end-all.ts';
-import { recordSessionEvent } from './events.ts';
-import { isFromTheFuture } from './floor.ts';
 import { type EndIssuerSessionsInput, endIssuerSessions } from './issuer-logout.ts';
-import { sessionStateOf } from './session-state.ts';
+import { endSessionsOf, recordSessionEvent, sessionStateOf } from './session-state.ts';
 import {
   deleteFloorsBefore,
   deleteIssuerWordsBefore,
@@ -30,22 +32,22 @@ import {
   saveEndedSession,
 } from './store.ts';
 
-/** How long after its expiry a session is remembered, for clocks that disagree across machines. */
+/** A session is remembered for this long after its expiry, for clocks that disagree across machines. */
 const CLOCK_MARGIN_MS = 24 * 3_600_000;
 /** More browsers than one person has; a program that signs in over and over does not fill the directory. */
 const SESSIONS_MAX = 50;
 
-/** Somebody has signed in. */
+/** A completed sign-in. */
 export interface SignInInput {
   readonly scopeId: string;
   readonly subject: IssuedSubject;
-  /** The session that this began; absent when there is none, as behind an access token. */
+  /** The session that began; absent when there is none, as behind an access token. */
   readonly session?: SubjectSession | undefined;
   /** When the session expires. Default: 7 days after it was issued. */
   readonly expiresAtMs?: number | undefined;
   /** The issuer's own session, which its logout tokens name: the `sid` of the ID token. */
   readonly idpSid?: string | undefined;
-  /** What the session was begun with, from `clientLabel`. */
+  /** The browser and system, from `clientLabel`. */
   readonly client?: string | null | undefined;
 }
 
@@ -54,21 +56,24 @@ export interface ListedSession {
   readonly sid: string;
   /** The scope that the session is for. */
   readonly scopeId: string;
-  /** Such as "Firefox on Linux"; null when nothing is known. */
+  /** Such as "Firefox on Linux"; null when unknown. */
   readonly client: string | null;
   readonly startedMs: number;
   readonly expiresMs: number;
 }
 
-/** The sessions feature of the identity directory. */
-export function makeSessionOperations(unit: UnitContext) {
+/**
+ * The sessions feature of the identity directory.
+ * @param onAllEnded voids the links and pending sign-ins of a person whose sessions all end.
+ */
+export function makeSessionOperations(unit: UnitContext, onAllEnded: (subject: SubjectKey) => void) {
   return {
     /**
-     * Records a completed sign-in and lists its session; a known person's record is brought up to date. Binds
-     * nobody, claims nothing. Of one person and scope 50 sessions are kept, and beyond them the oldest is ended.
+     * Records a completed sign-in and lists its session; a known person's record is brought up to date. Binds no
+     * person, claims no seat. Of one person and scope 50 sessions are listed, and the oldest beyond them is ended.
      *
-     * `ended` means that the session must not be given out: it was ended meanwhile, its issuer has said that the
-     * session behind it is over, or the scope was forgotten. Nothing is recorded then, and the session stays ended.
+     * `ended`: the session must not be given out, because it was ended meanwhile, its issuer has ended the session
+     * behind it, or the scope was forgotten. No event is recorded then, and the session stays ended.
      * @throws PlatformError `unauthenticated` for a subject without issuer or `sub`.
      */
     recordSignIn(input: SignInInput): 'live' | 'ended' {
@@ -87,33 +92,27 @@ export function makeSessionOperations(unit: UnitContext) {
       const person = loadPerson(unit.db, subject.issuer, subject.sub);
       if (person) savePerson(unit, { subject, session }, scopeId);
       recordSessionEvent(unit, 'signed_in', { scopeId, subject });
-      if (session) keepSession(unit, { ...input, session });
+      if (session) listSession(unit, { ...input, session });
       return 'live';
     },
 
-    /** The sessions of a person that work now, in every scope of the tenant, newest first. */
+    /** Returns the live sessions of a person, in every scope of the tenant, newest first. */
     listSessions(input: { issuer: string; sub: string }): { readonly items: readonly ListedSession[] } {
       return { items: loadLiveSessions(unit.db, input, unit.now()).map(toListed) };
     },
 
     /** Whether a session was ended. It says nothing about the signature and the expiry of the cookie. */
-    sessionState(input: {
-      subject: Pick<IssuedSubject, 'issuer' | 'sub'>;
-      session: SubjectSession;
-    }): 'live' | 'ended' {
+    sessionState(input: { subject: SubjectKey; session: SubjectSession }): 'live' | 'ended' {
       return sessionStateOf(unit, input.subject, input.session);
     },
 
     /**
-     * Ends one session, until it would have expired anyway; whether it was listed makes no difference. Ending it
-     * again changes nothing. The caller has seen the session itself: see {@link endOwnSession} for a mere id.
+     * Ends one session until its expiry, listed or not. Ending it again changes nothing. The caller has verified the
+     * session itself; for a mere id there is {@link endOwnSession}.
      */
-    endSession(input: {
-      sid: string;
-      expiresAtMs: number;
-      subject?: Pick<IssuedSubject, 'issuer' | 'sub'>;
-      scopeId?: string;
-    }): { ended: boolean } {
+    endSession(input: { sid: string; expiresAtMs: number; subject?: SubjectKey; scopeId?: string }): {
+      ended: boolean;
+    } {
       const { sid, expiresAtMs } = input;
       if (isSessionEnded(unit.db, sid)) return { ended: false };
       purge(unit);
@@ -128,9 +127,9 @@ export function makeSessionOperations(unit: UnitContext) {
     },
 
     /**
-     * Ends one of a person's own sessions by its id, as {@link listSessions} shows it. One that was over already is
-     * `ended: false`. With a `scopeId`, a session of another scope is as unknown as none.
-     * @throws PlatformError `not_found`, reason `unknown_session`, also for somebody else's.
+     * Ends one of a person's own sessions by its id, as {@link listSessions} shows it. `ended: false` for one that was
+     * over already. With a `scopeId`, a session of another scope is as unknown as none.
+     * @throws PlatformError `not_found`, reason `unknown_session`, also for another person's.
      */
     endOwnSession(input: { issuer: string; sub: string; sid: string; scopeId?: string }): {
       ended: boolean;
@@ -152,22 +151,23 @@ export function makeSessionOperations(unit: UnitContext) {
     },
 
     /**
-     * Ends every session of a person, in every scope of the tenant: those issued up to the directory's own time or
-     * to `nowMs`, and every other that is listed. Of an account here, what was begun in its name is void as well.
+     * Ends every session of a person, in every scope of the tenant: those issued up to the directory's own time or to
+     * `nowMs`, and every other listed one. It also voids an account's pending sign-ins and links.
      */
     endAllSessions(input: { issuer: string; sub: string; nowMs?: number; by?: string }): null {
       const { issuer, sub, nowMs, by } = input;
+      const subject = { issuer, sub };
       purge(unit);
-      endSessionsOf(unit, { issuer, sub }, nowMs);
-      voidWhatWasBegun(unit, { issuer, sub });
-      recordSessionEvent(unit, 'all_sessions_ended', { subject: { issuer, sub }, actor: by });
+      endSessionsOf(unit, subject, nowMs);
+      onAllEnded(subject);
+      recordSessionEvent(unit, 'all_sessions_ended', { subject, actor: by });
       return null;
     },
 
     /**
-     * Ends what an issuer says is over (OpenID Connect Back-Channel Logout 1.0, section 2.7), in every scope of the
-     * tenant: the sessions that one of the issuer's own gave rise to, or without `idpSid` all of a person's. Sign-ins
-     * that are under way from that issuer's session are refused for an hour. The same token again changes nothing.
+     * Ends the sessions that an issuer reports as over (OpenID Connect Back-Channel Logout 1.0, section 2.7), in every
+     * scope of the tenant: those that began from `idpSid`, or without it all of a person's. Running sign-ins from that
+     * issuer's session are refused for an hour. The same token again changes nothing.
      * @returns how many listed sessions it ended.
      * @throws PlatformError `validation_failed` when neither `sub` nor `idpSid` is given.
      */
@@ -178,10 +178,7 @@ export function makeSessionOperations(unit: UnitContext) {
   };
 }
 
-/**
- * A session whose times are no numbers could be neither listed nor ended by them, and one that begins more than a day
- * from now is nobody's.
- */
+/** A session whose times are no numbers could be neither listed nor ended by them. */
 function isPossible({ session, expiresAtMs }: SignInInput, nowMs: number): boolean {
   if (session && isFromTheFuture(session, nowMs)) return false;
   return [session?.issuedAtMs, expiresAtMs].every((each) => each === undefined || Number.isSafeInteger(each));
@@ -191,8 +188,8 @@ function expiryOf(session: SubjectSession, expiresAtMs: number | undefined): num
   return expiresAtMs ?? session.issuedAtMs + SESSION_TTL_MS;
 }
 
-/** Lists a session, and ends what one person has too many of in the scope. */
-function keepSession(unit: UnitContext, input: SignInInput & { readonly session: SubjectSession }): void {
+/** Lists a session, and ends those beyond the most that one person has in the scope. */
+function listSession(unit: UnitContext, input: SignInInput & { readonly session: SubjectSession }): void {
   const { session, scopeId } = input;
   const { issuer, sub } = input.subject;
   const row: SessionRow = {
@@ -214,7 +211,7 @@ function keepSession(unit: UnitContext, input: SignInInput & { readonly session:
   }
 }
 
-/** Every writing operation takes out what is long over, so that nothing has to be swept. */
+/** Every writing operation removes expired rows, so that no job has to. */
 function purge(unit: UnitContext): void {
   const nowMs = unit.now();
   deleteSessionsBefore(unit.db, nowMs - CLOCK_MARGIN_MS);

@@ -12,7 +12,6 @@ export interface SessionRow {
   readonly expiresMs: number;
 }
 
-/** Whose sessions. */
 interface PersonKey {
   readonly issuer: string;
   readonly sub: string;
@@ -21,7 +20,7 @@ interface PersonKey {
 const COLUMNS = `s.sid, s.issuer, s.sub, s.scope_id AS scopeId, s.client, s.started_at AS startedMs,
   s.expires_at AS expiresMs`;
 
-/** Neither ended nor at or below its person's floor. Whether it expired is another question. */
+/** Neither ended nor at or below its person's floor; perhaps expired. */
 const STANDS = `NOT EXISTS (SELECT 1 FROM ended_sessions e WHERE e.sid = s.sid)
   AND NOT EXISTS (SELECT 1 FROM session_floors f
     WHERE f.issuer = s.issuer AND f.sub = s.sub AND f.valid_after >= s.started_at)`;
@@ -63,7 +62,7 @@ export function loadSessionFloor(db: SqlDatabase, issuer: string, sub: string): 
   )?.validAfterMs;
 }
 
-/** Keeps a session; one that is there already stays whose it is. */
+/** Lists a session; one that is listed already stays its person's. */
 export function insertSession(db: SqlDatabase, row: SessionRow, idpSid: string | null): void {
   db.run(
     `INSERT INTO sessions (sid, issuer, sub, scope_id, idp_sid, client, started_at, expires_at)
@@ -87,7 +86,7 @@ export function deleteSession(db: SqlDatabase, sid: string): void {
   db.run('DELETE FROM sessions WHERE sid = ?', sid);
 }
 
-/** The sessions of a person that stand at a moment, newest first. */
+/** The live sessions of a person at a moment, newest first. */
 export const LIVE_SESSIONS_SQL = `SELECT ${COLUMNS} FROM sessions s
   WHERE s.issuer = ?1 AND s.sub = ?2 AND s.expires_at > ?3 AND ${STANDS}
   ORDER BY s.started_at DESC, s.sid DESC`;
@@ -97,8 +96,8 @@ export function loadLiveSessions(db: SqlDatabase, { issuer, sub }: PersonKey, no
 }
 
 /**
- * A person's sessions in a scope beyond so many: first those that are over anyway, then the oldest. `sid` is the one
- * that began just now, which is never among them although the clock may have stepped back.
+ * A person's sessions in a scope beyond so many: first ended and expired ones, then the oldest. The newest, `sid`, is
+ * never among them although the clock may have stepped back.
  */
 export function loadSurplusSessions(
   db: SqlDatabase,
@@ -119,7 +118,7 @@ export function loadSurplusSessions(
   );
 }
 
-/** Sessions that stand and that one of the issuer's own gave rise to; of one person when `sub` is given. */
+/** Live sessions that began from one of the issuer's own; of one person when `sub` is given. */
 export function loadSessionsOfIdpSid(
   db: SqlDatabase,
   { issuer, idpSid, sub }: { issuer: string; idpSid: string; sub: string | null },
@@ -133,7 +132,7 @@ export function loadSessionsOfIdpSid(
   );
 }
 
-/** A person's sessions that stand, began up to a moment, and of whose issuer's session nothing is known. */
+/** A person's live sessions that began up to a moment, without a known session of the issuer. */
 export function loadSessionsWithoutIdpSid(
   db: SqlDatabase,
   { issuer, sub }: PersonKey,
@@ -148,7 +147,7 @@ export function loadSessionsWithoutIdpSid(
   );
 }
 
-/** Remembers that one of the issuer's own sessions is over; an empty `sub` stands for whoever it was. */
+/** Remembers that one of the issuer's own sessions is over; an empty `sub` stands for every person. */
 export function saveEndedIdpSession(
   db: SqlDatabase,
   ended: { issuer: string; idpSid: string; sub: string; forgetAtMs: number },
@@ -193,18 +192,18 @@ export function saveLogoutToken(
   );
 }
 
-/** Forgets floors below which no session is left that could be used. */
+/** Forgets floors below which every session has expired. */
 export function deleteFloorsBefore(db: SqlDatabase, validAfterMs: number): void {
   db.run('DELETE FROM session_floors WHERE valid_after < ?', validAfterMs);
 }
 
-/** Forgets what an issuer said for so long that nothing depends on it any more. */
+/** Forgets expired logouts of issuers. */
 export function deleteIssuerWordsBefore(db: SqlDatabase, nowMs: number): void {
   db.run('DELETE FROM ended_idp_sessions WHERE forget_at <= ?', nowMs);
   db.run('DELETE FROM logout_tokens WHERE forget_at <= ?', nowMs);
 }
 
-/** Events of sessions, in a scope or in none, whose person is no member there: after one moment, up to another. */
+/** Counts events of sessions of non-members, in a scope or in none: after one moment, up to another. */
 export const STRANGE_EVENTS_SQL = `SELECT count(*) AS events FROM identity_events
   WHERE scope_id IS ? AND at > ? AND at <= ?
     AND principal IS NULL AND type IN ('signed_in', 'session_ended', 'all_sessions_ended')`;

@@ -1,8 +1,8 @@
 /**
- * The script of the pages: passkeys, and looking at a password while typing it. Everything else works without it, and
- * what needs it is hidden until it runs. It is served as it stands here, with nothing put into it.
+ * The script of the pages: passkeys, and showing a password. All else works without it, and the parts that need it are
+ * hidden until it runs. It is served exactly as written here.
  */
-export const CLIENT_SCRIPT = `// Passkeys, and looking at a password while typing it.
+export const CLIENT_SCRIPT = `// Passkeys, and showing a password while typing it.
 const API = '/api/auth/';
 const ASK_AGAIN_MS = 4 * 60 * 1000; // A challenge lives for five minutes.
 
@@ -35,7 +35,7 @@ if (hasPasskeys) {
   if (conditional) offer(conditional).catch(() => undefined);
 }
 
-// Does what a button is for, and says beside it what went wrong.
+// Runs the action of a button, and shows its fault beside it.
 async function attempt(part, use) {
   const button = part.querySelector('button');
   const fault = part.querySelector('[data-fault]');

@@ -1,8 +1,5 @@
-/**
- * The style sheet of the pages. Every colour and size that an application may want to change is a custom property; a
- * style sheet of its own, loaded after this one, sets them.
- */
-import { type AccentColors, SURFACES } from '../accent-colors.ts';
+/** The style sheet of the pages. An application's own sheet, loaded after it, can set every custom property. */
+import { type AccentColors, SURFACES } from '../pages/theme.ts';
 
 /** @param accent `#rrggbb` values only: they are written into the sheet as they are. */
 export function styleSheet({ light, dark }: AccentColors): string {

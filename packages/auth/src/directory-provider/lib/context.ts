@@ -1,13 +1,13 @@
-/** What every route of the provider works with: the provider's own things, and those of one request. */
+/** The parts that every route works with: the provider's own, and those of one request. */
 import type { SessionCookies } from '@freehold/oidc-rp';
 import type { Attempt } from '../../accounts/contract.ts';
 import type { IdentityDirectory } from '../../identity-directory/unit.ts';
-import type { Mail } from '../../mailer.ts';
-import type { PasswordHasher } from '../passwords/password-hash.ts';
-import type { Seals } from './seals.ts';
 import type { CompleteTheme } from '../pages/theme.ts';
+import type { PasswordHasher } from '../passwords/password-hash.ts';
+import type { Mail } from './mails.ts';
+import type { Seals } from './seals.ts';
 
-/** What the provider needs of a tenant's identity directory. */
+/** The methods of a tenant's identity directory that the provider calls. */
 export type AccountDirectory = Pick<
   IdentityDirectory,
   | 'sessionState'
@@ -59,11 +59,11 @@ export interface ProviderContext {
   readonly random: (bytes: number) => Uint8Array;
   /** Makes, reads and clears sessions. */
   readonly cookies: SessionCookies;
-  /** What goes out and comes back unchanged. */
+  /** Tags values that go out and must come back unchanged. */
   readonly seals: Seals;
-  /** Sends a mail without anybody waiting for it: how long it takes would tell whether there is an account. */
+  /** Sends a mail in the background: the time it takes would reveal whether there is an account. */
   readonly post: (mail: Mail) => void;
-  /** Tells the operator of what nobody expected. */
+  /** Reports an unexpected error to the operator. */
   readonly report: (error: unknown) => void;
   readonly originOf: (request: Request) => string;
 }
@@ -74,13 +74,11 @@ export interface Exchange {
   readonly query: URLSearchParams;
   /** The application's own origin, as its users see it. */
   readonly origin: string;
-  /** The application's name, as its pages and mails say it. */
+  /** The application's name on its pages and mails. */
   readonly appName: string;
-  /** Where attempts of this request are counted: by its network, or by itself from a browser that an account knows. */
+  /** The source of this request's attempts: its network, or a browser that an account knows. */
   readonly attempt: Attempt;
 }
 
 /** Answers one method of one address. */
 export type Handler = (context: ProviderContext, exchange: Exchange) => Promise<Response>;
-
-export { accountSubject as subjectOf } from '../../identity-directory/recognise.ts';

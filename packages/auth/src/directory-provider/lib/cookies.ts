@@ -1,7 +1,8 @@
-/**
- * The cookies beside the session: a sign-in that waits for its second factor, where to go on to after a mail, what was
- * just done, and that this browser is one that an account knows.
- */
+/** The cookies beside the session: a waiting second factor, a return path, a notice, and a known browser. */
+import { base64url } from 'jose';
+import { z } from 'zod';
+import type { KnownBrowser } from '../../accounts/contract.ts';
+import type { Exchange, ProviderContext } from './context.ts';
 
 export interface ShortCookie {
   readonly name: string;
@@ -9,7 +10,7 @@ export interface ShortCookie {
   readonly sameSite: 'Lax' | 'Strict';
 }
 
-/** Stands for a first factor that was right: as good as the password for a moment, and only from a page of this site. */
+/** Stands for a right first factor: as good as the password for a moment, and only from a page of this site. */
 export const SECOND_FACTOR_COOKIE: ShortCookie = {
   name: 'sb_second_factor',
   maxAgeS: 5 * 60,
@@ -17,33 +18,32 @@ export const SECOND_FACTOR_COOKIE: ShortCookie = {
 };
 
 /**
- * Where somebody wanted to go before they were sent to their mailbox. It is kept here and not in the mail: whoever
- * asks for a mail to somebody else's address must not choose a word of it. A link in a mail is followed from another
- * site, hence Lax.
+ * The path to return to after a mail. It is not in the mail: a requester must not choose a word of a mail to another
+ * person's address. A link in a mail is followed from another site, hence Lax.
  */
 export const RETURN_COOKIE: ShortCookie = { name: 'sb_return_to', maxAgeS: 24 * 60 * 60, sameSite: 'Lax' };
 
-/** What was just done, for the next page to say. In the address it would be there for anybody to make up. */
-export const NOTICE_COOKIE: ShortCookie = { name: 'sb_notice', maxAgeS: 60, sameSite: 'Lax' };
+/** The outcome of the last step, for the next page to show. In an address, any site could make it up. */
+const NOTICE_COOKIE: ShortCookie = { name: 'sb_notice', maxAgeS: 60, sameSite: 'Lax' };
 
-/** An account has signed in here before (OWASP, "device cookies"): see `known-browser.ts`. It opens nothing. */
-export const BROWSER_COOKIE: ShortCookie = {
+/** Marks a browser in which an account has signed in before (OWASP, "device cookies"). It opens nothing. */
+const BROWSER_COOKIE: ShortCookie = {
   name: 'sb_browser',
   maxAgeS: 180 * 24 * 60 * 60,
   sameSite: 'Strict',
 };
 
-/** The `Set-Cookie` value that stores a value. @param origin the application's own, which says whether it is https. */
+/** Returns the `Set-Cookie` value that stores a value. @param origin the application's own: http or https. */
 export function setShortCookie(cookie: ShortCookie, origin: string, value: string): string {
   return serialize(cookie, origin, encodeURIComponent(value), cookie.maxAgeS);
 }
 
-/** The `Set-Cookie` value that removes it. */
+/** Returns the `Set-Cookie` value that removes it. */
 export function clearShortCookie(cookie: ShortCookie, origin: string): string {
   return serialize(cookie, origin, '', 0);
 }
 
-/** The value a request brings, or null. Two different values are nobody's: on plain http a sibling can plant one. */
+/** Returns a request's value, or null. Two different values count as none: on plain http a sibling can plant one. */
 export function readShortCookie(headers: Headers, cookie: ShortCookie, origin: string): string | null {
   const values = new Set<string>();
   for (const pair of headers.get('cookie')?.split(';') ?? []) {
@@ -68,4 +68,66 @@ function nameAt({ name }: ShortCookie, origin: string): string {
 function serialize(cookie: ShortCookie, origin: string, value: string, maxAgeS: number): string {
   const secure = origin.startsWith('https:') ? '; Secure' : '';
   return `${nameAt(cookie, origin)}=${value}; Path=/; Max-Age=${maxAgeS}; HttpOnly${secure}; SameSite=${cookie.sameSite}`;
+}
+
+const BROWSER_PURPOSE = ['browser'];
+const BROWSER_ID_BYTES = 16;
+const browserJson = z.object({ id: z.string(), userId: z.string(), sinceMs: z.number() });
+
+/**
+ * Returns the `Set-Cookie` value that makes a browser known to an account, until a new password or for half a year, so
+ * that an attacker's guesses do not lock the holder out there.
+ */
+export function rememberBrowser(
+  { seals, random }: Pick<ProviderContext, 'seals' | 'random'>,
+  origin: string,
+  { userId, sinceMs }: Pick<KnownBrowser, 'userId' | 'sinceMs'>,
+): string {
+  const browser: KnownBrowser = { id: base64url.encode(random(BROWSER_ID_BYTES)), userId, sinceMs };
+  return setShortCookie(BROWSER_COOKIE, origin, seals.seal(BROWSER_PURPOSE, JSON.stringify(browser)));
+}
+
+/** Returns the browser of a request, if an account knows it. */
+export function findKnownBrowser(
+  { seals, now }: Pick<ProviderContext, 'seals' | 'now'>,
+  headers: Headers,
+  origin: string,
+): KnownBrowser | undefined {
+  const value = seals.open(BROWSER_PURPOSE, readShortCookie(headers, BROWSER_COOKIE, origin));
+  if (value === null) return undefined;
+  const browser = browserJson.parse(JSON.parse(value));
+  return now() < browser.sinceMs + BROWSER_COOKIE.maxAgeS * 1_000 ? browser : undefined;
+}
+
+/** The sentences of notices; their cookie holds the code alone. */
+const NOTICES = {
+  name_saved: 'Your name was saved.',
+  email_sent: 'Open the mail that we sent to the new address, and follow its link to confirm the address.',
+  email_changed: 'Your address was changed. From now on you sign in with the new one.',
+  password_changed: 'Your password was changed, and all other sessions were ended.',
+  passkey_added: 'The passkey was added.',
+  passkey_renamed: 'The passkey was renamed.',
+  passkey_removed: 'The passkey was removed.',
+  totp_disabled: 'Two-step verification was turned off.',
+  session_ended: 'That session was ended.',
+  signed_out: 'You are signed out everywhere.',
+  second_factor_expired: 'That took too long, or too many codes were wrong. Sign in again.',
+} as const;
+
+export type NoticeCode = keyof typeof NOTICES;
+
+/** Returns the `Set-Cookie` value by which the next page shows a notice. */
+export function noticeCookie({ origin }: Exchange, code: NoticeCode): string {
+  return setShortCookie(NOTICE_COOKIE, origin, code);
+}
+
+/** Returns the notice to show, and the `Set-Cookie` values that clear it. */
+export function takeNotice({ request, origin }: Exchange): {
+  readonly notice: string | undefined;
+  readonly setCookies: readonly string[];
+} {
+  const code = readShortCookie(request.headers, NOTICE_COOKIE, origin);
+  if (code === null) return { notice: undefined, setCookies: [] };
+  const notice = Object.hasOwn(NOTICES, code) ? NOTICES[code as NoticeCode] : undefined;
+  return { notice, setCookies: [clearShortCookie(NOTICE_COOKIE, origin)] };
 }

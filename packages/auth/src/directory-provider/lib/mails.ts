@@ -1,11 +1,26 @@
 /**
- * What the provider writes to people. A mail that anybody can have sent to any address holds not one word that the
- * one who asked has chosen: no name, no path.
+ * The provider's mails. A mail that any visitor can cause to any address holds no word that the visitor has chosen: no
+ * name, no path.
  */
-import type { Mail } from '../../mailer.ts';
+import type { Account } from '../../accounts/contract.ts';
 import { html } from '../pages/html.ts';
+import type { Exchange, ProviderContext } from './context.ts';
 
-/** Who writes. */
+/** One message to one person. Plain text always; the HTML says the same. */
+export interface Mail {
+  /** One address, already checked: no list, no display name, no line break. */
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html?: string;
+}
+
+/** Sends mail, through the operator's choice of service. Resolves when the next server has taken the mail over. */
+export interface Mailer {
+  send(mail: Mail): Promise<void>;
+}
+
+/** The application that sends. */
 export interface Sender {
   readonly appName: string;
   /** The application's own origin, for links. */
@@ -16,7 +31,7 @@ interface MailText {
   readonly to: string;
   readonly subject: string;
   readonly paragraphs: readonly string[];
-  /** The one thing to do, between the paragraphs and the last line. */
+  /** The one link, between the paragraphs and the last line. */
   readonly action?: { readonly label: string; readonly url: string };
   readonly last: string;
 }
@@ -32,7 +47,7 @@ export function signUpMail(sender: Sender, { to, url, lifetimeMs }: LinkMail): M
   return composeMail({
     to,
     subject: `Finish signing up to ${sender.appName}`,
-    paragraphs: [`Somebody, hopefully you, wants to sign up to ${sender.appName} with this address.`],
+    paragraphs: [`We received a request to sign up to ${sender.appName} with this address.`],
     action: { label: 'Finish signing up', url },
     last: `The link works once, for ${inWords(lifetimeMs)}. If it was not you, nothing happens unless you follow it.`,
   });
@@ -44,11 +59,11 @@ export function accountExistsMail(sender: Sender, to: string): Mail {
     to,
     subject: `You already have an account at ${sender.appName}`,
     paragraphs: [
-      `Somebody, hopefully you, wanted to use this address at ${sender.appName}. You have an account with it already.`,
+      `We received a request to use this address at ${sender.appName}. You have an account with it already.`,
       `If you forgot your password, choose a new one here: ${sender.origin}/api/auth/reset`,
     ],
     action: { label: 'Sign in', url: `${sender.origin}/api/auth/login` },
-    last: 'If it was not you, you need do nothing: nobody was let in.',
+    last: 'If it was not you, you need do nothing: your account was not opened.',
   });
 }
 
@@ -57,7 +72,7 @@ export function resetMail(sender: Sender, { to, url, lifetimeMs }: LinkMail): Ma
   return composeMail({
     to,
     subject: `Choose a new password for ${sender.appName}`,
-    paragraphs: [`Somebody, hopefully you, asked for a new password at ${sender.appName}.`],
+    paragraphs: [`We received a request for a new password at ${sender.appName}.`],
     action: { label: 'Choose a new password', url },
     last: `The link works once, for ${inWords(lifetimeMs)}. If it was not you, your password stays as it is.`,
   });
@@ -68,15 +83,13 @@ export function emailChangeMail(sender: Sender, { to, url, lifetimeMs }: LinkMai
   return composeMail({
     to,
     subject: `Confirm your address for ${sender.appName}`,
-    paragraphs: [
-      `Somebody, hopefully you, wants to use this address for their account at ${sender.appName}.`,
-    ],
+    paragraphs: [`We received a request to use this address for an account at ${sender.appName}.`],
     action: { label: 'Use this address', url },
     last: `The link works once, for ${inWords(lifetimeMs)}. If it was not you, nothing happens unless you follow it.`,
   });
 }
 
-/** To the former address after a change, with the way back if there is one. */
+/** To the former address after a change, with the link that reverts it if there is one. */
 export function emailChangedMail(
   sender: Sender,
   { to, way }: { readonly to: string; readonly way: Omit<LinkMail, 'to'> | null },
@@ -86,7 +99,7 @@ export function emailChangedMail(
     subject: `Your address was changed at ${sender.appName}`,
     paragraphs: [`Your account at ${sender.appName} now has another e-mail address.`],
     ...(way === null
-      ? { last: `If it was not you, tell whoever runs ${sender.appName}.` }
+      ? { last: `If it was not you, tell the people who run ${sender.appName}.` }
       : {
           action: { label: 'It was not me: take my account back', url: way.url },
           last: `The link works once, for ${inWords(way.lifetimeMs)}. If it was you, you need do nothing.`,
@@ -94,7 +107,7 @@ export function emailChangedMail(
   });
 }
 
-/** What happened to an account that its holder should hear of. */
+/** An event of an account that its holder is notified of. */
 export type Notice =
   | 'password_changed'
   | 'password_reset'
@@ -113,7 +126,7 @@ interface NoticeText {
   readonly sentence: string;
   /** Default: {@link SEE_ACCOUNT}; null: there is nothing to see. */
   readonly action?: { readonly label: string; readonly path: string } | null;
-  /** What to do if it was somebody else; `{reset}` stands for where one chooses a new password. */
+  /** The advice if it was another person; `{reset}` stands for the address at which a new password is chosen. */
   readonly last?: string;
 }
 
@@ -152,29 +165,29 @@ const NOTICES: Readonly<Record<Notice, NoticeText>> = {
   },
   recovery_code_used: {
     subject: 'A recovery code was used',
-    sentence: 'Somebody, hopefully you, signed in to your account with one of its recovery codes.',
+    sentence: 'One of the recovery codes of your account was used to sign in.',
   },
   email_change_asked: {
     subject: 'Your address is about to change',
     sentence:
-      'Somebody who is signed in to your account asked to give it another e-mail address. Nothing has changed yet.',
+      'A signed-in user of your account asked to give it another e-mail address. Nothing has changed yet.',
     last: 'If it was not you, sign out everywhere on that page, which stops the change, and choose a new password: {reset}',
   },
   account_locked: {
-    subject: 'Somebody may be guessing your password',
+    subject: 'Your password may be under attack',
     sentence:
-      'There were too many wrong attempts to sign in to your account, so that no more are taken from there for a while. Browsers in which you have signed in before are not concerned.',
+      'There were too many wrong attempts to sign in to your account, so no more are taken from there for a while. Browsers in which you have signed in before are not affected.',
     last: 'If it was you and you forgot your password, choose a new one: {reset}',
   },
   account_deleted: {
     subject: 'Your account was deleted',
-    sentence: 'Your account was deleted at your wish. Nobody can sign in with it any more.',
+    sentence: 'Your account was deleted at your wish. It can no longer be used to sign in.',
     action: null,
-    last: 'No more will be sent to you about it.',
+    last: 'This is the last mail about it.',
   },
 };
 
-/** Tells the holder of an account what happened to it. */
+/** Returns the mail that notifies the holder of an account. */
 export function noticeMail({ appName, origin }: Sender, to: string, notice: Notice): Mail {
   const { subject, sentence, action = SEE_ACCOUNT, last = IF_NOT_YOU } = NOTICES[notice];
   return composeMail({
@@ -184,6 +197,16 @@ export function noticeMail({ appName, origin }: Sender, to: string, notice: Noti
     ...(action === null ? {} : { action: { label: action.label, url: `${origin}${action.path}` } }),
     last: last.replace('{reset}', `${origin}/api/auth/reset`),
   });
+}
+
+/** Notifies the holder of an account, in the background. */
+export function notifyAccount(
+  context: ProviderContext,
+  { appName, origin }: Exchange,
+  { email }: Pick<Account, 'email'>,
+  notice: Notice,
+): void {
+  context.post(noticeMail({ appName, origin }, email, notice));
 }
 
 function composeMail({ to, subject, paragraphs, action, last }: MailText): Mail {
@@ -200,14 +223,12 @@ ${paragraphs.map((text) => html`<p>${text}</p>\n`)}${
   return { to, subject, text: `${[...paragraphs, ...link, last].join('\n\n')}\n`, html: body.text };
 }
 
-const MINUTE_MS = 60_000;
-
 /**
- * "30 minutes", "one hour", "24 hours", "7 days". To the minute, because a moment passes between the making of a link
- * and the writing of its mail; and beyond that rounded down, so that nothing is promised that does not hold.
+ * Returns "30 minutes", "one hour", "24 hours", "7 days". Minutes are rounded, because a moment passes between the
+ * link and its mail; hours and days are rounded down, so that the mail promises no more than the link holds.
  */
 function inWords(ms: number): string {
-  const minutes = Math.max(1, Math.round(ms / MINUTE_MS));
+  const minutes = Math.max(1, Math.round(ms / 60_000));
   const hours = Math.floor(minutes / 60);
   if (hours >= 48) return `${Math.floor(hours / 24)} days`;
   if (hours >= 2) return `${hours} hours`;

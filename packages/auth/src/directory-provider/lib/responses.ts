@@ -1,6 +1,8 @@
-/** The answers of the provider: pages, redirects, JSON, each with the headers that go with it. */
-import type { Exchange, ProviderContext } from './context.ts';
+/** The answers of the provider: pages, redirects and JSON with their headers, and what forms do with a refusal. */
+import { PlatformError } from '@freehold/contracts';
+import type { Limited } from '../../accounts/contract.ts';
 import { type PageContent, renderPage } from '../pages/layout.ts';
+import type { Exchange, ProviderContext } from './context.ts';
 
 interface PageInit {
   /** Default 200. */
@@ -9,7 +11,7 @@ interface PageInit {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A page, which no cache keeps, no other site frames, and where nothing runs but our own script. */
+/** Returns a page that no cache stores and no other site frames, and that runs no script but ours. */
 export function pageResponse(
   context: ProviderContext,
   exchange: Exchange,
@@ -29,24 +31,74 @@ export function pageResponse(
   return finish(new Response(body, { status: init.status ?? 200, headers }), init.setCookies);
 }
 
-/** On to another page (RFC 9110, 15.4.4): whatever was posted is not posted again by going back. */
+/** Redirects by 303 (RFC 9110, 15.4.4): going back does not repeat the POST. */
 export function redirectTo(location: string, setCookies: readonly string[] = []): Response {
   const headers = { location, 'referrer-policy': REFERRER_POLICY };
   return finish(new Response(null, { status: 303, headers }), setCookies);
 }
 
-/** An answer to our own script. */
+/** Answers our own script. */
 export function jsonResponse(value: unknown, setCookies: readonly string[] = []): Response {
   return finish(Response.json(value), setCookies);
 }
 
+/** The same page again with its fault (RFC 9110, 15.5.21). */
+export function again(context: ProviderContext, exchange: Exchange, page: PageContent): Response {
+  return pageResponse(context, exchange, page, { status: 422 });
+}
+
+/** The same page again after too many attempts (RFC 6585, section 4). */
+export async function tooMany(
+  context: ProviderContext,
+  exchange: Exchange,
+  { retryAfterMs }: Limited,
+  page: (alert: string) => PageContent | Promise<PageContent>,
+): Promise<Response> {
+  const minutes = Math.max(1, Math.ceil(retryAfterMs / 60_000));
+  const wait = minutes === 1 ? 'a minute' : `${minutes} minutes`;
+  const content = await page(`Too many attempts. Try again in ${wait}.`);
+  const seconds = String(Math.max(1, Math.ceil(retryAfterMs / 1_000)));
+  return pageResponse(context, exchange, content, { status: 429, headers: { 'retry-after': seconds } });
+}
+
+/** A field that the directory refused. */
+export interface Invalid {
+  readonly outcome: 'invalid';
+  /** The field, as the directory names it. */
+  readonly field: string;
+  /** A sentence for the person who typed it. */
+  readonly message: string;
+}
+
+const REFUSALS: ReadonlySet<string> = new Set(['conflict', 'not_found', 'validation_failed']);
+
+/** Returns the directory's answer, or the field that it refused. Every other failure stays one. */
+export async function orInvalid<T>(answer: Promise<T>): Promise<T | Invalid> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof PlatformError) || error.code !== 'validation_failed') throw error;
+    return { outcome: 'invalid', field: error.errors?.[0]?.path ?? '', message: error.message };
+  }
+}
+
+/** Returns the directory's answer, or the sentence of its refusal: another tab may have been quicker. */
+export async function orRefusal<T>(answer: Promise<T>): Promise<T | { readonly refusal: string }> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof PlatformError) || !REFUSALS.has(error.code)) throw error;
+    return { refusal: error.message };
+  }
+}
+
 /**
- * `no-referrer` would keep the pages' addresses in as well, but a browser then sends `Origin: null` with our own
- * forms (Fetch, section 3.1), and on plain http that header is all that tells them from another site's.
+ * `no-referrer` would hide the pages' addresses as well, but a browser then sends `Origin: null` with our own forms
+ * (Fetch, section 3.1), and on plain http that header alone tells them from another site's.
  */
 const REFERRER_POLICY = 'same-origin';
 
-/** A page whose address has a token in it tells nobody that address, ourselves included. `Origin` stays. */
+/** For a page whose address holds a token: the address is never sent, `Origin` is. */
 const REFERRER_POLICY_OF_LINKS = 'strict-origin';
 
 const PERMISSIONS = [

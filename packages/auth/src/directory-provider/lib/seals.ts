@@ -1,14 +1,14 @@
 /**
- * Values that go out and come back: each is tagged (HMAC-SHA-256) for one purpose, so that nobody makes one and none
- * passes for another. They can be read by whoever holds them.
+ * Values that go out and come back, each tagged (HMAC-SHA-256) for one purpose: they cannot be forged, and none passes
+ * for another. Their holders can read them.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { base64url } from 'jose';
 
 export interface Seals {
-  /** The value with its tag, in base64url. `purpose`: what it is for, and for whom, in parts. */
+  /** Returns the value with its tag, in base64url. `purpose`: use and holder, in parts. */
   seal(purpose: readonly string[], value: string): string;
-  /** The value, or null when it was not sealed here for this purpose. Never throws. */
+  /** Returns the value, or null when it was not sealed here for this purpose. Never throws. */
   open(purpose: readonly string[], sealed: unknown): string | null;
 }
 
@@ -16,7 +16,7 @@ const TAG_BYTES = 32;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** @param options `secrets`: the first seals, all open; what is sealed for one audience is nothing at another. */
+/** @param options `secrets`: the first seals, all open. A value that is sealed for one audience opens at no other. */
 export function makeSeals(options: {
   readonly secrets: readonly string[];
   readonly audience: string;

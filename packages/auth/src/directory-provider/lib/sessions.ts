@@ -1,57 +1,141 @@
-/** Who is signed in, for the routes that need somebody to be. */
+/** A browser's session: begun, found behind a request, and ended. */
 import { PlatformError } from '@freehold/contracts';
 import type { VerifiedSession } from '@freehold/oidc-rp';
-import type { Account, AccountSecurity, Holder } from '../../accounts/contract.ts';
-import { findLiveSession } from '../../sessions/live-session.ts';
+import {
+  type Account,
+  type AccountSecurity,
+  accountSubject,
+  type Holder,
+  type SignInStep,
+} from '../../accounts/contract.ts';
+import { findLiveSession } from '../../lib/subject.ts';
+import { clientLabel } from '../../sessions/client-label.ts';
+import { authUrl, SECURITY_PATH } from '../pages/paths.ts';
 import type { Exchange, Handler, ProviderContext } from './context.ts';
+import {
+  clearShortCookie,
+  RETURN_COOKIE,
+  rememberBrowser,
+  SECOND_FACTOR_COOKIE,
+  setShortCookie,
+} from './cookies.ts';
+import { notifyAccount } from './mails.ts';
 import { readForm } from './request-body.ts';
 import { redirectTo } from './responses.ts';
-import { authUrl, SECURITY_PATH } from '../pages/paths.ts';
 
+/** A proof of identity is enough for changing a credential for this long. */
+const FRESH_MS = 10 * 60_000;
+/** The clock of a proof may be ahead of ours by this much. */
+const CLOCK_TOLERANCE_MS = 30_000;
+
+/** The next address of a browser, and its cookies. */
+export interface Onward {
+  readonly location: string;
+  readonly setCookies: readonly string[];
+}
+
+/** Returns where a user goes on to after one factor, or all of them; null when they were refused. */
+export async function goOn(
+  context: ProviderContext,
+  exchange: Exchange,
+  input: { readonly step: SignInStep; readonly returnTo: string | null },
+): Promise<Onward | null> {
+  const { step, returnTo } = input;
+  const { origin } = exchange;
+  switch (step.outcome) {
+    case 'refused':
+      if (step.locked) notifyAccount(context, exchange, step.locked, 'account_locked');
+      return null;
+    case 'second_factor':
+      return {
+        location: authUrl('login/second-factor', { returnTo }),
+        setCookies: [setShortCookie(SECOND_FACTOR_COOKIE, origin, step.token)],
+      };
+    case 'signed_in': {
+      const { account, sessionAtMs: atMs } = step;
+      if (step.recoveryCodesLeft !== undefined)
+        notifyAccount(context, exchange, account, 'recovery_code_used');
+      return {
+        location: returnTo ?? context.onSuccess,
+        setCookies: [
+          ...(await beginSession(context, exchange, { account, atMs })),
+          clearShortCookie(SECOND_FACTOR_COOKIE, origin),
+          clearShortCookie(RETURN_COOKIE, origin),
+        ],
+      };
+    }
+  }
+}
+
+/**
+ * Begins a session for a proven user, and ends the one this browser had. `atMs` is the time that the directory gave
+ * with the proof: a later end of all sessions, such as a new password, ends this one too. `authTimeMs`: when the user
+ * proved their identity, by default now.
+ * @returns `Set-Cookie` values.
+ * @throws PlatformError `conflict`, reason `session_ended`, when that has happened; and as the directory does, so
+ * that no browser gets a session that the directory does not know.
+ */
+export async function beginSession(
+  context: ProviderContext,
+  exchange: Exchange,
+  input: { readonly account: Account; readonly atMs: number; readonly authTimeMs?: number | undefined },
+): Promise<readonly string[]> {
+  const { account, atMs, authTimeMs = context.now() } = input;
+  const { userId } = account;
+  const { origin, request } = exchange;
+  // Nothing but the id: the directory has the rest, and the cookie is not encrypted.
+  const { session, setCookies } = context.cookies.mint({ id: userId }, origin, { atMs, authTimeMs });
+  const state = await context.directory.recordSignIn({
+    scopeId: context.scopeId,
+    subject: accountSubject(context.issuer, account),
+    session: { sid: session.sid, issuedAtMs: session.issuedAtMs },
+    expiresAtMs: session.expiresAtMs,
+    client: clientLabel(request.headers.get('user-agent')),
+  });
+  if (state !== 'live')
+    throw new PlatformError('conflict', 'All sessions of this account were ended just now. Sign in again.', {
+      reason: 'session_ended',
+    });
+  // The old cookies must not work beside the new one.
+  await endSessions(context, context.cookies.readAll(request.headers));
+  return [...setCookies, rememberBrowser(context, origin, { userId, sinceMs: atMs })];
+}
+
+/** Ends sessions in the directory, until they would have expired anyway. */
+export async function endSessions(
+  { directory, scopeId }: ProviderContext,
+  sessions: readonly VerifiedSession[],
+): Promise<void> {
+  for (const { sid, expiresAtMs, issuer, user } of sessions)
+    await directory.endSession({ sid, expiresAtMs, subject: { issuer, sub: user.id }, scopeId });
+}
+
+/** A request's session with its account. */
 export interface SignedIn {
   readonly session: VerifiedSession;
   readonly account: AccountSecurity;
-  /** Whether they proved who they are within the last ten minutes. */
+  /** Whether the user proved their identity within the last ten minutes. */
   readonly fresh: boolean;
 }
 
-/** How long a proof of identity is enough for changing how one signs in. */
-const FRESH_MS = 10 * 60_000;
-/** How far the clock that a proof was made under may be ahead of ours. */
-const CLOCK_TOLERANCE_MS = 30_000;
-
-/** A route for somebody who is signed in, with the fields of its form. */
-export type AccountHandler<Name extends string = never> = (
-  context: ProviderContext,
-  exchange: Exchange,
-  signedIn: SignedIn,
-  form: Readonly<Record<Name, string>>,
-) => Promise<Response>;
-
-/** Where somebody goes on to who was sent to show first who they are. */
-type BackTo = (exchange: Exchange) => string;
-
-/** The session behind a request and its account as the directory has it now, or null. @throws as the directory does. */
+/** Returns the live session behind a request with its present account, or null. @throws as the directory does. */
 export async function findSession<A extends Account>(
   { cookies, now, issuer, directory }: Pick<ProviderContext, 'cookies' | 'now' | 'issuer' | 'directory'>,
   headers: Headers,
   findAccount: (input: { readonly userId: string }) => Promise<A | null>,
 ): Promise<{ readonly session: VerifiedSession; readonly account: A } | null> {
-  return findLiveSession(cookies.readAll(headers), {
-    nowMs: now(),
-    judge: async (session) => {
-      const { sid, issuedAtMs } = session;
-      const userId = session.user.id;
-      const [state, account] = await Promise.all([
-        directory.sessionState({ subject: { issuer, sub: userId }, session: { sid, issuedAtMs } }),
-        findAccount({ userId }),
-      ]);
-      return state === 'live' && account !== null ? { session, account } : null;
-    },
+  return findLiveSession(cookies.readAll(headers), now(), async (session) => {
+    const { sid, issuedAtMs } = session;
+    const userId = session.user.id;
+    const [state, account] = await Promise.all([
+      directory.sessionState({ subject: { issuer, sub: userId }, session: { sid, issuedAtMs } }),
+      findAccount({ userId }),
+    ]);
+    return state === 'live' && account !== null ? { session, account } : null;
   });
 }
 
-/** Whoever is behind the request, or null. @throws as the directory does. */
+/** Returns the signed-in user of a request, or null. @throws as the directory does. */
 export async function findSignedIn(context: ProviderContext, exchange: Exchange): Promise<SignedIn | null> {
   const { directory, now } = context;
   const found = await findSession(context, exchange.request.headers, (input) =>
@@ -62,21 +146,31 @@ export async function findSignedIn(context: ProviderContext, exchange: Exchange)
   return { ...found, fresh: ageMs < FRESH_MS && ageMs >= -CLOCK_TOLERANCE_MS };
 }
 
-/** The same to the directory, which looks again when it changes something: the session may be over by then. */
+/** Returns the same for the directory, which checks the session again when it changes a row. */
 export function holderOf({ scopeId }: ProviderContext, { session, account }: SignedIn): Holder {
   const { sid, issuedAtMs } = session;
   return { scopeId, userId: account.userId, session: { sid, issuedAtMs } };
 }
 
-/** A page for who is signed in. Everybody else is sent to the sign-in page, and back afterwards. */
-export function forSignedIn(handler: AccountHandler, backTo: BackTo = securityPath): Handler {
+/** A route for a signed-in user, with the fields of its form. */
+export type AccountHandler<Name extends string = never> = (
+  context: ProviderContext,
+  exchange: Exchange,
+  signedIn: SignedIn,
+  form: Readonly<Record<Name, string>>,
+) => Promise<Response>;
+
+/** Returns where a user goes on to after proving their identity. */
+type BackTo = (exchange: Exchange) => string;
+
+const toSecurity: BackTo = () => SECURITY_PATH;
+
+/** A page for signed-in users. Others are sent to the sign-in page, and back afterwards. */
+export function forSignedIn(handler: AccountHandler, backTo: BackTo = toSecurity): Handler {
   return async (context, exchange) => enter(context, exchange, handler, {} as never, backTo(exchange));
 }
 
-/**
- * A form of who is signed in. It is read first: whoever sends it slowly must not be looked at before their session is
- * ended, and heard afterwards.
- */
+/** A form of signed-in users. It is read before their session is: a slow sender's session may end meanwhile. */
 export function forSignedInForm<Name extends string>(
   names: readonly Name[],
   handler: AccountHandler<Name>,
@@ -87,7 +181,7 @@ export function forSignedInForm<Name extends string>(
   };
 }
 
-/** As {@link forSignedInForm}; somebody whose proof is older is asked for another one first. */
+/** As {@link forSignedInForm}; a user whose proof is older first gives another. */
 export function forFreshlySignedInForm<Name extends string>(
   names: readonly Name[],
   handler: AccountHandler<Name>,
@@ -95,10 +189,10 @@ export function forFreshlySignedInForm<Name extends string>(
   return forSignedInForm<Name>(names, requireFresh(handler));
 }
 
-/** Asks somebody whose proof is older for another one first. */
+/** Sends a user whose proof is older to give another. */
 export function requireFresh<Name extends string>(
   handler: AccountHandler<Name>,
-  backTo: BackTo = securityPath,
+  backTo: BackTo = toSecurity,
 ): AccountHandler<Name> {
   return async (context, exchange, signedIn, form) =>
     signedIn.fresh
@@ -106,7 +200,7 @@ export function requireFresh<Name extends string>(
       : redirectTo(authUrl('confirm', { returnTo: backTo(exchange) }));
 }
 
-/** For our script. @throws PlatformError `unauthenticated`; `forbidden`, reason `confirm_first`, unless `stale` will do. */
+/** For our script. @throws PlatformError `unauthenticated`; `forbidden`, reason `confirm_first`, unless `stale`. */
 export async function requireSignedIn(
   context: ProviderContext,
   exchange: Exchange,
@@ -137,8 +231,4 @@ async function enter<Name extends string>(
     if (error instanceof PlatformError && error.code === 'unauthenticated') return toLogin();
     throw error;
   }
-}
-
-function securityPath(): string {
-  return SECURITY_PATH;
 }

@@ -1,6 +1,6 @@
 /**
  * The two ceremonies of passkeys (Web Authentication Level 3, sections 7.1 and 7.2). A passkey verifies its user, by a
- * PIN, a finger or a face, and so it counts as two factors. No attestation is asked for, and none is looked at.
+ * PIN, a finger or a face, and so it counts as two factors. No attestation is asked for, and none is read.
  */
 import { PlatformError } from '@freehold/contracts';
 import {
@@ -14,24 +14,60 @@ import { base64url } from 'jose';
 import { z } from 'zod';
 import type { Challenge, NewPasskey, PasskeyKey } from '../../accounts/contract.ts';
 import type { Exchange, ProviderContext } from './context.ts';
-import { type Ceremony, makeChallenge, openChallenge } from '../passkey-challenges.ts';
-import type { AssertionJson, RegistrationJson } from '../webauthn-json.ts';
 
-/** EdDSA, ES256, RS256: what authenticators have, and what every runtime verifies. */
+/** EdDSA, ES256, RS256: the algorithms of authenticators, which every runtime verifies. */
 const ALGORITHMS = [-8, -7, -257];
-const TIMEOUT_MS = 5 * 60_000;
+const TTL_MS = 5 * 60_000;
+/** Web Authentication, section 13.4.3, asks for 16 random bytes at least. */
+const NONCE_BYTES = 16;
 
-/** Options for `navigator.credentials.get`, as JSON. */
+/** Base64url, bounded well below the body's limit. */
+const bytes = z
+  .string()
+  .max(12_000)
+  .regex(/^[A-Za-z0-9_-]+$/);
+
+/**
+ * Reads a browser's `PublicKeyCredential.toJSON()` (Web Authentication Level 3, section 5.1.8). Other members are
+ * dropped: browsers add to them.
+ */
+function credentialJson<R extends z.ZodType>(response: R) {
+  return z
+    .object({ id: bytes, rawId: bytes, type: z.literal('public-key'), response })
+    .transform((json) => ({ ...json, clientExtensionResults: {} }));
+}
+
+export const registrationJson = credentialJson(z.object({ clientDataJSON: bytes, attestationObject: bytes }));
+
+export const assertionJson = credentialJson(
+  z.object({
+    clientDataJSON: bytes,
+    authenticatorData: bytes,
+    signature: bytes,
+    userHandle: bytes.nullish(),
+  }),
+);
+
+/** The purpose of a challenge, which serves no other. */
+export type Ceremony =
+  | { readonly kind: 'sign_in' }
+  /** A signed-in holder confirms their identity. */
+  | { readonly kind: 'confirm'; readonly userId: string }
+  | { readonly kind: 'register'; readonly userId: string }
+  /** Of the account that a sign-up link stands for. */
+  | { readonly kind: 'sign_up'; readonly linkToken: string };
+
+/** Returns options for `navigator.credentials.get`, as JSON. */
 export function requestOptions(context: ProviderContext, exchange: Exchange, ceremony: Ceremony) {
   return generateAuthenticationOptions({
     rpID: rpIdOf(context, exchange),
     challenge: toBytes(makeChallenge(context, ceremony)),
     userVerification: 'required',
-    timeout: TIMEOUT_MS,
+    timeout: TTL_MS,
   });
 }
 
-/** A passkey that signed, and the challenge that it signed for, which the directory is to use up. */
+/** A passkey that signed, and its challenge, which the directory is to use up. */
 export interface VerifiedAssertion {
   readonly passkey: PasskeyKey;
   readonly counter: number;
@@ -40,14 +76,14 @@ export interface VerifiedAssertion {
 }
 
 /**
- * What signed, or null when it does not hold: unknown, another's, of another origin, in another site's frame, without
- * its user's verification, or for a challenge that is not ours. The signature counter, and whether the challenge was
- * used already, are the directory's to judge.
+ * Returns the passkey that signed, or null when it is unknown, another account's, of another origin, in another site's
+ * frame, without its user's verification, or signed a challenge that is not ours. The directory judges the signature
+ * counter and whether the challenge was used.
  */
 export async function verifyAssertion(
   context: ProviderContext,
   exchange: Exchange,
-  input: { readonly response: AssertionJson; readonly ceremony: Ceremony },
+  input: { readonly response: z.infer<typeof assertionJson>; readonly ceremony: Ceremony },
 ): Promise<VerifiedAssertion | null> {
   const { response, ceremony } = input;
   const passkey = await context.directory.findPasskey({ id: response.id });
@@ -71,13 +107,13 @@ export async function verifyAssertion(
   });
 }
 
-/** Options for `navigator.credentials.create`, as JSON. */
+/** Returns options for `navigator.credentials.create`, as JSON. */
 export function creationOptions(
   context: ProviderContext,
   exchange: Exchange,
   input: {
     readonly ceremony: Ceremony;
-    /** What the passkey is to know the account by, base64url. */
+    /** The handle by which the passkey knows the account, base64url. */
     readonly userHandle: string;
     readonly email: string;
     readonly name: string | null;
@@ -94,18 +130,22 @@ export function creationOptions(
     challenge: toBytes(makeChallenge(context, ceremony)),
     attestationType: 'none',
     excludeCredentials: known.map((id) => ({ id })),
-    // One that the authenticator cannot find by itself could not sign anybody in here.
+    // Sign-in names no account, so the authenticator must find the passkey by itself.
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     supportedAlgorithmIDs: ALGORITHMS,
-    timeout: TIMEOUT_MS,
+    timeout: TTL_MS,
   });
 }
 
-/** The passkey that was made and the challenge that it was made for, or null when the registration does not hold. */
+/** Returns the new passkey and its challenge, or null when the registration does not hold. */
 export async function verifyRegistration(
   context: ProviderContext,
   exchange: Exchange,
-  input: { readonly response: RegistrationJson; readonly ceremony: Ceremony; readonly name: string },
+  input: {
+    readonly response: z.infer<typeof registrationJson>;
+    readonly ceremony: Ceremony;
+    readonly name: string;
+  },
 ): Promise<{ readonly passkey: NewPasskey; readonly challenge: Challenge } | null> {
   const { response, ceremony, name } = input;
   const challenge = challengeIn(context, ceremony, response.response.clientDataJSON);
@@ -128,22 +168,38 @@ export async function verifyRegistration(
   });
 }
 
+/**
+ * Returns a challenge, base64url. Any visitor may ask for one, so it is sealed and not stored; the directory stores
+ * those that were answered rightly, so that each works once.
+ */
+function makeChallenge({ seals, now, random }: ProviderContext, ceremony: Ceremony): string {
+  return seals.seal(purposeOf(ceremony), `${now() + TTL_MS} ${base64url.encode(random(NONCE_BYTES))}`);
+}
+
+function purposeOf(ceremony: Ceremony): string[] {
+  const holder = 'userId' in ceremony ? ceremony.userId : 'linkToken' in ceremony ? ceremony.linkToken : '';
+  return ['passkey', ceremony.kind, holder];
+}
+
 const clientDataJson = z.object({
   challenge: z.string(),
   crossOrigin: z.boolean().optional(),
   topOrigin: z.unknown().optional(),
 });
 
-/** The challenge that a browser answered on a page of ours; null when it is not ours, or the page was another's frame. */
+/** Returns the challenge of an answer; null when it is not ours for the ceremony, expired, or from another's frame. */
 function challengeIn(
-  context: ProviderContext,
+  { seals, now }: ProviderContext,
   ceremony: Ceremony,
   clientDataJSON: string,
 ): (Challenge & { readonly text: string }) | null {
   const data = parseClientData(clientDataJSON);
   if (data === null || data.crossOrigin === true || data.topOrigin !== undefined) return null;
-  const challenge = openChallenge(context, ceremony, data.challenge);
-  return challenge && { ...challenge, text: data.challenge };
+  const value = seals.open(purposeOf(ceremony), data.challenge);
+  if (value === null) return null;
+  const [expiry = '', id = ''] = value.split(' ');
+  const expiresAtMs = Number(expiry);
+  return now() < expiresAtMs ? { id, expiresAtMs, text: data.challenge } : null;
 }
 
 function parseClientData(clientDataJSON: string): z.infer<typeof clientDataJson> | null {
@@ -155,8 +211,8 @@ function parseClientData(clientDataJSON: string): z.infer<typeof clientDataJson>
 }
 
 /**
- * Browsers take certificates out when no attestation was asked for. One that comes with them anyway would have us
- * parse them, and fetch the revocation lists that they name from wherever they say.
+ * Browsers remove certificates when no attestation was asked for. Reading any that come anyway would have us parse
+ * them, and fetch the revocation lists at the addresses that they name.
  */
 function hasNoCertificates(attestationObject: string): boolean {
   const decoded = decodeAttestationObject(toBytes(attestationObject));
@@ -172,7 +228,7 @@ function toBytes(text: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(base64url.decode(text));
 }
 
-/** The library throws at whatever does not hold. A directory that fails is something else, and stays a failure. */
+/** The library throws at an answer that does not hold. A failure of the directory stays a failure. */
 async function orRefused<T>(verify: () => Promise<T>): Promise<T | null> {
   try {
     return await verify();

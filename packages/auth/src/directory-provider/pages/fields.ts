@@ -1,4 +1,4 @@
-/** The parts of forms: inputs with their labels, hints and faults, tied together for whoever does not see them. */
+/** The parts of forms: inputs with their labels, hints and faults, linked for users of screen readers. */
 import { type Html, html } from './html.ts';
 
 export interface Field {
@@ -9,9 +9,9 @@ export interface Field {
   readonly autocomplete: string;
   readonly value?: string | null | undefined;
   readonly hint?: string;
-  /** What is wrong with what was typed, as a sentence. */
+  /** The fault of the typed value, as a sentence. */
   readonly fault?: string | undefined;
-  /** True: what is wrong concerns this field, and an alert elsewhere says it. */
+  /** True when an alert elsewhere on the page describes this field's fault. */
   readonly faultAbove?: boolean | undefined;
   /** Default true. */
   readonly required?: boolean;
@@ -19,12 +19,12 @@ export interface Field {
   readonly inputmode?: 'numeric' | 'email';
   readonly minLength?: number;
   readonly maxLength?: number;
-  /** Starts the ids when one page has the same field twice. */
+  /** Precedes the ids when one page has the same field twice. */
   readonly prefix?: string;
 }
 
-/** The id of the alert that a form shows; fields of `faultAbove` are described by it. */
-export const ALERT_ID = 'alert';
+/** The id of a form's alert, which describes the fields of `faultAbove`. */
+const ALERT_ID = 'alert';
 
 /** An input with its label. */
 export function field(options: Field): Html {
@@ -50,12 +50,12 @@ ${type === 'password' && html`<button type="button" class="reveal" data-reveal="
 </div>`;
 }
 
-/** What goes along without being shown. An empty value is left out. */
+/** A hidden input. An empty value is left out. */
 export function hidden(name: string, value: string | null | undefined): Html {
   return html`${value ? html`<input type="hidden" name="${name}" value="${value}">` : false}`;
 }
 
-/** A box to tick. It is sent with the value `yes` when it is ticked. */
+/** A checkbox with the value `yes`. */
 export function checkbox(options: {
   readonly name: string;
   readonly label: string;
@@ -65,24 +65,24 @@ export function checkbox(options: {
   return html`<p class="check"><input id="${name}" name="${name}" type="checkbox" autocomplete="off" value="yes"${checked && html` checked`}> <label for="${name}">${label}</label></p>`;
 }
 
-/** What went wrong with a form as a whole, read out at once. */
+/** The fault of a form as a whole, read out at once. */
 export function alert(message: string | undefined): Html {
   return html`${message !== undefined && html`<p class="alert" id="${ALERT_ID}" role="alert">${message}</p>`}`;
 }
 
-/** What went well, read out when there is time. */
+/** A success, read out when there is time. */
 export function notice(message: string | undefined): Html {
   return html`${message !== undefined && html`<p class="notice" role="status">${message}</p>`}`;
 }
 
-/** A form that posts to one of our addresses. The browser's own bubbles are off: ours are read out and stay. */
+/** A form that posts to one of our addresses. The browser's own messages are off: ours are read out and stay. */
 export function form(action: string, content: Html): Html {
   return html`<form method="post" action="${action}" novalidate>
 ${content}
 </form>`;
 }
 
-/** The field of a new password; managers are told whose it is. */
+/** The field of a new password, with its account for password managers. */
 export function newPasswordField(options: {
   readonly email: string;
   readonly fault?: string | undefined;
@@ -101,12 +101,18 @@ ${field({
   fault,
   prefix,
   autofocus: autofocus ?? fault !== undefined,
-  // No greatest length: a browser would cut off what is pasted, and nobody would see it.
+  // No greatest length: a browser would silently cut off a pasted password.
   minLength: 8,
 })}`;
 }
 
-/** A name that somebody chose, kept from turning the text around it the other way. */
+/** A user's own text, which must not change the direction of the text around it. */
 export function chosen(text: string): Html {
   return html`<bdi>${text}</bdi>`;
+}
+
+/** A day in a form that readers of every language understand: `2026-11-21`. */
+export function day(atMs: number): Html {
+  const date = new Date(atMs).toISOString().slice(0, 10);
+  return html`<time datetime="${date}">${date}</time>`;
 }

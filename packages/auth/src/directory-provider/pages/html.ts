@@ -1,6 +1,6 @@
-/** HTML that escapes what is put into it, so that a page cannot forget to. */
+/** HTML templates that escape every inserted value, so that a page cannot forget to. */
 
-/** Markup that is safe to send: made by {@link html} and by nothing else. */
+/** Markup that is safe to send: only {@link html} makes it. */
 export class Html {
   readonly text: string;
 
@@ -11,7 +11,7 @@ export class Html {
 
 type HtmlValue = string | number | false | null | undefined | Html | readonly Html[];
 
-/** A template tag. Strings and numbers are escaped for text and quoted attributes; `false` and `null` are nothing. */
+/** A template tag. It escapes strings and numbers for text and quoted attributes; `false` and `null` become empty. */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(strings.reduce((text, part, index) => text + render(values[index - 1]) + part));
 }
@@ -23,7 +23,7 @@ function render(value: HtmlValue): string {
   return escapeHtml(String(value));
 }
 
-/** NUL is the one character that HTML takes in no form. */
+/** NUL is the one character that HTML does not allow in any form. */
 function escapeHtml(text: string): string {
   return text
     .replaceAll('\0', '\u{fffd}')

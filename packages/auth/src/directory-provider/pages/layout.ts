@@ -1,8 +1,10 @@
 /** The frame around every page. */
-import type { CompleteTheme } from './theme.ts';
-import { type Html, html } from './html.ts';
 
-/** Whose page it is. */
+import { type Html, html } from './html.ts';
+import { authUrl } from './paths.ts';
+import type { CompleteTheme } from './theme.ts';
+
+/** The application of a page. */
 export interface View {
   readonly theme: CompleteTheme;
   readonly appName: string;
@@ -12,7 +14,7 @@ export interface PageContent {
   /** The page's one `h1`, and the start of its title. */
   readonly heading: string;
   readonly body: Html;
-  /** True when something on the page has to be put right: said first in the title, which is read out first. */
+  /** True when the user must correct an input: the title, which is read out first, begins with it. */
   readonly failed?: boolean;
   /** True for a page with several cards. */
   readonly wide?: boolean;
@@ -47,9 +49,26 @@ ${theme.supportUrl !== undefined && html`<p class="foot"><a href="${theme.suppor
 `.text;
 }
 
-/** A keyhole in the accent colour, in the page itself: a browser would ask the application for `/favicon.ico` else. */
+/** A keyhole in the accent colour, inline: a browser would otherwise ask the application for `/favicon.ico`. */
 function iconOf({ accent }: CompleteTheme): string {
   const { color, ink } = accent.light;
   const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="${color}"/><path d="M8 3.5a2.4 2.4 0 0 1 1.2 4.5l.8 4.5H6l.8-4.5A2.4 2.4 0 0 1 8 3.5z" fill="${ink}"/></svg>`;
   return `data:image/svg+xml,${encodeURIComponent(icon)}`;
+}
+
+/** A page with a message alone. `next`: one of our addresses, by default the sign-in page. */
+export function messagePage(message: {
+  readonly heading: string;
+  readonly sentences: readonly string[];
+  readonly failed?: boolean;
+  readonly next?: { readonly label: string; readonly url: string };
+}): PageContent {
+  const { heading, sentences, failed = false, next } = message;
+  const { label, url } = next ?? { label: 'Sign in', url: authUrl('login') };
+  return {
+    heading,
+    failed,
+    body: html`${sentences.map((sentence) => html`<p>${sentence}</p>`)}
+<p class="actions"><a class="button plain" href="${url}">${label}</a></p>`,
+  };
 }

@@ -1,12 +1,11 @@
-/** The pages around a mail: asking for it, being told to look for it, and what its link leads to. */
+/** The pages around a mail: the request for it, the confirmation that it was sent, and the pages of its link. */
 import type { Passkey } from '../../accounts/contract.ts';
-import { authUrl } from './paths.ts';
-import { alert, checkbox, chosen, field, form, hidden, newPasswordField } from './fields.ts';
+import { alert, checkbox, chosen, day, field, form, hidden, newPasswordField } from './fields.ts';
 import { type Html, html } from './html.ts';
 import type { PageContent } from './layout.ts';
-import { day } from './security-sections.ts';
+import { authUrl } from './paths.ts';
 
-/** What was typed, and what was wrong with it. */
+/** The typed values and their faults. */
 interface Asked {
   readonly returnTo: string | null;
   readonly email?: string;
@@ -57,15 +56,15 @@ ${alert(fault)}${form(
   };
 }
 
-/** The same for everybody: it says nothing about whether there is an account. */
+/** The same for every address: it does not reveal whether there is an account. */
 export function mailSentPage(page: {
   readonly email: string;
   readonly returnTo: string | null;
   readonly back: string;
 }): PageContent {
   return {
-    heading: 'Look into your mail',
-    body: html`<p>If ${chosen(page.email)} can be used for this, a mail with a link is on its way to it. It may take a few minutes; look among the unwanted mail too.</p>
+    heading: 'Check your mail',
+    body: html`<p>If ${chosen(page.email)} can be used for this, we have sent a link to it. It may take a few minutes; check your spam folder too.</p>
 <ul class="links"><li><a href="${authUrl(page.back, { returnTo: page.returnTo })}">Use another address</a></li>
 <li><a href="${authUrl('login', { returnTo: page.returnTo })}">Back to signing in</a></li></ul>`,
   };
@@ -77,7 +76,7 @@ export interface FinishPage {
   readonly fault?: string;
 }
 
-/** Where the link of a sign-up leads: a first credential is chosen. */
+/** The page of a sign-up link: the user chooses a first credential. */
 export function signUpFinishPage(
   page: FinishPage & { readonly appName: string; readonly name?: string | null; readonly nameFault?: string },
 ): PageContent {
@@ -110,7 +109,7 @@ ${newPasswordField({ email, fault, autofocus: fault !== undefined && nameFault =
   };
 }
 
-/** Where the link of a reset leads. A passkey that somebody else added would outlive the new password. */
+/** The page of a reset link. A passkey that an attacker added would outlive the new password. */
 export function resetFinishPage(
   page: FinishPage & { readonly passkeys: readonly Passkey[]; readonly removing?: boolean },
 ): PageContent {
@@ -134,7 +133,7 @@ function passkeysToRemove(passkeys: readonly Passkey[], removing: boolean | unde
 ${checkbox({ name: 'removePasskeys', label: 'Remove all passkeys. Do so if you do not know every one.', checked: removing })}`;
 }
 
-/** Where the link of a change of address leads. */
+/** The page of the link to a new address. */
 export function emailFinishPage(page: FinishPage & { readonly former: string }): PageContent {
   const { token, email, former } = page;
   return {
@@ -147,7 +146,7 @@ ${form(
   };
 }
 
-/** Where the link leads that takes a change of address back. */
+/** The page of the link that reverts a change of address. */
 export function emailRevertPage({ token, email }: FinishPage): PageContent {
   return {
     heading: 'Take your account back?',
@@ -159,7 +158,7 @@ ${form(
   };
 }
 
-/** A link that is unknown, used, replaced by a newer one or too old: which of them is nobody's business. */
+/** A link that is unknown, used, retired or expired: the page does not reveal which. */
 export function deadLinkPage(page: { readonly askAgain: string }): PageContent {
   return {
     heading: 'This link no longer works',

@@ -2,9 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AccountSecurity } from '../../accounts/contract.ts';
-import { completeTheme } from './theme.ts';
 import { html } from './html.ts';
-import { type PageContent, renderPage } from './layout.ts';
+import { messagePage, type PageContent, renderPage } from './layout.ts';
 import {
   deadLinkPage,
   emailFinishPage,
@@ -15,9 +14,9 @@ import {
   signUpFinishPage,
   signUpPage,
 } from './mail-pages.ts';
-import { messagePage } from './message-page.ts';
 import { securityPage } from './security-page.ts';
 import { confirmPage, loginPage, secondFactorPage } from './sign-in-pages.ts';
+import { completeTheme } from './theme.ts';
 import { otpauthUri, recoveryCodesPage, totpSetupPage } from './totp-pages.ts';
 
 /** Every page, in every state that shows more than another, with one text wherever somebody's words can stand. */

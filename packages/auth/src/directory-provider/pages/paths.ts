@@ -1,4 +1,4 @@
-/** Where somebody goes on to: judged when it arrives and again when it is used (spec B-18). */
+/** The provider's own addresses, and the paths to return to: checked on arrival and again on use (spec B-18). */
 import { landingPath, safePath } from '@freehold/oidc-rp';
 
 export const AUTH_BASE = '/api/auth';
@@ -8,17 +8,17 @@ export const SECURITY_PATH = `${AUTH_BASE}/security`;
 /** Longer than any address of an application; it travels in pages and in a cookie. */
 const LENGTH_MAX = 512;
 
-/** Where the link to a new address leads: its holder may have to sign in first. */
+/** The link to a new address: its holder may have to sign in first. */
 const EMAIL_LINK = /^\/api\/auth\/email\/finish\?token=[\w-]{22}$/;
 
-/** A same-origin path outside the sign-in routes, the security page or that link; null for anything else. */
+/** Returns a same-origin path outside the sign-in routes, the security page or that link; null for any other. */
 export function returnPath(value: unknown): string | null {
   if (typeof value !== 'string' || value.length > LENGTH_MAX) return null;
   const path = landingPath(value) ?? ownPage(safePath(value));
   return path === null || path.length > LENGTH_MAX ? null : path;
 }
 
-/** One of our own addresses, which goes on to the path afterwards. Empty values are left out. */
+/** Returns one of our own addresses. Empty values are left out of the query. */
 export function authUrl(
   name: string,
   query: Readonly<Record<string, string | null | undefined>> = {},

@@ -1,8 +1,9 @@
-/** The pages on the way in: password or passkey, the second factor, and proving once more who one is. */
-import { authUrl } from './paths.ts';
+/** The sign-in pages: password or passkey, the second factor, and the confirmation of identity. */
+
 import { alert, chosen, field, form, hidden, notice } from './fields.ts';
 import { type Html, html } from './html.ts';
 import type { PageContent } from './layout.ts';
+import { authUrl } from './paths.ts';
 
 export interface LoginPage {
   readonly appName: string;
@@ -84,7 +85,7 @@ export interface ConfirmPage {
   readonly fault?: string;
 }
 
-/** Asks somebody who is signed in to prove once more who they are. */
+/** Asks a signed-in user to confirm their identity. */
 export function confirmPage(page: ConfirmPage): PageContent {
   const { email, returnTo, hasPassword, hasPasskeys, fault } = page;
   return {
@@ -114,8 +115,8 @@ ${!hasPassword && noScript('Your account has a passkey and no password, so this 
   };
 }
 
-/** What only a script can do is shown by the script, which also fills in what went wrong. */
-export function passkeyButton(options: {
+/** The script shows this button, and writes faults into it. */
+function passkeyButton(options: {
   readonly label: string;
   readonly returnTo: string | null;
   readonly conditional?: boolean;

@@ -1,8 +1,7 @@
 /** What an application may choose, and what would make its pages unreadable or unsafe. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { accentColors, contrast, SURFACES } from '../accent-colors.ts';
-import { completeTheme } from './theme.ts';
+import { accentColors, completeTheme, contrast, SURFACES } from './theme.ts';
 
 const hexColor = fc
   .integer({ min: 0, max: 0xffffff })

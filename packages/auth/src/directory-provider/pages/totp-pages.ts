@@ -1,21 +1,25 @@
 /** The pages of two-step verification: setting it up, and the recovery codes, which are shown once. */
-import { authUrl, SECURITY_PATH } from './paths.ts';
+
+import { encode } from 'uqr';
 import { field, form, hidden } from './fields.ts';
-import { html } from './html.ts';
+import { type Html, html } from './html.ts';
 import type { PageContent } from './layout.ts';
-import { qrCode } from './qr-code.ts';
+import { authUrl, SECURITY_PATH } from './paths.ts';
+
+/** Light modules around a QR code, as its standard requires. */
+const QUIET_ZONE = 4;
 
 export interface TotpSetupPage {
   readonly appName: string;
   readonly email: string;
   /** Base32. */
   readonly secret: string;
-  /** The same for the server, which comes back with the code. */
+  /** The same, sealed for the server, which comes back with the code. */
   readonly sealed: string;
   readonly fault?: string;
 }
 
-/** Shows the secret to an authenticator app, and asks for a first code to see that it arrived. */
+/** Shows the secret to an authenticator app, and asks for a first code as a check. */
 export function totpSetupPage({ appName, email, secret, sealed, fault }: TotpSetupPage): PageContent {
   return {
     heading: 'Set up two-step verification',
@@ -40,17 +44,17 @@ ${form(
   };
 }
 
-/** Shown once. */
+/** The recovery codes, shown once. */
 export function recoveryCodesPage({ codes }: { readonly codes: readonly string[] }): PageContent {
   return {
     heading: 'Your recovery codes',
-    body: html`<p>Each of these signs you in once when you do not have your authenticator app. Keep them where you keep what must not be lost: <strong>they are not shown again</strong>.</p>
+    body: html`<p>Each of these signs you in once when you do not have your authenticator app. Keep them in a safe place: <strong>they are not shown again</strong>.</p>
 <ul class="codes">${codes.map((code) => html`<li><code>${code}</code></li>`)}</ul>
 <p class="actions"><a class="button" href="${SECURITY_PATH}">I have saved them</a></p>`,
   };
 }
 
-/** The form that authenticator apps have agreed on: `otpauth://totp/Issuer:account?secret=…&issuer=Issuer`. */
+/** Returns the address that authenticator apps understand: `otpauth://totp/Issuer:account?secret=…&issuer=Issuer`. */
 export function otpauthUri({
   appName,
   email,
@@ -63,4 +67,11 @@ export function otpauthUri({
 
 function inGroups(secret: string): string {
   return secret.match(/.{1,4}/g)?.join(' ') ?? '';
+}
+
+/** A QR code as inline SVG: one path, no style attribute, so that the content security policy needs no exception. */
+function qrCode(text: string, label: string): Html {
+  const { size, data } = encode(text, { border: QUIET_ZONE, ecc: 'M' });
+  const path = data.flatMap((row, y) => row.map((dark, x) => (dark ? `M${x} ${y}h1v1h-1z` : ''))).join('');
+  return html`<svg class="qr" role="img" aria-label="${label}" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges"><rect width="${size}" height="${size}" fill="#fff"/><path d="${path}" fill="#000"/></svg>`;
 }

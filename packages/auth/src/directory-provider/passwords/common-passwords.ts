@@ -1,12 +1,11 @@
 /**
- * The passwords that everybody tries first (OWASP ASVS 5.0, 6.2.4): words that people choose, in the spellings and with
- * the endings that they give them, runs of a keyboard, repetitions, dates and a few that are merely famous. They are
- * patterns of our own, not a list of the first 3,000 or of what was ever breached; they stop the guesses that a rate
- * limit lets by.
+ * The passwords that attackers try first (OWASP ASVS 5.0, 6.2.4): common words with their usual spellings and endings,
+ * runs of a keyboard, repetitions, dates and a few famous ones. They are patterns of our own, not a list of the first
+ * 3,000 or of breached passwords; they stop the guesses that a rate limit allows.
  */
 
 /** Lower case, letters in place of look-alike signs. */
-const WORDS = new Set(
+const COMMON_WORDS = new Set(
   `password passwort motdepasse contrasena contraseña senha wachtwoord haslo parola lozinka salasana pass passw passwd
    administrator admin root toor user guest login logon signin welcome willkommen bienvenue hello hallo hola bonjour
    secret changeme change letmein openup opensesame trustno default test testing tester temp temporary demo sample
@@ -47,12 +46,12 @@ const WORDS = new Set(
     .split(/\s+/)
     .filter((word) => word !== ''),
 );
-const WORD_LENGTH_MAX = Math.max(...[...WORDS].map((word) => word.length));
+const WORD_LENGTH_MAX = Math.max(...[...COMMON_WORDS].map((word) => word.length));
 
-/** Known from every list, and made of nothing that is known otherwise. */
+/** On every list, and matched by no pattern. */
 const FAMOUS = new Set(['18atcskd2w', '3rjs1la7qe', '1g2w3e4r']);
 
-/** What is typed by running a finger along something, any length, and the other way. */
+/** Rows and columns of keyboards, of any length and in both directions. */
 const RUNS = [
   '01234567890123456789',
   'abcdefghijklmnopqrstuvwxyz',
@@ -79,7 +78,7 @@ const RUNS = [
 ].flatMap((run) => [run, [...run].reverse().join('')]);
 const RUN_LENGTH_MIN = 3;
 
-/** Look-alikes that fool nobody. */
+/** Signs that replace letters, as attackers know. */
 const LOOK_ALIKES: Readonly<Record<string, string>> = {
   '@': 'a',
   '4': 'a',
@@ -92,12 +91,12 @@ const LOOK_ALIKES: Readonly<Record<string, string>> = {
   '7': 't',
 };
 
-/** How much a password has to be made of: three words in a row are not enough, nor one with a year and a sign. */
+/** The least effort of a password: three words in a row are not enough, nor one with a year and a sign. */
 const EFFORT_MIN = 10;
 const EFFORT = { word: 3, run: 2, digits: 3, other: 2 };
 const DIGITS_MAX = 4;
 
-/** Whether a password is one of the first that anybody would try. */
+/** Whether a password is one of the first that an attacker would try. */
 export function isCommonPassword(password: string): boolean {
   const text = password.normalize('NFKC').toLowerCase();
   const bare = text.replace(/[._-]+/g, '');
@@ -121,10 +120,10 @@ function isInterleaved(text: string): boolean {
   return halves.every((half) => half.length >= RUN_LENGTH_MIN && RUNS.some((run) => run.includes(half)));
 }
 
-/** What it takes to think of a text: the least that its pieces add up to, however it is cut up. */
+/** Returns the effort of thinking of a text: the least sum of its pieces, over all ways to cut it. */
 function effortOf(text: string): number {
   const read = text.replace(/[@43$5!017]/g, (sign) => LOOK_ALIKES[sign] ?? sign);
-  // From the end: what is left to think of after each position.
+  // From the end: the effort after each position.
   const left = Array<number>(text.length + 1).fill(0);
   for (let start = text.length - 1; start >= 0; start -= 1) {
     let least = EFFORT.other + (left[start + 1] ?? 0);
@@ -138,7 +137,7 @@ function effortOf(text: string): number {
 }
 
 function effortOfPiece(piece: string, read: string): number {
-  if (WORDS.has(piece) || WORDS.has(read)) return EFFORT.word;
+  if (COMMON_WORDS.has(piece) || COMMON_WORDS.has(read)) return EFFORT.word;
   const isRun = piece.length >= RUN_LENGTH_MIN && RUNS.some((run) => run.includes(piece));
   if (isRun || /^(\S)\1+$/u.test(piece)) return EFFORT.run;
   return piece.length <= DIGITS_MAX && /^\d+$/.test(piece) ? EFFORT.digits : Number.POSITIVE_INFINITY;

@@ -3,9 +3,8 @@ import { PlatformError } from '@freehold/contracts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { testRandom } from '../../../test/support.ts';
-import { makePasswordHasher } from './password-hash.ts';
+import { makePasswordHasher, makeWorkQueue } from './password-hash.ts';
 import { formatPhc, parsePhc } from './phc-string.ts';
-import { makeWorkQueue } from './work-queue.ts';
 
 const hasher = makePasswordHasher({ random: testRandom() });
 const scrypt = makePasswordHasher({ random: testRandom(), kind: 'scrypt' });

@@ -1,20 +1,20 @@
 /**
- * What a new password must be (NIST SP 800-63B-4, section 3.1.1; OWASP ASVS 5.0, 6.2): long enough, and not the
- * first thing somebody would try. No rules about which characters it is made of.
+ * The rules of a new password (NIST SP 800-63B-4, section 3.1.1; OWASP ASVS 5.0, 6.2): long enough, and not one of the
+ * first guesses. No rules about its characters.
  */
 import { isCommonPassword } from './common-passwords.ts';
 
 /** Counted in characters as a person counts them, after normalisation. */
-export const PASSWORD_LENGTH = { min: 8, max: 256 };
+const PASSWORD_LENGTH = { min: 8, max: 256 };
 
-/** What a password must not simply repeat. */
+/** The names that a password must not repeat. */
 export interface PasswordOwner {
   readonly email: string;
   readonly name?: string | null | undefined;
   readonly appName: string;
 }
 
-/** What is wrong with a new password, as a sentence for the person who typed it; null when it will do. */
+/** Returns the fault of a new password, as a sentence for the person who typed it; null when it has none. */
 export function findPasswordFault(password: string, owner: PasswordOwner): string | null {
   const length = [...password.normalize('NFKC')].length;
   if (length < PASSWORD_LENGTH.min) return `Use at least ${PASSWORD_LENGTH.min} characters.`;
@@ -22,7 +22,7 @@ export function findPasswordFault(password: string, owner: PasswordOwner): strin
   if (repeatsOwner(password, owner))
     return 'This is your e-mail address, your name or the name of this site. Choose something else.';
   if (isCommonPassword(password))
-    return 'This is one of the first passwords that anybody would try. Choose something else.';
+    return 'This is one of the first passwords that an attacker would try. Choose something else.';
   return null;
 }
 
@@ -34,7 +34,7 @@ function repeatsOwner(password: string, { email, name, appName }: PasswordOwner)
     .some((word) => word !== '' && (bare === word || bare === word + word));
 }
 
-/** Letters and inner digits only: `Ada.Lovelace1!` is the address `ada.lovelace@…` all the same. */
+/** Leaves letters and inner digits: `Ada.Lovelace1!` still repeats the address `ada.lovelace@…`. */
 function simplify(text: string): string {
   const letters = text
     .normalize('NFKC')

@@ -1,7 +1,7 @@
 /**
  * Stored password hashes as PHC strings (https://github.com/P-H-C/phc-string-format): which function, at which cost,
- * with which salt. What is read may have been imported from anywhere, so every number in it has an upper bound: a
- * sign-in must not be made to ask for ten gigabytes.
+ * with which salt. A stored hash may be an import from elsewhere, so every number in it has an upper bound: a sign-in
+ * must not take ten gigabytes.
  */
 
 /** Argon2id (RFC 9106): memory in KiB, passes over it, lanes. */
@@ -22,14 +22,14 @@ export interface ScryptCost {
 
 export type HashCost = Argon2Cost | ScryptCost;
 
-/** A stored hash, read. */
+/** A parsed hash. */
 export interface PasswordRecord {
   readonly cost: HashCost;
   readonly salt: Uint8Array;
   readonly hash: Uint8Array;
 }
 
-/** What new hashes are made with (OWASP Password Storage Cheat Sheet). */
+/** The cost of new hashes (OWASP Password Storage Cheat Sheet). */
 export const ARGON2ID_COST: Argon2Cost = { kind: 'argon2id', memoryKib: 19_456, passes: 2, lanes: 1 };
 /** 32 MiB three times over: OWASP's setting for little memory. A worker has 128 MiB in all. */
 export const SCRYPT_COST: ScryptCost = { kind: 'scrypt', logN: 15, blockSize: 8, parallelism: 3 };
@@ -46,7 +46,7 @@ const ARGON2ID =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 const SCRYPT = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** The string that a record is stored as. */
+/** Returns the stored form of a record. */
 export function formatPhc({ cost, salt, hash }: PasswordRecord): string {
   const head =
     cost.kind === 'argon2id'
@@ -55,7 +55,7 @@ export function formatPhc({ cost, salt, hash }: PasswordRecord): string {
   return `${head}$${toBase64(salt)}$${toBase64(hash)}`;
 }
 
-/** Reads a stored hash; null when it is of another function, malformed, or dearer than is allowed. */
+/** Parses a stored hash; null when it is of another function, malformed, or too dear. */
 export function parsePhc(text: string): PasswordRecord | null {
   const argon2id = ARGON2ID.exec(text);
   const match = argon2id ?? SCRYPT.exec(text);
@@ -70,7 +70,7 @@ export function parsePhc(text: string): PasswordRecord | null {
   return isAffordable(cost) ? { cost, salt, hash } : null;
 }
 
-/** Whether two costs are the same, so that a hash need not be made anew. */
+/** Whether two costs are the same, so that a hash need not be replaced. */
 export function isSameCost(left: HashCost, right: HashCost): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }
@@ -84,7 +84,7 @@ export function isOrdinaryCost(cost: HashCost): boolean {
   return share >= 0.5 && share <= 2;
 }
 
-/** The memory that scrypt takes, in bytes (RFC 7914, section 5): the vectors, and the blocks that they are made of. */
+/** Returns the memory of scrypt, in bytes (RFC 7914, section 5): the vectors, and their blocks. */
 export function scryptBytesOf({ logN, blockSize, parallelism }: ScryptCost): number {
   return 128 * blockSize * (2 ** logN + parallelism + 2);
 }
@@ -110,7 +110,7 @@ function isAffordable(cost: HashCost): boolean {
   return memoryKibOf(cost) <= MEMORY_KIB_MAX && workKibOf(cost) <= WORK_KIB_MAX;
 }
 
-/** What log N of scrypt may be. */
+/** The range of log N of scrypt. */
 function nOf({ blockSize }: ScryptCost) {
   return { min: 1, max: 16 * blockSize - 1 };
 }
@@ -123,7 +123,7 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes)).replace(/=+$/, '');
 }
 
-/** Base64 without padding, or null when it is none. */
+/** Decodes base64 without padding; null for any other text. */
 function fromBase64(text: string): Uint8Array | null {
   if (text.length > 2 * HASH_BYTES.max || text.length % 4 === 1) return null;
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

@@ -1,4 +1,4 @@
-/** The style sheet and the script. They are the same for everybody, so that a cache may keep them and ask whether they changed. */
+/** The style sheet and the script. They are the same for all users, so a cache may store them and revalidate. */
 import { createHash } from 'node:crypto';
 import { entityTag, isUnchanged } from '@freehold/contracts/http';
 import { CLIENT_SCRIPT } from '../assets/client-script.ts';
@@ -15,7 +15,7 @@ function assetResponse({ request }: Exchange, contentType: string, text: string)
   const version = createHash('sha256').update(text).digest('base64url').slice(0, 22);
   const headers = {
     etag: entityTag(version),
-    // Kept, and asked about each time: a page never runs with the script of another version.
+    // Stored, and revalidated each time: a page never runs with the script of another version.
     'cache-control': 'no-cache',
     'x-content-type-options': 'nosniff',
     'cross-origin-resource-policy': 'same-origin',

@@ -1,14 +1,8 @@
-/**
- * Where the links of a change of address lead: the one to the new address, and the one to the former that takes the
- * change back.
- */
+/** The links of a change of address: the one to the new address, and the one to the former that reverts the change. */
 import type { Exchange, Handler } from '../lib/context.ts';
 import { emailChangedMail } from '../lib/mails.ts';
-import { emailFinishPage, emailRevertPage } from '../pages/mail-pages.ts';
-import { messagePage } from '../pages/message-page.ts';
 import { readForm } from '../lib/request-body.ts';
 import { pageResponse } from '../lib/responses.ts';
-import { authUrl, returnPath, SECURITY_PATH } from '../pages/paths.ts';
 import {
   type AccountHandler,
   forFreshlySignedInForm,
@@ -16,10 +10,13 @@ import {
   holderOf,
   requireFresh,
 } from '../lib/sessions.ts';
+import { messagePage } from '../pages/layout.ts';
+import { emailFinishPage, emailRevertPage } from '../pages/mail-pages.ts';
+import { authUrl, returnPath, SECURITY_PATH } from '../pages/paths.ts';
 import { doneAt } from './security.ts';
 import { deadLink, orDeadLink } from './sign-up.ts';
 
-/** Back to the very link, for somebody who has to show first who they are. */
+/** Returns to the link after the user has proved their identity. */
 function thisLink({ query }: Exchange): string {
   return returnPath(authUrl('email/finish', { token: query.get('token') })) ?? SECURITY_PATH;
 }
@@ -28,7 +25,7 @@ function thisLink({ query }: Exchange): string {
 const show: AccountHandler = async (context, exchange, signedIn) => {
   const token = exchange.query.get('token') ?? '';
   const link = await context.directory.showLink({ token, purpose: 'email_change' });
-  // Another account's: whoever follows it may read the mail of an address that somebody else mistyped.
+  // Another account's: its reader may have the mailbox of an address that the account's holder mistyped.
   if (link === null || link.userId !== signedIn.account.userId)
     return deadLink(context, exchange, 'security');
   const former = signedIn.account.email;
@@ -52,7 +49,7 @@ const finish: AccountHandler<'token'> = async (context, exchange, signedIn, { to
 export const showEmailFinish = forSignedIn(requireFresh(show, thisLink), thisLink);
 export const postEmailFinish = forFreshlySignedInForm(['token'], finish);
 
-/** Nobody need be signed in: whoever had the account taken away cannot be. */
+/** Needs no session: the holder of a stolen account cannot sign in. */
 export const showEmailRevert: Handler = async (context, exchange) => {
   const token = exchange.query.get('token') ?? '';
   const link = await context.directory.showLink({ token, purpose: 'email_revert' });

@@ -1,13 +1,25 @@
-/** Signing in with a password. */
+/** Signing in with a password, its second factor, and confirming one's identity with them. */
 import type { PasswordToJudge } from '../../accounts/contract.ts';
 import type { AccountDirectory, Handler, ProviderContext } from '../lib/context.ts';
-import { again, orInvalid, tooMany } from '../form-answers.ts';
-import { takeNotice } from '../notices.ts';
-import { loginPage } from '../pages/sign-in-pages.ts';
+import {
+  clearShortCookie,
+  noticeCookie,
+  readShortCookie,
+  SECOND_FACTOR_COOKIE,
+  takeNotice,
+} from '../lib/cookies.ts';
 import { readForm } from '../lib/request-body.ts';
-import { pageResponse, redirectTo } from '../lib/responses.ts';
-import { returnPath } from '../pages/paths.ts';
-import { goOn } from '../sign-in.ts';
+import { again, orInvalid, pageResponse, redirectTo, tooMany } from '../lib/responses.ts';
+import {
+  type AccountHandler,
+  forSignedIn,
+  forSignedInForm,
+  goOn,
+  holderOf,
+  type SignedIn,
+} from '../lib/sessions.ts';
+import { authUrl, returnPath, SECURITY_PATH } from '../pages/paths.ts';
+import { confirmPage, loginPage, secondFactorPage } from '../pages/sign-in-pages.ts';
 
 /** The same for an address without an account, an account without a password, and a wrong password. */
 const REFUSED = 'This e-mail address and password do not go together.';
@@ -32,7 +44,7 @@ export const postLogin: Handler = async (context, exchange) => {
   const page = (alert: string) =>
     loginPage({ appName: exchange.appName, signUpOpen: context.signUp === 'open', returnTo, email, alert });
 
-  // Nobody has that one, and nobody is to be locked out by sending a form too early.
+  // No account has that one, and a form sent too early must not lock its sender out.
   if (form.password === '') return again(context, exchange, page(REFUSED));
   const attempt = { ...exchange.attempt, email };
   const step = await judgePassword(context, form.password, {
@@ -46,16 +58,89 @@ export const postLogin: Handler = async (context, exchange) => {
   return redirectTo(onward.location, onward.setCookies);
 };
 
-/** What the directory is told of a comparison. */
+export const showSecondFactor: Handler = async (context, exchange) => {
+  const returnTo = returnPath(exchange.query.get('returnTo'));
+  if (readShortCookie(exchange.request.headers, SECOND_FACTOR_COOKIE, exchange.origin) === null)
+    return redirectTo(authUrl('login', { returnTo }));
+  return pageResponse(context, exchange, secondFactorPage({ returnTo }));
+};
+
+export const postSecondFactor: Handler = async (context, exchange) => {
+  const form = await readForm(exchange.request, ['code', 'returnTo']);
+  const returnTo = returnPath(form.returnTo);
+  const page = (fault: string) => secondFactorPage({ returnTo, fault });
+  const token = readShortCookie(exchange.request.headers, SECOND_FACTOR_COOKIE, exchange.origin);
+  const expired = () =>
+    redirectTo(authUrl('login', { returnTo }), [
+      noticeCookie(exchange, 'second_factor_expired'),
+      clearShortCookie(SECOND_FACTOR_COOKIE, exchange.origin),
+    ]);
+  if (token === null) return expired();
+
+  const attempt = { ...exchange.attempt, token, code: form.code };
+  const step = await context.directory.finishSecondFactor(attempt);
+  if (step.outcome === 'expired') return expired();
+  if (step.outcome === 'limited') return tooMany(context, exchange, step, page);
+  const onward = await goOn(context, exchange, { step, returnTo });
+  if (onward !== null) return redirectTo(onward.location, onward.setCookies);
+  const wrong = page('This code is not right, or it was used already. Try the next one.');
+  return again(context, exchange, wrong);
+};
+
+const confirm: AccountHandler = async (context, exchange, signedIn) => {
+  const returnTo = returnPath(exchange.query.get('returnTo')) ?? SECURITY_PATH;
+  return pageResponse(context, exchange, confirmPageOf(signedIn, returnTo));
+};
+
+const CONFIRM_FIELDS = ['password', 'username', 'returnTo'] as const;
+
+const confirmed: AccountHandler<(typeof CONFIRM_FIELDS)[number]> = async (
+  context,
+  exchange,
+  signedIn,
+  form,
+) => {
+  const { directory } = context;
+  const returnTo = returnPath(form.returnTo) ?? SECURITY_PATH;
+  const page = (fault: string) => confirmPageOf(signedIn, returnTo, fault);
+  const holder = holderOf(context, signedIn);
+  if (form.password === '') return again(context, exchange, page('Type your password.'));
+
+  const attempt = { ...exchange.attempt, ...holder, email: signedIn.account.email };
+  const step = await judgePassword(context, form.password, {
+    begin: () => directory.beginConfirm(attempt),
+    finish: (verdict) => directory.finishPassword({ ...attempt, ...verdict }),
+  });
+  if (step.outcome === 'limited') return tooMany(context, exchange, step, page);
+  // With a second factor this is only the first half: a session from before it proves nothing of it.
+  const onward = await goOn(context, exchange, { step, returnTo });
+  if (onward === null) return again(context, exchange, page('This is not your password.'));
+  return redirectTo(onward.location, onward.setCookies);
+};
+
+export const showConfirm = forSignedIn(confirm);
+export const postConfirm = forSignedInForm(CONFIRM_FIELDS, confirmed);
+
+function confirmPageOf({ account }: SignedIn, returnTo: string, fault?: string) {
+  return confirmPage({
+    email: account.email,
+    returnTo,
+    hasPassword: account.passwordChangedMs !== null,
+    hasPasskeys: account.passkeys.length > 0,
+    ...(fault === undefined ? {} : { fault }),
+  });
+}
+
+/** The result of a comparison, for the directory. */
 type Verdict = Pick<
   Parameters<AccountDirectory['finishPassword']>[0],
   'userId' | 'passwordChangedMs' | 'right' | 'rehash'
 >;
 
 /**
- * Judges a password between the two halves of an attempt, at the same cost when there is nothing to compare with, and
- * renews a hash that is out of date. The attempt begins when the hasher has a place for it: one that is sent away for
- * want of a place was not counted, and one that is right does not fail for want of another.
+ * Judges a password between the two halves of an attempt, at the same cost when there is no hash, and renews an
+ * outdated hash. The attempt begins when the hasher has a place for it: one that is turned away was not counted, and a
+ * right one does not fail for want of another place.
  */
 export async function judgePassword<Begun extends { readonly outcome: string }, Finished>(
   { hasher, report }: Pick<ProviderContext, 'hasher' | 'report'>,
@@ -72,7 +157,7 @@ export async function judgePassword<Begun extends { readonly outcome: string }, 
     const { right, outdated, unreadable } = await turn.verify(password, hash);
     if (unreadable) report(new Error('The stored hash of a password cannot be computed here.'));
     const about = { userId, passwordChangedMs };
-    // An account without a password is not entered with any, whatever the hasher makes of it.
+    // No password opens an account without one, whatever the hasher says.
     if (!right || hash === null) return { verdict: { ...about, right: false } };
     return { verdict: { ...about, right, ...(outdated ? { rehash: await turn.hash(password) } : {}) } };
   });

@@ -1,38 +1,42 @@
-/** What our script asks for when somebody uses a passkey or makes one, and what is done with those there are. */
+/** Passkeys: our script's calls that use or make one, and the forms that rename and remove them. */
 import { createHash } from 'node:crypto';
 import { PlatformError, parseInput } from '@freehold/contracts';
 import { z } from 'zod';
 import { clientLabel } from '../../sessions/client-label.ts';
 import type { Exchange, Handler, ProviderContext } from '../lib/context.ts';
-import { orRefusal } from '../form-answers.ts';
-import { noticeCookie } from '../notices.ts';
-import { notifyAccount } from '../notify.ts';
-import type { Ceremony } from '../passkey-challenges.ts';
+import { noticeCookie } from '../lib/cookies.ts';
+import { notifyAccount } from '../lib/mails.ts';
 import { readJson } from '../lib/request-body.ts';
-import { jsonResponse } from '../lib/responses.ts';
-import { returnPath, SECURITY_PATH } from '../pages/paths.ts';
-import { goOn } from '../sign-in.ts';
+import { jsonResponse, orRefusal } from '../lib/responses.ts';
 import {
   type AccountHandler,
   forFreshlySignedInForm,
+  goOn,
   holderOf,
   requireSignedIn,
   type SignedIn,
 } from '../lib/sessions.ts';
-import { creationOptions, requestOptions, verifyAssertion, verifyRegistration } from '../lib/webauthn.ts';
-import { assertionJson, registrationJson } from '../webauthn-json.ts';
-import { doneAt } from './security.ts';
+import type { Ceremony } from '../lib/webauthn.ts';
+import {
+  assertionJson,
+  creationOptions,
+  registrationJson,
+  requestOptions,
+  verifyAssertion,
+  verifyRegistration,
+} from '../lib/webauthn.ts';
+import { returnPath, SECURITY_PATH } from '../pages/paths.ts';
+import { conflicting, doneAt } from './security.ts';
 import { finishSignUp } from './sign-up.ts';
-import { conflicting } from './two-step.ts';
 
-/** `confirm`: not to sign in, but to prove once more who one is. */
+/** `confirm`: the holder confirms their identity in place of signing in. */
 const optionsBody = z.strictObject({ confirm: z.literal(true).optional() });
 const verifyBody = z.strictObject({
   credential: assertionJson,
   confirm: z.literal(true).optional(),
   returnTo: z.string().max(2_000).optional(),
 });
-/** `linkToken`: the sign-up that the passkey is for; absent: the account that is signed in. */
+/** `linkToken`: the sign-up of the passkey; absent: the signed-in account. */
 const newOptionsBody = z.strictObject({ linkToken: z.string().max(100).optional() });
 const newPasskeyBody = z.strictObject({
   credential: registrationJson,
@@ -134,7 +138,7 @@ async function readBody<S extends z.ZodType>(exchange: Exchange, schema: S): Pro
   return parseInput('The body', schema, await readJson(exchange.request));
 }
 
-/** Who confirms, and is known already; null for somebody who signs in. */
+/** Returns the signed-in user who confirms; null for a sign-in. */
 async function confirming(
   context: ProviderContext,
   exchange: Exchange,
@@ -147,12 +151,12 @@ function ceremonyOf(signedIn: SignedIn | null): Ceremony {
   return signedIn === null ? { kind: 'sign_in' } : { kind: 'confirm', userId: signedIn.account.userId };
 }
 
-/** What a passkey is to know an account by that has no id yet. The link is not found out from it. */
+/** Returns the user handle of an account that has no id yet. It does not reveal the link. */
 function handleOfLink(linkToken: string): string {
   return createHash('sha256').update(`passkey handle of a sign-up ${linkToken}`).digest('base64url');
 }
 
-/** The same for every reason there is. */
+/** The same for every reason. */
 function refused(): PlatformError {
   return new PlatformError('forbidden', 'This passkey was not accepted.', { reason: 'passkey_refused' });
 }

@@ -1,15 +1,13 @@
-/** Choosing a new password when the old one is forgotten. */
+/** Choosing a new password by mail. */
 import type { Handler } from '../lib/context.ts';
-import { again, orInvalid, tooMany } from '../form-answers.ts';
-import { resetMail } from '../lib/mails.ts';
-import { notifyAccount } from '../notify.ts';
-import { resetFinishPage, resetPage } from '../pages/mail-pages.ts';
-import { findPasswordFault } from '../passwords/password-rules.ts';
-import { readForm } from '../lib/request-body.ts';
-import { pageResponse, redirectTo } from '../lib/responses.ts';
-import { authUrl, returnPath } from '../pages/paths.ts';
 import { RETURN_COOKIE, readShortCookie } from '../lib/cookies.ts';
-import { goOn } from '../sign-in.ts';
+import { notifyAccount, resetMail } from '../lib/mails.ts';
+import { readForm } from '../lib/request-body.ts';
+import { again, orInvalid, pageResponse, redirectTo, tooMany } from '../lib/responses.ts';
+import { goOn } from '../lib/sessions.ts';
+import { resetFinishPage, resetPage } from '../pages/mail-pages.ts';
+import { authUrl, returnPath } from '../pages/paths.ts';
+import { findPasswordFault } from '../passwords/password-rules.ts';
 import { deadLink, mailSent, orDeadLink } from './sign-up.ts';
 
 export const showReset: Handler = async (context, exchange) => {

@@ -1,36 +1,34 @@
-/** The page “Sign-in and security”, and what is changed on it: name, address and password, or that there is an account at all. */
+/** The page “Sign-in and security”, and its changes: name, address, password, and the deletion of the account. */
 import { requireEmailAddress } from '../../lib/email-address.ts';
 import type { Exchange, ProviderContext } from '../lib/context.ts';
-import { again, orInvalid, orRefusal, tooMany } from '../form-answers.ts';
-import { accountExistsMail, emailChangeMail } from '../lib/mails.ts';
-import { type NoticeCode, noticeCookie, takeNotice } from '../notices.ts';
-import { notifyAccount } from '../notify.ts';
-import type { PageContent } from '../pages/layout.ts';
-import { messagePage } from '../pages/message-page.ts';
-import { type SecurityFault, securityPage } from '../pages/security-page.ts';
-import { findPasswordFault } from '../passwords/password-rules.ts';
-import { pageResponse, redirectTo } from '../lib/responses.ts';
-import { authUrl, SECURITY_PATH } from '../pages/paths.ts';
-import { beginSession } from '../sign-in.ts';
+import { type NoticeCode, noticeCookie, takeNotice } from '../lib/cookies.ts';
+import { accountExistsMail, emailChangeMail, notifyAccount } from '../lib/mails.ts';
+import { again, orInvalid, orRefusal, pageResponse, redirectTo, tooMany } from '../lib/responses.ts';
 import {
   type AccountHandler,
+  beginSession,
   forFreshlySignedInForm,
   forSignedIn,
   forSignedInForm,
   holderOf,
   type SignedIn,
 } from '../lib/sessions.ts';
+import type { PageContent } from '../pages/layout.ts';
+import { messagePage } from '../pages/layout.ts';
+import { authUrl, SECURITY_PATH } from '../pages/paths.ts';
+import { type SecurityFault, securityPage } from '../pages/security-page.ts';
+import { findPasswordFault } from '../passwords/password-rules.ts';
 
-/** Back to the account page, which says what was done. */
+/** Redirects to the account page with a notice. */
 export function doneAt(exchange: Exchange, notice: NoticeCode, setCookies: readonly string[] = []): Response {
   return redirectTo(SECURITY_PATH, [...setCookies, noticeCookie(exchange, notice)]);
 }
 
-/** The account page of somebody, with what went wrong if something did. */
-export async function accountPage(
+/** Returns the account page of a user, with a notice, an alert or a fault. */
+async function accountPage(
   context: ProviderContext,
   { account, session, fresh }: SignedIn,
-  said: {
+  shown: {
     readonly notice?: string | undefined;
     readonly alert?: string;
     readonly fault?: SecurityFault;
@@ -38,7 +36,7 @@ export async function accountPage(
 ): Promise<PageContent> {
   const { issuer, directory } = context;
   const { items } = await directory.listSessions({ issuer, sub: account.userId });
-  return securityPage({ account, sessions: items, currentSid: session.sid, fresh, ...said });
+  return securityPage({ account, sessions: items, currentSid: session.sid, fresh, ...shown });
 }
 
 const show: AccountHandler = async (context, exchange, signedIn) => {
@@ -64,7 +62,7 @@ const changeEmail: AccountHandler<'email'> = async (context, exchange, signedIn,
     return faulty(context, exchange, signedIn, { section: 'email', message: begun.message, typed });
   if (begun.outcome === 'limited')
     return tooMany(context, exchange, begun, (alert) => accountPage(context, signedIn, { alert }));
-  // The directory's spelling of the address, as for everything else that is sent to it.
+  // The directory's spelling of the address, as in all mail to it.
   if (begun.outcome === 'known')
     context.post(accountExistsMail({ appName, origin }, requireEmailAddress(typed)));
   else {
@@ -72,7 +70,7 @@ const changeEmail: AccountHandler<'email'> = async (context, exchange, signedIn,
     const lifetimeMs = begun.expiresAtMs - context.now();
     context.post(emailChangeMail({ appName, origin }, { to: begun.email, url, lifetimeMs }));
   }
-  // Before anything changes, so that somebody whose session was stolen can still stop it.
+  // Before any change, so that the holder of a stolen session can still stop it.
   notifyAccount(context, exchange, signedIn.account, 'email_change_asked');
   return doneAt(exchange, 'email_sent');
 };
@@ -104,12 +102,11 @@ const deleteAccount: AccountHandler<'email'> = async (context, exchange, signedI
     return faulty(context, exchange, signedIn, { section: 'delete', message, typed });
   }
   const deleted = await orRefusal(context.directory.deleteAccount(holderOf(context, signedIn)));
-  if (deleted !== null)
-    return again(context, exchange, await accountPage(context, signedIn, { alert: deleted.refusal }));
+  if (deleted !== null) return conflicting(context, exchange, signedIn, deleted.refusal);
   notifyAccount(context, exchange, account, 'account_deleted');
   const page = messagePage({
     heading: 'Your account was deleted',
-    sentences: ['Nobody can sign in with it any more, and its sessions are over.'],
+    sentences: ['It can no longer be used to sign in, and its sessions are over.'],
     next: { label: 'Go back', url: context.theme.homeUrl },
   });
   return pageResponse(context, exchange, page, { setCookies: context.cookies.clear(exchange.origin) });
@@ -128,4 +125,14 @@ async function faulty(
   fault: SecurityFault,
 ): Promise<Response> {
   return again(context, exchange, await accountPage(context, signedIn, { fault }));
+}
+
+/** Returns the account page with a sentence about the refusal. */
+export async function conflicting(
+  context: ProviderContext,
+  exchange: Exchange,
+  signedIn: SignedIn,
+  sentence: string,
+): Promise<Response> {
+  return again(context, exchange, await accountPage(context, signedIn, { alert: sentence }));
 }

@@ -1,14 +1,53 @@
-/** Ending one's own sessions: one of them, or all. */
-import { orRefusal } from '../form-answers.ts';
-import { noticeCookie } from '../notices.ts';
-import { redirectTo } from '../lib/responses.ts';
+/** Signing out (spec B-12, B-14), and ending one's own sessions: one of them, or all. */
+import { isDeliberate, isPrefetch, landingPath } from '@freehold/oidc-rp';
+import type { Handler } from '../lib/context.ts';
+import { clearShortCookie, noticeCookie, RETURN_COOKIE, SECOND_FACTOR_COOKIE } from '../lib/cookies.ts';
+import { orRefusal, pageResponse, redirectTo } from '../lib/responses.ts';
+import { type AccountHandler, endSessions, forSignedInForm } from '../lib/sessions.ts';
+import { messagePage } from '../pages/layout.ts';
 import { authUrl, SECURITY_PATH } from '../pages/paths.ts';
-import { type AccountHandler, forSignedInForm } from '../lib/sessions.ts';
 import { doneAt } from './security.ts';
+
+export const logout: Handler = async (context, exchange) => {
+  const { request, query, origin } = exchange;
+  // An image on another page, and a browser that prefetches, must not sign a user out.
+  if (isPrefetch(request.headers) || !isDeliberate(request.headers, origin)) {
+    const sentences = ['This address is only for a person who follows the link.'];
+    const page = messagePage({ heading: 'Not signed out', sentences, failed: true });
+    return pageResponse(context, exchange, page, { status: 503 });
+  }
+  const sessions = context.cookies.readAll(request.headers);
+  // Before any step that can fail.
+  const cleared = [
+    ...context.cookies.clear(origin),
+    clearShortCookie(SECOND_FACTOR_COOKIE, origin),
+    clearShortCookie(RETURN_COOKIE, origin),
+  ];
+  try {
+    await endSessions(context, sessions);
+  } catch (error) {
+    context.report(error);
+    const page = messagePage({
+      heading: 'Sign-out incomplete',
+      sentences: [
+        'You are signed out in this browser, but the session could not be ended everywhere. Sign in again and end it under “Sign-in and security”.',
+      ],
+      failed: true,
+    });
+    return pageResponse(context, exchange, page, { status: 503, setCookies: cleared });
+  }
+  const headers = new Headers({
+    location: landingPath(query.get('returnTo')) ?? '/',
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+  });
+  for (const cookie of cleared) headers.append('set-cookie', cookie);
+  return new Response(null, { status: 302, headers });
+};
 
 const endOne: AccountHandler<'sid'> = async (context, exchange, signedIn, { sid }) => {
   const { issuer, directory } = context;
-  // One that is over already is not there any more, which is all that was asked for.
+  // A session that is over already needs no end.
   await orRefusal(directory.endOwnSession({ issuer, sub: signedIn.account.userId, sid }));
   return sid === signedIn.session.sid
     ? redirectTo(authUrl('login', { returnTo: SECURITY_PATH }), context.cookies.clear(exchange.origin))

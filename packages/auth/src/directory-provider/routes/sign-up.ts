@@ -1,17 +1,16 @@
-/** Making an account: an address first, and a credential by the link that is sent to it. */
+/** Signing up: first an address, then a credential by the link that is sent to it. */
 import { PlatformError } from '@freehold/contracts';
 import type { NewCredential } from '../../accounts/contract.ts';
 import type { Exchange, Handler, ProviderContext } from '../lib/context.ts';
-import { again, orInvalid, tooMany } from '../form-answers.ts';
-import { accountExistsMail, signUpMail } from '../lib/mails.ts';
-import { deadLinkPage, mailSentPage, signUpFinishPage, signUpPage } from '../pages/mail-pages.ts';
-import { messagePage } from '../pages/message-page.ts';
-import { findPasswordFault } from '../passwords/password-rules.ts';
-import { readForm } from '../lib/request-body.ts';
-import { pageResponse, redirectTo } from '../lib/responses.ts';
-import { authUrl, returnPath } from '../pages/paths.ts';
 import { RETURN_COOKIE, readShortCookie, setShortCookie } from '../lib/cookies.ts';
-import { goOn, type Onward } from '../sign-in.ts';
+import { accountExistsMail, signUpMail } from '../lib/mails.ts';
+import { readForm } from '../lib/request-body.ts';
+import { again, orInvalid, pageResponse, redirectTo, tooMany } from '../lib/responses.ts';
+import { goOn, type Onward } from '../lib/sessions.ts';
+import { messagePage } from '../pages/layout.ts';
+import { deadLinkPage, mailSentPage, signUpFinishPage, signUpPage } from '../pages/mail-pages.ts';
+import { authUrl, returnPath } from '../pages/paths.ts';
+import { findPasswordFault } from '../passwords/password-rules.ts';
 
 export const showSignUp: Handler = async (context, exchange) => {
   if (context.signUp === 'closed') return closed(context, exchange);
@@ -59,7 +58,7 @@ export const postSignUpFinish: Handler = async (context, exchange) => {
   const { appName } = exchange;
   const form = await readForm(exchange.request, ['token', 'name', 'username', 'password']);
   const { token, password } = form;
-  // Asked before anything is hashed, which is dear, for somebody who has no link.
+  // Checked before the costly hash, for a sender without a link.
   const link = await context.directory.showLink({ token, purpose: 'sign_up' });
   if (link === null) return deadLink(context, exchange, 'sign-up');
   const name = form.name.trim();
@@ -85,11 +84,11 @@ export async function finishSignUp(
   const { headers } = exchange.request;
   const returnTo = returnPath(readShortCookie(headers, RETURN_COOKIE, exchange.origin));
   const onward = await goOn(context, exchange, { step, returnTo });
-  if (onward === null) throw new TypeError('Somebody who has just made an account is signed in.');
+  if (onward === null) throw new TypeError('A new account is signed in at once.');
   return onward;
 }
 
-/** What follows every request for a mail, whether one was sent or not. */
+/** Answers every request for a mail, whether one was sent or not. */
 export function mailSent(
   context: ProviderContext,
   exchange: Exchange,
@@ -100,7 +99,7 @@ export function mailSent(
   return pageResponse(context, exchange, mailSentPage(sent), { setCookies });
 }
 
-/** Null for a link that was used, replaced or expired meanwhile, or whose address has an account by now. */
+/** Returns null for a link that was used, retired or expired meanwhile, or whose address has an account by now. */
 export async function orDeadLink<T>(answer: Promise<T>): Promise<T | null> {
   try {
     return await answer;
@@ -115,11 +114,11 @@ export function deadLink(context: ProviderContext, exchange: Exchange, askAgain:
   return pageResponse(context, exchange, deadLinkPage({ askAgain }), { status: 410 });
 }
 
-/** A link that the directory made all the same, such as by an operator's hand, still works. */
+/** Refuses sign-up. A link that the directory made otherwise, such as an operator's, still works. */
 function closed(context: ProviderContext, exchange: Exchange): Response {
   const page = messagePage({
     heading: 'Signing up is closed',
-    sentences: ['New accounts are not made here. Ask whoever runs this site to let you in.'],
+    sentences: ['New accounts are not made here. Ask the people who run this site for access.'],
     failed: true,
   });
   return pageResponse(context, exchange, page, { status: 403 });

@@ -1,17 +1,15 @@
 /** Two-step verification: setting it up, turning it off, and its recovery codes. */
 import { makeTotpSecret } from '../../accounts/one-time-codes.ts';
-import type { Exchange, ProviderContext } from '../lib/context.ts';
-import { again, orInvalid, orRefusal } from '../form-answers.ts';
-import { notifyAccount } from '../notify.ts';
+import type { ProviderContext } from '../lib/context.ts';
+import { notifyAccount } from '../lib/mails.ts';
+import { again, orInvalid, orRefusal, pageResponse } from '../lib/responses.ts';
+import { type AccountHandler, beginSession, forFreshlySignedInForm, holderOf } from '../lib/sessions.ts';
 import { recoveryCodesPage, totpSetupPage } from '../pages/totp-pages.ts';
-import { pageResponse } from '../lib/responses.ts';
-import { beginSession } from '../sign-in.ts';
-import { type AccountHandler, forFreshlySignedInForm, holderOf, type SignedIn } from '../lib/sessions.ts';
-import { accountPage, doneAt } from './security.ts';
+import { conflicting, doneAt } from './security.ts';
 
 /**
- * A secret that is being set up stands in its own page, sealed for the account, and nowhere else: each tab has one, and
- * nobody can be made to turn on one that somebody else has seen.
+ * A secret that is being set up exists only in its own page, sealed for the account: each tab has its own, and an
+ * attacker cannot make a user turn on a secret that the attacker has seen.
  */
 const begin: AccountHandler = async (context, exchange, signedIn) => {
   const { account } = signedIn;
@@ -29,7 +27,7 @@ function setUpOf(userId: string): string[] {
   return ['totp', userId];
 }
 
-/** The secret of a set-up page of this account, of the last hour. */
+/** Returns the secret of a set-up page of this account from the last hour, or null. */
 function openSecret({ seals, now }: ProviderContext, userId: string, sealed: string): string | null {
   const [expiry = '', secret] = seals.open(setUpOf(userId), sealed)?.split(' ') ?? [];
   return secret !== undefined && now() < Number(expiry) ? secret : null;
@@ -73,13 +71,3 @@ export const postTotp = forFreshlySignedInForm([], begin);
 export const postTotpEnable = forFreshlySignedInForm(['code', 'sealed'], enable);
 export const postTotpDisable = forFreshlySignedInForm([], disable);
 export const postRecoveryCodes = forFreshlySignedInForm([], makeCodes);
-
-/** The account page with a sentence about what could not be done. */
-export async function conflicting(
-  context: ProviderContext,
-  exchange: Exchange,
-  signedIn: SignedIn,
-  sentence: string,
-): Promise<Response> {
-  return again(context, exchange, await accountPage(context, signedIn, { alert: sentence }));
-}
