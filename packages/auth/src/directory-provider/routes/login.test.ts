@@ -355,7 +355,7 @@ describe('a stranger who guesses', () => {
     }
     await fixture.settled();
     expect(fixture.outbox.slice(before).map(({ to, subject }) => [to, subject])).toEqual([
-      [EMAIL, 'Somebody may be guessing your password at Fieldwork'],
+      [EMAIL, 'Your password may be under attack at Fieldwork'],
     ]);
   });
 });

@@ -126,7 +126,7 @@ test('a password that will not do is refused, and the link stays good', async ()
   const token = await fixture.mailedToken();
   const browser = fixture.browser();
   const refused = await browser.post(FINISH, { token, password: 'password1' });
-  expect([refused.status, (await refused.text()).includes('anybody would try')]).toEqual([422, true]);
+  expect([refused.status, (await refused.text()).includes('attacker would try')]).toEqual([422, true]);
   // Neither the account's own name.
   expect((await browser.post(FINISH, { token, password: 'AdaAda' })).status).toBe(422);
   expect((await browser.post(FINISH, { token, password: NEW })).status).toBe(303);

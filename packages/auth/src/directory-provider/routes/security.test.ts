@@ -556,7 +556,7 @@ describe('deleting the account', () => {
     await signUp(fixture);
   });
 
-  test('of the owner is refused: nobody would be left in charge', async () => {
+  test('of the owner is refused: no owner would be left', async () => {
     const fixture = await openProvider();
     const browser = await signUp(fixture);
     const { account } = await accountOf(fixture, browser);
@@ -564,7 +564,7 @@ describe('deleting the account', () => {
     await fixture.directory.setPendingOwner({ scopeId: SCOPE });
     await fixture.directory.resolvePrincipal({ scopeId: SCOPE, subject });
     const refused = await browser.post(`${SECURITY}/delete`, { email: EMAIL });
-    expect([refused.status, (await refused.text()).includes('nobody would be left')]).toEqual([422, true]);
+    expect([refused.status, (await refused.text()).includes('no owner would be left')]).toEqual([422, true]);
     expect(await isSignedIn(fixture, browser)).toBe(true);
   });
 });
