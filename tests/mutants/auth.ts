@@ -246,7 +246,7 @@ export const AUTH: readonly Mutant[] = [
     file: `${src}/identity-directory/recognise.ts`,
     find: 'window_ends_at > ?',
     replace: 'window_ends_at >= ?',
-    killer: inNode(seats, 'A-26: binds nobody at 15:00.000'),
+    killer: inNode(seats, 'A-26: binds no person at 15:00.000'),
   },
   {
     id: 'auth-claim-link-after-expiry',

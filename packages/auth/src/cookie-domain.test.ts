@@ -10,7 +10,7 @@ const below = (name: string) => pick(`a.${name}`, `b.${name}`);
 
 const LABEL = 'x'.repeat(63);
 
-describe('A-40: widens to what all surfaces share', () => {
+describe('A-40: widens to the domain that all surfaces share', () => {
   test.each<[string, string[], string]>([
     ['app.acme.com', ['app.acme.com', 'book.acme.com'], 'acme.com'],
     ['acme.com', ['book.acme.com'], 'acme.com'],
@@ -53,19 +53,19 @@ describe('A-40: widens to what all surfaces share', () => {
     'tail1.ts.net',
     'nas.home.arpa',
     'acme.gov.uk',
-  ])('%s is somebody’s own, below a suffix that others share', (name) => {
+  ])('%s is a domain of its own, below a suffix that others share', (name) => {
     expect(below(name)).toBe(name);
   });
 
   test.each(['www.ck', 'city.kawasaki.jp'])(
-    '%s is an exception to a wildcard, and somebody’s own',
+    '%s is an exception to a wildcard, and a domain of its own',
     (name) => {
       expect(below(name)).toBe(name);
       expect(pick(name, `a.${name}`)).toBe(name);
     },
   );
 
-  test.each(['a.foo.ck', 'a.x.kawasaki.jp'])('%s is below what a wildcard stands for', (name) => {
+  test.each(['a.foo.ck', 'a.x.kawasaki.jp'])('%s is below the domain of a wildcard', (name) => {
     expect(below(name)).toBe(name);
   });
 
@@ -99,7 +99,7 @@ describe('A-40: stays host-only', () => {
     ...['github.io', 'workers.dev', 'pages.dev', 'vercel.app', 'netlify.app', 'fly.dev', 'herokuapp.com'],
     ...['s3.amazonaws.com', 'cloudfront.net', 'azurewebsites.net', 'up.railway.app', 'trycloudflare.com'],
     ...['duckdns.org', 'ts.net', 'eu.com', 'blogspot.com'],
-    // What a wildcard stands for.
+    // The domain of a wildcard.
     ...['foo.ck', 'x.kawasaki.jp', 'kawasaki.jp', 'ck'],
   ])('on the public suffix %s, whatever its case', (suffix) => {
     expect(below(suffix)).toBeUndefined();
@@ -109,7 +109,7 @@ describe('A-40: stays host-only', () => {
   });
 
   test.each(['localhost', 'intranet', 'app.localhost', 'internal', 'app.internal', 'umbrel.local', 'local'])(
-    'on %s, which no list knows',
+    'on %s, which is on no list',
     (name) => {
       expect(below(name)).toBeUndefined();
       expect(pick(name, `a.${name}`)).toBeUndefined();
@@ -190,7 +190,7 @@ describe('A-40: stays host-only', () => {
     expect(resolveCookieDomain(input)).toBeUndefined();
   });
 
-  test('but a domain of its own below a shared one is its own', () => {
+  test('a domain of its own below a shared one is set', () => {
     const input = {
       host: 'app.acme.platform.com',
       surfaces: ['book.acme.platform.com'],
@@ -200,7 +200,7 @@ describe('A-40: stays host-only', () => {
   });
 });
 
-test('A-40: whatever the hosts are, the Domain covers every one of them or is not set', () => {
+test('A-40: for all hosts, the Domain covers every one of them or is not set', () => {
   const label = fc.constantFrom('a', 'b', 'app', 'com', 'uk', 'co', 'github', 'io', 'localhost', '10', '');
   const host = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'));
   fc.assert(
@@ -214,7 +214,7 @@ test('A-40: whatever the hosts are, the Domain covers every one of them or is no
   );
 });
 
-test('A-40: whatever the texts are, the Domain is one that a cookie can name', () => {
+test('A-40: for all texts, the Domain is one that a cookie can name', () => {
   const piece = fc.oneof(fc.constantFrom('app.', 'acme.com', '.', 'co.uk', ':80', 'ü', '_'), fc.string());
   const text = fc.array(piece, { maxLength: 4 }).map((pieces) => pieces.join(''));
   fc.assert(

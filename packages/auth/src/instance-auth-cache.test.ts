@@ -1,4 +1,4 @@
-/** The kept authentication of instances: cheap, and never stale. */
+/** The cached authentication of instances: cheap, and never stale. */
 import { makeRelyingParty } from '@freehold/oidc-rp';
 import { describe, expect, test } from 'vitest';
 import { makeBrowser } from '../test/browser.ts';
@@ -21,7 +21,7 @@ async function open(instancesMax?: number) {
   return { ...platform, issuer, authOf };
 }
 
-/** A directory that counts what it is asked. */
+/** A directory that counts its calls. */
 function counting(directory: IdentityDirectory) {
   const calls: string[] = [];
   const counted = new Proxy(directory, {
@@ -70,7 +70,7 @@ describe('a change takes effect with the next call, without a restart', () => {
   });
 });
 
-describe('how people sign in changes with the next request, without a restart', () => {
+describe('the sign-in changes with the next request, without a restart', () => {
   test('A-14, A-15, A-16, A-17: from nothing to tokens, to the code flow, and back', async () => {
     const { authOf, directory } = await open();
     const put = (config: Record<string, string | null>) => directory.putConfig({ scopeId: SCOPE, config });
@@ -105,7 +105,7 @@ describe('how people sign in changes with the next request, without a restart', 
       return (await provider.resolve(new Headers({ authorization: `Bearer ${token}` }))) !== null;
     };
     const origins = ['https://one.example', 'https://two.example'] as const;
-    // An instance with two host names: what one of them is called opens nothing at the other.
+    // An instance with two host names: the name of one opens nothing at the other.
     for (let i = 0; i < 2; i++) {
       expect(await resolve(origins[0], [origins[0]])).toBe(true);
       expect(await resolve(origins[0], [origins[1]])).toBe(false);
@@ -119,7 +119,7 @@ describe('how people sign in changes with the next request, without a restart', 
     ]);
   });
 
-  test('A-11: the session secret: nobody is signed out, a sign-in under way completes, and what was stolen with the former ends with it', async () => {
+  test('A-11: the session secret: users stay signed in, a running sign-in completes, and sessions forged with the former end with it', async () => {
     const { authOf, directory, issuer, clock } = await open();
     await directory.putConfig({ scopeId: SCOPE, config: choice(ISSUER) });
     const provider = async () => (await authOf({ directory, scopeId: SCOPE })).provider();
@@ -141,7 +141,7 @@ describe('how people sign in changes with the next request, without a restart', 
     await after.get(await begin(after));
     expect([await isKnown(before), await isKnown(waiting), await isKnown(after)]).toEqual([true, true, true]);
 
-    // Whoever has the former secret can sign whatever they like with it, for as long as it verifies.
+    // A thief of the former secret can sign any session with it, for as long as it verifies.
     const former = (await authOf({ directory, scopeId: SCOPE })).sessionSecrets[1] ?? '';
     const forge = () =>
       makeRelyingParty({
@@ -160,7 +160,7 @@ describe('how people sign in changes with the next request, without a restart', 
     expect(await forged()).toBe(false);
   });
 
-  test('A-11: a secret that others may have ends at once', async () => {
+  test('A-11: a leaked secret ends at once', async () => {
     const { authOf, directory, issuer } = await open();
     await directory.putConfig({ scopeId: SCOPE, config: choice(ISSUER) });
     const provider = async () => (await authOf({ directory, scopeId: SCOPE })).provider();
@@ -172,7 +172,7 @@ describe('how people sign in changes with the next request, without a restart', 
   });
 });
 
-test('A-22: tenants and scopes are never taken for each other', async () => {
+test('A-22: tenants and scopes are never confused', async () => {
   const { authOf, directory, other } = await open();
   await directory.putConfig({ scopeId: OTHER_SCOPE, config: { WHERE: 'other scope' } });
   for (let i = 0; i < 2; i++) {
@@ -209,34 +209,34 @@ test('instances of one issuer share its metadata', async () => {
   expect(issuer.requests).toHaveLength(1);
 });
 
-test('keeps no more instances than it was told to', async () => {
+test('holds no more instances than it may', async () => {
   const { authOf, directory } = await open(1);
   const first = await authOf({ directory, scopeId: SCOPE });
   await authOf({ directory, scopeId: OTHER_SCOPE });
   expect(await authOf({ directory, scopeId: SCOPE })).not.toBe(first);
 });
 
-test('a directory that fails is an error, whatever was kept', async () => {
+test('a directory that fails is an error, with any copy in the cache', async () => {
   const { authOf, directory } = await open();
   await authOf({ directory, scopeId: SCOPE });
   const broken = { readInstanceConfig: () => Promise.reject(new Error('no disk')) } as never;
   await expect(authOf({ directory: broken, scopeId: SCOPE })).rejects.toThrow('no disk');
 });
 
-test('C-04: what is kept of a scope that is deleted is dropped at all its host names, and of no other', async () => {
+test('C-04: the copies of a deleted scope are dropped at all its host names, and of no other', async () => {
   const { authOf, directory } = await open();
   const at = (scopeId: string, resource: string) => authOf({ directory, scopeId, resource });
   const names = ['https://one.example', 'https://two.example'] as const;
-  const kept = await Promise.all(names.map((name) => at(SCOPE, name)));
+  const held = await Promise.all(names.map((name) => at(SCOPE, name)));
   const neighbour = await at(OTHER_SCOPE, names[0]);
-  expect(await Promise.all(names.map((name) => at(SCOPE, name)))).toEqual(kept);
+  expect(await Promise.all(names.map((name) => at(SCOPE, name)))).toEqual(held);
 
   authOf.forget({ scopeId: SCOPE });
-  for (const [index, name] of names.entries()) expect(await at(SCOPE, name)).not.toBe(kept[index]);
+  for (const [index, name] of names.entries()) expect(await at(SCOPE, name)).not.toBe(held[index]);
   expect(await at(OTHER_SCOPE, names[0])).toBe(neighbour);
 });
 
-test('C-04: a process that was not told does not go on with what a forgotten scope had', async () => {
+test("C-04: a process that missed the deletion does not go on with a forgotten scope's settings", async () => {
   const { authOf, directory } = await open();
   await directory.putConfig({ scopeId: SCOPE, config: choice(ISSUER) });
   expect((await authOf({ directory, scopeId: SCOPE })).identity).not.toBeNull();

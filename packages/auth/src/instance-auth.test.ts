@@ -1,4 +1,4 @@
-/** From what was delivered to an instance to its provider: the table of spec 5.2, row by row. */
+/** From the delivered configuration of an instance to its provider: the table of spec 5.2, row by row. */
 import type { EnvSpec } from '@freehold/contracts';
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
@@ -34,7 +34,7 @@ async function open(delivered: Record<string, string> = {}, more: Partial<Instan
   return { ...platform, issuer, runtime, auth };
 }
 
-/** What `provider()` throws. */
+/** The error of `provider()`. */
 function configError(make: () => unknown): AuthConfigError {
   try {
     make();
@@ -45,7 +45,7 @@ function configError(make: () => unknown): AuthConfigError {
   throw new Error('it was configured');
 }
 
-/** Signs in, and answers what the client proved itself with at the token endpoint: null for a public client. */
+/** Signs in, and returns the client's proof at the token endpoint: null for a public client. */
 async function presentedAtToken(provider: AuthProvider, issuer: FakeIssuer): Promise<string | null> {
   const browser = makeBrowser(ORIGIN, (request) => provider.handle(request));
   const login = await browser.get('/api/auth/login');
@@ -223,7 +223,7 @@ describe('provider()', () => {
       null,
     ],
   ])('A-14: with a delivered choice a bound client secret %s', async (_, env, envSpec, secret) => {
-    // The delivered values say nothing about whose the bound secret is: whoever delivers could say anything.
+    // The delivered values say nothing about the owner of the bound secret: a tenant could deliver anything.
     const delivered = {
       'platform:auth': JSON.stringify(choice),
       OIDC_ISSUER: ISSUER,
@@ -281,7 +281,7 @@ describe('provider()', () => {
             new Headers({ authorization: `Bearer ${await issuer.sign(accessClaims(clock, { aud }))}` }),
           );
       expect(await resolve(SCOPE)).toMatchObject({ sub: 'ada' });
-      // Without a setting the audience is this instance itself: its neighbour's tokens are nobody's here.
+      // Without a setting the audience is this instance itself: its neighbour's tokens do not count here.
       expect(await resolve(OTHER_SCOPE)).toBeNull();
     }
   });
@@ -315,13 +315,13 @@ describe('provider()', () => {
     }
     const names = [SCOPE, OTHER_SCOPE, ORIGIN, `${ORIGIN}/`, `${ORIGIN}/mcp`, 'api', 'app', ISSUER, ''];
 
-    test('is the scope’s id, and the resource that the application says it is', async () => {
+    test("is the scope’s id, and the application's own resource", async () => {
       expect(await takenOf(names, {})).toEqual([SCOPE]);
       expect(await takenOf(names, {}, ORIGIN)).toEqual([SCOPE, ORIGIN]);
       expect(await takenOf(names, {}, [ORIGIN, `${ORIGIN}/mcp`])).toEqual([SCOPE, ORIGIN, `${ORIGIN}/mcp`]);
     });
 
-    test('is what OIDC_AUDIENCE says, and then nothing else; several are separated by spaces', async () => {
+    test('is OIDC_AUDIENCE, and then nothing else; several are separated by spaces', async () => {
       expect(await takenOf(names, { OIDC_AUDIENCE: 'api' }, ORIGIN)).toEqual(['api']);
       expect(await takenOf(names, { OIDC_AUDIENCE: ` api  ${ORIGIN}/ ` }, ORIGIN)).toEqual([
         `${ORIGIN}/`,
@@ -329,7 +329,7 @@ describe('provider()', () => {
       ]);
     });
 
-    test('is never everything: an OIDC_AUDIENCE of nothing is none', async () => {
+    test('is never everything: an empty OIDC_AUDIENCE is none', async () => {
       for (const OIDC_AUDIENCE of ['', '  '])
         expect(await takenOf(names, { OIDC_AUDIENCE }, ORIGIN)).toEqual([SCOPE, ORIGIN]);
     });
@@ -342,7 +342,7 @@ describe('provider()', () => {
       },
     );
 
-    test('is no matter to a provider that takes no tokens, which names no authorization server', async () => {
+    test('does not matter to a provider without tokens, which names no authorization server', async () => {
       const { auth } = await open({ 'platform:auth': JSON.stringify(choice) }, { resource: 'nonsense' });
       expect(auth.provider().authorizationServers).toBeUndefined();
       const { auth: taking } = await open({}, { env: bound });
@@ -350,7 +350,7 @@ describe('provider()', () => {
     });
   });
 
-  test('A-12, A-15: what was delivered wins over the shared binding here too', async () => {
+  test('A-12, A-15: a delivered setting wins over the shared binding here too', async () => {
     const env = { AUTH_PROVIDER: 'oidc', OIDC_ISSUER: 'https://worker.example' };
     const { auth, issuer, clock } = await open({ OIDC_ISSUER: ISSUER }, { env });
     const token = await issuer.sign(accessClaims(clock, { aud: SCOPE }));
@@ -359,7 +359,7 @@ describe('provider()', () => {
     expect(configError(off.auth.provider).status).toBe(503);
   });
 
-  test('A-16, A-18: nothing configured is 503, and never a provider that nobody chose', async () => {
+  test('A-16, A-18: nothing configured is 503, and never a provider that was not chosen', async () => {
     for (const env of [
       {},
       { OIDC_ISSUER: ISSUER },

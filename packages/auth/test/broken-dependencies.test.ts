@@ -1,6 +1,6 @@
 /**
- * Whatever a provider stands on breaks here, one thing at a time: nobody becomes somebody by it, no session is given
- * out, and what is thrown says what it is. Every provider is made anew, so that no cache helps.
+ * Breaks each dependency of a provider, one at a time: no caller is signed in by it, no session is given out, and the
+ * error says what it is. Every provider is made anew, so that no cache helps.
  */
 import { PlatformError } from '@freehold/contracts';
 import { OidcError } from '@freehold/oidc-rp';
@@ -14,20 +14,20 @@ const ORIGIN = 'https://app.example';
 const DISCOVERY = '/.well-known/openid-configuration';
 const YEARS_MS = 3_650 * DAY_MS;
 
-/** What can break. */
+/** The parts that can break. */
 interface World {
   /** Our clock, for the true time. */
   now: (nowMs: number) => number;
-  /** What the network answers instead of the issuer; undefined for the issuer's own answer. */
+  /** The network's answer in place of the issuer's; undefined for the issuer's own. */
   answer: (url: string) => Response | Promise<Response> | undefined;
   /** Operations of the directory that fail. */
   readonly failing: Set<string>;
-  /** What the directory answers for a session secret; undefined for the true one. */
+  /** The directory's answer for a session secret; undefined for the true one. */
   secret: string | null | undefined;
 }
 
-/** What somebody with good credentials meets: an answer, its status, or the error that is thrown. */
-type Outcome = 'somebody' | 'nobody' | 'unavailable' | 'not configured' | 'signed in' | number;
+/** The outcome for good credentials: a subject or none, a status, or the thrown error. */
+type Outcome = 'subject' | 'anonymous' | 'unavailable' | 'not configured' | 'signed in' | number;
 const ROUTES = ['login', 'callback', 'logout', 'backchannel'] as const;
 type Route = (typeof ROUTES)[number];
 
@@ -57,16 +57,16 @@ const NOTHING_IS_SET = Array<Outcome>(5).fill('not configured');
 
 /** Sessions are our own: they need no issuer. A sign-out needs none either. */
 const ROWS: readonly Row[] = [
-  ['nothing', () => undefined, ['somebody', 302, 'signed in', 302, 200], 'somebody'],
+  ['nothing', () => undefined, ['subject', 302, 'signed in', 302, 200], 'subject'],
 
-  ['the issuer: unreachable', unreachable(''), ['somebody', 503, 503, 302, 503], 'unavailable'],
+  ['the issuer: unreachable', unreachable(''), ['subject', 503, 503, 302, 503], 'unavailable'],
   [
     'the issuer: 500',
     answering('', () => new Response('no', { status: 500 })),
-    ['somebody', 503, 503, 302, 503],
+    ['subject', 503, 503, 302, 503],
     'unavailable',
   ],
-  ['discovery: unreachable', unreachable(DISCOVERY), ['somebody', 503, 503, 302, 503], 'unavailable'],
+  ['discovery: unreachable', unreachable(DISCOVERY), ['subject', 503, 503, 302, 503], 'unavailable'],
   ...(
     [
       ['404', () => new Response('no', { status: 404 })],
@@ -83,49 +83,49 @@ const ROWS: readonly Row[] = [
     ([name, make]): Row => [
       `discovery: ${name}`,
       answering(DISCOVERY, make),
-      ['somebody', 502, 502, 302, 503],
+      ['subject', 502, 502, 302, 503],
       'unavailable',
     ],
   ),
   [
     'discovery: without end',
     answering(DISCOVERY, () => new Response('x'.repeat(5_000_000))),
-    ['somebody', 503, 503, 302, 503],
+    ['subject', 503, 503, 302, 503],
     'unavailable',
   ],
-  ['keys: unreachable', unreachable('/jwks'), ['somebody', 302, 503, 302, 503], 'unavailable'],
+  ['keys: unreachable', unreachable('/jwks'), ['subject', 302, 503, 302, 503], 'unavailable'],
   [
     'keys: 500',
     answering('/jwks', () => new Response('no', { status: 500 })),
-    ['somebody', 302, 503, 302, 503],
+    ['subject', 302, 503, 302, 503],
     'unavailable',
   ],
   [
     'keys: a page',
     answering('/jwks', () => new Response('<html>')),
-    ['somebody', 302, 502, 302, 503],
+    ['subject', 302, 502, 302, 503],
     'unavailable',
   ],
   [
     'keys: nonsense',
     answering('/jwks', () => Response.json({ keys: [null, 7, { kty: 'EC' }] })),
-    ['somebody', 302, 502, 302, 503],
+    ['subject', 302, 502, 302, 503],
     'unavailable',
   ],
-  ['keys: a redirect', answering('/jwks', redirect), ['somebody', 302, 502, 302, 503], 'unavailable'],
-  // The keys were had, and ours is not among them: it is the token that is no good.
+  ['keys: a redirect', answering('/jwks', redirect), ['subject', 302, 502, 302, 503], 'unavailable'],
+  // The keys were fetched, and ours is not among them: the token is bad.
   [
     'keys: none',
     answering('/jwks', () => Response.json({ keys: [] })),
-    ['somebody', 302, 502, 302, 400],
-    'nobody',
+    ['subject', 302, 502, 302, 400],
+    'anonymous',
   ],
-  ['tokens: unreachable', unreachable('/token'), ['somebody', 302, 503, 302, 200], 'somebody'],
+  ['tokens: unreachable', unreachable('/token'), ['subject', 302, 503, 302, 200], 'subject'],
   [
     'tokens: a page',
     answering('/token', () => new Response('<html>')),
-    ['somebody', 302, 502, 302, 200],
-    'somebody',
+    ['subject', 302, 502, 302, 200],
+    'subject',
   ],
 
   ['the directory: settings', failing('readInstanceConfig'), NOTHING_WORKS, 'unavailable'],
@@ -133,52 +133,42 @@ const ROWS: readonly Row[] = [
     'the directory: session states',
     failing('sessionState'),
     ['unavailable', 302, 'signed in', 302, 200],
-    'somebody',
+    'subject',
   ],
-  [
-    'the directory: sign-ins',
-    failing('recordSignIn'),
-    ['somebody', 302, 'unavailable', 302, 200],
-    'somebody',
-  ],
-  [
-    'the directory: ending one',
-    failing('endSession'),
-    ['somebody', 302, 'unavailable', 503, 200],
-    'somebody',
-  ],
+  ['the directory: sign-ins', failing('recordSignIn'), ['subject', 302, 'unavailable', 302, 200], 'subject'],
+  ['the directory: ending one', failing('endSession'), ['subject', 302, 'unavailable', 503, 200], 'subject'],
   [
     'the directory: ending the issuer’s',
     failing('endIssuerSessions'),
-    ['somebody', 302, 'signed in', 302, 503],
-    'somebody',
+    ['subject', 302, 'signed in', 302, 503],
+    'subject',
   ],
 
   [
     'the clock: 5 minutes ahead',
     clock((at) => at + 5 * MINUTE_MS),
-    ['somebody', 302, 'signed in', 302, 400],
-    'somebody',
+    ['subject', 302, 'signed in', 302, 400],
+    'subject',
   ],
   [
     'the clock: 5 minutes behind',
     clock((at) => at - 5 * MINUTE_MS),
-    ['somebody', 302, 502, 302, 400],
-    'nobody',
+    ['subject', 302, 502, 302, 400],
+    'anonymous',
   ],
-  ['the clock: years ahead', clock((at) => at + YEARS_MS), ['nobody', 302, 400, 302, 400], 'nobody'],
-  ['the clock: years behind', clock((at) => at - YEARS_MS), ['nobody', 302, 502, 302, 400], 'nobody'],
-  ['the clock: at its beginning', clock(() => 0), ['nobody', 302, 502, 302, 400], 'nobody'],
+  ['the clock: years ahead', clock((at) => at + YEARS_MS), ['anonymous', 302, 400, 302, 400], 'anonymous'],
+  ['the clock: years behind', clock((at) => at - YEARS_MS), ['anonymous', 302, 502, 302, 400], 'anonymous'],
+  ['the clock: at its beginning', clock(() => 0), ['anonymous', 302, 502, 302, 400], 'anonymous'],
   ...[Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, undefined, '2026'].map(
     (value): Row => [`the clock: ${value}`, clock(() => value as number), NOTHING_WORKS, 'unavailable'],
   ),
 
   ['the secret: none', secret(null), NOTHING_WORKS, 'unavailable'],
-  ['the secret: empty', secret(''), NOTHING_IS_SET, 'somebody'],
-  ['the secret: 31 bytes', secret('x'.repeat(31)), NOTHING_IS_SET, 'somebody'],
+  ['the secret: empty', secret(''), NOTHING_IS_SET, 'subject'],
+  ['the secret: 31 bytes', secret('x'.repeat(31)), NOTHING_IS_SET, 'subject'],
 ];
 
-/** An instance, somebody with good credentials, and somebody with credentials that look nearly as good. */
+/** An instance with good credentials, and nearly good ones. */
 async function open(kind: 'rp' | 'jwt') {
   const platform = await openPlatform();
   const issuer = await makeFakeIssuer(platform.clock);
@@ -229,7 +219,7 @@ async function open(kind: 'rp' | 'jwt') {
   return { world, provider, requestFor, good: headersOf((each) => each), headersOf };
 }
 
-/** What is thrown is one of three errors that say what they are. Anything else fails the test. */
+/** The thrown error is one of three that say what they are. Any other fails the test. */
 async function outcomeOf(attempt: () => Promise<Outcome>): Promise<Outcome> {
   try {
     return await attempt();
@@ -246,12 +236,12 @@ describe.each(['rp', 'jwt'] as const)('A-01: with the %s provider, when this is 
     const { world, provider, requestFor, good, headersOf } = await open(kind);
     spoil(world);
     const resolve = (headers: Headers) =>
-      outcomeOf(async () => ((await (await provider()).resolve(headers)) === null ? 'nobody' : 'somebody'));
+      outcomeOf(async () => ((await (await provider()).resolve(headers)) === null ? 'anonymous' : 'subject'));
 
-    // Nobody is made somebody, and credentials that are no good are not made good.
-    expect(await resolve(new Headers())).not.toBe('somebody');
+    // No request without credentials gets a subject, and bad credentials stay bad.
+    expect(await resolve(new Headers())).not.toBe('subject');
     for (const forge of [flipped, (each: string) => each.slice(0, -43), () => 'e30.e30.e30'])
-      expect(await resolve(headersOf(forge))).not.toBe('somebody');
+      expect(await resolve(headersOf(forge))).not.toBe('subject');
 
     const outcomes: Outcome[] = [await resolve(good)];
     for (const route of ROUTES) {
@@ -259,7 +249,7 @@ describe.each(['rp', 'jwt'] as const)('A-01: with the %s provider, when this is 
         const answer = await (await provider()).handle(requestFor(route));
         const cookies = answer.headers.getSetCookie().filter((each) => each.startsWith('sb_session='));
         const isSet = cookies.some((each) => !each.startsWith('sb_session=;'));
-        // B-14: whatever else fails, a sign-out that is answered at all leaves no session in the browser.
+        // B-14: whatever else fails, an answered sign-out leaves no session in the browser.
         if (route === 'logout' && kind === 'rp') expect(cookies.length > 0 && !isSet).toBe(true);
         expect(isSet && answer.status !== 302).toBe(false);
         return isSet ? 'signed in' : answer.status;
@@ -278,7 +268,7 @@ function flipped(credential: string): string {
   return `${credential.slice(0, at)}${credential[at] === 'A' ? 'B' : 'A'}${credential.slice(at + 1)}`;
 }
 
-/** A directory that fails as it is told. */
+/** A directory that fails on demand. */
 function breakable(directory: IdentityDirectory, world: World): IdentityDirectory {
   type Operation = (input: unknown) => Promise<unknown>;
   const call = async (operation: string, input: unknown): Promise<unknown> => {

@@ -1,4 +1,4 @@
-/** A browser as far as signing in needs one: it keeps cookies by name and path, and follows nothing by itself. */
+/** A browser as far as sign-in needs one: it stores cookies by name and path, and follows no redirect by itself. */
 
 interface StoredCookie {
   readonly value: string;
@@ -10,9 +10,9 @@ interface StoredCookie {
 export interface Browser {
   readonly origin: string;
   readonly cookies: Map<string, StoredCookie>;
-  /** Asks, and keeps the cookies of the answer. The address may be a path or a whole URL on the origin. */
+  /** Sends a request, and stores the cookies of the answer. The address may be a path or a whole URL on the origin. */
   get(address: string, headers?: Record<string, string>): Promise<Response>;
-  /** What the browser would send along to a path. */
+  /** The cookies that the browser would send to a path. */
   headersFor(path: string): Headers;
 }
 

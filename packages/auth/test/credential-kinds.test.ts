@@ -1,4 +1,7 @@
-/** What is signed for one purpose, one tenant and one scope is nothing for another, although one secret signed it all. */
+/**
+ * A value signed for one purpose, one tenant and one scope is worth nothing for another, although one secret signed
+ * all.
+ */
 import { describe, expect, test } from 'vitest';
 import { oidcRpAuthProvider, type VerifyingAuthProvider } from '../src/index.ts';
 import { makeBrowser } from './browser.ts';
@@ -15,7 +18,7 @@ interface Instance {
   readonly provider: VerifyingAuthProvider;
 }
 
-/** Something signed, and where it is at home. */
+/** A signed value, and the place where it is valid. */
 interface Credential {
   readonly kind: Kind;
   readonly instance: string;
@@ -72,13 +75,13 @@ async function isTaken(
 }
 
 describe('A-22: of three kinds, two tenants and two scopes', () => {
-  test.each(KINDS)('a %s is taken where it is at home, and nothing else is taken for one', async (kind) => {
+  test.each(KINDS)('a %s is taken in its own place, and no other value is taken for one', async (kind) => {
     const { instances, credentials, callbacks } = await open();
     const taken: string[] = [];
     for (const instance of instances)
       for (const credential of credentials) {
         const callback = callbacks.get(credential.instance) ?? '';
-        // One that is taken is used up, so that each home is asked last.
+        // A taken value is used up, so each value's own place is asked last.
         if (credential.kind === kind && credential.instance === instance.name) continue;
         if (await isTaken(kind, instance, { value: credential.value, callback }))
           taken.push(`${credential.kind} of ${credential.instance} at ${instance.name}`);

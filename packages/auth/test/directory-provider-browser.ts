@@ -4,7 +4,7 @@ import { type Browser, makeBrowser } from './browser.ts';
 export interface FormBrowser extends Browser {
   /** Sends a form from a page of the same origin. */
   post(address: string, fields?: Record<string, string>, headers?: Record<string, string>): Promise<Response>;
-  /** Asks as our script does, and reads the answer. */
+  /** Sends a request as our script does, and reads the answer. */
   ask(
     address: string,
     body: unknown,
@@ -12,7 +12,7 @@ export interface FormBrowser extends Browser {
   ): Promise<{ status: number; body: Record<string, unknown> }>;
 }
 
-/** The headers that a browser adds to what a page of the origin sends. */
+/** The headers that a browser adds to a request of a page of the origin. */
 export function ownPage(origin: string): Record<string, string> {
   return { origin, 'sec-fetch-site': 'same-origin' };
 }

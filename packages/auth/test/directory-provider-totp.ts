@@ -1,4 +1,4 @@
-/** An authenticator app, and somebody who sets it up on the account page. */
+/** An authenticator app, and a user who sets it up on the account page. */
 import { Secret, TOTP } from 'otpauth';
 import { expect } from 'vitest';
 import type { ProviderFixture } from './directory-provider.ts';
@@ -16,7 +16,7 @@ export function secretOn(page: string): string {
   return secret.replaceAll(' ', '');
 }
 
-/** What the form of the set-up page sends along with the code. */
+/** The hidden field that the set-up form sends with the code. */
 export function sealedOn(page: string): string {
   return /name="sealed" value="([^"]+)"/.exec(page)?.[1] ?? '';
 }

@@ -1,4 +1,6 @@
-/** What the tests of `doAuthProvider` stand on: the real directory, an outbox, a cheap hasher, and people who have accounts. */
+/**
+ * Fixtures for the tests of `doAuthProvider`: the real directory, an outbox, a cheap hasher, and people with accounts.
+ */
 import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import { expect } from 'vitest';
@@ -15,11 +17,11 @@ export const PASSWORD = 'seven green bottles';
 /** A hasher that costs nothing and counts. Its strings have the shape of real ones. */
 export interface CountingHasher extends PasswordHasher {
   hashed: number;
-  /** What each comparison was with. */
+  /** The stored hash of each comparison. */
   readonly compared: (string | null)[];
 }
 
-/** A directory of which each call is counted, and which can be made to fail. */
+/** A directory that counts its calls, and that can be made to fail. */
 export interface Watch {
   /** Names of the methods that were called, in order. */
   readonly calls: string[];
@@ -87,7 +89,7 @@ export async function openProvider(more: Partial<DoAuthProviderOptions> = {}): P
   };
 }
 
-/** Signs somebody up and in, over the pages and the mail; the clock moves on a little. */
+/** Signs a user up and in, over the pages and the mail; the clock moves on a little. */
 export async function signUp(
   fixture: ProviderFixture,
   email = 'ada@example.com',
@@ -116,7 +118,7 @@ export async function logIn(
 /** The id of the account that a browser is signed in as. */
 export async function userIdOf(fixture: ProviderFixture, browser: FormBrowser): Promise<string> {
   const subject = await fixture.provider.resolve(browser.headersFor('/'));
-  if (subject === null) throw new Error('nobody is signed in');
+  if (subject === null) throw new Error('the browser is not signed in');
   return subject.sub;
 }
 

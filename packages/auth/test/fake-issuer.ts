@@ -1,4 +1,4 @@
-/** An OpenID Connect issuer in a function: discovery, keys, authorization, token and end-session, on a told clock. */
+/** An OpenID Connect issuer in a function: discovery, keys, authorization, token and end-session, on a given clock. */
 import { createHash } from 'node:crypto';
 import {
   exportJWK,
@@ -23,9 +23,9 @@ export interface FakeIssuer {
   }[];
   /** True: nothing answers. */
   down: boolean;
-  /** What the ID token says beside the protocol's own claims. */
+  /** The ID token's claims beside the protocol's own. */
   claims: JWTPayload;
-  /** Signs in as `claims.sub` at the authorization URL, and answers where the browser is sent back to. */
+  /** Signs in as `claims.sub` at the authorization URL, and returns the address of the redirect. */
   authorize(location: string): string;
   /** A token signed with the issuer's key. */
   sign(

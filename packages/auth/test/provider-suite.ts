@@ -1,4 +1,4 @@
-/** What every `AuthProvider` must do, whatever it is made of. Each implementation runs this whole suite. */
+/** The suite that every implementation of `AuthProvider` runs. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AuthSubject, VerifyingAuthProvider } from '../src/index.ts';
@@ -11,20 +11,20 @@ export interface SuiteClaims {
   readonly email_verified?: boolean;
 }
 
-/** One provider, with ways to bring it a caller and to break what it stands on. */
+/** One provider, with ways to bring it a caller and to break its dependencies. */
 export interface ProviderUnderTest {
   readonly provider: VerifyingAuthProvider;
   /** The issuer that its subjects name. */
   readonly issuer: string;
-  /** The headers of a request by somebody who has proved to be this person. */
+  /** The headers of a request that proves to be this person's. */
   headersOf(claims: SuiteClaims): Promise<Headers>;
-  /** The `sub` that a provider which keeps accounts of its own has given to this person. Default: theirs. */
+  /** The `sub` that a provider with accounts of its own has given to this person. Default: theirs. */
   subOf?(sub: string): string;
-  /** Headers that are as good as those of {@link headersOf}, and made for another tenant's instance. */
+  /** Headers as good as those of {@link headersOf}, made for another tenant's instance. */
   foreignHeaders(): Promise<Headers>;
-  /** The header that carries a credential, with a value put in. */
+  /** The header that carries a credential, with a given value. */
   readonly credential: (value: string) => Headers;
-  /** Makes that fail which `resolve` depends on. */
+  /** Makes the dependencies of `resolve` fail. */
   breakDependency(): void;
   /** Lets the longest life of a credential pass. */
   passTime(): void;
@@ -32,8 +32,8 @@ export interface ProviderUnderTest {
 
 export interface SuiteOptions {
   /**
-   * The provider keeps accounts itself, instead of passing on what an issuer says: everybody has an address, it
-   * always says whether that is verified, and it has pages of its own. Default false.
+   * The provider stores accounts itself, instead of passing on an issuer's claims: every account has an address,
+   * whether that is verified is always known, and it has pages of its own. Default false.
    */
   readonly keepsAccounts?: boolean;
 }
@@ -45,12 +45,12 @@ export function describeAuthProvider(
   { keepsAccounts = false }: SuiteOptions = {},
 ): void {
   describe(`AuthProvider suite: ${name}`, () => {
-    test('A-01: nobody is null', async () => {
+    test('A-01: an anonymous request is null', async () => {
       const { provider } = await make();
       expect(await provider.resolve(new Headers())).toBeNull();
     });
 
-    test('A-01, A-05: somebody is a subject with sub, email and name, and names the issuer', async () => {
+    test('A-01, A-05: a signed-in person is a subject with sub, email and name, and names the issuer', async () => {
       const { provider, headersOf, issuer, subOf = same } = await make();
       const headers = await headersOf({ sub: 'ada', email: 'ada@example.com', name: 'Ada' });
       const { session: _, ...subject } = (await provider.resolve(headers)) ?? {};
@@ -67,7 +67,7 @@ export function describeAuthProvider(
     });
 
     test.each([true, false])(
-      'A-06, A-07: email_verified %s passes through, and lets nobody in or out',
+      'A-06, A-07: email_verified %s passes through, and admits and refuses no one',
       async (flag) => {
         const { provider, headersOf } = await make();
         const headers = await headersOf({ sub: 'ada', email: 'ada@example.com', email_verified: flag });
@@ -95,19 +95,19 @@ export function describeAuthProvider(
       expect(Object.keys(subject).filter((key) => !known.includes(key))).toEqual([]);
     });
 
-    test('A-22: a credential of another tenant’s instance is nobody’s here', async () => {
+    test('A-22: a credential of another tenant’s instance does not count here', async () => {
       const { provider, foreignHeaders } = await make();
       expect(await provider.resolve(await foreignHeaders())).toBeNull();
     });
 
-    test('a credential that outlived its time is nobody’s', async () => {
+    test('an expired credential does not count', async () => {
       const { provider, headersOf, passTime } = await make();
       const headers = await headersOf({ sub: 'ada' });
       passTime();
       expect(await provider.resolve(headers)).toBeNull();
     });
 
-    test('a malformed credential is nobody’s, and never an exception', async () => {
+    test('a malformed credential does not count, and is never an exception', async () => {
       const { provider, credential } = await make();
       const part = fc
         .string({ unit: 'grapheme-ascii', maxLength: 30 })
@@ -120,7 +120,7 @@ export function describeAuthProvider(
       );
     });
 
-    test('a broken dependency is an error: neither somebody nor nobody', async () => {
+    test('a broken dependency is an error: neither a subject nor none', async () => {
       const { provider, headersOf, breakDependency } = await make();
       const headers = await headersOf({ sub: 'ada' });
       breakDependency();
@@ -128,17 +128,17 @@ export function describeAuthProvider(
         name: 'PlatformError',
         code: 'unavailable',
       });
-      // Nobody asked for anything, so nothing is needed to say that it is nobody.
+      // An anonymous request needs no dependency for its answer.
       expect(await provider.resolve(new Headers())).toBeNull();
     });
 
-    test('A-01: handle answers every address with a response that no cache keeps', async () => {
+    test('A-01: handle answers every address with a response that no cache stores', async () => {
       const { provider } = await make();
       for (const path of ['login', 'logout', 'callback', 'unknown', 'login/x', '']) {
         const response = await provider.handle(new Request(`https://app.example/api/auth/${path}`));
         expect(response.headers.get('cache-control')).toBe('no-store');
         expect(response.headers.get('x-content-type-options')).toBe('nosniff');
-        // A bearer token is no use here: where it is, the application says so with its own challenge.
+        // A bearer token does not work here: where it does, the application answers with its own challenge.
         expect(response.headers.get('www-authenticate')).toBeNull();
         const isPage = response.headers.get('content-type')?.startsWith('text/html') === true;
         expect(response.status).toBeGreaterThanOrEqual(keepsAccounts && isPage ? 200 : 300);

@@ -1,4 +1,4 @@
-/** Two hundred at once: whatever there is one of is taken once. */
+/** Two hundred at once: each single thing is taken once. */
 import { describe, expect, test } from 'vitest';
 import { type ResolvedPrincipal, resolvePrincipal, type VerifiedSubject } from '../src/index.ts';
 import { DAY_MS, ISSUER, openPlatform, person, refusal, SCOPE, START_MS } from './support.ts';
@@ -7,12 +7,12 @@ const CROWD = 200;
 const crowd = (more: Partial<VerifiedSubject> = {}) =>
   Array.from({ length: CROWD }, (_, i) => person(`p${i}`, more));
 
-/** The promises that were kept, and how often each refusal was met. */
+/** The results of the fulfilled promises, and the number of each refusal. */
 async function settled<T>(
   promises: readonly Promise<T>[],
-): Promise<{ kept: T[]; refused: Record<string, number> }> {
+): Promise<{ fulfilled: T[]; refused: Record<string, number> }> {
   const answers = await Promise.allSettled(promises);
-  const kept = answers.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  const fulfilled = answers.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   const refused: Record<string, number> = {};
   for (const each of answers) {
     if (each.status === 'fulfilled') continue;
@@ -20,11 +20,11 @@ async function settled<T>(
     const name = `${code} ${reason}`;
     refused[name] = (refused[name] ?? 0) + 1;
   }
-  return { kept, refused };
+  return { fulfilled, refused };
 }
 
 describe('the owner seat', () => {
-  test('A-25: of 200 first sign-ins at once one claims it, and the others are nobody', async () => {
+  test('A-25: of 200 first sign-ins at once one claims it, and the others get no principal', async () => {
     const { directory } = await openPlatform();
     const { principal } = await directory.setPendingOwner({ scopeId: SCOPE });
     const answers: ResolvedPrincipal[] = await Promise.all(
@@ -55,10 +55,10 @@ describe('the owner seat', () => {
     const { principal } = await directory.setPendingOwner({ scopeId: SCOPE });
     clock.nowMs += DAY_MS;
     const { token } = await directory.mintOwnerClaim({ scopeId: SCOPE });
-    const { kept, refused } = await settled(
+    const { fulfilled, refused } = await settled(
       crowd().map((subject) => directory.claimOwner({ scopeId: SCOPE, token, subject })),
     );
-    expect(kept).toEqual([{ principal }]);
+    expect(fulfilled).toEqual([{ principal }]);
     expect(refused).toEqual({ 'conflict seat_claimed': CROWD - 1 });
     expect((await directory.listMembers({ scopeId: SCOPE })).items).toHaveLength(1);
   });
@@ -73,8 +73,8 @@ describe('the owner seat', () => {
         ? directory.claimOwner({ scopeId: SCOPE, token, subject })
         : directory.resolvePrincipal({ scopeId: SCOPE, subject });
     });
-    const { kept } = await settled(attempts);
-    expect(kept.filter((each) => each?.principal === principal)).toHaveLength(1);
+    const { fulfilled } = await settled(attempts);
+    expect(fulfilled.filter((each) => each?.principal === principal)).toHaveLength(1);
     expect((await directory.listMembers({ scopeId: SCOPE })).items).toHaveLength(1);
     expect((await directory.ownerSeat({ scopeId: SCOPE })).state).toBe('claimed');
   });
@@ -103,10 +103,10 @@ describe('an invite', () => {
 
   test('A-33: of 200 people who accept it at once one becomes the member', async () => {
     const { directory, principal, token, accepted } = await openInvited();
-    const { kept, refused } = await settled(
+    const { fulfilled, refused } = await settled(
       crowd().map((subject) => directory.claimInvite({ scopeId: SCOPE, token, subject })),
     );
-    expect(kept).toEqual([{ principal, scopeId: SCOPE, role: 'member' }]);
+    expect(fulfilled).toEqual([{ principal, scopeId: SCOPE, role: 'member' }]);
     expect(refused).toEqual({ 'conflict invite_used': CROWD - 1 });
     const answers = await Promise.all(
       crowd().map((subject) => directory.findPrincipal({ scopeId: SCOPE, subject })),
@@ -118,11 +118,11 @@ describe('an invite', () => {
 
   test('A-33: one person who accepts it 200 times at once is one member', async () => {
     const { directory, principal, token, accepted } = await openInvited();
-    const { kept, refused } = await settled(
+    const { fulfilled, refused } = await settled(
       crowd().map(() => directory.claimInvite({ token, subject: person('bob') })),
     );
-    expect(kept).toHaveLength(CROWD);
-    expect([new Set(kept.map((each) => each.principal)), refused]).toEqual([new Set([principal]), {}]);
+    expect(fulfilled).toHaveLength(CROWD);
+    expect([new Set(fulfilled.map((each) => each.principal)), refused]).toEqual([new Set([principal]), {}]);
     expect(await accepted()).toHaveLength(1);
   });
 
@@ -137,8 +137,8 @@ describe('an invite', () => {
     const attempts = accept.toSpliced(before, 0, () =>
       directory.revokeInvite({ scopeId: SCOPE, principal, by: owner }),
     );
-    const { kept, refused } = await settled(attempts.map((attempt) => attempt()));
-    expect(kept).toHaveLength(1);
+    const { fulfilled, refused } = await settled(attempts.map((attempt) => attempt()));
+    expect(fulfilled).toHaveLength(1);
     const [invite] = (await directory.listInvites({ scopeId: SCOPE })).items;
     expect(invite?.state).toBe(state);
     expect((await directory.listMembers({ scopeId: SCOPE })).items).toHaveLength(members);

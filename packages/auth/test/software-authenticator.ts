@@ -1,7 +1,7 @@
-/** An authenticator in software: makes ES256 passkeys and signs with them, and misbehaves when it is told to. */
+/** An authenticator in software: makes ES256 passkeys and signs with them, and misbehaves on demand. */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
-/** What a ceremony's options say, as far as an authenticator and its browser look. */
+/** A ceremony's options, as far as an authenticator and its browser read them. */
 interface CeremonyOptions {
   readonly challenge?: unknown;
   readonly rp?: unknown;
@@ -9,21 +9,21 @@ interface CeremonyOptions {
 }
 
 export interface Misbehaviour {
-  /** The page that the browser says it is on. */
+  /** The page that the browser names. */
   readonly origin?: string;
   /** The relying party that is signed for. */
   readonly rpId?: string;
   readonly challenge?: string;
-  /** False: nobody's PIN or finger was asked for. */
+  /** False: the user gave no PIN or finger. */
   readonly userVerified?: boolean;
   readonly userPresent?: boolean;
   readonly type?: string;
   /** Default: one more than before. */
   readonly counter?: number;
-  /** What the browser says about the frame that the page is in. */
+  /** The browser's word on the frame of the page. */
   readonly crossOrigin?: boolean;
   readonly topOrigin?: string;
-  /** Whose passkey the authenticator says it is. Default: it does not say. */
+  /** The account that the authenticator names. Default: none. */
   readonly userHandle?: string;
   /** Another key signs. */
   readonly otherKey?: boolean;

@@ -1,4 +1,4 @@
-/** What this package's tests stand on: two tenants' directories on the embedded engine, and a clock that is told. */
+/** Fixtures for this package's tests: two tenants' directories on the embedded engine, and a clock that tests set. */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ export interface TestPlatform {
   readonly directory: IdentityDirectory;
   /** Tenant B's: it holds an owner, a member, an invite and settings under the same scope id, to be leaked. */
   readonly other: IdentityDirectory;
-  /** Errors that nobody expected. */
+  /** Unexpected errors. */
   readonly incidents: unknown[];
 }
 
@@ -69,7 +69,7 @@ export function person(sub: string, more: Partial<VerifiedSubject> = {}): Verifi
   return { issuer: ISSUER, sub, email: `${sub}@example.com`, name: sub, ...more };
 }
 
-/** The code and reason that a promise is refused with. It must be refused. */
+/** The code and reason of a promise's refusal. It must be refused. */
 export async function refusal(
   promise: Promise<unknown>,
 ): Promise<{ code: string; reason: string | undefined }> {

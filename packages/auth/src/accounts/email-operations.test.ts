@@ -15,7 +15,7 @@ const complete = ({ directory, holder }: TestAccounts, token: string, userId?: s
   directory.completeEmailChange({ ...holder(userId), token });
 const unknown = { code: 'not_found', reason: 'link_unknown' };
 
-test('happens when the link is used, and not before', async () => {
+test('changes the address when the link is used, and not before', async () => {
   const accounts = await openAccounts();
   const { directory, ada, enter, events, holder } = accounts;
   expect(await directory.beginEmailChange({ ...holder(), email: 'ADA@new.example' })).toEqual({
@@ -40,7 +40,7 @@ test('happens when the link is used, and not before', async () => {
   expect((await events())[0]).toMatchObject({ type: 'email_changed', sub: ada.userId });
 });
 
-test('happens once of 200 times at once, and is refused after a day', async () => {
+test('succeeds once of 200 times at once, and is refused after a day', async () => {
   const accounts = await openAccounts();
   const token = await begin(accounts);
   accounts.clock.nowMs += DAY_MS;
@@ -50,7 +50,7 @@ test('happens once of 200 times at once, and is refused after a day', async () =
   expect(answers.filter((answer) => answer.status === 'fulfilled')).toHaveLength(1);
 });
 
-test('to an address that has an account is known when asked for, and refused when it has got one meanwhile', async () => {
+test('to an address with an account is known at the request, and refused when the address got an account meanwhile', async () => {
   const accounts = await openAccounts();
   const { directory, ada, holder } = accounts;
   const change = (email: string) => directory.beginEmailChange({ ...holder(), email });
@@ -62,7 +62,7 @@ test('to an address that has an account is known when asked for, and refused whe
   expect((await directory.findAccount({ userId: ada.userId }))?.email).toBe(ADA);
 });
 
-test('by somebody else who holds the link does not happen, and leaves it to the holder', async () => {
+test("by another holder of the link is refused, and leaves the link to the account's holder", async () => {
   const accounts = await openAccounts();
   const { directory, ada } = accounts;
   const mallory = await directory.importAccount({ email: 'mallory@example.com', emailVerified: true });
@@ -86,7 +86,7 @@ test('of two accounts to one address: each has its link, and the first to use it
   ).toEqual(taken);
 });
 
-test('voids a reset that is on its way to the former address, and every other change', async () => {
+test('voids a reset that was mailed to the former address, and every other change', async () => {
   const accounts = await openAccounts();
   const { directory } = accounts;
   const reset = await directory.beginReset({ scopeId: SCOPE, email: ADA });
@@ -99,16 +99,16 @@ test('voids a reset that is on its way to the former address, and every other ch
   expect(await refusal(complete(accounts, other))).toEqual(unknown);
 });
 
-test('verifies the address, whatever was known of the former', async () => {
+test('verifies the address, whether or not the former one was verified', async () => {
   const accounts = await openAccounts();
   const bob = await accounts.directory.importAccount({ email: 'bob@example.com', emailVerified: false });
   const { account, revert } = await complete(accounts, await begin(accounts, NEW, bob.userId), bob.userId);
-  // Nobody has shown that mail to the former one reached its holder: there is no way back to it.
+  // The former address was never verified, so it gets no link that reverts the change.
   expect(revert).toBeNull();
   expect(account).toMatchObject({ emailVerified: true });
 });
 
-test('is refused for what is no address, for no account, and too often', async () => {
+test('is refused for an invalid address, for no account, and after too many requests', async () => {
   const accounts = await openAccounts();
   const { directory, holder } = accounts;
   expect((await refusal(begin(accounts, 'ada'))).code).toBe('validation_failed');
@@ -123,7 +123,7 @@ test('is refused for what is no address, for no account, and too often', async (
   });
 });
 
-test('an attempt that was under way is taken back under the new address', async () => {
+test('takes a pending attempt back under the new address', async () => {
   const accounts = await openAccounts();
   const { directory, ada, enter } = accounts;
   for (let i = 0; i < 2; i++) await enter({ right: false });

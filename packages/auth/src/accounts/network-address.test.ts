@@ -1,4 +1,4 @@
-/** Whom a network address stands for. */
+/** The network that an address stands for. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { networkOf } from './network-address.ts';

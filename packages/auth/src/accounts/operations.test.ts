@@ -1,4 +1,4 @@
-/** Accounts as a whole: what is shown of them, what is told of them, and how they are looked up. */
+/** Accounts as a whole: their public view, their events, and their look-ups. */
 import { describe, expect, test } from 'vitest';
 import { openNodeDatabase } from '../../../engine-node/src/node-database.ts';
 import { HOUR_MS, refusal, START_MS, TENANT_A } from '../../test/support.ts';
@@ -28,7 +28,7 @@ import {
 } from './store.ts';
 import { ADA, challenge, HASH, openAccounts, openBare, passkey, SCOPE, SECRET } from './test/support.ts';
 
-test('an account is shown with what it signs in with, and nothing of its secrets', async () => {
+test('an account is shown with its credentials, and without its secrets', async () => {
   const { directory, ada, clock, turnTotpOn, holder } = await openAccounts();
   const { userId } = ada;
   const { secret } = await turnTotpOn();
@@ -53,7 +53,7 @@ test('an account is shown with what it signs in with, and nothing of its secrets
   expect(await directory.accountSecurity({ userId: 'usr_nobody' })).toBeNull();
 });
 
-test('a name is changed and told; the same again is neither', async () => {
+test('a change of name is an event; the same name again is neither', async () => {
   const { directory, ada, events, holder } = await openAccounts();
   const rename = (name: string | null) => directory.renameAccount({ ...holder(), name });
   expect(await rename(' Ada L. ')).toEqual({ ...ada, name: 'Ada L.' });
@@ -66,8 +66,8 @@ test('a name is changed and told; the same again is neither', async () => {
   expect(await refusal(noPrincipal)).toEqual({ code: 'not_found', reason: 'account_unknown' });
 });
 
-describe('what is told of accounts', () => {
-  test('names the principal of a member, and is recorded however often it happens', async () => {
+describe('events of accounts', () => {
+  test('name the principal of a member, and are always recorded', async () => {
     const { directory, ada, events, holder } = await openAccounts();
     const { principal } = await directory.setPendingOwner({ scopeId: SCOPE });
     const { userId, email } = ada;
@@ -79,7 +79,7 @@ describe('what is told of accounts', () => {
     expect(renamed[0]).toEqual({ type: 'account_renamed', sub: userId, principal, detail: {} });
   });
 
-  test('is recorded a hundred times an hour in a scope of people who are no members: they could be anybody', async () => {
+  test('are recorded a hundred times an hour in a scope for non-members, who may be any visitor', async () => {
     const { directory, events, clock, enter, holder } = await openAccounts();
     for (let i = 0; i < 105; i++) await directory.renameAccount({ ...holder(), name: `Ada ${i}` });
     const told = await events();
@@ -96,7 +96,7 @@ describe('what is told of accounts', () => {
   });
 });
 
-test('A-22: nothing of one tenant’s accounts is at another’s, under the same address', async () => {
+test("A-22: no tenant sees another's accounts, under the same address", async () => {
   const { directory, other, ada, foreign, holder } = await openAccounts();
   await directory.addPasskey({ ...holder(), passkey: passkey('key'), challenge: challenge() });
   expect(foreign.userId).not.toBe(ada.userId);
@@ -168,12 +168,12 @@ describe('every look-up is by an index', () => {
 });
 
 describe('deleting an account', () => {
-  test('leaves nothing that it signs in with, and keeps what the tenant knows of the person', async () => {
+  test("removes its credentials, and leaves the tenant's record of the person", async () => {
     const { directory, ada, holder, events, turnTotpOn, enter } = await openAccounts();
     const { userId } = ada;
     const subject = { issuer: directoryIssuer(TENANT_A), sub: userId, email: ADA, name: 'Ada' };
     const owner = await directory.setPendingOwner({ scopeId: SCOPE });
-    await directory.resolvePrincipal({ scopeId: SCOPE, subject: { ...subject, sub: 'somebody else' } });
+    await directory.resolvePrincipal({ scopeId: SCOPE, subject: { ...subject, sub: 'another admin' } });
     const principal = await directory.newPrincipal();
     const invite = { scopeId: SCOPE, principal, role: 'member', createdBy: owner.principal };
     const { token } = await directory.createInvite(invite);
@@ -218,7 +218,7 @@ describe('deleting an account', () => {
   });
 });
 
-test('whatever somebody changes, their session must stand in the very transaction', async () => {
+test('every change checks the session in its own transaction', async () => {
   const { directory, holder, clock } = await openAccounts();
   const late = holder();
   clock.nowMs += 2_000;

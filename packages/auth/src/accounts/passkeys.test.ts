@@ -23,7 +23,7 @@ describe('a challenge', () => {
   const use = (directory: TestAccounts['directory'], one: Challenge) =>
     directory.finishPasskey({ scopeId: SCOPE, id: 'key', counter: 0, backedUp: true, challenge: one });
 
-  test('is used once, for whatever it was: of fifty sign-ins at once one is let in', async () => {
+  test('is used once, of any kind: of fifty sign-ins at once one succeeds', async () => {
     const accounts = await openAccounts();
     const { directory, holder } = accounts;
     const one = challenge();
@@ -40,7 +40,7 @@ describe('a challenge', () => {
     expect(steps.filter((step) => step.outcome === 'signed_in')).toHaveLength(1);
   });
 
-  test('that is over is not taken, and is forgotten when nobody could use it again', () => {
+  test('that has expired is refused, and is forgotten when it can no longer be used', () => {
     const { accounts, count, clock, db } = openBare(openNodeDatabase(':memory:'));
     const { userId } = accounts.importAccount({ email: ADA, emailVerified: true });
     const holder = { scopeId: SCOPE, userId, session: { sid: 's', issuedAtMs: START_MS } };
@@ -64,7 +64,7 @@ describe('a challenge', () => {
 });
 
 describe('signing in', () => {
-  test('with a passkey is complete, also where a second factor is in use', async () => {
+  test('with a passkey is complete, also with a second factor', async () => {
     const accounts = await openAccounts();
     const { directory, ada, clock } = accounts;
     await accounts.turnTotpOn();
@@ -78,8 +78,8 @@ describe('signing in', () => {
       challenge: challenge(),
     });
     expect(step).toEqual({ outcome: 'signed_in', account: ada, sessionAtMs: clock.nowMs });
-    const [kept] = (await directory.accountSecurity({ userId: ada.userId }))?.passkeys ?? [];
-    expect(kept).toMatchObject({ backedUp: false, usedMs: clock.nowMs });
+    const [stored] = (await directory.accountSecurity({ userId: ada.userId }))?.passkeys ?? [];
+    expect(stored).toMatchObject({ backedUp: false, usedMs: clock.nowMs });
   });
 
   test('A-22: another tenant’s passkey is unknown here', async () => {
@@ -109,7 +109,7 @@ describe('signing in', () => {
     [5, 6, true],
     [5, 5, false],
     [5, 4, false],
-    // A copy that says it does not count.
+    // A copy that claims not to count.
     [5, 0, false],
     [5, Number.NaN, false],
   ])(
@@ -129,7 +129,7 @@ describe('signing in', () => {
         detail: { reason: 'passkey_counter' },
       };
       expect(refusals).toEqual(isAccepted ? [] : [told]);
-      // What was accepted is what the next one has to be above.
+      // The next counter must be above the accepted one.
       const next = { ...input, counter: isAccepted ? presented : stored, challenge: challenge() };
       expect((await directory.finishPasskey(next)).outcome).toBe(
         next.counter === 0 ? 'signed_in' : 'refused',
@@ -139,19 +139,19 @@ describe('signing in', () => {
 });
 
 describe('keeping', () => {
-  test('a passkey answers what its holder sees; its key is found by its id', async () => {
+  test("a passkey shows its holder's view; its key is found by its id", async () => {
     const accounts = await openAccounts();
     const { directory, ada, events } = accounts;
     const key = passkey('key', { counter: 3, name: ' Phone ' });
-    const kept = { id: 'key', name: 'Phone', backedUp: true, createdMs: START_MS, usedMs: null };
-    expect(await add(accounts, key)).toEqual(kept);
+    const stored = { id: 'key', name: 'Phone', backedUp: true, createdMs: START_MS, usedMs: null };
+    expect(await add(accounts, key)).toEqual(stored);
     expect(await directory.findPasskey({ id: 'key' })).toEqual({
       userId: ada.userId,
       id: 'key',
       publicKey: key.publicKey,
       userHandle: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
     });
-    expect((await directory.accountSecurity({ userId: ada.userId }))?.passkeys).toEqual([kept]);
+    expect((await directory.accountSecurity({ userId: ada.userId }))?.passkeys).toEqual([stored]);
     expect((await events())[0]).toMatchObject({
       type: 'passkey_added',
       sub: ada.userId,
@@ -159,7 +159,7 @@ describe('keeping', () => {
     });
   });
 
-  test('one that is known, in any account, or a twenty-first, is refused', async () => {
+  test('a known one, in any account, or a twenty-first, is refused', async () => {
     const accounts = await openAccounts();
     const { directory } = accounts;
     const bob = await directory.importAccount({ email: 'bob@example.com', emailVerified: true });
@@ -174,7 +174,7 @@ describe('keeping', () => {
     await add(accounts, passkey('key-20'), bob.userId);
   });
 
-  test('what is no passkey is refused, and so is one for no account', async () => {
+  test('an invalid passkey is refused, and so is one for no account', async () => {
     const accounts = await openAccounts();
     for (const more of [
       { id: '' },
@@ -190,7 +190,7 @@ describe('keeping', () => {
     expect(await refusal(add(accounts, passkey('key'), 'usr_nobody'))).toMatchObject({ code: 'not_found' });
   });
 
-  test('one’s own can be renamed and removed, another’s not', async () => {
+  test("a holder renames and removes their own, not another's", async () => {
     const accounts = await openAccounts();
     const { directory, ada, events } = accounts;
     const bob = await directory.importAccount({ email: 'bob@example.com', emailVerified: true });
@@ -214,7 +214,7 @@ describe('keeping', () => {
     });
   });
 
-  test('the last way into an account cannot be removed', async () => {
+  test('the only credential of an account cannot be removed', async () => {
     const accounts = await openAccounts();
     const { directory } = accounts;
     const token = await linkFor(directory, 'bob@example.com');
@@ -230,7 +230,7 @@ describe('keeping', () => {
     const last = { code: 'conflict', reason: 'last_credential' };
     expect(await refusal(remove('one'))).toEqual(last);
     await add(accounts, passkey('two'), userId);
-    // Of two that are removed at once, one stays.
+    // Of two removed at once, one stays.
     const removed = await Promise.allSettled([remove('one'), remove('two')]);
     expect(removed.map((each) => each.status).sort()).toEqual(['fulfilled', 'rejected']);
     await directory.setPassword({ ...accounts.holder(userId), hash: HASH });
@@ -238,7 +238,7 @@ describe('keeping', () => {
     expect((await directory.accountSecurity({ userId }))?.passkeys).toEqual([]);
   });
 
-  test('a lock of the password does not keep a passkey out', async () => {
+  test('a lock of the password does not lock a passkey', async () => {
     const accounts = await openAccounts();
     await add(accounts);
     for (let i = 0; i < 30; i++) await accounts.enter({ right: false });

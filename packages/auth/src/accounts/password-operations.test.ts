@@ -1,4 +1,4 @@
-/** A new password: by link or by who is signed in, and what it ends. */
+/** A new password: by link or by a signed-in holder, and the sessions that it ends. */
 import { describe, expect, test } from 'vitest';
 import { HOUR_MS, MINUTE_MS, refusal, START_MS, TENANT_A } from '../../test/support.ts';
 import { directoryIssuer } from './contract.ts';
@@ -10,7 +10,7 @@ async function resetLink({ directory }: TestAccounts, email = ADA): Promise<stri
   return made.token;
 }
 
-/** What a session of Ada's that was issued at a time is. */
+/** The state of Ada's session that was issued at a time. */
 async function sessionState({ directory, ada }: TestAccounts, issuedAtMs: number): Promise<string> {
   const subject = { issuer: directoryIssuer(TENANT_A), sub: ada.userId };
   return directory.sessionState({ subject, session: { sid: 's', issuedAtMs } });
@@ -20,7 +20,7 @@ const complete = ({ directory }: TestAccounts, token: string) =>
   directory.completeReset({ scopeId: SCOPE, token, hash: OTHER_HASH });
 
 describe('a reset', () => {
-  test('goes to the account’s own address, and to nobody when there is no account', async () => {
+  test('goes to the account’s own address, and is not sent when there is no account', async () => {
     const { directory, ada } = await openAccounts();
     expect(await directory.beginReset({ scopeId: SCOPE, email: 'ａda@EXAMPLE.com' })).toEqual({
       outcome: 'made',
@@ -61,7 +61,7 @@ describe('a reset', () => {
     expect(await enter()).toMatchObject({ outcome: 'signed_in', account: ada });
   });
 
-  test('200 times at once with one link happens once', async () => {
+  test('succeeds once of 200 times at once with one link', async () => {
     const accounts = await openAccounts();
     const token = await resetLink(accounts);
     const answers = await Promise.allSettled(Array.from({ length: 200 }, () => complete(accounts, token)));
@@ -79,7 +79,7 @@ describe('a reset', () => {
     await complete(accounts, token);
   });
 
-  test('by an older link, another tenant’s, or one for something else is refused', async () => {
+  test('by an older link, another tenant’s, or one of another purpose is refused', async () => {
     const accounts = await openAccounts();
     const { directory, other, holder } = accounts;
     const older = await resetLink(accounts);
@@ -91,7 +91,7 @@ describe('a reset', () => {
       expect(await refusal(complete(accounts, token))).toEqual({ code: 'not_found', reason: 'link_unknown' });
   });
 
-  test('with what is no hash is refused, and the link still works', async () => {
+  test('with an invalid hash is refused, and the link still works', async () => {
     const accounts = await openAccounts();
     const token = await resetLink(accounts);
     const wrong = accounts.directory.completeReset({ scopeId: SCOPE, token, hash: 'hunter2' });
@@ -108,7 +108,7 @@ describe('a reset', () => {
     expect(await accounts.enter()).toMatchObject({ outcome: 'signed_in' });
   });
 
-  test('leaves the second factor in place, with its lock, and makes earlier tokens void', async () => {
+  test('leaves the second factor in place, with its lock, and voids earlier tokens', async () => {
     const accounts = await openAccounts();
     const { directory, codeOf } = accounts;
     const { secret } = await accounts.turnTotpOn();
@@ -141,7 +141,7 @@ describe('setting a password', () => {
     expect((await events())[0]).toMatchObject({ type: 'password_changed', sub: ada.userId });
   });
 
-  test('voids what somebody with the old one may have begun: resets, a change of address, half a sign-in', async () => {
+  test('voids the pending flows of an attacker with the old one: resets, a change of address, a waiting sign-in', async () => {
     const accounts = await openAccounts();
     const { directory, codeOf, holder } = accounts;
     const { secret } = await accounts.turnTotpOn();
@@ -159,7 +159,7 @@ describe('setting a password', () => {
     expect(await refusal(directory.completeEmailChange({ ...holder(), token }))).toEqual(unknown);
   });
 
-  test('is refused for no account and for what is no hash', async () => {
+  test('is refused for no account and for an invalid hash', async () => {
     const { directory, ada, holder } = await openAccounts();
     const set = (userId: string, hash: string) => directory.setPassword({ ...holder(userId), hash });
     expect(await refusal(set('usr_nobody', OTHER_HASH))).toEqual({

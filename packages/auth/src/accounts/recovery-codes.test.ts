@@ -1,11 +1,11 @@
-/** Recovery codes as they are written down and typed in again. */
+/** Recovery codes as they are written down and typed. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { hashRecoveryCode, makeRecoveryCode } from './one-time-codes.ts';
 
 const bytes = fc.uint8Array({ minLength: 10, maxLength: 10 });
 
-test('a code has four groups of Crockford’s letters, all of its 80 bits, and is kept as a hash', () => {
+test('a code has four groups of Crockford’s letters, all of its 80 bits, and is stored as a hash', () => {
   expect(makeRecoveryCode(() => new Uint8Array(10)).code).toBe('0000-0000-0000-0000');
   expect(makeRecoveryCode(() => new Uint8Array(10).fill(255)).code).toBe('zzzz-zzzz-zzzz-zzzz');
   expect(makeRecoveryCode(() => Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 1)).code).toBe(
@@ -24,7 +24,7 @@ test('a code has four groups of Crockford’s letters, all of its 80 bits, and i
   );
 });
 
-test('is read in any case, with any dashes and blanks, and with the letters that look like digits', () => {
+test('is read in any case, with any dashes and blanks, and with letters that look like digits', () => {
   fc.assert(
     fc.property(bytes, (random) => {
       const { code, hash } = makeRecoveryCode(() => random);
@@ -42,7 +42,7 @@ test('is read in any case, with any dashes and blanks, and with the letters that
 });
 
 test.each(['', '0000-0000-0000', '0000-0000-0000-00000', 'uuuu-0000-0000-0000', '000000'])(
-  '%j is none',
+  '%j is no code',
   (typed) => {
     expect(hashRecoveryCode(typed)).toBeNull();
   },

@@ -1,4 +1,4 @@
-/** The second factor: turned on and off, asked for, and used once. */
+/** The second factor: turned on and off, demanded, and used once. */
 import { TOTP } from 'otpauth';
 import { describe, expect, test } from 'vitest';
 import { openNodeDatabase } from '../../../engine-node/src/node-database.ts';
@@ -8,7 +8,7 @@ import { ADA, HASH, openAccounts, openBare, SCOPE, SECRET, type TestAccounts } f
 
 const refused = { outcome: 'refused' };
 const expired = { outcome: 'expired' };
-/** As good as certain not to be right: the tests' secrets are the same in every run. */
+/** Almost certainly wrong, and always in these runs: the tests' secrets are the same in every run. */
 const WRONG = '000000';
 
 const finish = ({ directory }: TestAccounts, token: string, code: string, address?: string) =>
@@ -22,7 +22,7 @@ const outcomes = (steps: readonly { outcome: string }[]) =>
   );
 
 describe('turning it on', () => {
-  test('takes a right code of the fresh secret, and answers ten recovery codes', async () => {
+  test('takes a right code of the fresh secret, and returns ten recovery codes', async () => {
     const { directory, ada, codeOf, events, holder, clock } = await openAccounts();
     const { userId } = ada;
     const secret = SECRET;
@@ -39,7 +39,7 @@ describe('turning it on', () => {
     expect((await events())[0]).toMatchObject({ type: 'totp_enabled', sub: userId });
   });
 
-  test('is refused while one is in use, and with what is no secret', async () => {
+  test('is refused while one is in use, and with an invalid secret', async () => {
     const { directory, codeOf, holder, turnTotpOn } = await openAccounts();
     for (const secret of ['', 'ABC', 'x'.repeat(32), undefined as never])
       expect((await refusal(directory.enableTotp({ ...holder(), secret, code: WRONG }))).code).toBe(
@@ -51,7 +51,7 @@ describe('turning it on', () => {
     expect(await refusal(again)).toEqual({ code: 'conflict', reason: 'totp_enabled' });
   });
 
-  test('ends the sessions of who has the password alone, and what they have begun', async () => {
+  test('ends the sessions and pending flows of an attacker who has the password alone', async () => {
     const accounts = await openAccounts();
     const { directory, ada, holder, turnTotpOn } = accounts;
     const subject = { issuer: directoryIssuer(TENANT_A), sub: ada.userId };
@@ -66,7 +66,7 @@ describe('turning it on', () => {
     });
   });
 
-  test('uses its code up: it does not sign in as well', async () => {
+  test('uses its code up, which no longer signs in', async () => {
     const accounts = await openAccounts();
     const { secret } = await accounts.turnTotpOn();
     accounts.clock.nowMs -= 30_000;
@@ -98,7 +98,7 @@ describe('a sign-in', () => {
     expect(await finish(accounts, token, codeOf(secret, 1))).toEqual(expired);
   });
 
-  test('that only proves once more who somebody is asks for the second factor as well', async () => {
+  test('that only confirms an identity asks for the second factor as well', async () => {
     const accounts = await openAccounts();
     const { directory, holder } = accounts;
     await accounts.turnTotpOn();
@@ -109,7 +109,7 @@ describe('a sign-in', () => {
     expect(await directory.finishPassword(verdict)).toMatchObject({ outcome: 'second_factor' });
   });
 
-  test('with the wrong password does not say that there is a second factor', async () => {
+  test('with the wrong password does not reveal that there is a second factor', async () => {
     const accounts = await openAccounts();
     await accounts.turnTotpOn();
     expect(await accounts.enter({ right: false })).toMatchObject(refused);
@@ -125,7 +125,7 @@ describe('a sign-in', () => {
     expect(await finish(accounts, late, accounts.codeOf(secret, 1))).toEqual(expired);
   });
 
-  test('of another tenant, and a token that was made up, have expired', async () => {
+  test('of another tenant, and a forged token, have expired', async () => {
     const accounts = await openAccounts();
     const { secret } = await accounts.turnTotpOn();
     const token = await accounts.waitingToken();
@@ -135,7 +135,7 @@ describe('a sign-in', () => {
       expect(await accounts.directory.finishSecondFactor({ ...input, token: odd as never })).toEqual(expired);
   });
 
-  test('keeps its tokens and its recovery codes as hashes', () => {
+  test('stores its tokens and its recovery codes as hashes', () => {
     const { accounts, db } = openBare(openNodeDatabase(':memory:'));
     const { userId } = accounts.importAccount({ email: ADA, emailVerified: true, passwordHash: HASH });
     const { recoveryCodes } = enableBare(accounts, userId);
@@ -153,7 +153,7 @@ describe('a sign-in', () => {
     }
   });
 
-  test('waits in five places at most, and the newest are kept', () => {
+  test('waits in five browsers at most, and the newest stay', () => {
     const { accounts, count, clock } = openBare(openNodeDatabase(':memory:'));
     const { userId } = accounts.importAccount({ email: ADA, emailVerified: true, passwordHash: HASH });
     enableBare(accounts, userId);
@@ -197,7 +197,7 @@ describe('a code', () => {
     expect(outcomes(same)).toEqual({ signed_in: 1, expired: 49 });
   });
 
-  test('from before the one that was used is refused, the next one is not', async () => {
+  test('from before the used one is refused, the next one is not', async () => {
     const accounts = await openAccounts();
     const { secret } = await accounts.turnTotpOn();
     accounts.clock.nowMs += MINUTE_MS;
@@ -210,7 +210,7 @@ describe('a code', () => {
     expect(await finish(accounts, token, accounts.codeOf(secret, 1))).toMatchObject({ outcome: 'signed_in' });
   });
 
-  test('a minute off, or nothing like one, is refused', async () => {
+  test('a minute off, or of another form, is refused', async () => {
     const accounts = await openAccounts();
     const { secret } = await accounts.turnTotpOn();
     const odd = [accounts.codeOf(secret, 2), '', 'x'.repeat(1_000_000), 7 as never];
@@ -253,7 +253,7 @@ describe('wrong codes', () => {
     expect(await finish(accounts, next, accounts.codeOf(secret, 1))).toMatchObject({ outcome: 'signed_in' });
   });
 
-  test('in a burst of 200 are judged five times, over however many tokens', async () => {
+  test('in a burst of 200 are judged five times, over any number of tokens', async () => {
     const accounts = await openAccounts();
     await accounts.turnTotpOn();
     const tokens: string[] = [];
@@ -282,7 +282,7 @@ describe('wrong codes', () => {
     expect(await finish(accounts, next, accounts.codeOf(secret, 1))).toMatchObject({ outcome: 'signed_in' });
   });
 
-  test('are told, and their lock once', async () => {
+  test('are events, and so is their lock, once', async () => {
     const accounts = await openAccounts();
     await accounts.turnTotpOn();
     const token = await accounts.waitingToken();
@@ -296,7 +296,7 @@ describe('wrong codes', () => {
 });
 
 describe('recovery codes', () => {
-  test('sign in once each, in any spelling, and that is told with how many are left', async () => {
+  test('sign in once each, in any spelling, and the event says how many are left', async () => {
     const accounts = await openAccounts();
     const { recoveryCodes } = await accounts.turnTotpOn();
     for (const [i, code] of recoveryCodes.entries()) {
@@ -329,7 +329,7 @@ describe('recovery codes', () => {
     );
   });
 
-  test('are made anew, which voids the earlier ones', async () => {
+  test('are replaced, which voids the earlier ones', async () => {
     const accounts = await openAccounts();
     const { directory, ada, events } = accounts;
     const { userId } = ada;
@@ -344,7 +344,7 @@ describe('recovery codes', () => {
     expect((await directory.accountSecurity({ userId }))?.recoveryCodes).toBe(9);
   });
 
-  test('of one account are worth nothing for another', async () => {
+  test('of one account do not open another', async () => {
     const accounts = await openAccounts();
     const { directory, codeOf } = accounts;
     await accounts.turnTotpOn();
@@ -360,7 +360,7 @@ describe('recovery codes', () => {
 });
 
 describe('turning it off', () => {
-  test('removes the secret, the codes and the tokens that wait, and is told once', async () => {
+  test('removes the secret, the codes and the waiting tokens, and is one event', async () => {
     const accounts = await openAccounts();
     const { directory, ada, enter, events } = accounts;
     const { userId } = ada;
@@ -375,7 +375,7 @@ describe('turning it off', () => {
     await directory.enableTotp({ ...accounts.holder(), secret: again, code: accounts.codeOf(again) });
   });
 
-  test('and everything else is refused for no account', async () => {
+  test('and all other changes are refused for no account', async () => {
     const { directory, holder } = await openAccounts();
     const input = { ...holder('usr_nobody'), secret: SECRET, code: WRONG };
     for (const name of ['enableTotp', 'disableTotp', 'makeRecoveryCodes'] as const)
@@ -383,7 +383,7 @@ describe('turning it off', () => {
   });
 });
 
-test('a sign-in that waited an hour is out of the table by the next one', () => {
+test('a sign-in that waited an hour is removed from the table by the next one', () => {
   const { accounts, count, clock } = openBare(openNodeDatabase(':memory:'));
   for (const email of [ADA, 'bob@example.com']) {
     const { userId } = accounts.importAccount({ email, emailVerified: true, passwordHash: HASH });

@@ -1,4 +1,4 @@
-/** Signing in with a password: what is counted, what is locked, and that nobody learns who has an account. */
+/** Signing in with a password: counts and locks, without revealing who has an account. */
 import { describe, expect, test } from 'vitest';
 import { openNodeDatabase } from '../../../engine-node/src/node-database.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, refusal, START_MS } from '../../test/support.ts';
@@ -14,18 +14,18 @@ import {
 } from './test/support.ts';
 
 const refused = { outcome: 'refused' };
-/** Where most attempts come from. */
+/** The source of most attempts. */
 const HERE = '192.0.2.9';
 const limited = (retryAfterMs: number) => ({ outcome: 'limited', retryAfterMs });
 
-/** Accounts at which people try from one network. */
+/** Accounts that one network tries. */
 async function openHere(): Promise<TestAccounts> {
   const accounts = await openAccounts();
   return { ...accounts, enter: (entry) => accounts.enter({ address: HERE, ...entry }) };
 }
 
 describe('a password', () => {
-  test('A-22: that is right signs in its account, however the address is typed', async () => {
+  test('A-22: that is right signs in its account, in any spelling of the address', async () => {
     const { enter, ada } = await openAccounts();
     const signedIn = { outcome: 'signed_in', account: ada, sessionAtMs: START_MS };
     expect(await enter()).toEqual(signedIn);
@@ -53,7 +53,7 @@ describe('a password', () => {
     expect(await directory.finishPassword(finish)).toMatchObject(refused);
   });
 
-  test('that was right for a hash that is no longer the account’s is refused', async () => {
+  test('that was right for a former hash of the account is refused', async () => {
     const { directory, ada, events, holder } = await openAccounts();
     const { userId } = ada;
     await directory.beginPassword({ scopeId: SCOPE, email: ADA });
@@ -72,7 +72,7 @@ describe('a password', () => {
     });
   });
 
-  test('is never right where there is none, nor where there is no account', async () => {
+  test('is never right for an account without one, nor for no account', async () => {
     const { directory } = await openAccounts();
     const bob = await directory.importAccount({ email: 'bob@example.com', emailVerified: true });
     const finish = { scopeId: SCOPE, right: true, passwordChangedMs: null };
@@ -84,8 +84,8 @@ describe('a password', () => {
     });
     for (const [email, userId] of [
       [bob.email, bob.userId],
-      ['nobody@example.com', null],
-      ['nobody@example.com', 'usr_nobody'],
+      ['unknown@example.com', null],
+      ['unknown@example.com', 'usr_nobody'],
     ] as const)
       expect(await directory.finishPassword({ ...finish, email, userId })).toMatchObject(refused);
   });
@@ -106,7 +106,7 @@ describe('a password', () => {
     expect(await enter()).toMatchObject({ outcome: 'signed_in' });
   });
 
-  test('asked for once more of somebody signed in is counted like any other', async () => {
+  test('for a confirmation is counted like any other', async () => {
     const { directory, ada, enter, holder } = await openAccounts();
     const { userId } = ada;
     for (let i = 0; i < 3; i++)
@@ -124,7 +124,7 @@ describe('a password', () => {
     });
   });
 
-  test('for what is no address is refused as such', async () => {
+  test('for an invalid address is refused as such', async () => {
     const { directory } = await openAccounts();
     expect((await refusal(directory.beginPassword({ scopeId: SCOPE, email: 'ada' }))).code).toBe(
       'validation_failed',
@@ -135,7 +135,7 @@ describe('a password', () => {
 describe('the lock of an account', () => {
   test('of a burst of 200 attempts at most five are judged', async () => {
     const { directory } = await openHere();
-    for (const email of [ADA, 'nobody@example.com']) {
+    for (const email of [ADA, 'unknown@example.com']) {
       const attempt = { scopeId: SCOPE, email, address: HERE };
       const burst = Array.from({ length: 200 }, () => directory.beginPassword(attempt));
       const outcomes = (await Promise.all(burst)).map((each) => each.outcome);
@@ -148,7 +148,7 @@ describe('the lock of an account', () => {
     const { enter, clock, ada } = await openHere();
     const lockedNow = { outcome: 'refused', locked: ada };
     for (let i = 0; i < 4; i++) expect(await enter({ right: false })).toMatchObject(refused);
-    // Its holder is told of the first lock in a day.
+    // Its holder is notified of the first lock in a day.
     expect(await enter({ right: false })).toEqual(lockedNow);
     for (const minutes of [1, 2, 4, 8, 16, 32, 60, 60, 60]) {
       expect(await enter()).toEqual(limited(minutes * MINUTE_MS));
@@ -170,7 +170,7 @@ describe('the lock of an account', () => {
     [-1, 3],
     [0, 4],
   ])(
-    'counts what is within fifteen minutes before: %d ms after them, %d more are judged',
+    'counts those within fifteen minutes before: %d ms after them, %d more are judged',
     async (lateMs, judged) => {
       const { enter, clock } = await openHere();
       await enter({ right: false });
@@ -204,7 +204,7 @@ describe('the lock of an account', () => {
     expect(await enter()).toEqual(limited(MINUTE_MS));
   });
 
-  test('is one account’s alone, here and at the other tenant', async () => {
+  test('holds for one account alone, here and at the other tenant', async () => {
     const { directory, other, enter } = await openHere();
     for (let i = 0; i < 6; i++) await enter({ right: false });
     const begin = { scopeId: SCOPE, email: 'bob@example.com' };
@@ -212,7 +212,7 @@ describe('the lock of an account', () => {
     expect(await other.beginPassword({ ...begin, email: ADA })).toMatchObject({ outcome: 'judge' });
   });
 
-  test('is told once a lock, when a guess was wrong, and only of an account', async () => {
+  test('is an event once a lock, when a guess was wrong, and only of an account', async () => {
     const { enter, events, clock, ada } = await openHere();
     const locks = async () => (await events()).filter((each) => each.type === 'account_locked');
     for (let i = 0; i < 4; i++) await enter({ right: false });
@@ -230,11 +230,11 @@ describe('the lock of an account', () => {
     clock.nowMs += MINUTE_MS;
     for (let i = 0; i < 9; i++) await enter({ right: false });
     expect(await locks()).toHaveLength(2);
-    for (let i = 0; i < 9; i++) await enter({ right: false, email: 'nobody@example.com' });
+    for (let i = 0; i < 9; i++) await enter({ right: false, email: 'unknown@example.com' });
     expect(await locks()).toHaveLength(2);
   });
 
-  test('of guesses in flight together is told once, and the one that is right still signs in', async () => {
+  test('of guesses in flight together is one event, and the right one still signs in', async () => {
     const { directory, ada, events, enter } = await openHere();
     const finish = {
       scopeId: SCOPE,
@@ -260,11 +260,11 @@ describe('an address without an account', () => {
     for (const waitMs of [0, 0, 0, 0, 0, 0, MINUTE_MS, 0, 2 * MINUTE_MS, DAY_MS, 0]) {
       clock.nowMs += waitMs;
       const { locked: _, ...known } = { locked: undefined, ...(await enter({ right: false })) };
-      expect(await enter({ right: false, email: 'nobody@example.com' })).toEqual(known);
+      expect(await enter({ right: false, email: 'unknown@example.com' })).toEqual(known);
     }
   });
 
-  test('costs as many writes as one with an account, but for the word that it is locked', () => {
+  test('costs as many writes as one with an account, but for the notice of its lock', () => {
     const { accounts, writesOf, clock } = openBare(openNodeDatabase(':memory:'));
     const { userId } = accounts.importAccount({ email: ADA, emailVerified: true, passwordHash: HASH });
     const guess = (email: string, id: string | null, passwordChangedMs: number | null) => [
@@ -282,15 +282,15 @@ describe('an address without an account', () => {
     ];
     for (let i = 0; i < 12; i++) {
       const known = guess(ADA, userId, START_MS);
-      const unknown = guess('nobody@example.com', null, null);
-      // The fifth locks, and of the known one the admin and its holder are told: two rows more.
+      const unknown = guess('unknown@example.com', null, null);
+      // The fifth locks, and notifies the admin and the holder of the known one: two rows more.
       expect(unknown).toEqual(i === 4 ? [known[0], (known[1] ?? 0) - 2] : known);
       expect(known.every((writes) => writes > 0)).toBe(i < 5);
       clock.nowMs += 1;
     }
   });
 
-  test('is not collected: neither an address that was tried nor one of a network is kept in clear', () => {
+  test('is not collected: no tried address and no network address is stored in clear', () => {
     const { accounts, db } = openBare(openNodeDatabase(':memory:'));
     const attempt = { scopeId: SCOPE, email: 'probed@example.com', address: '192.0.2.77' };
     accounts.beginPassword(attempt);
@@ -335,7 +335,7 @@ describe('a network', () => {
       expect(await enter({ address: '192.0.2.1' })).toMatchObject({ outcome: 'signed_in' });
   });
 
-  test('that is over its limit costs the account none of its attempts', async () => {
+  test('over its limit costs the account none of its attempts', async () => {
     const { directory, enter } = await openAccounts();
     for (let i = 0; i < 30; i++)
       await directory.beginPassword({ scopeId: SCOPE, email: `p${i}@example.com`, address: '192.0.2.1' });
@@ -345,7 +345,7 @@ describe('a network', () => {
 });
 
 describe('refused sign-ins', () => {
-  test('are recorded, a hundred an hour in a scope, apart from everything else', async () => {
+  test('are recorded, a hundred an hour in a scope, apart from other events', async () => {
     const { enter, events, clock, directory } = await openAccounts();
     for (let i = 0; i < 130; i++) await enter({ right: false, email: `p${i}@example.com` });
     const told = await events();
@@ -369,7 +369,7 @@ describe('refused sign-ins', () => {
   });
 });
 
-test('what is counted is forgotten when it counts no more, so that the table stays small', () => {
+test('counts are forgotten when they expire, so that the table stays small', () => {
   const { accounts, count, clock } = openBare(openNodeDatabase(':memory:'));
   for (let i = 0; i < 400; i++) {
     for (let j = 0; j < 4; j++)

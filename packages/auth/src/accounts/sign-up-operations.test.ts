@@ -1,4 +1,4 @@
-/** How accounts come to be: one for an address, by a link that only its holder can have. */
+/** New accounts: one for an address, by a link that only its holder can have. */
 import { describe, expect, test } from 'vitest';
 import { openNodeDatabase } from '../../../engine-node/src/node-database.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, refusal, START_MS } from '../../test/support.ts';
@@ -27,7 +27,7 @@ const withPasskey = (id: string): NewCredential => ({
 const unknown = { code: 'not_found', reason: 'link_unknown' };
 
 describe('asking for an account', () => {
-  test('makes a link for an address that has none, and says who has it when one has', async () => {
+  test('makes a link for an address without an account, and returns the account of one that has it', async () => {
     const { directory, ada } = await openAccounts();
     const begin = (email: string) => directory.beginSignUp({ scopeId: SCOPE, email, name: ' Bob ' });
     expect(await begin(' BOB@example.com')).toEqual({
@@ -47,7 +47,7 @@ describe('asking for an account', () => {
     for (const email of [BOB, ADA]) {
       for (let i = 0; i < 3; i++) expect((await begin(email, '192.0.2.1')).outcome).not.toBe('limited');
       expect(await begin(email, '192.0.2.1')).toEqual({ outcome: 'limited', retryAfterMs: HOUR_MS });
-      // Another network, and whoever asks from nowhere.
+      // Another network, and a caller without an address.
       for (let i = 0; i < 3; i++) expect((await begin(email, '192.0.2.2')).outcome).not.toBe('limited');
       for (let i = 0; i < 4; i++) expect((await begin(email)).outcome).not.toBe('limited');
       expect(await begin(email)).toEqual({ outcome: 'limited', retryAfterMs: HOUR_MS });
@@ -57,7 +57,7 @@ describe('asking for an account', () => {
     expect(await begin(BOB)).toMatchObject({ outcome: 'made' });
   });
 
-  test('does not keep anybody from a reset: each kind of mail is counted by itself', async () => {
+  test('does not block a reset: each kind of mail is counted by itself', async () => {
     const { directory, holder } = await openAccounts();
     const asked = { scopeId: SCOPE, email: ADA };
     for (let i = 0; i < 11; i++) await directory.beginSignUp(asked);
@@ -101,7 +101,7 @@ describe('asking for an account', () => {
     }
   });
 
-  test('writes a link for nobody where there is an account, which would work for nothing if it were known', () => {
+  test('writes a link without a usable token for an address with an account', () => {
     const { accounts, db } = openBare(openNodeDatabase(':memory:'));
     accounts.importAccount({ email: ADA, emailVerified: true });
     accounts.beginSignUp({ scopeId: SCOPE, email: ADA });
@@ -122,7 +122,7 @@ describe('asking for an account', () => {
 });
 
 describe('a link', () => {
-  test('shows whom it is for, over and over, and is used up by nobody who looks', async () => {
+  test('shows its address, over and over, and showing does not use it up', async () => {
     const { directory } = await openAccounts();
     const token = await linkFor(directory, BOB, { name: 'Bob' });
     for (let i = 0; i < 3; i++)
@@ -138,7 +138,7 @@ describe('a link', () => {
     expect(await directory.showLink({ token, purpose: 'sign_up' })).toBeNull();
   });
 
-  test('is kept as a hash', () => {
+  test('is stored as a hash', () => {
     const { accounts, db } = openBare(openNodeDatabase(':memory:'));
     const made = accounts.beginSignUp({ scopeId: SCOPE, email: BOB });
     expect(JSON.stringify(db.all('SELECT * FROM account_links'))).not.toContain(
@@ -180,7 +180,7 @@ describe('a link', () => {
     await late.directory.completeSignUp({ scopeId: SCOPE, token: other, credential: password });
   });
 
-  test('of another tenant or purpose, or made up, is unknown', async () => {
+  test('of another tenant or purpose, or forged, is unknown', async () => {
     const { directory, other } = await openAccounts();
     const reset = await directory.beginReset({ scopeId: SCOPE, email: ADA });
     const tokens = [
@@ -241,7 +241,7 @@ describe('completing', () => {
     ]);
   });
 
-  test('with a passkey makes an account without a password; a later name is taken over the link’s', async () => {
+  test('with a passkey makes an account without a password; a later name replaces the link’s', async () => {
     const { directory } = await openAccounts();
     const token = await linkFor(directory, BOB, { name: 'Bob' });
     const { account } = await directory.completeSignUp({
@@ -272,7 +272,7 @@ describe('completing', () => {
     expect(await events()).toHaveLength(1);
   });
 
-  test('for an address that has got an account meanwhile is refused, and uses nothing up', async () => {
+  test('for an address that got an account meanwhile is refused, and uses nothing up', async () => {
     const { directory } = await openAccounts();
     const token = await linkFor(directory, BOB);
     await directory.importAccount({ email: BOB, emailVerified: false });
@@ -281,7 +281,7 @@ describe('completing', () => {
     expect(await directory.showLink({ token, purpose: 'sign_up' })).not.toBeNull();
   });
 
-  test('with what is no hash, or a passkey that is known, is refused, and the link still works', async () => {
+  test('with an invalid hash, or a known passkey, is refused, and the link still works', async () => {
     const { directory, holder } = await openAccounts();
     await directory.addPasskey({ ...holder(), passkey: passkey('key'), challenge: challenge() });
     const token = await linkFor(directory, BOB);
@@ -305,8 +305,8 @@ describe('completing', () => {
   });
 });
 
-describe('taking an account over', () => {
-  test('keeps its hash and what is known of its address', async () => {
+describe('importing an account', () => {
+  test('stores its hash and whether its address is verified', async () => {
     const { directory, events } = await openAccounts();
     const taken = await directory.importAccount({
       email: 'Cid@Example.com',
@@ -336,9 +336,12 @@ describe('taking an account over', () => {
     ['much dearer argon2id', HASH.replace('m=19456,t=2', 'm=65536,t=3')],
     ['much cheaper argon2id', HASH.replace('m=19456', 'm=4096')],
     ['much cheaper scrypt', HASH.replace('argon2id$v=19$m=19456,t=2,p=1', 'scrypt$ln=12,r=8,p=1')],
-    ['scrypt that nobody can compute', HASH.replace('argon2id$v=19$m=19456,t=2,p=1', 'scrypt$ln=17,r=1,p=1')],
+    [
+      'scrypt that no machine can compute',
+      HASH.replace('argon2id$v=19$m=19456,t=2,p=1', 'scrypt$ln=17,r=1,p=1'),
+    ],
   ])(
-    'with a hash of %s is refused: its time would tell that there is an account',
+    'with a hash of %s is refused: its time would reveal that there is an account',
     async (_, passwordHash) => {
       const { directory } = await openAccounts();
       const input = { email: 'cid@example.com', emailVerified: true, passwordHash };
@@ -360,7 +363,7 @@ describe('taking an account over', () => {
     await directory.importAccount({ email: 'cid@example.com', emailVerified: true, passwordHash });
   });
 
-  test('with a hash that is none, no address, or nothing said of it is refused', async () => {
+  test('with an invalid hash, no address, or no word on its verification is refused', async () => {
     const { directory } = await openAccounts();
     for (const more of [{ passwordHash: 'hunter2' }, { email: 'cid' }, { emailVerified: undefined }]) {
       const input = { email: 'cid@example.com', emailVerified: true, passwordHash: OTHER_HASH, ...more };

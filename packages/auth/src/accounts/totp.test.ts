@@ -1,4 +1,4 @@
-/** Time-based codes against the vectors of RFC 6238, and what is not accepted twice. */
+/** Time-based codes against the vectors of RFC 6238, and codes that are not accepted twice. */
 import { Secret } from 'otpauth';
 import { expect, test } from 'vitest';
 import { testRandom } from '../../test/support.ts';
@@ -28,7 +28,7 @@ test('a code is good one step early and late, and not two', () => {
   expect(matchTotp('005924', { secret, nowMs: lastMs, afterStep: 0 })).toBe(step);
 });
 
-test('RFC 6238, section 5.2: nothing up to the step that was used is accepted', () => {
+test('RFC 6238, section 5.2: no code up to the used step is accepted', () => {
   const step = Math.floor(1_234_567_890 / 30);
   const after = (afterStep: number) => matchTotp('005924', { secret, nowMs: step * 30_000, afterStep });
   expect([step - 1, step, step + 1].map(after)).toEqual([step, null, null]);
@@ -38,6 +38,6 @@ test.each(['', '5924', '0059240', ' 05924', '00592４', '٠٠٥٩٢٤', 'abcdef'
   expect(matchTotp(code, { secret, nowMs: 1_234_567_890_000, afterStep: 0 })).toBeNull();
 });
 
-test('a secret is 160 bits of the randomness it is given', () => {
+test('a secret is 160 bits of the given randomness', () => {
   expect(Secret.fromBase32(makeTotpSecret(testRandom())).bytes).toEqual(Uint8Array.from(testRandom()(20)));
 });

@@ -15,7 +15,7 @@ import {
 const choice = (issuer: string, clientId = 'app', more: object = {}) =>
   JSON.stringify({ mode: 'oidc', issuer, clientId, ...more });
 
-test('A-13: settings are merged key by key, null removes, and the answer names what is set', async () => {
+test('A-13: settings are merged key by key, null removes, and the answer lists the set keys', async () => {
   const { directory } = await openPlatform();
   expect(
     await directory.putConfig({ scopeId: SCOPE, config: { B: '2', A: '1', 'platform:auth': '{}' } }),
@@ -35,14 +35,14 @@ test("A-22: another scope's and another tenant's settings do not show", async ()
   expect(await other.getConfig({ scopeId: SCOPE })).toEqual({ SECRET_OF_B: 'b' });
 });
 
-test('a setting that is too long is refused whole, and nothing of the delivery is kept', async () => {
+test('a setting that is too long is refused whole, and none of the delivery is stored', async () => {
   const { directory } = await openPlatform();
   const config = { A: '1', B: 'x'.repeat(16_385) };
   expect((await refusal(directory.putConfig({ scopeId: SCOPE, config }))).code).toBe('validation_failed');
   expect(await directory.getConfig({ scopeId: SCOPE })).toEqual({});
 });
 
-test('a scope keeps at most 100 settings: a delivery beyond is refused whole, by a sentence with the limit', async () => {
+test('a scope has at most 100 settings: a delivery beyond is refused whole, by a sentence with the limit', async () => {
   const { directory } = await openPlatform();
   const many = (count: number, prefix: string) =>
     Object.fromEntries(Array.from({ length: count }, (_, i) => [`${prefix}${i}`, 'x']));
@@ -56,7 +56,7 @@ test('a scope keeps at most 100 settings: a delivery beyond is refused whole, by
   expect((await refusal(put({ K0: 'changed', ONE_MORE: 'x' }))).code).toBe('validation_failed');
   expect(await directory.getConfig({ scopeId: SCOPE })).toEqual(many(100, 'K'));
   expect(await directory.listIdentityEvents({ scopeId: SCOPE })).toEqual(before);
-  // What counts is what is there afterwards, not what a delivery names.
+  // The settings after the delivery count, not those that it names.
   expect((await put({ K0: null, K1: 'changed', ONE_MORE: 'x' })).keys).toHaveLength(100);
   expect((await directory.putConfig({ scopeId: OTHER_SCOPE, config: many(100, 'L') })).keys).toHaveLength(
     100,
@@ -73,7 +73,7 @@ test.each(['__proto__', 'constructor', 'prototype'])(
   },
 );
 
-test('a key named like another member of Object is only a key, and removing what is not there is no change', async () => {
+test('a key named like another member of Object is only a key, and removing an absent key is no change', async () => {
   const { directory } = await openPlatform();
   await directory.putConfig({ scopeId: SCOPE, config: { toString: null } as never });
   expect((await directory.listIdentityEvents({ scopeId: SCOPE })).items).toEqual([]);
@@ -102,7 +102,7 @@ describe('a delivered client secret belongs to one issuer and client', () => {
     expect(items[0]?.detail.keys).toEqual(['platform:auth', 'GREETING', 'OIDC_CLIENT_SECRET']);
   });
 
-  test('taking the choice away and giving another in a second delivery does not keep it', async () => {
+  test('removing the choice and giving another in a second delivery removes it too', async () => {
     const { directory } = await openPlatform();
     await directory.putConfig({ scopeId: SCOPE, config: WITH_SECRET });
     expect(await directory.putConfig({ scopeId: SCOPE, config: { 'platform:auth': null } })).toEqual({
@@ -115,7 +115,7 @@ describe('a delivered client secret belongs to one issuer and client', () => {
     expect(await directory.getConfig({ scopeId: SCOPE })).not.toHaveProperty('OIDC_CLIENT_SECRET');
   });
 
-  test('one that was delivered before there was a choice is not given to the first that comes', async () => {
+  test('one that was delivered before any choice does not go to the first choice', async () => {
     const { directory } = await openPlatform();
     await directory.putConfig({ scopeId: SCOPE, config: { OIDC_CLIENT_SECRET: 'hush' } });
     await directory.putConfig({
@@ -125,7 +125,7 @@ describe('a delivered client secret belongs to one issuer and client', () => {
     expect(await directory.getConfig({ scopeId: SCOPE })).not.toHaveProperty('OIDC_CLIENT_SECRET');
   });
 
-  test('it stays with its own pair however that is written, and a new one comes with a new pair', async () => {
+  test('it stays with its own pair in any spelling of the choice, and a new one comes with a new pair', async () => {
     const { directory } = await openPlatform();
     await directory.putConfig({ scopeId: SCOPE, config: WITH_SECRET });
     const same = { 'platform:auth': choice(ISSUER, 'app', { note: 'x' }), GREETING: 'hello' };
@@ -181,7 +181,7 @@ test('the instance config answers only what the caller does not have yet', async
 });
 
 describe('replacing the session secret', () => {
-  /** What verifies, the one that signs first. */
+  /** The secrets that verify, the one that signs first. */
   async function openRotating() {
     const platform = await openPlatform();
     const { directory } = platform;
@@ -217,7 +217,7 @@ describe('replacing the session secret', () => {
     expect(await secrets()).toEqual([third]);
   });
 
-  test('the version changes with it in every scope, and again when the former secret’s time is over', async () => {
+  test('the version changes with it in every scope, and again when the former secret expires', async () => {
     const { directory, clock } = await openRotating();
     const read = async (scopeId: string, knownVersion?: string) =>
       directory.readInstanceConfig({ scopeId, ...(knownVersion ? { knownVersion } : {}) });
@@ -238,7 +238,7 @@ describe('replacing the session secret', () => {
     expect(new Set(versions).size).toBe(4);
   });
 
-  test('five former ones are kept: a sixth rotation is refused, changes nothing, and is possible once one has run out', async () => {
+  test('five former ones verify: a sixth rotation is refused, changes nothing, and is possible once one has expired', async () => {
     const { directory, secrets, clock } = await openRotating();
     for (let i = 0; i < 5; i++) {
       await directory.rotateSessionSecret({});
@@ -256,14 +256,14 @@ describe('replacing the session secret', () => {
     expect(await secrets()).toEqual([await directory.sessionSecret(), ...full.slice(0, 5)]);
   });
 
-  test('a secret that others may have ends at once, with all before it, however often', async () => {
+  test('a leaked secret ends at once, with all before it, however often', async () => {
     const { directory, secrets } = await openRotating();
     for (let i = 0; i < 5; i++) await directory.rotateSessionSecret({});
     expect(await directory.rotateSessionSecret({ keepFormer: false })).toEqual({ formerValidUntilMs: null });
     expect(await secrets()).toEqual([await directory.sessionSecret()]);
   });
 
-  test('a tenant that has none yet gets its first', async () => {
+  test('a tenant without a secret gets its first', async () => {
     const { directory } = await openPlatform();
     expect(await directory.rotateSessionSecret({ by: 'prn_1' })).toEqual({ formerValidUntilMs: null });
     const secret = await directory.sessionSecret();
@@ -272,7 +272,7 @@ describe('replacing the session secret', () => {
     });
   });
 
-  test('is an event that says who did it and what became of the former, and holds no secret; another tenant keeps its own', async () => {
+  test('is an event with the actor and the fate of the former, and without a secret; another tenant keeps its own', async () => {
     const { directory, other, first } = await openRotating();
     const neighbours = await other.sessionSecret();
     await directory.rotateSessionSecret({ by: 'prn_1' });
@@ -288,7 +288,7 @@ describe('replacing the session secret', () => {
     expect(await other.sessionSecret()).toBe(neighbours);
   });
 
-  test('many at once each take their turn, and none of their secrets is lost', async () => {
+  test('many at once take turns, and none of their secrets is lost', async () => {
     const { directory, secrets, first } = await openRotating();
     const answers = await Promise.allSettled(
       Array.from({ length: 20 }, () => directory.rotateSessionSecret({})),

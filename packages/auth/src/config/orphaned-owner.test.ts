@@ -1,4 +1,4 @@
-/** A delivery that leaves the owner outside is carried out, and said: to the operator at once, to the tenant for good. */
+/** A delivery that orphans the owner takes effect, with a warning to the operator and an event for the tenant. */
 import { describe, expect, test } from 'vitest';
 import { ISSUER, OTHER_SCOPE, openPlatform, person, SCOPE, TENANT_A } from '../../test/support.ts';
 import { directoryIssuer } from '../accounts/contract.ts';
@@ -33,7 +33,7 @@ async function openOwned(
 }
 
 describe('a delivery after which people sign in at another issuer', () => {
-  test('is carried out, and answered with who is a stranger now and what to do', async () => {
+  test('takes effect, and answers who is no member now and what to do', async () => {
     const { directory, deliver, owner, stranded: orphaned } = await openOwned();
     const warning = await deliver(choiceOf(ELSEWHERE));
     expect(warning).toEqual({
@@ -50,7 +50,7 @@ describe('a delivery after which people sign in at another issuer', () => {
     ]);
   });
 
-  test('is answered the same when it is repeated, and told once', async () => {
+  test('is answered the same when it is repeated, and is one event', async () => {
     const { deliver, stranded } = await openOwned();
     const first = await deliver(choiceOf(ELSEWHERE));
     expect(await deliver(choiceOf(ELSEWHERE))).toEqual(first);
@@ -59,7 +59,7 @@ describe('a delivery after which people sign in at another issuer', () => {
     expect(await stranded()).toHaveLength(1);
   });
 
-  test('counts who can sign in as before', async () => {
+  test('counts the members who can sign in as before', async () => {
     const { directory, deliver, owner } = await openOwned();
     const principal = await directory.newPrincipal();
     const { token } = await directory.createInvite({
@@ -73,7 +73,7 @@ describe('a delivery after which people sign in at another issuer', () => {
   });
 });
 
-describe('whether the owner is left outside', () => {
+describe('whether the owner is orphaned', () => {
   const accounts = { ...person('usr_1'), issuer: directoryIssuer(TENANT_A) };
   test.each([
     ['another client of the same issuer', person('ada'), choiceOf(ISSUER), choiceOf(ISSUER, 'other'), false],
@@ -102,7 +102,7 @@ describe('whether the owner is left outside', () => {
     expect((await deliver(patch)) !== null).toBe(expected);
   });
 
-  test('is not asked while nobody owns the instance, nor about another one', async () => {
+  test('is not judged while the instance has no owner, nor for another instance', async () => {
     const { directory, deliver } = await openOwned();
     expect(await deliver(choiceOf(ELSEWHERE), OTHER_SCOPE)).toBeNull();
     await directory.setPendingOwner({ scopeId: OTHER_SCOPE });

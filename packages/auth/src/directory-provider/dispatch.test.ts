@@ -1,4 +1,4 @@
-/** What stands before every route: addresses, methods, other sites, bodies, and a directory that is gone. */
+/** The checks before every route: addresses, methods, other sites, bodies, and a directory that fails. */
 import { describe, expect, test } from 'vitest';
 import {
   isSignedIn,
@@ -30,7 +30,7 @@ describe('addresses', () => {
     },
   );
 
-  test('another method is 405 with what the address takes', async () => {
+  test('another method is 405 with the methods that the address takes', async () => {
     const fixture = await openProvider();
     for (const [path, route] of ROUTES) {
       const response = await send(fixture, path, { method: 'PUT' });
@@ -44,7 +44,7 @@ describe('addresses', () => {
     expect(fixture.watch.calls).toEqual([]);
   });
 
-  test('A-01: every answer of every address is kept by no cache, but for the style sheet and the script', async () => {
+  test('A-01: no cache stores an answer of any address, but for the style sheet and the script', async () => {
     const fixture = await openProvider();
     for (const [path, route] of ROUTES)
       for (const method of ['GET', 'POST'] as const) {
@@ -74,7 +74,7 @@ describe('addresses', () => {
 describe('a request that another page makes the browser send', () => {
   const posts = [...ROUTES].filter(([, route]) => route.POST).map(([path]) => path);
 
-  test.each(posts)('POST %s is refused before anything is read or asked', async (path) => {
+  test.each(posts)('POST %s is refused before anything is read or called', async (path) => {
     const fixture = await openProvider();
     const owner = await signUp(fixture);
     fixture.watch.calls.length = 0;
@@ -113,7 +113,7 @@ describe('a request that another page makes the browser send', () => {
       const own: Record<string, string>[] = [
         { origin: ORIGIN, 'sec-fetch-site': 'same-origin' },
         { origin: ORIGIN },
-        // What a browser sends with a form of a page that forbids the Referer.
+        // A browser's headers with a form of a page that forbids the Referer.
         { origin: 'null', 'sec-fetch-site': 'same-origin' },
       ];
       const owner = await signUp(fixture);
@@ -131,7 +131,7 @@ describe('a request that another page makes the browser send', () => {
     },
   );
 
-  test('A-01: signing out by a link is the one thing that another site can bring about, and it begins nothing', async () => {
+  test('A-01: signing out by a link is the one effect that another site can cause, and it begins nothing', async () => {
     const fixture = await openProvider();
     const owner = await signUp(fixture);
     const response = await owner.get('/api/auth/logout', {
@@ -158,7 +158,7 @@ describe('bodies', () => {
     expect(await response.json()).toMatchObject({ reason: 'form_invalid' });
   });
 
-  test('more than 16 KB is refused by what is said and by what arrives', async () => {
+  test('more than 16 KB is refused by the header and by the bytes that arrive', async () => {
     const fixture = await openProvider();
     const fields = (size: number) => new TextEncoder().encode(`email=${'a'.repeat(size - 6)}`);
     const post = (body: NonNullable<RequestInit['body']>, more = {}) =>
@@ -203,7 +203,7 @@ describe('a directory that fails', () => {
     'security',
   ];
 
-  test('makes nobody somebody, whichever of its answers is missing', async () => {
+  test('signs no caller in, whichever of its answers is missing', async () => {
     const fixture = await openProvider();
     const owner = await signUp(fixture);
     const methods = ['beginPassword', 'finishPassword', 'recordSignIn', 'endSession'];
@@ -242,7 +242,7 @@ describe('a directory that fails', () => {
     }
   });
 
-  test('is a 503 on every page that needs it, without a word about what failed', async () => {
+  test('is a 503 on every page that needs it, without a word about the failure', async () => {
     const fixture = await openProvider();
     const owner = await signUp(fixture);
     await turnOnTotp(fixture, owner);
@@ -261,7 +261,7 @@ describe('a directory that fails', () => {
     expect(fixture.reported.length).toBeGreaterThan(PAGES.length - 1);
   });
 
-  test('what nobody expected is a 500 that tells nothing, and is reported', async () => {
+  test('an unexpected error is a 500 that reveals nothing, and is reported', async () => {
     const fixture = await openProvider();
     const broken = new Proxy(fixture.directory, {
       get: () => async () => {
@@ -275,7 +275,7 @@ describe('a directory that fails', () => {
     expect(String(fixture.reported[0])).toContain('SQLITE_CORRUPT');
   });
 
-  test('software is told in a problem document', async () => {
+  test('software gets a problem document', async () => {
     const fixture = await openProvider();
     fixture.watch.failing = true;
     const browser = fixture.browser();

@@ -1,4 +1,4 @@
-/** The pages as they leave: their headers, where they lead, and what never gets into them. */
+/** The served pages: their headers, the addresses they lead to, and values that never get into them. */
 import { describe, expect, test } from 'vitest';
 import {
   ORIGIN,
@@ -12,7 +12,7 @@ import { totpOf, turnOnTotp } from '../../test/directory-provider-totp.ts';
 const EMAIL = 'ada@example.com';
 
 describe('headers', () => {
-  test('nothing runs but our script, nothing is framed, and no other site hears of an address', async () => {
+  test('nothing runs but our script, nothing is framed, and no other site learns an address', async () => {
     const fixture = await openProvider({
       theme: { logoUrl: 'https://img.example/logo.png', stylesheetUrl: 'https://css.example/a.css' },
     });
@@ -33,11 +33,11 @@ describe('headers', () => {
     });
     const page = await response.text();
     expect(page).toContain('Sign in to app.example');
-    // A browser asks for /favicon.ico where a page has none.
+    // A browser requests /favicon.ico where a page has none.
     expect(page).toContain('<link rel="icon" href="data:image/svg+xml,');
   });
 
-  test('the style sheet and the script say which version they are, and are not sent again', async () => {
+  test('the style sheet and the script have a version, and are not sent again', async () => {
     const fixture = await openProvider({ theme: { accentColor: '#7a1fa2' } });
     const browser = fixture.browser();
     for (const [path, type] of [
@@ -59,7 +59,7 @@ describe('headers', () => {
   });
 });
 
-describe('where somebody is sent on to', () => {
+describe('the path to return to', () => {
   const hostile = [
     'https://evil.example/',
     '//evil.example',
@@ -124,7 +124,7 @@ describe('where somebody is sent on to', () => {
   });
 });
 
-test('a password is in no answer, no mail, no cookie, no event and no error, whatever becomes of it', async () => {
+test('a password is in no answer, no mail, no cookie, no event and no error, in any case', async () => {
   const fixture = await openProvider();
   const secrets = [
     'correct battery-α staple',
@@ -170,7 +170,7 @@ test('a password is in no answer, no mail, no cookie, no event and no error, wha
   );
   const everything = [...seen, JSON.stringify(fixture.outbox), JSON.stringify(items), ...errors].join('\n');
   expect(seen.length).toBeGreaterThan(40);
-  // As an address it is somebody's own words, and shown to them again.
+  // As an address it is the user's own text, and shown to them again.
   const withoutAddress = everything.replaceAll(`value="${wrong}"`, '');
   for (const secret of secrets) {
     expect(withoutAddress).not.toContain(secret);
@@ -178,7 +178,7 @@ test('a password is in no answer, no mail, no cookie, no event and no error, wha
   }
 });
 
-test('a page whose address has a token in it sends that address nowhere, and still says whose page it is', async () => {
+test('a page whose address has a token in it sends that address nowhere, and still sends its origin', async () => {
   const fixture = await openProvider();
   const browser = fixture.browser();
   for (const path of ['sign-up/finish', 'reset/finish', 'email/revert']) {
@@ -188,7 +188,7 @@ test('a page whose address has a token in it sends that address nowhere, and sti
   expect((await browser.get('/api/auth/login')).headers.get('referrer-policy')).toBe('same-origin');
 });
 
-test('a mailed link leads to the origin that the application said, whatever host it was asked for under', async () => {
+test("a mailed link leads to the application's own origin, for any host of the request", async () => {
   const fixture = await openProvider({ baseUrl: ORIGIN });
   for (const host of ['app.example:1337', 'evil.example']) {
     const request = new Request(`https://${host}/api/auth/reset`, {

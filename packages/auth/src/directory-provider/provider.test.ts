@@ -1,4 +1,4 @@
-/** The provider behind the one interface: who it says is there, and when it says nobody. */
+/** The provider behind the one interface: its subjects, and requests without one. */
 import { describe, expect, test } from 'vitest';
 import { logIn, ORIGIN, openProvider, PASSWORD, signUp, userIdOf } from '../../test/directory-provider.ts';
 import type { FormBrowser } from '../../test/directory-provider-browser.ts';
@@ -15,7 +15,7 @@ describeAuthProvider(
     const { directory, other, hasher, clock, watch, make } = fixture;
     const subs = new Map<string, string>();
 
-    /** Somebody with an account that was taken over from elsewhere, who signs in. */
+    /** A user with an imported account, who signs in. */
     const signedIn = async (claims: SuiteClaims, in_: IdentityDirectory, provider = fixture.provider) => {
       const { sub, name } = claims;
       const email = claims.email ?? `${sub}@example.com`;
@@ -58,7 +58,7 @@ describeAuthProvider(
 );
 
 describe('A-06: the directory’s own flag and words, as they are now', () => {
-  test('an address that was taken over unverified is verified by a reset, in sessions that go on', async () => {
+  test('an imported unverified address is verified by a reset, in sessions that go on', async () => {
     const fixture = await openProvider();
     const { directory, hasher, provider } = fixture;
     const passwordHash = await hasher.hash('seven green bottles');
@@ -84,7 +84,7 @@ describe('A-06: the directory’s own flag and words, as they are now', () => {
 });
 
 describe('A-22: sessions of other instances', () => {
-  test('one of another scope, or of another tenant with the same secret, is nobody’s', async () => {
+  test('one of another scope, or of another tenant with the same secret, does not count', async () => {
     const fixture = await openProvider();
     const headers = (await signUp(fixture)).headersFor('/');
     for (const elsewhere of [{ scopeId: OTHER_SCOPE }, { tenantId: TENANT_B }])
@@ -92,7 +92,7 @@ describe('A-22: sessions of other instances', () => {
     expect(await fixture.provider.resolve(headers)).not.toBeNull();
   });
 
-  test('a secret that was replaced still verifies while it is on the list', async () => {
+  test('a replaced secret still verifies while it is on the list', async () => {
     const fixture = await openProvider();
     const headers = (await signUp(fixture)).headersFor('/');
     const old = await fixture.directory.sessionSecret();
@@ -105,7 +105,7 @@ describe('A-22: sessions of other instances', () => {
 describe('several session cookies in one request', () => {
   const cookieOf = (browser: FormBrowser) => `sb_session=${browser.cookies.get('sb_session')?.value}`;
 
-  test('the one counts that was not ended, in whichever order', async () => {
+  test('the one that was not ended counts, in any order', async () => {
     const fixture = await openProvider();
     const browser = await signUp(fixture);
     const old = cookieOf(browser);
@@ -119,7 +119,7 @@ describe('several session cookies in one request', () => {
     }
   });
 
-  test('two that live are nobody’s, and a sign-in ends them both', async () => {
+  test('two live ones count as none, and a sign-in ends them both', async () => {
     const fixture = await openProvider();
     const [victim, mallory] = [await signUp(fixture), await signUp(fixture, 'mallory@example.com')];
     const both = `${cookieOf(mallory)}; ${cookieOf(victim)}`;
@@ -133,7 +133,7 @@ describe('several session cookies in one request', () => {
   });
 });
 
-test('somebody who is signed in can sign in as somebody else, from the address that says so', async () => {
+test('a signed-in user can sign in as another user, at the address for it', async () => {
   const fixture = await openProvider();
   await signUp(fixture, 'bea@example.com');
   const anonymous = await signUp(fixture);
@@ -147,7 +147,7 @@ test('somebody who is signed in can sign in as somebody else, from the address t
   expect(await fixture.provider.resolve(before)).toBeNull();
 });
 
-test('the cookie says who, and nothing else about them', async () => {
+test('the cookie holds the user id, and nothing else about the user', async () => {
   const fixture = await openProvider();
   const browser = await signUp(fixture);
   const cookie = browser.cookies.get('sb_session');
@@ -155,11 +155,12 @@ test('the cookie says who, and nothing else about them', async () => {
   const claims = JSON.parse(Buffer.from(cookie?.value.split('.')[1] ?? '', 'base64url').toString());
   expect(Object.keys(claims).sort()).toEqual(['aud', 'auth_time', 'exp', 'iat', 'idp', 'sid', 'sub']);
   expect(claims.sub).toBe(await userIdOf(fixture, browser));
-  // Both, although the issuer names the tenant too: what is sealed beside the session is for the same audience.
+  // Both, although the issuer names the tenant too: the values that are sealed beside the session have the same
+  // audience.
   expect(claims.aud).toBe(`${TENANT_A}/${SCOPE}`);
 });
 
-test('an account that is gone is nobody, and its session opens no page', async () => {
+test('a deleted account does not count, and its session opens no page', async () => {
   const fixture = await openProvider();
   const browser = await signUp(fixture);
   const { directory } = fixture;
@@ -187,7 +188,7 @@ test.each([
   expect(() => fixture.make(options)).toThrow();
 });
 
-test('the real hasher is what a provider has when none is given', async () => {
+test('a provider without a hasher has the real one', async () => {
   const fixture = await openProvider();
   const real = fixture.make({ passwordHasher: undefined });
   const browser = fixture.browser(real);
@@ -204,7 +205,7 @@ test('the real hasher is what a provider has when none is given', async () => {
   expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
 });
 
-test('links in mails name the base URL, whatever host the request names', async () => {
+test('links in mails name the base URL, for any host of the request', async () => {
   const fixture = await openProvider({ baseUrl: ORIGIN });
   const poisoned = new Request('https://evil.example/api/auth/reset', {
     method: 'POST',
@@ -218,7 +219,7 @@ test('links in mails name the base URL, whatever host the request names', async 
   expect(fixture.outbox.at(-1)?.text).not.toContain('evil.example');
 });
 
-test('forwarded headers name the origin only behind a proxy that is said to be there', async () => {
+test('forwarded headers name the origin only behind a configured proxy', async () => {
   const fixture = await openProvider();
   const ask = (provider = fixture.provider) =>
     provider.handle(

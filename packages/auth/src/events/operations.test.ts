@@ -5,7 +5,7 @@ import { HOUR_MS, OTHER_SCOPE, openPlatform, person, refusal, SCOPE, START_MS } 
 import { identityDirectory } from '../identity-directory/unit.ts';
 import { RECENT_REFUSALS_SQL } from './store.ts';
 
-test('lists newest first, page by page, in the order things happened although the clock steps back', async () => {
+test('lists newest first, page by page, in the order of the events although the clock steps back', async () => {
   const { directory, clock } = await openPlatform();
   for (let i = 0; i < 5; i++) {
     await directory.putConfig({ scopeId: SCOPE, config: { [`K${i}`]: '1' } });
@@ -36,7 +36,7 @@ test("A-22: shows one scope's, or the whole tenant's, and never another tenant's
   expect(await types()).toEqual(['all_sessions_ended', 'config_changed', 'config_changed']);
 });
 
-test('says what people are called now, also those who have left, and of strangers nothing', async () => {
+test("shows people's present names, also of former members, and none of non-members", async () => {
   const { directory, other } = await openPlatform();
   const { principal: owner } = await directory.setPendingOwner({ scopeId: SCOPE });
   await directory.resolvePrincipal({ scopeId: SCOPE, subject: person('ada', { name: 'Ada' }) });
@@ -60,14 +60,14 @@ test('says what people are called now, also those who have left, and of stranger
   expect((await directory.listIdentityEvents({})).items.map(({ name }) => name)).toContain('Ada');
 });
 
-test('a page of no items, of too many, and a cursor that was made up are refused', async () => {
+test('a page of no items, of too many, and a forged cursor are refused', async () => {
   const { directory } = await openPlatform();
   for (const input of [{ limit: 0 }, { limit: 201 }, { limit: 1.5 }, { cursor: '%%%' }])
     expect((await refusal(directory.listIdentityEvents(input))).code).toBe('validation_failed');
 });
 
-describe('refusals that strangers can bring about', () => {
-  /** A platform with an open seat in each of two scopes, and somebody who presents a wrong claim token. */
+describe('refusals that non-members can cause', () => {
+  /** A platform with an open seat in each of two scopes, and a person with a wrong claim token. */
   async function openSeats() {
     const platform = await openPlatform();
     const { directory } = platform;
@@ -118,7 +118,7 @@ describe('refusals that strangers can bring about', () => {
     expect(await refusals()).toHaveLength(11);
   });
 
-  test('of all people together 100 an hour are recorded in a scope: accounts cost nothing where anybody may register', async () => {
+  test('of all people together 100 an hour are recorded in a scope: accounts cost nothing where sign-up is open', async () => {
     const { guess, refusals, clock } = await openSeats();
     for (let i = 0; i < 130; i++) expect(await guess(`eve-${i}`)).toEqual(invalid);
     expect(await refusals()).toHaveLength(100);
@@ -163,7 +163,7 @@ describe('refusals that strangers can bring about', () => {
   });
 });
 
-test('what happens to a member in the whole tenant is in the list of every scope of theirs, and of no other', async () => {
+test('a tenant-wide event of a member is in the list of every scope of theirs, and of no other', async () => {
   const { directory } = await openPlatform();
   await directory.setPendingOwner({ scopeId: SCOPE });
   const ada = person('ada');

@@ -1,4 +1,4 @@
-/** A scope that is deleted is forgotten: nothing of it stays in the tenant's directory, and everything of the others. */
+/** A deleted scope is forgotten: no row of it stays in the tenant's directory, and every row of the others. */
 import { makeIdFactory } from '@freehold/contracts';
 import type { SqlRow } from '@freehold/store';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -19,7 +19,7 @@ import { directoryIssuer } from '../accounts/contract.ts';
 import type { VerifiedSubject } from '../lib/subject.ts';
 import { identityDirectory } from './unit.ts';
 
-/** What an address is called by which nobody but this scope knows anybody. */
+/** An address under which only this scope knows a person. */
 const HERE = 'only-here';
 const NOTHING = {
   seats: 0,
@@ -40,7 +40,7 @@ const [ada, carl, eve] = ['ada', 'carl', 'eve'].map((name) => person(`${name}-${
   VerifiedSubject,
 ];
 
-/** The directory's methods straight over a database that can be looked into. */
+/** The directory's methods straight over a database that tests can read. */
 function openDirectly() {
   const database = openNodeDatabase(':memory:');
   onTestFinished(() => database.close());
@@ -76,7 +76,7 @@ function textOf(row: SqlRow): string {
   return JSON.stringify(row);
 }
 
-/** A member, and a session of theirs that their issuer knows as its own. */
+/** A member with a session that their issuer knows as its own. */
 function join({ directory, clock }: Open, scopeId: string, subject: VerifiedSubject) {
   const principal = directory.newPrincipal();
   const invite = { scopeId, principal, role: 'member', createdBy: principal };
@@ -90,7 +90,7 @@ function join({ directory, clock }: Open, scopeId: string, subject: VerifiedSubj
   return { principal, session, token };
 }
 
-/** Two scopes with people of their own and one whom both know; the first with everything that a scope can have. */
+/** Two scopes with people of their own and one of both; the first with everything that a scope can have. */
 function fill(open: Open) {
   const { directory, clock } = open;
   const seat = directory.setPendingOwner({ scopeId: SCOPE });
@@ -112,7 +112,7 @@ function fill(open: Open) {
   const anonymous = { sid: `sid-${HERE}`, issuedAtMs: clock.nowMs };
   directory.recordSignIn({ scopeId: SCOPE, subject: eve, session: anonymous });
   directory.putConfig({ scopeId: SCOPE, config: { OIDC_CLIENT_SECRET: `secret-${HERE}` } });
-  // Of the whole tenant, about people of this scope alone, and about one of both.
+  // Tenant-wide, about people of this scope alone, and about one of both.
   clock.nowMs += 1_000;
   for (const { issuer, sub } of [ada, eve, bob]) directory.endAllSessions({ issuer, sub });
   const logout = { issuer: ISSUER, sub: carl.sub, idpSid: `idp-${carl.sub}`, issuedAtMs: clock.nowMs };
@@ -123,11 +123,11 @@ function fill(open: Open) {
   directory.resolvePrincipal({ scopeId: OTHER_SCOPE, subject: zoe });
   directory.putConfig({ scopeId: OTHER_SCOPE, config: { NOTE: 'stays' } });
   const others = { bob: join(open, OTHER_SCOPE, bob), zoe };
-  return { seat, session, stranger: anonymous, ida, members, waiting, others };
+  return { seat, session, nonMember: anonymous, ida, members, waiting, others };
 }
 
 describe('C-04, A-22: a scope is forgotten', () => {
-  test('and no table says its id, nor anything of people whom only it knew', () => {
+  test('and no table holds its id, nor a row of people whom only it knew', () => {
     const open = openDirectly();
     const { seat, members, waiting } = fill(open);
     const before = JSON.stringify([...open.dump()]);
@@ -140,14 +140,14 @@ describe('C-04, A-22: a scope is forgotten', () => {
       invites: 4,
       members: 3,
       formerMembers: 1,
-      // The owner's, three members' and a stranger's.
+      // The owner's, three members' and a non-member's.
       sessions: 5,
       events: expect.any(Number),
       people: 2,
     });
     for (const [table, rows] of open.dump())
       for (const each of secrets) {
-        // What is kept of an ended session is its random id; those of this test are named after their scope.
+        // An ended session leaves its random id; those of this test are named after their scope.
         if (table !== 'ended_sessions') expect(rows.join('\n'), `${table} names ${each}`).not.toContain(each);
       }
     const events = open.directory.listIdentityEvents({ limit: 200 }).items;
@@ -155,15 +155,16 @@ describe('C-04, A-22: a scope is forgotten', () => {
     expect(open.db.all('PRAGMA foreign_key_check')).toEqual([]);
   });
 
-  test('and every table keeps what it has of the others', () => {
+  test('and every table keeps the rows of the others', () => {
     const open = openDirectly();
     const { ida, others } = fill(open);
     const before = open.dump();
-    const kept = (rows: readonly string[]) => rows.filter((row) => row.includes(OTHER_SCOPE));
+    const remaining = (rows: readonly string[]) => rows.filter((row) => row.includes(OTHER_SCOPE));
     const bobs = { issuer: bob.issuer, sub: bob.sub };
     open.directory.forgetScope({ scopeId: SCOPE });
     const after = open.dump();
-    for (const [table, rows] of before) expect(kept(after.get(table) ?? []), table).toEqual(kept(rows));
+    for (const [table, rows] of before)
+      expect(remaining(after.get(table) ?? []), table).toEqual(remaining(rows));
 
     const { directory, db } = open;
     const { principal, session } = others.bob;
@@ -172,24 +173,24 @@ describe('C-04, A-22: a scope is forgotten', () => {
     expect(directory.findPrincipal(of(zoe)).principal).toMatch(/^prn_/);
     expect(directory.getConfig({ scopeId: OTHER_SCOPE })).toEqual({ NOTE: 'stays' });
     expect(directory.listSessions(bobs).items.map(({ scopeId }) => scopeId)).toEqual([OTHER_SCOPE]);
-    // What ended all of bob's sessions goes on doing so, and is told.
+    // The end of all of bob's sessions stays, and its event.
     const old = { sid: 'of-before', issuedAtMs: START_MS };
     expect(directory.sessionState({ subject: bob, session: old })).toBe('ended');
     const [told] = directory
       .listIdentityEvents({ scopeId: OTHER_SCOPE, limit: 200 })
       .items.filter(({ type }) => type === 'all_sessions_ended');
     expect(told?.subject).toEqual(bobs);
-    // Accounts are the tenant's, and so is who has one.
+    // Accounts belong to the tenant, and so do their holders.
     expect(directory.findAccount({ userId: ida.sub })).toMatchObject({ email: 'ida@example.com' });
     expect(db.get('SELECT 1 AS there FROM people WHERE sub = ?', ida.sub)).toEqual({ there: 1 });
   });
 
-  test('and its members, sessions, claims and invites are nobody’s', () => {
+  test('and its members, sessions, claims and invites no longer count', () => {
     const open = openDirectly();
     const { directory } = open;
-    const { session, stranger: anonymous, members, waiting } = fill(open);
+    const { session, nonMember: anonymous, members, waiting } = fill(open);
     directory.forgetScope({ scopeId: SCOPE });
-    // Nobody’s, although the floors of people who are gone went with them: each session is ended by itself.
+    // Anonymous, although the floors of deleted people went with them: each session is ended by itself.
     for (const [subject, each] of [
       [ada, session],
       [eve, anonymous],
@@ -211,7 +212,7 @@ describe('C-04, A-22: a scope is forgotten', () => {
     );
   });
 
-  test('once: a second time deletes nothing, nor does one that nobody knows', () => {
+  test('once: a second time deletes nothing, nor does an unknown scope', () => {
     const open = openDirectly();
     fill(open);
     open.directory.forgetScope({ scopeId: SCOPE });
@@ -221,7 +222,7 @@ describe('C-04, A-22: a scope is forgotten', () => {
     expect(open.directory.forgetScope({ scopeId: 'scp_01j00000000000000000000009' })).toEqual(NOTHING);
   });
 
-  test('whoever only one scope knew is gone when the last one forgets them', () => {
+  test('a person whom only one scope knew is deleted when the last one forgets them', () => {
     const open = openDirectly();
     fill(open);
     const people = () => open.db.all<{ sub: string }>('SELECT sub FROM people').map(({ sub }) => sub);
@@ -229,11 +230,11 @@ describe('C-04, A-22: a scope is forgotten', () => {
     expect(people()).toContain(bob.sub);
     expect(open.directory.forgetScope({ scopeId: OTHER_SCOPE }).people).toBe(2);
     expect(people()).not.toContain(bob.sub);
-    // The floor under bob's sessions is of no use to anybody any more.
+    // No session is left below the floor of bob.
     expect(open.db.all('SELECT * FROM session_floors')).toEqual([]);
   });
 
-  test('a stranger of whom another scope keeps a session or an event keeps what ended their sessions', () => {
+  test('a non-member with a session or an event in another scope keeps their session floor', () => {
     const { directory, db, clock } = openDirectly();
     const { issuer, sub } = eve;
     for (const scopeId of [SCOPE, OTHER_SCOPE]) directory.recordSignIn({ scopeId, subject: eve });
@@ -249,7 +250,7 @@ describe('C-04, A-22: a scope is forgotten', () => {
   });
 });
 
-describe('what is still under way in a scope that was forgotten', () => {
+describe('a call that still runs in a forgotten scope', () => {
   test('writes nothing about it, and no session is given out', async () => {
     const { directory, clock } = await openPlatform();
     await directory.setPendingOwner({ scopeId: SCOPE });

@@ -1,4 +1,4 @@
-/** Secrets at rest: in no file, bound to their place, kept anew under a new key, and nobody's when they do not open. */
+/** Secrets at rest: in no file, bound to their place, resealed under a new key, and unusable when they do not open. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ const PHC = '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$YWRhYWRhYWRhY
 
 const random = testRandom();
 
-/** A directory's methods straight over a database that can be looked into, and opened again under other keys. */
+/** A directory's methods straight over a database that tests can read, and open again under other keys. */
 function openDirectory(tenant: string, keyring: Keyring | undefined, database = openMemory()) {
   const clock = { nowMs: START_MS };
   const sources = { now: () => clock.nowMs, random };
@@ -82,7 +82,7 @@ function addAccount(directory: OpenDirectory, email: string) {
   return { userId, email, recoveryCodes, holder: later };
 }
 
-/** Everything that is sealed, somewhere in the directory. */
+/** Every sealed value of the directory. */
 function fill(directory: OpenDirectory) {
   directory.putConfig({
     scopeId: SCOPE,
@@ -105,7 +105,7 @@ function enter(directory: OpenDirectory, email: string, code: string) {
   return directory.finishSecondFactor({ scopeId: SCOPE, token: step.token, code }).outcome;
 }
 
-/** How a synchronous call is refused. */
+/** The refusal of a synchronous call. */
 function refused(work: () => unknown) {
   return refusal(new Promise((resolve) => resolve(work())));
 }
@@ -121,7 +121,7 @@ describe('the files of a directory', () => {
     onTestFinished(() => rmSync(dataDirectory, { recursive: true, force: true }));
     const engine = openNodeEngine({
       dataDirectory,
-      // A history is compressed: nothing would be found in it whatever it holds.
+      // A compressed history would hide the secrets from the search.
       historyMs: 0,
       now: () => START_MS,
       onIncident: (error) => expect.fail(String(error)),
@@ -150,14 +150,14 @@ describe('the files of a directory', () => {
     for (const secret of secrets) expect(bytes).not.toContain(secret);
   });
 
-  test('contain them without one, which is what the other test would see', async () => {
+  test('contain them without one, which the search of the other test would find', async () => {
     const { bytes, secrets } = await filesOf(undefined);
     // Recovery codes are hashed in any case.
     expect(secrets.filter((secret) => bytes.includes(secret))).toEqual(secrets.slice(0, 4));
   });
 });
 
-test('what is sealed is as good as what is in clear: settings, sessions, second factors', () => {
+test('sealed values work as well as those in clear: settings, sessions, second factors', () => {
   const directory = openDirectory(TENANT_A, makeKeyring([KEY]));
   const { former, current, ada } = fill(directory);
   expect(directory.getConfig({ scopeId: SCOPE })).toEqual({
@@ -170,13 +170,13 @@ test('what is sealed is as good as what is in clear: settings, sessions, second 
   });
   directory.clock.nowMs += MINUTE_MS;
   expect(enter(directory, ada.email, codeAt(directory.clock.nowMs))).toBe('signed_in');
-  // Delivering the same again is no change, although nothing is ever sealed alike.
+  // Delivering the same again is no change, although sealing never gives the same text twice.
   const before = directory.listIdentityEvents({});
   directory.putConfig({ scopeId: SCOPE, config: { OIDC_CLIENT_SECRET: CLIENT_SECRET } });
   expect(directory.listIdentityEvents({})).toEqual(before);
 });
 
-test('nothing is opened for a request whose copy of the configuration still holds', () => {
+test('no value is opened for a request whose copy of the configuration is current', () => {
   const keyring = makeKeyring([KEY]);
   let opened = 0;
   const counting: Keyring = {
@@ -199,7 +199,7 @@ test('nothing is opened for a request whose copy of the configuration still hold
 });
 
 describe('a directory from before there was a key', () => {
-  test('is sealed when an instance is read, and nobody is signed out by it', async () => {
+  test('is sealed when an instance is read, and users stay signed in', async () => {
     const dataDirectory = mkdtempSync(join(tmpdir(), 'auth-sealing-'));
     onTestFinished(() => rmSync(dataDirectory, { recursive: true, force: true }));
     const open = () => openNodeEngine({ dataDirectory, onIncident: (error) => expect.fail(String(error)) });
@@ -220,7 +220,7 @@ describe('a directory from before there was a key', () => {
     expect(await sealed.resealSecrets({})).toEqual({ resealed: 0, left: 0, unreadable: 0 });
   });
 
-  test('is sealed some at a time, and the configuration, which is looked at for it, last', () => {
+  test('is sealed some at a time, and the configuration, whose state is checked for it, last', () => {
     const clear = openDirectory(TENANT_A, undefined);
     fill(clear);
     clear.putConfig({ scopeId: OTHER_SCOPE, config: { A: '1' } });
@@ -262,7 +262,7 @@ test('a key is replaced: both open, the new one seals, and then the old one can 
   expect(enter(renewed, ada.email, codeAt(renewed.clock.nowMs))).toBe('signed_in');
 });
 
-describe('what is sealed opens in its own place only', () => {
+describe('a sealed value opens in its own place only', () => {
   const keyring = makeKeyring([KEY]);
 
   test('not under another name, and not in another scope', async () => {
@@ -304,14 +304,14 @@ describe('what is sealed opens in its own place only', () => {
     const [here, there] = [openDirectory(TENANT_A, keyring), openDirectory(TENANT_B, keyring)];
     fill(here);
     there.sessionSecret();
-    const kept = there.db.get<{ value: string }>('SELECT value FROM secrets')?.value ?? '';
-    here.db.run('UPDATE secrets SET value = ?', kept);
+    const stored = there.db.get<{ value: string }>('SELECT value FROM secrets')?.value ?? '';
+    here.db.run('UPDATE secrets SET value = ?', stored);
     expect(await refused(() => here.sessionSecret())).toEqual(unreadable);
     expect(await refused(() => here.readInstanceConfig({ scopeId: SCOPE }))).toEqual(unreadable);
     expect(await refused(() => here.rotateSessionSecret({}))).toEqual(unreadable);
   });
 
-  test('and a former session secret not for longer than it was to', async () => {
+  test('and a former session secret not for longer than intended', async () => {
     const directory = openDirectory(TENANT_A, keyring);
     fill(directory);
     directory.db.run('UPDATE former_session_secrets SET valid_until = valid_until + 1');
@@ -319,11 +319,11 @@ describe('what is sealed opens in its own place only', () => {
   });
 });
 
-describe('what cannot be opened', () => {
+describe('a value that does not open', () => {
   test.each([
     ['the key is missing', undefined, keyMissing],
     ['the key is another', makeKeyring([NEWER_KEY]), unreadable],
-  ])('makes nobody somebody: %s', async (_, keyring, told) => {
+  ])('signs no caller in: %s', async (_, keyring, told) => {
     const filled = openDirectory(TENANT_A, makeKeyring([KEY]));
     const { ada } = fill(filled);
     const directory = filled.reopen(keyring);
@@ -362,7 +362,7 @@ describe('what cannot be opened', () => {
     expect(directory.disableTotp(ada.holder)).toBeNull();
   });
 
-  test('is not replaced by another choice that is then given what was sealed', () => {
+  test('is not opened for another choice that replaces its own', () => {
     const lost = openDirectory(TENANT_A, makeKeyring([KEY]));
     fill(lost);
     const directory = lost.reopen(makeKeyring([NEWER_KEY]));
@@ -373,7 +373,7 @@ describe('what cannot be opened', () => {
   });
 });
 
-test('a keyring without keys stores nothing, in clear neither', async () => {
+test('a keyring without keys stores nothing, not even in clear', async () => {
   const directory = openDirectory(TENANT_A, makeKeyring([]));
   const none = { code: 'unavailable', reason: 'no_seal_key' };
   expect(await refused(() => directory.sessionSecret())).toEqual(none);

@@ -1,4 +1,4 @@
-/** The directory as a unit: its methods, its queries, and what outlives a restart. */
+/** The directory as a unit: its methods, its queries, and its state after a restart. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -56,7 +56,7 @@ test('A-23: has every operation of the spec', () => {
   expect(Object.keys(methods)).toEqual(expect.arrayContaining(operations));
 });
 
-test('what is declared a query writes nothing, whatever there is to read', () => {
+test('a declared query writes nothing, for any state', () => {
   const { db, methods } = openDirectly();
   const { principal } = methods.setPendingOwner({ scopeId: SCOPE });
   const invitee = methods.newPrincipal();

@@ -18,11 +18,11 @@ const scope: ScopeRef = { tenantId: TENANT_A as TenantId, scopeId: SCOPE as Scop
 
 interface TestApp extends TestPlatform {
   readonly owner: PrincipalId;
-  /** `principal:role` of every grant there is. */
+  /** `principal:role` of every grant. */
   readonly grants: Set<string>;
-  /** What happened, in order. */
+  /** The calls, in order. */
   readonly journal: string[];
-  /** What reached the application's error handler. */
+  /** The errors that reached the application's error handler. */
   readonly thrown: unknown[];
   as: VerifiedSubject | null;
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
@@ -157,7 +157,7 @@ describe('POST /api/invites', () => {
     expect([...broken.grants]).toEqual([]);
   });
 
-  test('A-35: when the grant cannot be taken back either, both failures are in the cause', async () => {
+  test('A-35: when the grant cannot be revoked either, both failures are in the cause', async () => {
     const failures = [new Error('no disk'), new Error('no kernel')];
     const app = await openApp();
     const broken = await openApp({
@@ -211,7 +211,7 @@ describe('A-38: bodies', () => {
     ['/api/invites', 'no JSON', '{role', 'not valid JSON'],
     ['/api/invites', 'a list', [], 'The body is not valid'],
     ['/api/invites', 'no role', {}, 'role'],
-    ['/api/invites', 'a field nobody knows', { role: 'member', principal: 'prn_x' }, 'principal'],
+    ['/api/invites', 'a field that is unknown', { role: 'member', principal: 'prn_x' }, 'principal'],
     ['/api/invites', 'a number for an e-mail', { role: 'member', email: 7 }, 'email'],
     ['/api/invites', 'a life of no time', { role: 'member', ttlSeconds: 0 }, 'ttlSeconds'],
     ['/api/accept-invite', 'null', 'null', 'The body is not valid'],
@@ -242,7 +242,7 @@ describe('A-38: bodies', () => {
     const app = await openApp();
     for (const query of ['limit=0', 'limit=x', 'page=2', 'token='])
       expect((await app.get(`/api/invites?${query}`)).status).toBe(400);
-    expect((await app.post('/api/invites/nobody/revoke')).status).toBe(400);
+    expect((await app.post('/api/invites/nothing/revoke')).status).toBe(400);
   });
 
   test('without an error handler of the app’s own the refusal is a problem document all the same', async () => {
@@ -299,7 +299,7 @@ describe('GET /api/invites', () => {
     expect(second.nextCursor).toBeNull();
   });
 
-  test('A-36: shows the holder of a link what it says, without being an admin, and consumes nothing', async () => {
+  test('A-36: shows the invite to the holder of a link, without being an admin, and consumes nothing', async () => {
     const app = await openApp();
     const { token } = await invite(app, { role: 'manager', email: 'bob@example.com' });
     app.as = null;
@@ -336,7 +336,7 @@ describe('POST /api/accept-invite', () => {
     expect([...app.grants]).toEqual([`${made.principal}:member`]);
   });
 
-  test('nobody is told to bring a bearer token, but where one is taken; and no answer is sniffed', async () => {
+  test('a 401 challenges for a bearer token only where one is taken; and no answer is sniffed', async () => {
     for (const [authorizationServers, challenge] of [
       [undefined, null],
       [['https://issuer.example'], 'Bearer'],
@@ -354,7 +354,7 @@ describe('POST /api/accept-invite', () => {
     }
   });
 
-  test('A-33: nobody signed in is 401, and the invite is not consumed', async () => {
+  test('A-33: an anonymous caller is 401, and the invite is not consumed', async () => {
     const app = await openApp();
     const { token } = await invite(app);
     app.as = null;
@@ -376,7 +376,7 @@ describe('POST /api/accept-invite', () => {
     expect(app.thrown).toMatchObject([{ name: 'PlatformError', reason: 'invite_email_mismatch' }]);
   });
 
-  test('A-07: an application may ask nothing of the address', async () => {
+  test('A-07: an application may make the address no condition', async () => {
     const app = await openApp({ emailMatch: 'label' });
     const { token } = await invite(app, { role: 'member', email: 'bob@example.com' });
     app.as = person('mallory');
@@ -397,7 +397,7 @@ describe('POST /api/invites/:principal/revoke', () => {
     expect(app.thrown).toMatchObject([{ reason: 'invite_revoked' }]);
   });
 
-  test('A-34: a grant that stayed behind is taken back by trying again', async () => {
+  test('A-34: a grant that stayed behind is revoked by a retry', async () => {
     let broken = true;
     const grants = new Set<string>();
     const app = await openApp({

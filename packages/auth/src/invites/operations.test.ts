@@ -1,4 +1,4 @@
-/** Member invites: spec 3.2, and what the design adds to it. */
+/** Member invites: spec 3.2, and the additions of the design. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -69,13 +69,13 @@ describe('creating', () => {
     expect(JSON.stringify([listed, await directory.listIdentityEvents({})])).not.toContain(token);
   });
 
-  test('A-32: the principal stands for nobody until somebody accepts', async () => {
+  test('A-32: the principal stands for no person until the invite is accepted', async () => {
     const { directory, invite } = await openInvited();
     const members = (await directory.listMembers({ scopeId: SCOPE })).items;
     expect(members.map((member) => member.principal)).not.toContain(invite.principal);
   });
 
-  test('A-32: a principal that stands for somebody is refused', async () => {
+  test('A-32: a principal that stands for a person is refused', async () => {
     const { directory, owner, invite } = await openInvited();
     for (const principal of [owner, invite.principal])
       expect(
@@ -85,7 +85,7 @@ describe('creating', () => {
       ).toEqual({ code: 'conflict', reason: 'principal_taken' });
   });
 
-  test('A-32: what is no e-mail address, and a life beyond 30 days, are refused', async () => {
+  test('A-32: an invalid e-mail address, and a life beyond 30 days, are refused', async () => {
     const { directory, owner } = await openInvited();
     const principal = await directory.newPrincipal();
     for (const more of [
@@ -103,7 +103,7 @@ describe('creating', () => {
       ).toBe('validation_failed');
   });
 
-  test('A-07: an address without a word on what it means is refused: the library has no opinion of its own', async () => {
+  test('A-07: an address without its meaning is refused: the library has no opinion of its own', async () => {
     const { directory, owner } = await openInvited();
     const principal = await directory.newPrincipal();
     const create = (emailMatch: unknown) => {
@@ -130,7 +130,7 @@ describe('creating', () => {
 });
 
 describe('showing', () => {
-  test('A-36: tells the holder of the link what it is, and changes nothing', async () => {
+  test('A-36: shows the invite to the holder of the link, and changes nothing', async () => {
     const { directory, token } = await openInvited({ email: 'bob@example.com', emailMatch: 'verified' });
     const before = await directory.listIdentityEvents({});
     for (let i = 0; i < 3; i++)
@@ -224,7 +224,7 @@ describe('accepting', () => {
     await directory.claimInvite({ token, subject: bob });
   });
 
-  test('somebody who is a member already is refused, and the invite stays open for another', async () => {
+  test('a member is refused, and the invite stays open for another person', async () => {
     const { directory, token } = await openInvited();
     expect(await refusal(directory.claimInvite({ token, subject: ada }))).toEqual({
       code: 'conflict',
@@ -253,13 +253,13 @@ describe('accepting', () => {
     });
   });
 
-  test('an invite with an e-mail is given to the verified holder, however the address is spelt', async () => {
+  test('an invite with an e-mail is given to the verified holder, in any spelling of the address', async () => {
     const { directory, token } = await openInvited({ email: 'Bob@Example.com', emailMatch: 'verified' });
     const subject = person('bob', { email: 'ｂob@EXAMPLE.COM', emailVerified: true });
     await expect(directory.claimInvite({ token, subject })).resolves.toHaveProperty('role', 'member');
   });
 
-  test('A-07: when the vertical makes the e-mail a mere label, nothing is asked of it', async () => {
+  test('A-07: when the vertical makes the e-mail a mere label, it is no condition', async () => {
     const { directory, token } = await openInvited({ email: 'bob@example.com', emailMatch: 'label' });
     const subject = person('robert', { email: 'robert@work.example' });
     await expect(directory.claimInvite({ token, subject })).resolves.toHaveProperty('role', 'member');
@@ -285,7 +285,7 @@ describe('revoking', () => {
     ]);
   });
 
-  test('A-34: an accepted invite cannot be taken back, and an unknown one is not found, in any scope but its own', async () => {
+  test('A-34: an accepted invite cannot be revoked, and an unknown one is not found, in any scope but its own', async () => {
     const { directory, invite, token, owner } = await openInvited();
     const revoke = (scopeId: string) =>
       directory.revokeInvite({ scopeId, principal: invite.principal, by: owner });

@@ -1,4 +1,4 @@
-/** What is an address, and how it is spelt. */
+/** E-mail addresses and their one spelling. */
 import { PlatformError } from '@freehold/contracts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -60,17 +60,17 @@ test.each([
   `${'a'.repeat(243)}@example.com`,
   `${'ü'.repeat(122)}@example.com`,
   'a'.repeat(100_000),
-])('%j is none', (typed) => {
+])('%j is no address', (typed) => {
   expect(isRefused(typed)).toBe(true);
 });
 
-test('a domain is one, in the letters of its language and as the name system has it', () => {
+test('a domain is the same in the letters of its language and in punycode', () => {
   for (const typed of ['ada@bücher.example', 'Ada@BÜCHER.example', 'ada@XN--BCHER-KVA.example'])
     expect(requireEmailAddress(typed)).toBe('ada@xn--bcher-kva.example');
   expect(requireEmailAddress('ada@ex_ample.com')).toBe('ada@ex_ample.com');
 });
 
-test('what is no string is no address', () => {
+test('a value that is no string is no address', () => {
   fc.assert(
     fc.property(
       fc.anything().filter((value) => typeof value !== 'string'),
@@ -86,7 +86,7 @@ const mailbox = fc
   )
   .map((parts) => parts.join('@'));
 
-test('however an address is typed, in capitals, full width, with blanks around it, it is one', () => {
+test('an address is the same in capitals, full width, and with blanks around it', () => {
   const typings = fc.array(fc.constantFrom('plain', 'upper', 'wide'), { minLength: 60, maxLength: 60 });
   fc.assert(
     fc.property(mailbox, typings, fc.stringMatching(/^[ \t\u3000]{0,3}$/), (email, how, blank) => {

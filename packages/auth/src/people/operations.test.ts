@@ -52,7 +52,7 @@ async function join(
 }
 
 describe('resolvePrincipal', () => {
-  test('A-03: a stranger is nobody, is not bound, and leaves no trace', async () => {
+  test('A-03: a person who is no member has no principal, is not bound, and leaves no trace', async () => {
     const { directory } = await openOwned();
     const before = await directory.listIdentityEvents({});
     expect(await directory.resolvePrincipal({ scopeId: SCOPE, subject: person('stranger') })).toEqual({
@@ -75,7 +75,7 @@ describe('resolvePrincipal', () => {
     expect(await resolve(person('ada ', { email: ada.email }))).toBeNull();
   });
 
-  test("A-22: another tenant's member is a stranger here, under the same scope id too", async () => {
+  test("A-22: another tenant's member is no member here, under the same scope id too", async () => {
     const { directory, other } = await openOwned();
     expect(
       (await other.resolvePrincipal({ scopeId: SCOPE, subject: person('bea') })).principal,
@@ -98,7 +98,7 @@ describe('resolvePrincipal', () => {
     expect((await directory.resolvePrincipal({ scopeId: SCOPE, subject: ada })).principal).toBe(owner);
   });
 
-  test('a subject without issuer or sub is refused, whatever it is made of', async () => {
+  test('a subject without issuer or sub is refused, for all kinds of values', async () => {
     const { directory, incidents } = await openPlatform();
     await directory.setPendingOwner({ scopeId: SCOPE });
     for (const broken of [
@@ -118,7 +118,7 @@ describe('resolvePrincipal', () => {
     expect(incidents).toEqual([]);
   });
 
-  test('a changed e-mail or name is taken over, silence erases nothing', async () => {
+  test('a changed e-mail or name is stored, silence erases nothing', async () => {
     const { directory, owner, clock } = await openOwned();
     clock.nowMs += MINUTE_MS;
     await directory.resolvePrincipal({
@@ -135,7 +135,7 @@ describe('resolvePrincipal', () => {
     });
   });
 
-  test('an older session does not overwrite what a newer one said', async () => {
+  test("an older session does not overwrite a newer one's values", async () => {
     const { directory, clock } = await openOwned();
     const older = { sid: 'one', issuedAtMs: START_MS + 1 };
     const newer = { sid: 'two', issuedAtMs: START_MS + 2 };
@@ -197,7 +197,7 @@ describe('the helper', () => {
     expect(answers.filter((answer) => answer.principal !== null)).toHaveLength(1);
   });
 
-  test('a directory that fails is an error, and never somebody', async () => {
+  test('a directory that fails is an error, and never a caller', async () => {
     const broken = {
       findPrincipal: () => Promise.reject(new Error('the disk is gone')),
       resolvePrincipal: () => Promise.reject(new Error('the disk is gone')),
@@ -306,7 +306,7 @@ describe('members', () => {
     expect(second.nextCursor).toBeNull();
   });
 
-  test('a removed member is a stranger on the next request, and the invite does not let them back in', async () => {
+  test('a removed member is no member on the next request, and the invite does not let them back in', async () => {
     const { directory, owner } = await openOwned();
     const principal = await directory.newPrincipal();
     const { token } = await directory.createInvite({
@@ -327,7 +327,7 @@ describe('members', () => {
     );
   });
 
-  test('are named after they have left, as are those who were only invited; nobody else is', async () => {
+  test('are named after they have left, as are those who were only invited; no other principal is', async () => {
     const { directory, other, owner } = await openOwned();
     const left = await join(directory, bob);
     const elsewhere = await join(directory, bob, OTHER_SCOPE);
@@ -349,7 +349,7 @@ describe('members', () => {
     });
   });
 
-  test('who left before that was kept are named as well', () => {
+  test('members who left before that was recorded are named as well', () => {
     const { db, close } = openNodeDatabase(':memory:');
     onTestFinished(close);
     const migrations = identityDirectory.migrations.flatMap((set) => set.migrations);
@@ -364,14 +364,14 @@ describe('members', () => {
     expect(loadFrom(OTHER_SCOPE)).toEqual([]);
   });
 
-  test('the owner cannot be removed, nor can somebody who is not there', async () => {
+  test('the owner cannot be removed, nor can an unknown member', async () => {
     const { directory, owner } = await openOwned();
     const remove = (principal: string) => directory.removeMember({ scopeId: SCOPE, principal, by: owner });
     expect(await refusal(remove(owner))).toEqual({ code: 'conflict', reason: 'last_owner' });
     expect(await refusal(remove('prn_nobody'))).toEqual({ code: 'not_found', reason: 'unknown_member' });
   });
 
-  test('two people in one scope are never one principal, whatever they are called', async () => {
+  test('two people in one scope are never one principal, under any names', async () => {
     const { directory } = await openPlatform();
     await fc.assert(
       fc.asyncProperty(

@@ -1,4 +1,4 @@
-/** A-20: what an access token must be, and what proves nothing. */
+/** A-20: the demands on an access token, and tokens that prove nothing. */
 
 import { makeIssuer, SIGNING_ALGORITHMS } from '@freehold/oidc-rp';
 import fc from 'fast-check';
@@ -63,7 +63,7 @@ describe('A-20: proves its subject', () => {
   });
 });
 
-test('believes the algorithms that sign-in does: one list, without none and without HMAC', async () => {
+test('takes the algorithms of sign-in: one list, without none and without HMAC', async () => {
   const asked: unknown[] = [];
   const witness: typeof known = {
     ...known,
@@ -129,7 +129,7 @@ describe('A-20: proves nothing', () => {
     expect(await verify(await issuer.sign(accessClaims(clock), { typ: undefined }))).toBeNull();
   });
 
-  test('signed by somebody else under the published key’s name', async () => {
+  test('signed by another key under the published key’s name', async () => {
     const { privateKey } = await generateKeyPair('ES256');
     const header = { alg: 'ES256', typ: 'at+jwt', kid: 'key-0' };
     expect(
@@ -151,7 +151,7 @@ describe('A-20: proves nothing', () => {
       expect(await verify(`${encode({ alg, typ: 'at+jwt' })}.${encode(accessClaims(clock))}.`)).toBeNull();
   });
 
-  test('anything else, whatever it looks like: it is nobody, and never an exception', async () => {
+  test('any other text proves nothing, and is never an exception', async () => {
     const good = await issuer.sign(accessClaims(clock));
     const part = fc.constantFrom(...good.split('.'), '', 'e30', 'bnVsbA', 'W10', 'IiI', '!!', '=');
     const token = fc.oneof(

@@ -33,7 +33,7 @@ describeAuthProvider('oidcAuthProvider', async () => {
 });
 
 describe('A-20: keys by discovery', () => {
-  test('are fetched once for many tokens, and from where the issuer says', async () => {
+  test('are fetched once for many tokens, and from the address that the issuer names', async () => {
     const { clock, issuer, provider, bearer } = await make();
     const headers = bearer(await issuer.sign(accessClaims(clock)));
     await Promise.all(Array.from({ length: 5 }, () => provider.resolve(headers)));
@@ -86,7 +86,7 @@ test('only the bearer scheme is read, and no cookie', async () => {
   expect(await provider.resolve(new Headers({ authorization: `bearer  ${token}` }))).not.toBeNull();
 });
 
-test('A-20: two Authorization values are nobody’s, whatever each is worth', async () => {
+test('A-20: two Authorization values count as none, whatever each is worth', async () => {
   const { clock, issuer, provider } = await make();
   const token = await issuer.sign(accessClaims(clock));
   for (const [first, second] of [
@@ -129,7 +129,7 @@ test('takes tokens for each of its names, and none for another', async () => {
 });
 
 test.each([[''], [[]], [['scp_1', '']]])(
-  'the audience %j would let everything in, and is refused',
+  'the audience %j would admit every token, and is refused',
   (audience) => {
     expect(() => oidcAuthProvider({ issuer: ISSUER, audience })).toThrow(OidcConfigError);
   },

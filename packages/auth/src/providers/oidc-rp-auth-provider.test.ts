@@ -44,7 +44,7 @@ async function open(more: Partial<OidcRpAuthProviderOptions> = {}) {
 
 type Opened = Awaited<ReturnType<typeof open>>;
 
-/** Signs in as whoever the issuer says it is. */
+/** Signs in as the person that the issuer names. */
 async function signIn({ issuer, provider, browserOf }: Opened, browser = browserOf(provider)) {
   const login = await browser.get('/api/auth/login?returnTo=/orders');
   const callback = await browser.get(issuer.authorize(login.headers.get('location') ?? ''));
@@ -84,8 +84,8 @@ describe('A-21: signing in on the server', () => {
     expect(query.get('redirect_uri')).toBe(`${ORIGIN}/api/auth/callback`);
     const browser = await signIn(opened);
     // The flow cookie may remember where the sign-in led.
-    const kept = [...browser.cookies.keys()].filter((name) => name !== 'sb_oidc_flow');
-    expect(kept.sort()).toEqual(['sb_auth_idt', 'sb_session']);
+    const cookieNames = [...browser.cookies.keys()].filter((name) => name !== 'sb_oidc_flow');
+    expect(cookieNames.sort()).toEqual(['sb_auth_idt', 'sb_session']);
     expect(opened.issuer.requests.at(-2)?.url).toBe(`${ISSUER}/token`);
     const session = atob(browser.cookies.get('sb_session')?.value.split('.')[1] ?? '');
     expect(session).not.toContain('id_token');
@@ -116,7 +116,7 @@ describe('A-21: signing in on the server', () => {
     expect(events).toEqual(['session_ended', 'signed_in', 'signed_in']);
   });
 
-  test('nobody is signed in when the directory cannot be told', async () => {
+  test('no session begins when the directory fails', async () => {
     const opened = await open();
     const browser = opened.browserOf();
     const login = await browser.get('/api/auth/login');
@@ -126,7 +126,7 @@ describe('A-21: signing in on the server', () => {
     expect(browser.cookies.has('sb_session')).toBe(false);
   });
 
-  test('an issuer that is down is 503 at the login, and people who are signed in stay so', async () => {
+  test('an issuer that is down is 503 at the login, and signed-in people stay so', async () => {
     const opened = await open();
     const browser = await signIn(opened);
     opened.issuer.down = true;
@@ -144,7 +144,7 @@ describe('A-21: signing in on the server', () => {
 });
 
 describe('A-22: sessions of other instances', () => {
-  test('one of another scope of the same tenant, signed with the same secret, is nobody’s', async () => {
+  test('one of another scope of the same tenant, signed with the same secret, does not count', async () => {
     const opened = await open();
     const headers = (await signIn(opened)).headersFor('/');
     const elsewhere = await opened.make({ scopeId: OTHER_SCOPE });
@@ -152,7 +152,7 @@ describe('A-22: sessions of other instances', () => {
     expect(await opened.provider.resolve(headers)).not.toBeNull();
   });
 
-  test('one from before the issuer was changed is nobody’s', async () => {
+  test('one from before the issuer was changed does not count', async () => {
     const opened = await open();
     const headers = (await signIn(opened)).headersFor('/');
     const moved = await opened.make({ issuer: 'https://other.example' });
@@ -161,7 +161,7 @@ describe('A-22: sessions of other instances', () => {
 });
 
 describe('signing out', () => {
-  test('takes effect on the next request with the old cookie, wherever it was copied to', async () => {
+  test('takes effect on the next request with the old cookie, in every copy', async () => {
     const opened = await open();
     const browser = await signIn(opened);
     const stolen = browser.headersFor('/');
@@ -182,7 +182,7 @@ describe('signing out', () => {
     expect(await opened.provider.resolve(again.headersFor('/'))).not.toBeNull();
   });
 
-  test('clears the cookies and says so when the directory cannot be told', async () => {
+  test('clears the cookies and reports a directory that fails', async () => {
     const opened = await open();
     const browser = await signIn(opened);
     opened.failing.directory = true;
@@ -233,7 +233,7 @@ describe('several session cookies in one request', () => {
   const together = (...browsers: readonly { readonly cookies: ReadonlyMap<string, { value: string }> }[]) =>
     browsers.map(({ cookies }) => `sb_session=${cookies.get('sb_session')?.value}`).join('; ');
 
-  test('the one counts that was not ended, in whichever order: a Domain that was taken away leaves the other', async () => {
+  test('the one that was not ended counts, in any order: a Domain that was removed leaves the other', async () => {
     const opened = await open();
     const { provider, clock } = opened;
     const runtime = { fetch: opened.issuer.fetch, now: () => clock.nowMs, cookieDomain: 'example.com' };
@@ -242,14 +242,14 @@ describe('several session cookies in one request', () => {
     const old = { cookies: new Map(before.cookies) };
     expect(await provider.resolve(before.headersFor('/'))).toMatchObject({ sub: 'ada' });
     clock.nowMs += 1;
-    // The browser signs in anew, now without a Domain: it keeps both, and brings both from now on.
+    // The browser signs in again, now without a Domain: it keeps both, and sends both from now on.
     const after = await signIn({ ...opened, browserOf: () => opened.browserOf() }, before);
     const fresh = (await provider.resolve(after.headersFor('/')))?.session;
     for (const cookie of [together(old, after), together(after, old)])
       expect((await provider.resolve(new Headers({ cookie })))?.session).toEqual(fresh);
   });
 
-  test('two that live are nobody’s, whoever planted which, and a sign-in ends them both', async () => {
+  test('two live ones count as none, whichever was planted, and a sign-in ends them both', async () => {
     const opened = await open();
     const { provider, issuer, directory } = opened;
     const victim = await signIn(opened);
@@ -273,7 +273,7 @@ describe('several session cookies in one request', () => {
     expect(items).toEqual([]);
   });
 
-  test('signing out ends every one of them, and says so when that cannot be done', async () => {
+  test('signing out ends every one of them, and reports when that fails', async () => {
     const opened = await open();
     const { provider, issuer, failing } = opened;
     const victim = await signIn(opened);
@@ -292,7 +292,7 @@ describe('several session cookies in one request', () => {
       expect(await provider.resolve(new Headers({ cookie: pair }))).toBeNull();
   });
 
-  test('a page that makes a browser ask for the sign-out ends none of them', async () => {
+  test('a page that makes a browser request the sign-out ends none of them', async () => {
     const opened = await open();
     const [one, two] = [await signIn(opened), await signIn(opened)];
     const headers = {
@@ -304,7 +304,7 @@ describe('several session cookies in one request', () => {
     expect(await opened.provider.resolve(two.headersFor('/'))).toMatchObject({ sub: 'ada' });
   });
 
-  test('of more than eight none counts, and the directory is not asked', async () => {
+  test('of more than eight none counts, and the directory is not called', async () => {
     const opened = await open();
     const browsers = [];
     for (let count = 0; count < 9; count += 1) browsers.push(await signIn(opened));
@@ -315,7 +315,7 @@ describe('several session cookies in one request', () => {
 });
 
 describe('the list of sessions', () => {
-  test('has the session of a sign-in, in words of ours about the browser, until its very end', async () => {
+  test('has the session of a sign-in, with our label of the browser, until its very end', async () => {
     const opened = await open();
     const browser = opened.browserOf();
     const userAgent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0 <b>mine</b>';
@@ -339,7 +339,7 @@ describe('the list of sessions', () => {
 });
 
 describe('a session from the future', () => {
-  test('is nobody’s: a clock that lost years does not bring expired sessions back', async () => {
+  test('does not count: a clock that lost years does not revive expired sessions', async () => {
     const opened = await open();
     const headers = (await signIn(opened)).headersFor('/');
     opened.clock.nowMs -= DAY_MS;
@@ -382,7 +382,7 @@ describe('back-channel logout', () => {
     return { ...opened, provider, send, tokenOf, signInAs };
   }
 
-  test('is there only where it was asked for', async () => {
+  test('exists only where it was enabled', async () => {
     const { provider, send, tokenOf } = await openListening();
     const silent = await open();
     const answer = await send(await tokenOf({ sub: 'ada' }), silent.provider);
@@ -429,7 +429,7 @@ describe('back-channel logout', () => {
     expect(await provider.resolve(since.headersFor('/'))).not.toBeNull();
   });
 
-  test('a sign-in that was under way from the ended session is refused, and leaves no session', async () => {
+  test('a running sign-in from the ended session is refused, and leaves no session', async () => {
     const { provider, issuer, directory, send, tokenOf, browserOf } = await openListening();
     issuer.claims = { sub: 'ada', sid: 'x' };
     const browser = browserOf(provider);
@@ -447,16 +447,16 @@ describe('back-channel logout', () => {
     ['of another issuer', { iss: 'https://evil.example' }],
     ['with a nonce', { nonce: 'n' }],
     ['that announces no logout', { events: {} }],
-    ['that names nobody', { sub: undefined }],
+    ['without a subject and a session', { sub: undefined }],
     ['that expired', { exp: 1 }],
-  ])('a token %s is 400, and everybody stays', async (_, claims) => {
+  ])('a token %s is 400, and no session ends', async (_, claims) => {
     const { provider, send, tokenOf, signInAs } = await openListening();
     const browser = await signInAs({ sub: 'ada' });
     expect((await send(await tokenOf({ sub: 'ada', ...claims }))).status).toBe(400);
     expect(await provider.resolve(browser.headersFor('/'))).not.toBeNull();
   });
 
-  test('when the directory cannot be told it is 503, so that the issuer tries again, and that then works', async () => {
+  test('when the directory fails it is 503, so that the issuer tries again, and that then works', async () => {
     const { provider, send, tokenOf, signInAs, failing } = await openListening();
     const browser = await signInAs({ sub: 'ada' });
     const token = await tokenOf({ sub: 'ada' });
@@ -470,7 +470,7 @@ describe('back-channel logout', () => {
 });
 
 describe('after the session secret was replaced', () => {
-  test('nobody is signed out and no sign-in under way is lost; when the former secret is gone, so is what it signed', async () => {
+  test('users stay signed in and no running sign-in is lost; when the former secret expires, so do its sessions', async () => {
     const opened = await open();
     const { directory, issuer, make, browserOf } = opened;
     const former = await directory.sessionSecret();
@@ -482,7 +482,7 @@ describe('after the session secret was replaced', () => {
     const current = await directory.sessionSecret();
     const rotated = await make({ sessionSecret: [current, former] });
     expect(await rotated.resolve(before.headersFor('/'))).toMatchObject({ sub: 'ada' });
-    // The browser is the same; what answers it is not.
+    // The browser is the same; another provider answers it.
     const back = new URL(issuer.authorize(login.headers.get('location') ?? ''));
     const answer = await rotated.handle(
       new Request(back, { headers: waiting.headersFor('/api/auth/callback') }),
@@ -527,7 +527,7 @@ function breakable(directory: IdentityDirectory, failing: { directory: boolean }
   };
 }
 
-test('an operator is told why a sign-in failed, and the person only that it did', async () => {
+test('an operator learns why a sign-in failed, and the person only that it did', async () => {
   const told: { readonly code: string; readonly detail: string }[] = [];
   const provider = oidcRpAuthProvider({
     tenantId: 'tnt_1',

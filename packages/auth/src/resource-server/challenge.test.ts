@@ -5,7 +5,7 @@ import { type BearerChallengeOptions, bearerChallenge, bearerErrorOf } from './c
 
 const resourceMetadata = 'https://app.example/.well-known/oauth-protected-resource';
 
-test('without credentials there is nothing to complain of: no error is named', () => {
+test('without credentials no error is named', () => {
   expect(bearerChallenge({ resourceMetadata })).toBe(`Bearer resource_metadata="${resourceMetadata}"`);
   expect(bearerChallenge({ resourceMetadata, error: bearerErrorOf(new Headers()) })).not.toContain('error');
 });
@@ -24,7 +24,7 @@ test('every parameter is a quoted one, in one challenge', () => {
   );
 });
 
-describe('A-20: what was wrong', () => {
+describe('A-20: the error of a request', () => {
   test.each([
     ['Bearer abc', 'invalid_token'],
     ['bearer   abc', 'invalid_token'],
@@ -37,14 +37,14 @@ describe('A-20: what was wrong', () => {
     expect(bearerErrorOf(new Headers({ authorization }))).toBe(error);
   });
 
-  test('with no header, and with a session instead, it is nothing', () => {
+  test('with no header, and with a session instead, there is none', () => {
     expect(bearerErrorOf(new Headers())).toBeUndefined();
     expect(bearerErrorOf(new Headers({ cookie: 'sb_session=x' }))).toBeUndefined();
   });
 });
 
-test('whatever the texts hold, they add no parameter, no challenge and no header', () => {
-  // One challenge, whose parameters are those that were given, each with a value of plain characters.
+test('for all texts, they add no parameter, no challenge and no header', () => {
+  // One challenge, with the given parameters, each with a value of plain characters.
   const one = /^Bearer (?:[a-z_]+="[\x20\x21\x23-\x5b\x5d-\x7e]*"(?:, |$))+$/;
   const names = (value: string) => [...value.matchAll(/([a-z_]+)="[^"]*"(?:, |$)/g)].map(([, name]) => name);
   const text = fc.oneof(

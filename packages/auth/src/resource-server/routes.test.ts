@@ -22,7 +22,7 @@ function appOf(resources: ProtectedResource | readonly ProtectedResource[] | nul
 }
 
 describe('the document', () => {
-  test('has what was given, and says that tokens come in the header only', () => {
+  test('has the given values, and says that tokens come in the header only', () => {
     expect(
       protectedResourceMetadata({
         ...MCP,
@@ -40,7 +40,7 @@ describe('the document', () => {
     });
   });
 
-  test('leaves out what is not there, empty lists included', () => {
+  test('leaves out absent values, empty lists included', () => {
     expect(protectedResourceMetadata({ ...ROOT, authorizationServers: [], scopesSupported: [] })).toEqual({
       resource: 'https://app.example',
       bearer_methods_supported: ['header'],
@@ -110,7 +110,7 @@ describe('the mount', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store');
   });
 
-  test('is asked anew for every request, so that a change takes effect without a restart', async () => {
+  test('is read anew for every request, so that a change takes effect without a restart', async () => {
     let resources: ProtectedResource | null = null;
     const app = new Hono();
     mountProtectedResource(app, { resource: async () => resources });
@@ -119,7 +119,7 @@ describe('the mount', () => {
     expect((await app.request(WELL_KNOWN)).status).toBe(200);
   });
 
-  test('a page may ask with headers of its own', async () => {
+  test('a page may send its own headers', async () => {
     const answer = await appOf(ROOT).request(WELL_KNOWN, {
       method: 'OPTIONS',
       headers: {

@@ -80,7 +80,7 @@ describe('the first sign-in', () => {
     expect(await directory.needsSetup({ scopeId: SCOPE })).toBe(false);
   });
 
-  test('A-26: binds nobody at 15:00.000, and the seat stays pending', async () => {
+  test('A-26: binds no person at 15:00.000, and the seat stays pending', async () => {
     const { directory, clock } = await openPlatform();
     const { windowEndsAtMs } = await directory.setPendingOwner({ scopeId: SCOPE });
     clock.nowMs = windowEndsAtMs;
@@ -152,7 +152,7 @@ describe('why a seat is pending', () => {
     expect((await directory.ownerSeat({ scopeId: SCOPE })).reason).toBe('window_closed');
   });
 
-  test('A-30: a scope with settings and no seat was never opened; a scope nobody knows is not found', async () => {
+  test('A-30: a scope with settings and no seat was never opened; an unknown scope is not found', async () => {
     const { directory } = await openPlatform();
     await directory.putConfig({ scopeId: SCOPE, config: { A: '1' } });
     expect((await directory.ownerSeat({ scopeId: SCOPE })).reason).toBe('never_opened');
@@ -176,7 +176,7 @@ describe('claim links', () => {
     ]);
   });
 
-  test('A-27: a token is used once: for everybody but its owner a claimed seat is a conflict', async () => {
+  test('A-27: a token is used once: for all people but its owner a claimed seat is a conflict', async () => {
     const { directory } = await openPlatform();
     const { principal } = await directory.setPendingOwner({ scopeId: SCOPE });
     const { token } = await directory.mintOwnerClaim({ scopeId: SCOPE });
@@ -209,7 +209,7 @@ describe('claim links', () => {
     });
   });
 
-  test('A-27: the owner of one scope is nobody special at the seat of another', async () => {
+  test('A-27: the owner of one scope has no privilege at the seat of another', async () => {
     const { directory } = await openPlatform();
     for (const [scopeId, subject] of [
       [SCOPE, ada],
@@ -247,7 +247,7 @@ describe('claim links', () => {
     expect((await directory.listMembers({ scopeId: SCOPE })).items).toHaveLength(1);
   });
 
-  test('A-28: only the hash is kept, and the token has 128 bits', async () => {
+  test('A-28: only the hash is stored, and the token has 128 bits', async () => {
     const { directory } = await openPlatform();
     await directory.setPendingOwner({ scopeId: SCOPE });
     const { token, hash } = await directory.mintOwnerClaim({ scopeId: SCOPE });

@@ -1,10 +1,10 @@
-/** An operator's way back: what it gives, to whom, once, and who can read of it. */
+/** Owner recovery: its role, its person, once, and its readers. */
 import { describe, expect, test } from 'vitest';
 import { HOUR_MS, OTHER_SCOPE, openPlatform, person, refusal, SCOPE } from '../../test/support.ts';
 import { hashToken } from '../lib/token.ts';
 
 const ada = person('ada');
-/** The same person at another issuer: somebody else. */
+/** The same person at another issuer: another subject. */
 const adaElsewhere = person('ada', { issuer: 'https://new.example' });
 
 async function openOwned() {
@@ -51,7 +51,7 @@ describe('an owner’s recovery', () => {
     });
   });
 
-  test('says who made it and why, to whoever reads the events, and never the token', async () => {
+  test('names the operator and the reason to the readers of the events, and never the token', async () => {
     const { directory, input } = await openOwned();
     const {
       token,
@@ -68,7 +68,7 @@ describe('an owner’s recovery', () => {
     expect([told.includes(token), told.includes(hashToken(token))]).toEqual([false, false]);
   });
 
-  test('lives for 24 hours, and can be taken back before', async () => {
+  test('lives for 24 hours, and can be revoked before', async () => {
     const { directory, clock, input } = await openOwned();
     const { token } = await directory.mintOwnerRecovery(input);
     clock.nowMs += 24 * HOUR_MS - 1;
@@ -109,7 +109,7 @@ describe('an owner’s recovery', () => {
     expect((await directory.listInvites({ scopeId: SCOPE })).items).toEqual([second.invite]);
     await directory.claimInvite({ token: second.token, subject: adaElsewhere });
 
-    // What somebody accepted, or took back, is over; the next is another's.
+    // An accepted or revoked recovery is over; the next is another one.
     const third = await directory.mintOwnerRecovery(input);
     await directory.revokeInvite({ scopeId: SCOPE, principal: third.invite.principal, by: 'ada' });
     const fourth = await directory.mintOwnerRecovery(input);
@@ -136,7 +136,7 @@ describe('an owner’s recovery', () => {
     expect((await directory.listInvites({ scopeId: SCOPE })).items).toEqual([]);
   });
 
-  test('is not for a seat that a claim link opens, nor for an instance that has none', async () => {
+  test('is not for a seat that a claim link opens, nor for an instance without one', async () => {
     const { directory, input } = await openOwned();
     const elsewhere = { ...input, scopeId: OTHER_SCOPE };
     expect(await refusal(directory.mintOwnerRecovery(elsewhere))).toMatchObject({

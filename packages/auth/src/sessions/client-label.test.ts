@@ -1,4 +1,4 @@
-/** What a `User-Agent` becomes. */
+/** The label of a `User-Agent`. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { clientLabel } from './client-label.ts';
@@ -40,7 +40,7 @@ test.each([
   expect(clientLabel(userAgent)).toBe(label);
 });
 
-test('whatever a caller sends, the words are ours', () => {
+test('for any header, the words are ours', () => {
   const words =
     /^(?:(?:(?:Headless )?Edge|Opera|Vivaldi|Samsung Internet|Firefox|(?:Headless )?Chrome|Safari)(?: on )?)?(?:iPhone|iPad|Android|ChromeOS|Windows|macOS|Linux)?$/;
   const piece = fc.oneof(

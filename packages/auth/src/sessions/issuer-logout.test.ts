@@ -1,4 +1,4 @@
-/** What an issuer's logout token ends (OpenID Connect Back-Channel Logout 1.0, section 2.7). */
+/** The sessions that an issuer's logout token ends (OpenID Connect Back-Channel Logout 1.0, section 2.7). */
 import { describe, expect, test } from 'vitest';
 import {
   DAY_MS,
@@ -19,7 +19,7 @@ const ada = person('ada');
 interface Opened extends TestPlatform {
   signIn(sid: string, more?: object): Promise<'live' | 'ended'>;
   logout(more: Partial<EndIssuerSessionsInput>): Promise<{ ended: number }>;
-  /** The ids of the sessions that work. */
+  /** The ids of the live sessions. */
   live(...sids: string[]): Promise<string[]>;
 }
 
@@ -60,7 +60,7 @@ async function open(): Promise<Opened> {
   };
 }
 
-test('one that arrives late brings nothing back that was ended since', async () => {
+test('a late one does not lower the floor of a later end', async () => {
   const { signIn, logout, live, directory, clock } = await open();
   clock.nowMs += HOUR_MS;
   await signIn('a');
@@ -70,7 +70,7 @@ test('one that arrives late brings nothing back that was ended since', async () 
 });
 
 describe('a token that names a session', () => {
-  test('ends the sessions that this one gave rise to, in every scope, and no other', async () => {
+  test('ends the sessions that began from this one, in every scope, and no other', async () => {
     const { signIn, logout, live } = await open();
     await signIn('a1', { idpSid: 'at-issuer-1' });
     await signIn('a2', { idpSid: 'at-issuer-1', scopeId: OTHER_SCOPE });
@@ -79,7 +79,7 @@ describe('a token that names a session', () => {
     expect(await live('a1', 'a2', 'b')).toEqual(['b']);
   });
 
-  test('without a subject ends whoever’s it was', async () => {
+  test('without a subject ends the session of any person', async () => {
     const { signIn, logout, live } = await open();
     await signIn('a', { idpSid: 'x' });
     expect(await logout({ idpSid: 'x' })).toEqual({ ended: 1 });
@@ -92,7 +92,7 @@ describe('a token that names a session', () => {
     expect(await logout({ idpSid: 'x', sub: 'bob' })).toEqual({ ended: 0 });
     expect(await logout({ idpSid: 'x', issuer: 'https://elsewhere.example' })).toEqual({ ended: 0 });
     expect(await live('a')).toEqual(['a']);
-    // Nor does it stand in the way of the next sign-in.
+    // Nor does it block the next sign-in.
     expect(await signIn('b', { idpSid: 'x' })).toBe('live');
   });
 
@@ -109,7 +109,7 @@ describe('a token that names a session', () => {
     expect(await live('late', 'much later')).toEqual(['much later']);
   });
 
-  test('ends a session of the subject too whose sign-in did not say which session of the issuer’s it came from', async () => {
+  test('ends a session of the subject too whose sign-in named no session of the issuer', async () => {
     const { signIn, logout, live, clock } = await open();
     await signIn('silent');
     await signIn('bobs', { subject: person('bob') });
@@ -122,7 +122,7 @@ describe('a token that names a session', () => {
 });
 
 describe('a token that names a person alone', () => {
-  test('ends every session of theirs, listed or not, and nobody else’s', async () => {
+  test("ends every session of theirs, listed or not, and no other person's", async () => {
     const { directory, signIn, logout, live } = await open();
     await signIn('a', { idpSid: 'x' });
     await signIn('b', { scopeId: OTHER_SCOPE });
@@ -143,7 +143,7 @@ describe('a token that names a person alone', () => {
     expect(await live('before', 'after')).toEqual(['after']);
   });
 
-  test('that arrives late does not end what began since; an issuer’s clock may be half a minute slow', async () => {
+  test('that arrives late does not end newer sessions; an issuer’s clock may be half a minute slow', async () => {
     const { signIn, logout, live, clock } = await open();
     await signIn('before');
     clock.nowMs += 30_000;
@@ -162,7 +162,7 @@ describe('a token that names a person alone', () => {
     expect(await live('next')).toEqual(['next']);
   });
 
-  test('whose time is no number ends all there is', async () => {
+  test('whose time is no number ends all sessions', async () => {
     const { signIn, logout, live, clock } = await open();
     await signIn('one');
     expect(await logout({ sub: 'ada', issuedAtMs: Number.NaN })).toEqual({ ended: 1 });
@@ -184,7 +184,7 @@ test('the same token again changes nothing: no session since is ended, and no ev
   expect(await logout({ ...token, idpSid: 'x' })).toEqual({ ended: 0 });
   expect(await live('one', 'two')).toEqual(['two']);
   expect(await directory.listIdentityEvents({})).toEqual(before);
-  // The id is the issuer's own: another one's token may have the same.
+  // The id is the issuer's own: another issuer's token may have the same.
   expect(await logout({ ...token, issuer: 'https://elsewhere.example' })).toEqual({ ended: 0 });
   clock.nowMs += 8 * DAY_MS - 1_001;
   await signIn('three');
@@ -192,7 +192,7 @@ test('the same token again changes nothing: no session since is ended, and no ev
   expect(await live('three')).toEqual(['three']);
 });
 
-test('a token that names nobody is refused', async () => {
+test('a token without a subject and a session is refused', async () => {
   const { logout } = await open();
   expect((await refusal(logout({}))).code).toBe('validation_failed');
 });
@@ -208,7 +208,7 @@ test('the events say that it was the issuer', async () => {
   expect(all).toMatchObject({ type: 'all_sessions_ended', scopeId: null, subject, detail: { by: 'issuer' } });
 });
 
-test("A-22: another tenant's directory hears nothing of it", async () => {
+test("A-22: another tenant's directory is not affected", async () => {
   const { other, signIn, logout } = await open();
   const session = { sid: 'there', issuedAtMs: START_MS };
   await other.recordSignIn({ scopeId: SCOPE, subject: ada, session, idpSid: 'x' });

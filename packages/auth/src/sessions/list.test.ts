@@ -1,4 +1,4 @@
-/** The list of one's sessions: what is in it, who sees it, and how it stays small. */
+/** The list of a person's sessions: its content, its reader, and its bound. */
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import {
@@ -88,7 +88,7 @@ describe('the list', () => {
     });
   });
 
-  test('holds what works: neither an ended session, nor one below the floor, nor an expired one', async () => {
+  test('holds live sessions: neither an ended one, nor one below the floor, nor an expired one', async () => {
     const { directory, clock } = await open();
     await signIn(directory, 'below', START_MS);
     await directory.endAllSessions({ issuer: ISSUER, sub: 'ada', nowMs: START_MS });
@@ -123,7 +123,7 @@ describe('the list', () => {
     expect((await events(directory))[0]?.type).toBe('signed_in');
   });
 
-  test('the same sign-in twice is one session, and nobody takes another’s over by its id', async () => {
+  test('the same sign-in twice is one session, and no person takes over another’s by its id', async () => {
     const { directory } = await open();
     await signIn(directory, 'one', START_MS, { client: 'Safari on macOS' });
     await signIn(directory, 'one', START_MS, { subject: person('eve'), client: 'Chrome on Windows' });
@@ -132,7 +132,7 @@ describe('the list', () => {
     expect(await sids(directory, 'eve')).toEqual([]);
   });
 
-  test('is read by indexes, and so is the number of strangers’ events', () => {
+  test('is read by indexes, and so is the number of non-members’ events', () => {
     const db = new DatabaseSync(':memory:');
     for (const set of identityDirectory.migrations) for (const each of set.migrations) db.exec(each.sql);
     const planOf = (sql: string) => {
@@ -147,7 +147,7 @@ describe('the list', () => {
   });
 });
 
-describe('ending one of one’s own', () => {
+describe("ending one's own session", () => {
   test('takes effect on the next request and in the list, and again changes nothing', async () => {
     const { directory, owner } = await open();
     await signIn(directory, 'one', START_MS);
@@ -163,7 +163,7 @@ describe('ending one of one’s own', () => {
     expect(ended).toMatchObject([{ principal: owner, scopeId: SCOPE, subject: { sub: 'ada' } }]);
   });
 
-  test('somebody else’s, a twin’s at another issuer, another tenant’s and an invented one are equally unknown', async () => {
+  test("another person's, a twin’s at another issuer, another tenant’s and an invented one are equally unknown", async () => {
     const { directory, other } = await open();
     await signIn(directory, 'adas', START_MS);
     await signIn(other, 'neighbours', START_MS);
@@ -193,7 +193,7 @@ describe('ending one of one’s own', () => {
     expect([await end('below'), await end('expired')]).toEqual([{ ended: false }, { ended: false }]);
   });
 
-  test('a session from before there was a list is still ended by what its cookie says', async () => {
+  test('a session from before the list existed is still ended by its cookie', async () => {
     const { directory } = await open();
     const session = { sid: 'unlisted', issuedAtMs: START_MS };
     expect(await refusal(directory.endOwnSession({ issuer: ISSUER, sub: 'ada', sid: 'unlisted' }))).toEqual(
@@ -205,8 +205,8 @@ describe('ending one of one’s own', () => {
   });
 });
 
-describe('a sign-in that must not give a session out', () => {
-  test('of a session that was ended meanwhile, or that is not above the floor, is told so and leaves nothing', async () => {
+describe('a sign-in whose session must not be given out', () => {
+  test('of a session that was ended meanwhile, or that is not above the floor, is refused and leaves nothing', async () => {
     const { directory } = await open();
     await directory.endSession({ sid: 'ended', expiresAtMs: START_MS + WEEK_MS });
     await directory.endAllSessions({ issuer: ISSUER, sub: 'ada', nowMs: START_MS });
@@ -222,7 +222,7 @@ describe('a sign-in that must not give a session out', () => {
     { session: { sid: 's', issuedAtMs: Number.NaN } },
     { session: { sid: 's', issuedAtMs: 1.5 } },
     { session: { sid: 's', issuedAtMs: START_MS }, expiresAtMs: Number.POSITIVE_INFINITY },
-  ])('with times that are none: %j', async (more) => {
+  ])('with invalid times: %j', async (more) => {
     const { directory, incidents } = await open();
     expect(await signIn(directory, 's', START_MS, more)).toBe('ended');
     expect([await sids(directory), incidents]).toEqual([[], []]);
@@ -246,7 +246,7 @@ describe('the list stays small', () => {
     expect(ended).toMatchObject([{ detail: { by: 'limit' }, subject: { sub: 'ada' } }]);
   });
 
-  test('sessions that are over go first, and the new one never, although the clock stepped back', async () => {
+  test('ended and expired sessions go first, and the new one never, although the clock stepped back', async () => {
     const { directory } = await open();
     for (let i = 0; i < 50; i++) await signIn(directory, `s${i}`, START_MS + i);
     await directory.endSession({ sid: 's49', expiresAtMs: START_MS + WEEK_MS });
@@ -270,7 +270,7 @@ describe('the list stays small', () => {
     expect(await refusal(end())).toEqual(unknown);
   });
 
-  test('of strangers’ sign-ins and sign-outs 100 an hour are recorded in a scope, and of members’ all', async () => {
+  test('of non-members’ sign-ins and sign-outs 100 an hour are recorded in a scope, and of members’ all', async () => {
     const { directory, clock, owner } = await open();
     const count = async (type: string, scopeId: string, ofMembers: boolean) =>
       (await events(directory)).filter(
@@ -291,7 +291,7 @@ describe('the list stays small', () => {
     ]);
     const [last] = (await events(directory)).filter((each) => each.detail.further !== undefined);
     expect(last).toMatchObject({ type: 'session_ended', detail: { further: 'not_recorded' } });
-    // Who is refused an event is not refused a session.
+    // A person without an event still has a session.
     expect(await sids(directory, 'stranger-59')).toEqual([]);
     expect(await signIn(directory, 'later', START_MS, { subject: person('stranger-99') })).toBe('live');
     expect(await sids(directory, 'stranger-99')).toEqual(['later']);
@@ -305,7 +305,7 @@ describe('the list stays small', () => {
     expect(await count('signed_in', SCOPE, false)).toBe(51);
   });
 
-  test('a stranger who signs out everywhere over and over does not fill the directory either', async () => {
+  test('a non-member who signs out everywhere over and over does not fill the directory either', async () => {
     const { directory } = await open();
     for (let i = 0; i < 130; i++)
       await directory.endAllSessions({ issuer: ISSUER, sub: `stranger-${i}`, nowMs: START_MS + i });

@@ -13,7 +13,7 @@ async function openOwned(): Promise<TestPlatform & { readonly owner: string }> {
   return { ...platform, owner: principal };
 }
 
-test('an ended session is nobody on the next request, and the others live on', async () => {
+test('an ended session is anonymous on the next request, and the others live on', async () => {
   const { directory, owner } = await openOwned();
   const end = () =>
     directory.endSession({ sid: session.sid, expiresAtMs: START_MS + 7 * DAY_MS, subject: ada });
@@ -35,7 +35,7 @@ test('an ended session does not claim an open seat', async () => {
   expect((await directory.ownerSeat({ scopeId: SCOPE })).state).toBe('pending');
 });
 
-test('ending all of them spares what is issued later, and nobody else', async () => {
+test("ending all of them spares later ones, and other people's", async () => {
   const { directory, owner, other } = await openOwned();
   await directory.endAllSessions({ issuer: ada.issuer, sub: ada.sub, nowMs: START_MS + 5 });
   const at = async (issuedAtMs: number) =>
@@ -72,7 +72,7 @@ test('the floor of a person’s sessions never goes down', async () => {
   );
 });
 
-test('ending all of them reaches what is listed as begun ahead of the clock, and each time a little further', async () => {
+test('ending all of them reaches those listed as begun ahead of the clock, and each time a little further', async () => {
   const { directory, clock } = await openOwned();
   const state = (issuedAtMs: number) =>
     directory.sessionState({ subject: ada, session: { sid: `at-${issuedAtMs}`, issuedAtMs } });
@@ -86,11 +86,11 @@ test('ending all of them reaches what is listed as begun ahead of the clock, and
   await begin(START_MS + 5_000);
   await end();
   expect([await state(START_MS + 5_000), await state(START_MS + 5_001)]).toEqual(['ended', 'live']);
-  // One that is issued just above the floor, and recorded by nobody yet.
+  // A session that is issued just above the floor, and not recorded yet.
   await end();
   expect(await state(START_MS + 5_001)).toBe('ended');
 
-  // The clock had been a year ahead: what began then is ended, and keeps nobody out for a year.
+  // The clock had been a year ahead: its sessions are ended, and no user is locked out for a year.
   clock.nowMs += 365 * DAY_MS;
   await begin(clock.nowMs);
   const strayMs = clock.nowMs;
@@ -99,7 +99,7 @@ test('ending all of them reaches what is listed as begun ahead of the clock, and
   expect([await state(strayMs), await begin(START_MS + 10_001)]).toEqual(['ended', 'live']);
 });
 
-test('a session that begins more than a day from now is given to nobody', async () => {
+test('a session that begins more than a day from now is not given out', async () => {
   const { directory } = await openOwned();
   const at = (issuedAtMs: number) =>
     directory.recordSignIn({ scopeId: SCOPE, subject: ada, session: { sid: `${issuedAtMs}`, issuedAtMs } });
@@ -134,7 +134,7 @@ test('a floor is remembered until the last session below it has been over for a 
   expect(await state()).toBe('live');
 });
 
-test('a sign-in is an event; it binds nobody and claims nothing', async () => {
+test('a sign-in is an event; it binds no person and claims nothing', async () => {
   const { directory } = await openPlatform();
   const { principal } = await directory.setPendingOwner({ scopeId: SCOPE });
   await directory.recordSignIn({ scopeId: SCOPE, subject: ada, session });
@@ -150,7 +150,7 @@ test('a sign-in is an event; it binds nobody and claims nothing', async () => {
   ]);
 });
 
-test('a sign-in brings a known person’s record up to date, and makes none of a stranger', async () => {
+test('a sign-in brings a known person’s record up to date, and makes none of a non-member', async () => {
   const { directory, clock } = await openOwned();
   clock.nowMs += 1;
   const later = { sid: 'later', issuedAtMs: clock.nowMs };

@@ -1,4 +1,6 @@
-/** What the tests of accounts stand on: Ada's account at tenant A, one of the same address at tenant B, and short ways in. */
+/**
+ * Fixtures for the tests of accounts: Ada's account at tenant A, one of the same address at tenant B, and short calls.
+ */
 import { makeIdFactory } from '@freehold/contracts';
 import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { TOTP } from 'otpauth';
@@ -22,7 +24,7 @@ export const ADA = 'ada@example.com';
 const SALT = 'c2FsdHNhbHRzYWx0c2FsdA';
 export const HASH = `$argon2id$v=19$m=19456,t=2,p=1$${SALT}$YWRhYWRhYWRhYWRhYWRhYWRh`;
 export const OTHER_HASH = `$argon2id$v=19$m=19456,t=2,p=1$${SALT}$b3RoZXJvdGhlcm90aGVyb3RoZXI`;
-/** Of an authenticator app. */
+/** An authenticator app. */
 export const SECRET = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
 export { OTHER_SCOPE, SCOPE };
 
@@ -32,7 +34,7 @@ export interface TestAccounts extends TestPlatform {
   readonly foreign: Account;
   /** Begins and finishes a sign-in with a password that the caller has compared. */
   readonly enter: (options?: Entry) => Promise<SignInStep | { outcome: 'limited'; retryAfterMs: number }>;
-  /** Somebody who is signed in, by default Ada, in a session of just now. */
+  /** A signed-in holder, by default Ada, in a session of just now. */
   readonly holder: (userId?: string) => Holder;
   /** Turns TOTP on for Ada, and moves the clock past the code that this took. */
   readonly turnTotpOn: () => Promise<{ readonly secret: string; readonly recoveryCodes: readonly string[] }>;
@@ -80,7 +82,7 @@ export async function openAccounts(): Promise<TestAccounts> {
   const holder = (userId = ada.userId) => ({
     scopeId: SCOPE,
     userId,
-    // A little ahead, so that it outlives what ends sessions at this moment.
+    // A little ahead, so that it outlives an end of all sessions at this moment.
     session: { sid: 'of the test', issuedAtMs: clock.nowMs + 1_000 },
   });
   return {
@@ -114,7 +116,7 @@ export async function openAccounts(): Promise<TestAccounts> {
   };
 }
 
-/** What signs up for an address; the link goes to whoever reads its mail. */
+/** Signs up for an address; the link goes to the reader of its mail. */
 export async function linkFor(
   directory: IdentityDirectory,
   email: string,
@@ -127,7 +129,7 @@ export async function linkFor(
 
 let challenges = 0;
 
-/** A challenge that nobody has used yet. */
+/** A challenge that was not used yet. */
 export function challenge(): Challenge {
   challenges += 1;
   return { id: `challenge-${challenges}`, expiresAtMs: START_MS + 365 * DAY_MS };
@@ -144,13 +146,13 @@ export function passkey(id: string, more: Partial<NewPasskey> = {}): NewPasskey 
   };
 }
 
-/** What the embedded engine's `openNodeDatabase(':memory:')` answers: only tests themselves may name an engine. */
+/** The result of the embedded engine's `openNodeDatabase(':memory:')`: only tests themselves may name an engine. */
 interface OpenDatabase extends Pick<UnitContext, 'guarded'> {
   readonly db: SqlDatabase;
   close(): void;
 }
 
-/** The feature straight over a fresh database, whose tables can be looked into. */
+/** The feature straight over a fresh database, whose tables tests can read. */
 export function openBare(database: OpenDatabase) {
   onTestFinished(() => database.close());
   const { db, guarded } = database;
@@ -170,7 +172,7 @@ export function openBare(database: OpenDatabase) {
   };
   const accounts = makeAccountOperations(unit, makeSecretKeeper(unit, undefined));
   const count = (table: string) => db.get<{ n: number }>(`SELECT count(*) AS n FROM ${table}`)?.n ?? 0;
-  /** How many rows a piece of work writes, changes and removes. */
+  /** Counts the rows that a piece of work writes, changes and removes. */
   const writesOf = (work: () => unknown) => {
     const total = () => db.get<{ n: number }>('SELECT total_changes() AS n')?.n ?? 0;
     const before = total();

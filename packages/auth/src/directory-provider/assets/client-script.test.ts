@@ -147,7 +147,7 @@ describe('signing in', () => {
     expect(page.asked.map((each) => each.body.confirm)).toEqual([true, true]);
   });
 
-  test('that is refused or cancelled says so beside the button, which can be used again', async () => {
+  test('that is refused or cancelled shows the fault beside the button, which can be used again', async () => {
     const page = open([{ passkey: 'sign-in' }]);
     page.answers['/api/auth/passkey/verify'] = {
       status: 403,
@@ -164,7 +164,7 @@ describe('signing in', () => {
     expect(page.elements[0]?.parts.button?.getAttribute('aria-busy')).toBeNull();
   });
 
-  test('a second click while one is under way does nothing', async () => {
+  test('ignores a second click while the first is running', async () => {
     const page = open([{ passkey: 'sign-in' }]);
     page.setCeremony(() => new Promise(() => undefined));
     void page.click();
@@ -178,7 +178,7 @@ describe('signing in', () => {
 describe('passkeys offered in the e-mail field', () => {
   const login = [{ passkey: 'sign-in', conditional: '' }];
 
-  test('where the browser can; nothing is asked where it cannot', async () => {
+  test('appear where the browser supports them; elsewhere nothing is requested', async () => {
     const page = open(login, { conditional: true });
     await page.settle();
     expect(page.ceremonies[0]).toMatchObject({ mediation: 'conditional' });
@@ -208,7 +208,7 @@ describe('passkeys offered in the e-mail field', () => {
     ]);
   });
 
-  test('ask for a fresh challenge before the old one is too old', async () => {
+  test('ask for a fresh challenge before the old one expires', async () => {
     const page = open(login, { conditional: true });
     page.setCeremony(() => {
       const { signal } = page.ceremonies.at(-1) as { signal: AbortSignal };
@@ -241,7 +241,7 @@ describe('registering', () => {
     expect(page.asked.map((each) => each.body.linkToken)).toEqual(['tok', 'tok']);
   });
 
-  test('goes to the confirmation when one is asked for first', async () => {
+  test('goes to the confirmation when it is demanded', async () => {
     const page = open([{ passkey: 'register' }]);
     page.answers['/api/auth/passkeys/options'] = {
       status: 403,
@@ -251,7 +251,7 @@ describe('registering', () => {
     expect(page.visited).toEqual(['/api/auth/confirm?returnTo=%2Fapi%2Fauth%2Fsecurity']);
   });
 
-  test('says when the device has one already', async () => {
+  test('shows when the device has one already', async () => {
     const page = open([{ passkey: 'register' }]);
     page.setCeremony(() => Promise.reject(new DOMException('', 'InvalidStateError')));
     await page.click();
@@ -259,7 +259,7 @@ describe('registering', () => {
   });
 });
 
-test('a password can be looked at, and is a password again when it is sent', () => {
+test('a password can be shown, and is hidden again when it is sent', () => {
   const { reveal, password } = open([]);
   expect(reveal.hidden).toBe(false);
   reveal.listeners.get('click')?.();

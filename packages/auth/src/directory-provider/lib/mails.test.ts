@@ -1,4 +1,4 @@
-/** What is written to people. */
+/** The provider's mails. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { accountExistsMail, emailChangeMail, noticeMail, resetMail, signUpMail } from './mails.ts';
@@ -35,7 +35,7 @@ test.each([
   [61 * 60_000, '61 minutes'],
   [48 * 3_600_000 - 1, '2 days'],
   [1, 'one minute'],
-])('%i ms is said as %s', (lifetimeMs, words) => {
+])('%i ms is written as %s', (lifetimeMs, words) => {
   expect(resetMail(sender, { to: 'a@example.com', url, lifetimeMs }).text).toContain(
     `works once, for ${words}.`,
   );

@@ -1,4 +1,4 @@
-/** Values that come back as they went out, or not at all. */
+/** Values that come back unchanged, or not at all. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { makeSeals } from './seals.ts';
@@ -20,7 +20,7 @@ test('any value is read back, for its purpose alone', () => {
   );
 });
 
-test('what was changed, cut short or made up is nothing, and never an exception', () => {
+test('a changed, cut or forged value is null, and never an exception', () => {
   const sealed = seals.seal(['test'], 'value');
   fc.assert(
     fc.property(fc.nat({ max: sealed.length - 2 }), fc.constantFrom('A', 'b', '_'), (at, character) => {
@@ -33,7 +33,7 @@ test('what was changed, cut short or made up is nothing, and never an exception'
     expect(seals.open(['test'], odd)).toBeNull();
 });
 
-test('another audience reads nothing, and an older secret still opens what it sealed', () => {
+test('another audience reads nothing, and an older secret still opens its values', () => {
   const sealed = seals.seal(['test'], 'value');
   expect(makeSeals({ secrets: SECRETS, audience: 'tenant/other' }).open(['test'], sealed)).toBeNull();
   expect(makeSeals({ secrets: [SECRETS[1] ?? ''], audience: AUDIENCE }).open(['test'], sealed)).toBeNull();

@@ -1,4 +1,4 @@
-/** Every page there is, with whatever hostile words can get into it: escaped, labelled, and with one heading. */
+/** Every page, with hostile words in every value: escaped, labelled, and with one heading. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AccountSecurity } from '../../accounts/contract.ts';
@@ -19,7 +19,7 @@ import { confirmPage, loginPage, secondFactorPage } from './sign-in-pages.ts';
 import { completeTheme } from './theme.ts';
 import { otpauthUri, recoveryCodesPage, totpSetupPage } from './totp-pages.ts';
 
-/** Every page, in every state that shows more than another, with one text wherever somebody's words can stand. */
+/** Every page, in every state that shows more than another, with one text in the place of every user's own words. */
 function pagesWith(text: string): PageContent[] {
   const account: AccountSecurity = {
     userId: 'usr_1',
@@ -83,7 +83,7 @@ function rendered(text: string): string[] {
   return pagesWith(text).map((page) => renderPage({ theme, appName: text }, page));
 }
 
-/** The tags of a page with the values of their attributes taken out: what the page is made of. */
+/** The tags of a page without the values of their attributes. */
 function skeleton(page: string): string[] {
   return (page.match(/<[^>]*>/g) ?? []).map((tag) => tag.replaceAll(/"[^"]*"/g, '""'));
 }
@@ -116,7 +116,7 @@ describe('hostile words', () => {
     );
   });
 
-  test('are shown as they are', () => {
+  test('are shown as text', () => {
     const { text } = html`<i title="${'"<&>\''}">${'"<&>\''}</i>`;
     expect(text).toBe('<i title="&quot;&lt;&amp;&gt;&#39;">&quot;&lt;&amp;&gt;&#39;</i>');
   });
@@ -128,7 +128,7 @@ describe('every page', () => {
     expect(page).toMatch(/^<!doctype html>\n<html lang="en">/);
     expect(page.match(/<title>[^<]+<\/title>/g)).toHaveLength(1);
     expect(page.match(/<main /g)).toHaveLength(1);
-    // What is on it has one id each, and what points at an id points at something.
+    // Every id is unique, and every reference points at an id.
     const ids = [...page.matchAll(/ id="([^"]+)"/g)].map((match) => match[1] ?? '');
     expect(new Set(ids).size).toBe(ids.length);
     for (const [, described = ''] of page.matchAll(/aria-describedby="([^"]+)"/g))
@@ -139,13 +139,13 @@ describe('every page', () => {
       if (input.includes('type="hidden"')) continue;
       expect(labelled).toContain(/ id="([^"]+)"/.exec(input)?.[1]);
       expect(input).toMatch(/ autocomplete="[a-z -]+"/);
-      // Nothing secret is put back.
+      // No secret is filled in again.
       if (input.includes('type="password"')) expect(input).toContain('value=""');
-      // A browser cuts off what is pasted and is too long, without a word.
+      // A browser silently cuts off a pasted text that is too long.
       if (input.includes('type="password"')) expect(input).not.toContain('maxlength');
     }
     for (const [image] of page.matchAll(/<img [^>]*>/g)) expect(image).toMatch(/ alt="/);
-    // Headings go down by one level at a time, and one thing at most has the focus.
+    // Headings go down by one level at a time, and one element at most has the focus.
     expect(page).not.toMatch(/<h[3-6]/);
     expect((page.match(/ autofocus/g) ?? []).length).toBeLessThanOrEqual(1);
     // The policy allows no script and no style inside a page.
@@ -158,7 +158,7 @@ describe('every page', () => {
     );
   });
 
-  test('what is wrong is an alert that its field is described by, with the focus there', () => {
+  test('a fault is an alert that describes its field, with the focus there', () => {
     const page = renderPage(
       { theme: completeTheme(), appName: 'Fieldwork' },
       resetPage({ returnTo: null, email: 'x', emailFault: 'Not an address.' }),

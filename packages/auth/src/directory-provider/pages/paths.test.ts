@@ -1,4 +1,4 @@
-/** Where somebody may be sent on to. */
+/** The paths to return to. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { authUrl, returnPath } from './paths.ts';
@@ -34,7 +34,7 @@ test.each([
   expect(returnPath(value)).toBeNull();
 });
 
-test('B-18: whatever is taken stays on the origin, as it is and inside our own addresses', () => {
+test('B-18: every accepted path stays on the origin, unchanged and inside our own addresses', () => {
   fc.assert(
     fc.property(
       fc.oneof(

@@ -1,4 +1,4 @@
-/** What an application may choose, and what would make its pages unreadable or unsafe. */
+/** An application's choices, and those that would make its pages unreadable or unsafe. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { accentColors, completeTheme, contrast, SURFACES } from './theme.ts';
@@ -7,7 +7,7 @@ const hexColor = fc
   .integer({ min: 0, max: 0xffffff })
   .map((value) => `#${value.toString(16).padStart(6, '0')}`);
 
-test('whatever the accent colour, text in it and on it can be read in both schemes', () => {
+test('for every accent colour, text in it and on it is readable in both schemes', () => {
   fc.assert(
     fc.property(hexColor, (color) => {
       const accent = accentColors(color);
@@ -21,7 +21,7 @@ test('whatever the accent colour, text in it and on it can be read in both schem
   );
 });
 
-test('a colour that can be read already stays as it was chosen', () => {
+test('a readable colour stays as it was chosen', () => {
   expect(accentColors('#1f5f4a').light).toEqual({ color: '#1f5f4a', ink: '#ffffff' });
 });
 

@@ -1,4 +1,4 @@
-/** Real hashes: what is stored, what is understood, and what is refused to be computed. */
+/** Real hashes: stored, parsed, and refused as too dear. */
 import { PlatformError } from '@freehold/contracts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ describe('hashing', () => {
     );
   });
 
-  test('either understands the other’s, and finds it out of date', async () => {
+  test('either verifies the other’s, and finds it out of date', async () => {
     const [mine, other] = [await hasher.hash('pass phrase'), await scrypt.hash('pass phrase')];
     expect(await hasher.verify('pass phrase', mine)).toEqual({
       right: true,
@@ -39,7 +39,7 @@ describe('hashing', () => {
     expect(await hasher.verify('', mine)).toMatchObject({ right: false });
   });
 
-  test('agrees with the vectors of others', async () => {
+  test('agrees with published vectors', async () => {
     // RFC 7914, section 12, the third vector.
     const key =
       '7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2' +
@@ -57,7 +57,7 @@ describe('hashing', () => {
     expect(await hasher.verify('passwore', reference)).toMatchObject({ right: false });
   });
 
-  test('a password is not cut short, and how its characters are put together makes no difference', async () => {
+  test('a password is not cut short, and composed and decomposed characters are the same', async () => {
     const long = 'a'.repeat(255);
     const stored = await hasher.hash(`${long}b`);
     expect(await hasher.verify(`${long}c`, stored)).toMatchObject({ right: false });
@@ -78,7 +78,7 @@ describe('hashing', () => {
     await busy;
   });
 
-  test('what cannot be computed is never right, and says so', async () => {
+  test('a hash that cannot be computed is never right, and says so', async () => {
     for (const stored of [
       '$2b$10$abcdefghijklmnopqrstuv',
       'plain',
@@ -106,7 +106,7 @@ test.each([
   });
 });
 
-test('who has their turn hashes as often as they must, and is not sent away in between', async () => {
+test('a task in its turn hashes as often as it must, and is not turned away in between', async () => {
   const narrow = makePasswordHasher({ random: testRandom(), atOnceMax: 1, waitingMax: 0 });
   const turn = narrow.inTurn?.(async (work) => {
     const stored = await work.hash('seven green bottles');
@@ -139,11 +139,11 @@ describe('PHC strings', () => {
     ['a hash of a kilobyte', `$scrypt$ln=10,r=8,p=1$${salt}$${'A'.repeat(1_366)}`],
     ['a length that base64 has not', `$scrypt$ln=10,r=8,p=1$${salt}$${hash}AA`],
     ['something behind it', `$scrypt$ln=10,r=8,p=1$${salt}$${hash}$`],
-  ])('%s is not read', (_, text) => {
+  ])('%s is not parsed', (_, text) => {
     expect(parsePhc(text)).toBeNull();
   });
 
-  test('what OWASP recommends of either is', () => {
+  test("OWASP's recommendation of either is parsed", () => {
     for (const head of [
       'argon2id$v=19$m=47104,t=1,p=1',
       'argon2id$v=19$m=7168,t=5,p=1',
@@ -152,7 +152,7 @@ describe('PHC strings', () => {
       expect(parsePhc(`$${head}$${salt}$${hash}`)).not.toBeNull();
   });
 
-  test('what is written is read back', () => {
+  test('a formatted hash is parsed back', () => {
     const bytes = (min: number) => fc.uint8Array({ minLength: min, maxLength: 64 });
     const cost = fc.record({
       kind: fc.constant('argon2id' as const),
@@ -175,7 +175,7 @@ describe('PHC strings', () => {
 });
 
 describe('the queue', () => {
-  test('runs four at a time, in order, and sends away whom it has no room for', async () => {
+  test('runs four at a time, in order, and turns away those without a place', async () => {
     const run = makeWorkQueue({ atOnceMax: 4, waitingMax: 2 });
     const running = { now: 0, most: 0 };
     const gates: (() => void)[] = [];
@@ -202,7 +202,7 @@ describe('the queue', () => {
     expect([running.most, finished]).toEqual([4, [0, 1, 2, 3, 4, 5]]);
   });
 
-  test('a piece of work that fails gives its place on', async () => {
+  test('a failing task passes its place on', async () => {
     const run = makeWorkQueue({ atOnceMax: 1, waitingMax: 1 });
     const failed = run(async () => Promise.reject(new Error('no')));
     const after = run(async () => 'done');

@@ -1,4 +1,4 @@
-/** Which passwords are taken, and which are guessed first. */
+/** Accepted passwords, and those that are guessed first. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isCommonPassword } from './common-passwords.ts';
@@ -17,7 +17,7 @@ describe('length', () => {
     expect(findPasswordFault('🦊🐢🦉🐝🐙🦔🐞🦀', owner)).toBeNull();
   });
 
-  test('nothing is asked about what it is made of', () => {
+  test('there are no rules about its characters', () => {
     for (const password of [
       'bottles on walls',
       '        x       y',
@@ -77,11 +77,11 @@ test.each([
   'Summer2026',
   'administrator',
   'qwerty123',
-])('%s is refused: everybody tries it', (password) => {
+])('%s is refused: every attacker tries it', (password) => {
   expect(isCommonPassword(password)).toBe(true);
 });
 
-/** What breach after breach had most of, and what people make of it when a rule asks for more. */
+/** The most common ones of many breaches, and their variants under composition rules. */
 const WELL_KNOWN =
   `qazwsxedc 1q2w3e4r zaq12wsx zaq1zaq1 12344321 asdfasdf q1w2e3r4 987654321 147258369 123qweasd
   1234qwer qwer1234 abcd1234 asdf1234 aa123456 a1b2c3d4 woaini1314 metallica scorpion midnight marlboro danielle
@@ -97,7 +97,7 @@ test('the well-known ones are refused, every one', () => {
   expect(WELL_KNOWN.filter((password) => !isCommonPassword(password))).toEqual([]);
 });
 
-test('a date, a telephone’s pattern and two common words are refused; ten characters of chance are not', () => {
+test('a date, a pattern of a telephone and two common words are refused; ten random characters are not', () => {
   for (const password of ['19841984', '24121990', 'monkeydragon', 'summer-2026', 'Liverpool1892!'])
     expect(isCommonPassword(password)).toBe(true);
   for (const password of ['kzqv83bmxt', 'xk7Pq2vRz9', 'fjord plums wade', '4823 9175 0638 2291'])
@@ -116,7 +116,7 @@ test.each([
   expect(findPasswordFault(password, owner)).toBeNull();
 });
 
-test('no password makes the judge throw, or repeats itself in what is said about it', () => {
+test('no password makes the judge throw, or appears in its fault', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (password) => {
       const fault = findPasswordFault(password, owner);

@@ -23,7 +23,7 @@ function browserAt(fixture: ProviderFixture, clientAddress: string): FormBrowser
   return makeFormBrowser(ORIGIN, (request) => fixture.provider.handle(request, { clientAddress }));
 }
 
-test('A-01: the right password signs in, and goes on to where one wanted to be', async () => {
+test('A-01: the right password signs in, and goes on to the requested path', async () => {
   const fixture = await openProvider();
   await signUp(fixture);
   const browser = fixture.browser();
@@ -40,7 +40,7 @@ test('A-01: the right password signs in, and goes on to where one wanted to be',
   expect(await isSignedIn(fixture, browser)).toBe(true);
 });
 
-test('without a returnTo it goes on to where the application said', async () => {
+test("without a returnTo it goes on to the application's default", async () => {
   const fixture = await openProvider();
   await signUp(fixture);
   const { clock } = fixture;
@@ -50,7 +50,7 @@ test('without a returnTo it goes on to where the application said', async () => 
 });
 
 describe('a sign-in that is refused', () => {
-  /** What somebody sees, and what it cost, with the address taken out. */
+  /** The visible answer and its cost, without the address. */
   async function refusalOf(fixture: ProviderFixture, email: string, password: string) {
     const browser = fixture.browser();
     fixture.watch.calls.length = 0;
@@ -83,20 +83,20 @@ describe('a sign-in that is refused', () => {
       cookies: 0,
     });
     expect(wrong.body).toContain('do not go together');
-    expect(await refusalOf(fixture, 'nobody@example.com', 'not the password')).toEqual(wrong);
+    expect(await refusalOf(fixture, 'unknown@example.com', 'not the password')).toEqual(wrong);
     expect(await refusalOf(fixture, 'bare@example.com', 'not the password')).toEqual(wrong);
   });
 
-  test('without a password is not even counted, for whomever', async () => {
+  test('without a password is not even counted, for any address', async () => {
     const fixture = await openProvider();
     await signUp(fixture);
-    for (const email of [EMAIL, 'nobody@example.com'])
+    for (const email of [EMAIL, 'unknown@example.com'])
       for (let i = 0; i < 40; i += 1)
         expect(await refusalOf(fixture, email, '')).toMatchObject({ status: 422, calls: [], compared: 0 });
     await logIn(fixture);
   });
 
-  test('is the same for what is no address, and for no password', async () => {
+  test('is the same for an invalid address, and for no password', async () => {
     const fixture = await openProvider();
     await signUp(fixture);
     const wrong = await refusalOf(fixture, EMAIL, 'not the password');
@@ -104,7 +104,7 @@ describe('a sign-in that is refused', () => {
     expect((await refusalOf(fixture, EMAIL, '')).body).toBe(wrong.body);
   });
 
-  test('keeps the address that was typed, never the password, and says so to who cannot see it', async () => {
+  test('keeps the typed address, never the password, and is read out to users of screen readers', async () => {
     const fixture = await openProvider();
     const browser = fixture.browser();
     const response = await browser.post('/api/auth/login', { email: EMAIL, password: 'hunter-22-hunter' });
@@ -117,7 +117,7 @@ describe('a sign-in that is refused', () => {
     expect(body).toContain('<title>Error: Sign in to Fieldwork');
   });
 
-  test('an account without a password is not entered by whatever a hasher makes of nothing', async () => {
+  test("an account without a password is not opened by a hasher's answer for null", async () => {
     const yes = { right: true, outdated: false, unreadable: false };
     const gullible: PasswordHasher = { hash: async () => '$x$y', verify: async () => yes };
     const context = { hasher: gullible, report: () => undefined };
@@ -130,17 +130,17 @@ describe('a sign-in that is refused', () => {
     const fixture = await openProvider({ passwordHasher: gullible });
     await fixture.directory.importAccount({ email: 'bare@example.com', emailVerified: true });
     const browser = fixture.browser();
-    for (const email of ['bare@example.com', 'nobody@example.com'])
+    for (const email of ['bare@example.com', 'unknown@example.com'])
       expect((await browser.post('/api/auth/login', { email, password: 'x' })).status).toBe(422);
     expect(browser.cookies.size).toBe(0);
   });
 });
 
-test('after five wrong ones nothing is looked at, for known and unknown addresses alike, until the time is over', async () => {
+test('after five wrong ones nothing is compared, for known and unknown addresses alike, until the lock ends', async () => {
   const fixture = await openProvider();
   await signUp(fixture);
   const bodies: string[] = [];
-  for (const email of [EMAIL, 'nobody@example.com']) {
+  for (const email of [EMAIL, 'unknown@example.com']) {
     const browser = browserAt(fixture, HERE);
     for (let i = 0; i < 5; i += 1)
       expect((await browser.post('/api/auth/login', { email, password: 'wrong' })).status).toBe(422);
@@ -184,7 +184,7 @@ test('a second sign-in in a browser ends the session that it replaces', async ()
   expect(await isSignedIn(fixture, browser)).toBe(true);
 });
 
-test('a session that was planted before the sign-in is not the one after it', async () => {
+test('a planted session from before the sign-in is not the one after it', async () => {
   const fixture = await openProvider();
   await signUp(fixture);
   const mallory = await signUp(fixture, 'mallory@example.com');
@@ -200,7 +200,7 @@ test('a session that was planted before the sign-in is not the one after it', as
   expect(await fixture.provider.resolve(new Headers({ cookie: planted }))).toBeNull();
 });
 
-test('a hash that is out of date is replaced while the password is known', async () => {
+test('an outdated hash is replaced while the password is known', async () => {
   const fixture = await openProvider();
   await signUp(fixture);
   const { hasher } = fixture;
@@ -217,7 +217,7 @@ test('a hash that is out of date is replaced while the password is known', async
   expect((await stored()).hash).toContain('renewed');
 });
 
-test('a hash that cannot be computed here lets nobody in, and the operator hears of it', async () => {
+test('a hash that cannot be computed here signs no one in, and is reported to the operator', async () => {
   const fixture = await openProvider();
   await signUp(fixture);
   const unable: PasswordHasher = {
@@ -230,7 +230,7 @@ test('a hash that cannot be computed here lets nobody in, and the operator hears
   expect(String(fixture.reported[0])).not.toContain('$argon2id');
 });
 
-test('a password that is replaced while a sign-in with the old one is judged lets nobody in', async () => {
+test('a password that is replaced while a sign-in with the old one is judged signs no one in', async () => {
   const fixture = await openProvider();
   const owner = await signUp(fixture);
   const { hasher, clock } = fixture;
@@ -250,7 +250,7 @@ test('a password that is replaced while a sign-in with the old one is judged let
   expect(await isSignedIn(fixture, thief)).toBe(false);
 });
 
-test('sessions that are ended while a sign-in is under way end that one too', async () => {
+test('an end of all sessions during a sign-in ends the new one too', async () => {
   const fixture = await openProvider();
   const owner = await signUp(fixture);
   const { directory, clock } = fixture;
@@ -270,11 +270,11 @@ test('sessions that are ended while a sign-in is under way end that one too', as
   expect(await response.text()).toContain('Sign in again');
 });
 
-describe('a stranger who guesses', () => {
+describe('an attacker who guesses', () => {
   const wrong = { email: EMAIL, password: 'wrong' };
   const right = { email: EMAIL, password: PASSWORD };
 
-  test('from one network keeps nobody out of another, day and night, and keeps no mail from anybody', async () => {
+  test('from one network locks no other network out, day and night, and blocks no mail', async () => {
     const fixture = await openProvider();
     const owner = await signUp(fixture);
     const anonymous = browserAt(fixture, HERE);
@@ -345,7 +345,7 @@ describe('a stranger who guesses', () => {
     );
   });
 
-  test('is told to the holder of the account, once a day', async () => {
+  test('is reported to the holder of the account, once a day', async () => {
     const fixture = await openProvider();
     await signUp(fixture);
     const before = fixture.outbox.length;
@@ -360,19 +360,21 @@ describe('a stranger who guesses', () => {
   });
 });
 
-test('the cookie that a browser is known by opens nothing, and goes to this host alone', async () => {
+test('the cookie of a known browser opens nothing, and goes to this host alone', async () => {
   const fixture = await openProvider();
   const browser = await signUp(fixture);
-  const kept = browser.cookies.get('__Host-sb_browser');
-  expect(kept).toMatchObject({
+  const browserCookie = browser.cookies.get('__Host-sb_browser');
+  expect(browserCookie).toMatchObject({
     path: '/',
     attributes: expect.arrayContaining(['httponly', 'secure', 'samesite=strict']),
   });
-  const headers = new Headers({ cookie: `__Host-sb_browser=${kept?.value}; sb_session=${kept?.value}` });
+  const headers = new Headers({
+    cookie: `__Host-sb_browser=${browserCookie?.value}; sb_session=${browserCookie?.value}`,
+  });
   expect(await fixture.provider.resolve(headers)).toBeNull();
 });
 
-test('a hasher without a place sends people away before anything is counted', async () => {
+test('a hasher without a place turns callers away before anything is counted', async () => {
   const fixture = await openProvider();
   await signUp(fixture);
   const hasher = makePasswordHasher({ random: testRandom(), atOnceMax: 1, waitingMax: 0 });
@@ -391,7 +393,7 @@ test('a hasher without a place sends people away before anything is counted', as
   await logIn(fixture);
 });
 
-test('four right sign-ins at once with a hash that is out of date all get in, and one hash is kept', async () => {
+test('four right sign-ins at once with an outdated hash all get in, and one new hash is stored', async () => {
   const fixture = await openProvider();
   await signUp(fixture);
   let made = 0;

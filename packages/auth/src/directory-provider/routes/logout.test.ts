@@ -4,7 +4,7 @@ import { isSignedIn, logIn, openProvider, signUp } from '../../../test/directory
 
 const LOGOUT = '/api/auth/logout';
 
-test('A-01: takes effect on the next request with the old cookie, wherever it was copied to, and there only', async () => {
+test('A-01: takes effect on the next request with the old cookie, in every copy, and there only', async () => {
   const fixture = await openProvider();
   const [browser, other] = [await signUp(fixture), await logIn(fixture)];
   const stolen = browser.headersFor('/');
@@ -15,7 +15,7 @@ test('A-01: takes effect on the next request with the old cookie, wherever it wa
   expect(await isSignedIn(fixture, other)).toBe(true);
 });
 
-test('without anybody signed in it clears all the same, and asks the directory nothing', async () => {
+test('without a session it clears the cookies all the same, and does not call the directory', async () => {
   const fixture = await openProvider();
   const response = await fixture.browser().get(LOGOUT);
   expect([response.status, response.headers.get('location')]).toEqual([302, '/']);
@@ -29,7 +29,7 @@ test('without anybody signed in it clears all the same, and asks the directory n
   expect(fixture.watch.calls).toEqual([]);
 });
 
-test('a browser that asks on a guess signs nobody out', async () => {
+test('a browser that prefetches does not sign out', async () => {
   const fixture = await openProvider();
   const browser = await signUp(fixture);
   for (const header of ['sec-purpose', 'purpose', 'x-moz']) {
@@ -40,7 +40,7 @@ test('a browser that asks on a guess signs nobody out', async () => {
   expect(fixture.reported).toEqual([]);
 });
 
-test('the cookie is gone and it is said when the directory cannot be told', async () => {
+test('the cookie is cleared, and the page reports a directory that fails', async () => {
   const fixture = await openProvider();
   const browser = await signUp(fixture);
   fixture.watch.failing = true;
@@ -50,7 +50,7 @@ test('the cookie is gone and it is said when the directory cannot be told', asyn
   expect(fixture.reported).toMatchObject([{ code: 'unavailable' }]);
 });
 
-test.each(['POST', 'HEAD', 'PUT', 'DELETE'])('%s signs nobody out', async (method) => {
+test.each(['POST', 'HEAD', 'PUT', 'DELETE'])('%s does not sign out', async (method) => {
   const fixture = await openProvider();
   const browser = await signUp(fixture);
   const response = await fixture.provider.handle(
@@ -64,7 +64,7 @@ test.each([
   ['another site', 'cross-site'],
   ['a sibling host', 'same-site'],
   ['this very site', 'same-origin'],
-])('a picture on a page of %s signs nobody out', async (_, site) => {
+])('an image on a page of %s does not sign out', async (_, site) => {
   const fixture = await openProvider();
   const browser = await signUp(fixture);
   const headers = { 'sec-fetch-site': site, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' };
@@ -73,7 +73,7 @@ test.each([
   expect(await isSignedIn(fixture, browser)).toBe(true);
 });
 
-test('beside a session that somebody planted, one’s own is ended as well', async () => {
+test("beside a planted session, the user's own is ended as well", async () => {
   const fixture = await openProvider();
   const [browser, mallory] = [await signUp(fixture), await signUp(fixture, 'mallory@example.com')];
   const cookies = [browser, mallory].map((each) => `sb_session=${each.cookies.get('sb_session')?.value}`);

@@ -55,7 +55,7 @@ async function signInWith(
   };
 }
 
-/** Somebody with a passkey. */
+/** A user with a passkey. */
 async function openWithPasskey() {
   const fixture = await openProvider();
   const owner = await signUp(fixture);
@@ -66,7 +66,7 @@ async function openWithPasskey() {
 }
 
 describe('registering', () => {
-  test('asks for one that verifies its user and finds itself, for this site, without attestation', async () => {
+  test('asks for one that verifies its user and is found by the authenticator, for this site, without attestation', async () => {
     const fixture = await openProvider();
     const { options, answer } = await register(await signUp(fixture), makeAuthenticator(ORIGIN));
     expect(options).toMatchObject({
@@ -81,7 +81,7 @@ describe('registering', () => {
     expect(fixture.outbox.at(-1)).toMatchObject({ to: EMAIL, subject: 'A passkey was added at Fieldwork' });
   });
 
-  test('is listed under its name, and is not offered to be made again', async () => {
+  test('is listed under its name, and is excluded from another registration', async () => {
     const { owner, authenticator } = await openWithPasskey();
     expect(await (await owner.get('/api/auth/security')).text()).toContain('<bdi>My key</bdi>');
     const again = await owner.ask('/api/auth/passkeys/options', {});
@@ -119,7 +119,7 @@ describe('registering', () => {
     expect(await (await owner.get('/api/auth/security')).text()).toContain('You have none');
   });
 
-  test('one that brings certificates is refused unread: nothing is fetched for it', async () => {
+  test('one with certificates is refused unread: nothing is fetched for it', async () => {
     const fixture = await openProvider();
     const owner = await signUp(fixture);
     const fetched: unknown[] = [];
@@ -163,7 +163,7 @@ describe('registering', () => {
     expect((await owner.ask('/api/auth/passkeys', { credential: late })).status).toBe(403);
   });
 
-  test('one that is known already is not added to a second account', async () => {
+  test('a known one is not added to a second account', async () => {
     const { fixture, authenticator } = await openWithPasskey();
     const mallory = await signUp(fixture, 'mallory@example.com');
     expect((await register(mallory, authenticator)).answer).toMatchObject({
@@ -172,7 +172,7 @@ describe('registering', () => {
     });
   });
 
-  test('needs somebody who is signed in, and has shown who they are within ten minutes', async () => {
+  test('needs a signed-in user with a proof of the last ten minutes', async () => {
     const fixture = await openProvider();
     const owner = await signUp(fixture);
     expect((await fixture.browser().ask('/api/auth/passkeys/options', {})).status).toBe(401);
@@ -188,7 +188,7 @@ describe('registering', () => {
 });
 
 describe('signing in', () => {
-  test('with a passkey is enough, second factor or not, and says nothing of who it is for beforehand', async () => {
+  test('with a passkey is enough, second factor or not, and reveals no account beforehand', async () => {
     const { fixture, owner, authenticator } = await openWithPasskey();
     await turnOnTotp(fixture, owner);
     const browser = fixture.browser();
@@ -223,7 +223,7 @@ describe('signing in', () => {
   });
 
   test.each(['https://evil.example/', '//evil.example', '/api/auth/logout'])(
-    'B-18: %s is not where it goes on to',
+    'B-18: %s is not a path to go on to',
     async (returnTo) => {
       const { fixture, authenticator } = await openWithPasskey();
       const { answer } = await signInWith(fixture.browser(), authenticator, {}, { returnTo });
@@ -257,7 +257,7 @@ describe('signing in', () => {
     expect((await browser.ask('/api/auth/passkey/verify', crossed)).status).toBe(403);
   });
 
-  test('a copy of the key gives itself away by its counter, and the original keeps working', async () => {
+  test('a copy of the key reveals itself by its counter, and the original keeps working', async () => {
     const { fixture, authenticator } = await openWithPasskey();
     expect((await signInWith(fixture.browser(), authenticator, { counter: 9 })).answer.status).toBe(200);
     for (const counter of [9, 8, 0])
@@ -270,7 +270,7 @@ describe('signing in', () => {
     expect(items.filter((each) => each.type === 'sign_in_refused')).toHaveLength(3);
   });
 
-  test('one that nobody has is refused as any other, and so is one that was removed', async () => {
+  test('an unknown one is refused as any other, and so is a removed one', async () => {
     const { fixture, owner, authenticator } = await openWithPasskey();
     const anonymous = (await signInWith(fixture.browser(), makeAuthenticator(ORIGIN))).answer;
     expect(anonymous).toMatchObject({ status: 403, body: REFUSED });
@@ -309,7 +309,7 @@ describe('signing in', () => {
   });
 });
 
-test('another relying party id is what passkeys are made for when the application says so', async () => {
+test('passkeys are made for another relying party id when the application sets it', async () => {
   const fixture = await openProvider({ passkeys: { rpId: 'example', rpName: 'The Example' } });
   const owner = await signUp(fixture);
   const authenticator = makeAuthenticator(ORIGIN);
@@ -391,8 +391,8 @@ describe('confirming with a passkey', () => {
   });
 });
 
-describe('what there is', () => {
-  test('can be renamed and removed, but not the last way into the account', async () => {
+describe('a passkey of the account', () => {
+  test('can be renamed and removed, but not the last credential', async () => {
     const { fixture, owner, authenticator } = await openWithPasskey();
     const { id } = authenticator;
     expect((await owner.post('/api/auth/security/passkeys/rename', { id, name: ' Blue key ' })).status).toBe(
@@ -417,7 +417,7 @@ describe('what there is', () => {
     ]);
   });
 
-  test('is nobody else’s to rename or remove', async () => {
+  test('cannot be renamed or removed by another user', async () => {
     const { fixture, authenticator } = await openWithPasskey();
     const mallory = await signUp(fixture, 'mallory@example.com');
     const { id } = authenticator;
@@ -430,7 +430,7 @@ describe('what there is', () => {
   });
 });
 
-test('asking for challenges writes nothing, and however many are asked for, each stays good', async () => {
+test('asking for challenges writes nothing, and each of many stays good', async () => {
   const { fixture, authenticator } = await openWithPasskey();
   const browser = fixture.browser();
   const { body } = await browser.ask('/api/auth/passkey/options', {});
@@ -441,7 +441,7 @@ test('asking for challenges writes nothing, and however many are asked for, each
   expect(verified.status).toBe(200);
 });
 
-test('an account is one user to all of its passkeys, from the sign-up on, and every signature may say which', async () => {
+test('an account has one user handle for all of its passkeys, from the sign-up on, and every signature may name it', async () => {
   const fixture = await openProvider();
   const handles: unknown[] = [];
   const handleOf = (options: Record<string, unknown>) => {

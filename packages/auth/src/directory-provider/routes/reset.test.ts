@@ -27,14 +27,14 @@ test('the same answer and the same calls whether or not the address has an accou
   fixture.watch.calls.length = 0;
   const known = await askFor(fixture);
   const knownCalls = fixture.watch.calls.splice(0);
-  const unknown = await askFor(fixture, 'nobody@example.com');
+  const unknown = await askFor(fixture, 'unknown@example.com');
   expect([known, knownCalls]).toEqual([unknown, fixture.watch.calls]);
   expect(known.status).toBe(200);
   await fixture.settled();
   expect(fixture.outbox.map((mail) => mail.to)).toEqual([EMAIL]);
 });
 
-test('ends every session there was, begins one here, and the old password is no good', async () => {
+test('ends every former session, begins one here, and the old password no longer works', async () => {
   const fixture = await openProvider();
   const [elsewhere, here] = [await signUp(fixture), fixture.browser()];
   await here.post('/api/auth/reset', { email: EMAIL, returnTo: '/orders' });
@@ -56,7 +56,7 @@ test('ends every session there was, begins one here, and the old password is no 
   });
 });
 
-test('ends also the session of somebody else that this browser had', async () => {
+test('ends also the session of another user in this browser', async () => {
   const fixture = await openProvider();
   await signUp(fixture);
   const here = await signUp(fixture, 'bea@example.com');
@@ -79,7 +79,7 @@ test('begins a session also when the directory’s clock is ahead of ours', asyn
   expect(await isSignedIn(fixture, behind)).toBe(true);
 });
 
-test('a second factor is asked for all the same', async () => {
+test('a second factor is demanded all the same', async () => {
   const fixture = await openProvider();
   const secret = await turnOnTotp(fixture, await signUp(fixture));
   await askFor(fixture);
@@ -95,7 +95,7 @@ test('a second factor is asked for all the same', async () => {
 });
 
 describe('the link', () => {
-  test('may be looked at, and is good once, for an hour', async () => {
+  test('may be shown, and is good once, for an hour', async () => {
     const fixture = await openProvider();
     await signUp(fixture);
     await askFor(fixture);
@@ -119,7 +119,7 @@ describe('the link', () => {
   });
 });
 
-test('a password that will not do is refused, and the link stays good', async () => {
+test('an unacceptable password is refused, and the link stays good', async () => {
   const fixture = await openProvider();
   await signUp(fixture);
   await askFor(fixture);
@@ -127,13 +127,13 @@ test('a password that will not do is refused, and the link stays good', async ()
   const browser = fixture.browser();
   const refused = await browser.post(FINISH, { token, password: 'password1' });
   expect([refused.status, (await refused.text()).includes('attacker would try')]).toEqual([422, true]);
-  // Neither the account's own name.
+  // Nor the account's own name.
   expect((await browser.post(FINISH, { token, password: 'AdaAda' })).status).toBe(422);
   expect((await browser.post(FINISH, { token, password: NEW })).status).toBe(303);
 });
 
-test('what is no address is refused beside its field', async () => {
+test('an invalid address is refused beside its field', async () => {
   const fixture = await openProvider();
-  const { status, body } = await askFor(fixture, 'nobody');
+  const { status, body } = await askFor(fixture, 'no-address');
   expect([status, body.includes('id="email-fault"')]).toEqual([422, true]);
 });

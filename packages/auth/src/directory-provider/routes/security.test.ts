@@ -1,4 +1,4 @@
-/** The account page: what it shows, what it changes, and what it asks for first. */
+/** The account page: its content, its changes, and the proofs it demands. */
 import { describe, expect, test } from 'vitest';
 import {
   isSignedIn,
@@ -18,7 +18,7 @@ const SECURITY = '/api/auth/security';
 const CONFIRM = '/api/auth/confirm?returnTo=%2Fapi%2Fauth%2Fsecurity';
 const NEW = 'another good phrase';
 
-test('nobody who is not signed in sees it; they are sent to sign in, and back', async () => {
+test('a user who is not signed in does not see it; they are sent to sign in, and back', async () => {
   const fixture = await openProvider();
   const browser = fixture.browser();
   const sent = await browser.get(SECURITY);
@@ -36,7 +36,7 @@ test('nobody who is not signed in sees it; they are sent to sign in, and back', 
   expect((await browser.get(SECURITY)).status).toBe(200);
 });
 
-describe('proving once more who one is', () => {
+describe("confirming one's identity", () => {
   const guarded = [
     ['email', { email: 'new@example.com' }],
     ['password', { password: NEW }],
@@ -49,23 +49,20 @@ describe('proving once more who one is', () => {
     ['delete', { email: 'x' }],
   ] as const;
 
-  test.each(guarded)(
-    'ten minutes after the last proof it is asked for: security/%s',
-    async (name, fields) => {
-      const fixture = await openProvider();
-      const browser = await signUp(fixture);
-      fixture.clock.nowMs += 10 * MINUTE_MS - 2;
-      const intime = await browser.post(`${SECURITY}/${name}`, fields);
-      expect(intime.headers.get('location')).not.toBe(CONFIRM);
-      const other = await logIn(fixture, EMAIL, { password: name === 'password' ? NEW : PASSWORD });
-      fixture.clock.nowMs += 10 * MINUTE_MS;
-      fixture.watch.calls.length = 0;
-      expect((await other.post(`${SECURITY}/${name}`, fields)).headers.get('location')).toBe(CONFIRM);
-      expect(new Set(fixture.watch.calls)).toEqual(new Set(['sessionState', 'accountSecurity']));
-    },
-  );
+  test.each(guarded)('ten minutes after the last proof it is demanded: security/%s', async (name, fields) => {
+    const fixture = await openProvider();
+    const browser = await signUp(fixture);
+    fixture.clock.nowMs += 10 * MINUTE_MS - 2;
+    const intime = await browser.post(`${SECURITY}/${name}`, fields);
+    expect(intime.headers.get('location')).not.toBe(CONFIRM);
+    const other = await logIn(fixture, EMAIL, { password: name === 'password' ? NEW : PASSWORD });
+    fixture.clock.nowMs += 10 * MINUTE_MS;
+    fixture.watch.calls.length = 0;
+    expect((await other.post(`${SECURITY}/${name}`, fields)).headers.get('location')).toBe(CONFIRM);
+    expect(new Set(fixture.watch.calls)).toEqual(new Set(['sessionState', 'accountSecurity']));
+  });
 
-  test('the page offers no form for it, and says where to go', async () => {
+  test('the page offers no form for it, and leads to the confirmation', async () => {
     const fixture = await openProvider();
     const browser = await signUp(fixture);
     fixture.clock.nowMs += 11 * MINUTE_MS;
@@ -105,7 +102,7 @@ describe('proving once more who one is', () => {
     expect(await isSignedIn(fixture, browser)).toBe(true);
   });
 
-  test('somebody else’s password proves nothing', async () => {
+  test("another user's password proves nothing", async () => {
     const fixture = await openProvider();
     const browser = await signUp(fixture);
     const mallory = await signUp(fixture, 'mallory@example.com', { password: 'mallory has a phrase' });
@@ -115,7 +112,7 @@ describe('proving once more who one is', () => {
 });
 
 describe('the password', () => {
-  test('a new one ends every other session, keeps this browser signed in, and is told', async () => {
+  test('a new one ends every other session, keeps this browser signed in, and is mailed', async () => {
     const fixture = await openProvider();
     const [here, elsewhere] = [await signUp(fixture), await logIn(fixture)];
     const old = here.headersFor('/');
@@ -135,7 +132,7 @@ describe('the password', () => {
     );
   });
 
-  test('changing it proves nothing anew: the ten minutes go on from the last proof', async () => {
+  test('changing it is no new proof: the ten minutes go on from the last one', async () => {
     const fixture = await openProvider();
     const browser = await signUp(fixture);
     fixture.clock.nowMs += 9 * MINUTE_MS;
@@ -145,7 +142,7 @@ describe('the password', () => {
     expect((await browser.post(`${SECURITY}/totp`)).headers.get('location')).toBe(CONFIRM);
   });
 
-  test('one that will not do is refused beside its field', async () => {
+  test('an unacceptable one is refused beside its field', async () => {
     const fixture = await openProvider();
     const browser = await signUp(fixture);
     const refused = await browser.post(`${SECURITY}/password`, { password: 'Fieldwork1' });
@@ -166,7 +163,7 @@ describe('the address', () => {
     return /[?&]token=([\w-]+)/.exec(mail?.text ?? '')?.[1] ?? '';
   }
 
-  test('changes when the new one was shown to work, and the old one is told before and after', async () => {
+  test('changes when mail to the new one was shown to arrive, and the old one is notified before and after', async () => {
     const fixture = await openProvider();
     const browser = await signUp(fixture);
     const token = await askForChange(fixture, browser);
@@ -188,7 +185,7 @@ describe('the address', () => {
     expect((await browser.post('/api/auth/email/finish', { token })).status).toBe(410);
   });
 
-  test('is not moved by who reads the mail of a mistyped one, signed in or not', async () => {
+  test("is not moved by the reader of a mistyped one's mail, signed in or not", async () => {
     const fixture = await openProvider();
     const browser = await signUp(fixture);
     const token = await askForChange(fixture, browser, 'stranger@example.com');
@@ -224,7 +221,7 @@ describe('the address', () => {
     );
   });
 
-  test('that somebody else asked for is not changed after everything was ended', async () => {
+  test('that an attacker requested is not changed after everything was ended', async () => {
     const fixture = await openProvider();
     const browser = await signUp(fixture);
     const thief = await logIn(fixture);
@@ -236,7 +233,7 @@ describe('the address', () => {
     expect(await fixture.provider.resolve(again.headersFor('/'))).toMatchObject({ email: EMAIL });
   });
 
-  test('is taken back by who had it, without signing in, and whoever took it is out', async () => {
+  test('is reverted by its former holder, without signing in, and the thief is out', async () => {
     const fixture = await openProvider();
     await signUp(fixture);
     const thief = await logIn(fixture);
@@ -245,7 +242,7 @@ describe('the address', () => {
     });
     const token = await fixture.mailedToken();
     expect(fixture.outbox.at(-1)?.text).toContain('7 days');
-    // What somebody does who wants to keep it.
+    // The steps of a thief who wants to keep it.
     await thief.post(`${SECURITY}/password`, { password: NEW });
     const further = await askForChange(fixture, thief, 'thief@other.example');
     await thief.post('/api/auth/email/finish', { token: further });
@@ -268,7 +265,7 @@ describe('the address', () => {
     expect(items.map((each) => each.type)).toContain('email_reverted');
   });
 
-  test('of somebody else gets the same answer, and its holder a mail without a link to take over', async () => {
+  test('of another account gets the same answer, and its holder a mail without a usable link', async () => {
     const fixture = await openProvider();
     await signUp(fixture, 'bea@example.com');
     const browser = await signUp(fixture);
@@ -280,10 +277,10 @@ describe('the address', () => {
     expect(toBea?.text).not.toContain('token=');
   });
 
-  test('that is none is refused beside its field, and too many are limited', async () => {
+  test('that is invalid is refused beside its field, and too many are limited', async () => {
     const fixture = await openProvider();
     const browser = await signUp(fixture);
-    const refused = await browser.post(`${SECURITY}/email`, { email: 'nobody' });
+    const refused = await browser.post(`${SECURITY}/email`, { email: 'no-address' });
     expect([refused.status, (await refused.text()).includes('id="email-fault"')]).toEqual([422, true]);
     for (let i = 0; i < 10; i += 1) await browser.post(`${SECURITY}/email`, { email: 'new@example.com' });
     const limited = await browser.post(`${SECURITY}/email`, { email: 'new@example.com' });
@@ -291,7 +288,7 @@ describe('the address', () => {
   });
 });
 
-test('the name is saved, emptied, and refused when it will not do', async () => {
+test('the name is saved, emptied, and refused when it is unacceptable', async () => {
   const fixture = await openProvider();
   const browser = await signUp(fixture);
   await browser.post(`${SECURITY}/name`, { name: ' Ada King ' });
@@ -372,7 +369,7 @@ describe('sessions', () => {
   });
 });
 
-test('the cookie of a session that was ended opens no page and changes nothing', async () => {
+test('the cookie of an ended session opens no page and changes nothing', async () => {
   const fixture = await openProvider();
   const browser = await signUp(fixture);
   const cookie = browser.headersFor('/').get('cookie') ?? '';
@@ -388,7 +385,7 @@ test('the cookie of a session that was ended opens no page and changes nothing',
   await logIn(fixture);
 });
 
-test('what was done is said once, and by nothing that stands in an address', async () => {
+test('a notice is shown once, and by nothing in an address', async () => {
   const fixture = await openProvider();
   const browser = await signUp(fixture);
   for (const address of [`${SECURITY}?done=password_changed`, '/api/auth/login?notice=signed_out'])
@@ -403,7 +400,7 @@ test('what was done is said once, and by nothing that stands in an address', asy
 });
 
 describe('a request that outlives its session', () => {
-  /** A form whose body is sent later, as a thief would, and what comes of it. */
+  /** A form whose body is sent later, as a thief would, and its answer. */
   function slow(fixture: ProviderFixture, browser: FormBrowser, path: string) {
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     const headers = browser.headersFor(path);
@@ -464,7 +461,7 @@ describe('a request that outlives its session', () => {
   });
 });
 
-describe('of two who end everything at once', () => {
+describe('of two users who end everything at once', () => {
   test('the later one wins: the session of the earlier is not live', async () => {
     const fixture = await openProvider();
     const first = await signUp(fixture);
@@ -502,7 +499,7 @@ describe('of two who end everything at once', () => {
     }
   });
 
-  test('everything is everything: also what a machine began whose clock is ahead', async () => {
+  test('everything includes sessions of a machine whose clock is ahead', async () => {
     const fixture = await openProvider();
     const here = await signUp(fixture);
     const now = () => fixture.clock.nowMs + 5_000;
@@ -516,14 +513,14 @@ describe('of two who end everything at once', () => {
     await here.post(`${SECURITY}/sessions/end-all`);
     expect(await fixture.directory.sessionState({ subject, session: early })).toBe('ended');
     expect(await isSignedIn(fixture, there)).toBe(false);
-    // And whoever signs in again is not kept out by it.
+    // A user who signs in again is not locked out by it.
     await logIn(fixture);
     const again = await logIn(fixture);
     expect(await isSignedIn(fixture, again)).toBe(true);
   });
 });
 
-test('a clock that is set back brings neither a session back nor the proof of who somebody is', async () => {
+test('a clock that is set back revives neither a session nor the proof of an identity', async () => {
   const fixture = await openProvider();
   const browser = await signUp(fixture);
   fixture.clock.nowMs -= 10 * MINUTE_MS;
@@ -534,7 +531,7 @@ test('a clock that is set back brings neither a session back nor the proof of wh
 });
 
 describe('deleting the account', () => {
-  test('takes its address typed out, ends its sessions, and leaves nothing to sign in with', async () => {
+  test('demands its address typed out, ends its sessions, and leaves no credential', async () => {
     const fixture = await openProvider();
     const [here, there] = [await signUp(fixture), await logIn(fixture)];
     const wrong = await here.post(`${SECURITY}/delete`, { email: 'bea@example.com' });

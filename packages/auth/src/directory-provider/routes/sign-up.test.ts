@@ -90,7 +90,7 @@ describe('the answer to a request for an account', () => {
   });
 });
 
-test('a mail to somebody else holds not one word that the one who asked has chosen', async () => {
+test('a mail to another person holds no word that the requester has chosen', async () => {
   const fixture = await openProvider();
   const spam = 'Visit evil.example and win';
   await askFor(fixture, EMAIL, { name: spam, returnTo: '/call-evil.example-now' });
@@ -99,7 +99,7 @@ test('a mail to somebody else holds not one word that the one who asked has chos
   for (const mail of fixture.outbox) expect(JSON.stringify(mail)).not.toContain('evil');
 });
 
-test('where somebody wanted to go is remembered in their browser, and in no other', async () => {
+test('the requested path is remembered in that browser, and in no other', async () => {
   const fixture = await openProvider();
   const browser = fixture.browser();
   await browser.post('/api/auth/sign-up', { email: EMAIL, returnTo: '/invites/1?x=y' });
@@ -120,7 +120,7 @@ test('where somebody wanted to go is remembered in their browser, and in no othe
 });
 
 describe('the link', () => {
-  test('may be looked at by a mail scanner as often as it likes', async () => {
+  test('may be shown to a mail scanner any number of times', async () => {
     const fixture = await openProvider();
     await askFor(fixture);
     const token = await fixture.mailedToken();
@@ -165,7 +165,7 @@ describe('the link', () => {
     ],
     ['made up', async () => 'AAAAAAAAAAAAAAAAAAAAAA'],
     ['empty', async () => ''],
-  ])('is 410 when it is %s, and makes nobody and hashes nothing', async (_, spoil) => {
+  ])('is 410 when it is %s, and makes no account and no hash', async (_, spoil) => {
     const fixture = await openProvider();
     await askFor(fixture);
     const token = await spoil(fixture, await fixture.mailedToken());
@@ -199,7 +199,7 @@ describe('the link', () => {
   });
 });
 
-test('a password that will not do is refused beside its field, and the link stays good', async () => {
+test('an unacceptable password is refused beside its field, and the link stays good', async () => {
   const fixture = await openProvider();
   await askFor(fixture);
   const token = await fixture.mailedToken();
@@ -221,12 +221,12 @@ test('a password that will not do is refused beside its field, and the link stay
   expect((await browser.post(FINISH, { token, password: PASSWORD })).status).toBe(303);
 });
 
-test('an address or a name that will not do is refused beside its field', async () => {
+test('an unacceptable address or name is refused beside its field', async () => {
   const fixture = await openProvider();
   const browser = fixture.browser();
-  const address = await browser.post('/api/auth/sign-up', { email: 'nobody', name: 'Ada' });
+  const address = await browser.post('/api/auth/sign-up', { email: 'no-address', name: 'Ada' });
   const body = await address.text();
-  expect([address.status, body.includes('id="email-fault"'), body.includes('value="nobody"')]).toEqual([
+  expect([address.status, body.includes('id="email-fault"'), body.includes('value="no-address"')]).toEqual([
     422,
     true,
     true,
@@ -238,7 +238,7 @@ test('an address or a name that will not do is refused beside its field', async 
 });
 
 describe('closed', () => {
-  test('nobody is asked for and nobody is made, and no page offers it', async () => {
+  test('no request is answered with a link, and no page offers it', async () => {
     const fixture = await openProvider({ signUp: 'closed' });
     const browser = fixture.browser();
     expect((await browser.get('/api/auth/sign-up')).status).toBe(403);
@@ -247,7 +247,7 @@ describe('closed', () => {
     expect(fixture.watch.calls).toEqual([]);
   });
 
-  test('a link that an operator had the directory make still works', async () => {
+  test('a link that an operator made in the directory still works', async () => {
     const fixture = await openProvider({ signUp: 'closed' });
     const made = await fixture.directory.beginSignUp({ scopeId: 'scp', email: EMAIL });
     const token = made.outcome === 'made' ? made.token : '';

@@ -1,4 +1,4 @@
-/** Two-step verification: setting it up, signing in with it, and doing without the phone. */
+/** Two-step verification: setting it up, signing in with it, and recovery codes. */
 import { describe, expect, test } from 'vitest';
 import {
   isSignedIn,
@@ -15,7 +15,7 @@ const EMAIL = 'ada@example.com';
 const SECOND = '/api/auth/login/second-factor';
 const STEP_MS = 30_000;
 
-/** Somebody with two-step verification, and the secret of their app. */
+/** A user with two-step verification, and the secret of their app. */
 async function openWithTotp() {
   const fixture = await openProvider();
   const owner = await signUp(fixture);
@@ -74,7 +74,7 @@ test('a wrong first code shows the same secret again, and turns nothing on', asy
   ).toBe('/');
 });
 
-test('each tab has its own secret, and takes no other: not one of another account, made up, or an hour old', async () => {
+test('each tab has its own secret, and takes no other: not one of another account, forged, or an hour old', async () => {
   const fixture = await openProvider();
   const browser = await signUp(fixture);
   const mallory = await signUp(fixture, 'mallory@example.com');
@@ -101,7 +101,7 @@ test('each tab has its own secret, and takes no other: not one of another accoun
 });
 
 describe('a session from before there was a second factor', () => {
-  test('is over with it, but for the one in this browser, which is another', async () => {
+  test("ends with it, but for this browser's, which is replaced", async () => {
     const fixture = await openProvider();
     const owner = await signUp(fixture);
     const thief = await logIn(fixture);
@@ -111,7 +111,7 @@ describe('a session from before there was a second factor', () => {
     expect(await fixture.provider.resolve(before)).toBeNull();
   });
 
-  test('cannot be made fresh with the password alone: the code or a passkey is asked for', async () => {
+  test('cannot be made fresh with the password alone: the code or a passkey is demanded', async () => {
     const { fixture, owner, secret } = await openWithTotp();
     fixture.clock.nowMs += 60 * MINUTE_MS;
     const confirmed = await owner.post('/api/auth/confirm', {
@@ -131,7 +131,7 @@ describe('a session from before there was a second factor', () => {
 });
 
 describe('signing in', () => {
-  test('the password alone is not enough; with the code one goes on to where one wanted to be', async () => {
+  test('the password alone is not enough; the code goes on to the requested path', async () => {
     const { fixture, secret } = await openWithTotp();
     const { browser, location } = await firstFactor(fixture, '/orders');
     expect(location).toBe(`${SECOND}?returnTo=%2Forders`);
@@ -152,7 +152,7 @@ describe('signing in', () => {
     ]);
   });
 
-  test('a code works once, whoever presents it', async () => {
+  test('a code works once, in any browser', async () => {
     const { fixture, secret } = await openWithTotp();
     const code = totpOf(secret, fixture.clock.nowMs);
     const [one, two] = [(await firstFactor(fixture)).browser, (await firstFactor(fixture)).browser];
@@ -161,7 +161,7 @@ describe('signing in', () => {
     expect(await isSignedIn(fixture, two)).toBe(false);
   });
 
-  test('a wrong code is refused beside its field; after too many one starts again', async () => {
+  test('a wrong code is refused beside its field; after too many the sign-in starts again', async () => {
     const { fixture, secret } = await openWithTotp();
     const { browser } = await firstFactor(fixture);
     const wrong = await browser.post(SECOND, { code: '12345x' });
@@ -176,7 +176,7 @@ describe('signing in', () => {
     expect((await again.browser.post(SECOND, { code })).status).toBe(429);
   });
 
-  test('five minutes after the password it is asked for again', async () => {
+  test('five minutes after the password, the password is demanded again', async () => {
     const { fixture, secret } = await openWithTotp();
     const { browser } = await firstFactor(fixture);
     fixture.clock.nowMs += 5 * MINUTE_MS;
@@ -202,12 +202,12 @@ describe('signing in', () => {
       expect(done.headers.get('location')).toBe('/api/auth/login');
     }
     const { browser: half } = await firstFactor(fixture);
-    // A sibling host can plant one without the prefix, which is nothing to us.
+    // A sibling host can plant one without the prefix, which does not count.
     const planted = `${half.headersFor(SECOND).get('cookie')}; sb_second_factor=planted`;
     expect((await half.post(SECOND, { code }, { cookie: planted })).headers.get('location')).toBe('/');
   });
 
-  test('a recovery code stands in for the phone, once, as somebody types it', async () => {
+  test('a recovery code replaces the phone, once, in any spelling', async () => {
     const { fixture, owner } = await openWithTotp();
     const codes = codesOn(await (await owner.post('/api/auth/security/recovery-codes')).text());
     const first = codes[0] ?? '';
@@ -215,7 +215,7 @@ describe('signing in', () => {
     expect(
       (await browser.post(SECOND, { code: ` ${first.toUpperCase().replaceAll('-', ' ')} ` })).status,
     ).toBe(303);
-    // Its holder is told, since a code on paper is easily copied.
+    // Its holder is notified, since a code on paper is easily copied.
     await fixture.settled();
     expect(fixture.outbox.at(-1)?.subject).toBe('A recovery code was used at Fieldwork');
     const again = await firstFactor(fixture);
@@ -224,7 +224,7 @@ describe('signing in', () => {
   });
 });
 
-test('new recovery codes make the earlier ones void, and their owner is told', async () => {
+test('new recovery codes void the earlier ones, and their holder is notified', async () => {
   const { fixture, owner } = await openWithTotp();
   const make = async () => codesOn(await (await owner.post('/api/auth/security/recovery-codes')).text());
   const [old] = await make();
@@ -236,7 +236,7 @@ test('new recovery codes make the earlier ones void, and their owner is told', a
   expect((await browser.post(SECOND, { code: fresh ?? '' })).status).toBe(303);
 });
 
-test('turned off, the password is enough again, and the owner is told', async () => {
+test('turned off, the password is enough again, and the holder is notified', async () => {
   const { fixture, owner } = await openWithTotp();
   const done = await owner.post('/api/auth/security/totp/disable');
   expect(done.headers.get('location')).toBe('/api/auth/security');
@@ -245,7 +245,7 @@ test('turned off, the password is enough again, and the owner is told', async ()
   expect((await firstFactor(fixture)).location).toBe('/');
 });
 
-test('what the state does not allow is said on the account page', async () => {
+test('a refusal of the directory is shown on the account page', async () => {
   const { fixture, owner, secret } = await openWithTotp();
   const code = totpOf(secret, fixture.clock.nowMs);
   for (const [path, fields] of [
