@@ -11,6 +11,7 @@ import { tokensOf } from './tokens.ts';
 /** Folders and files that are held to the rules. Grows until it says everything. */
 const CLEAN: readonly string[] = [
   'README.md',
+  'apps/issuer',
   'docs/decisions.md',
   'docs/glossary.md',
   'docs/settings.md',

@@ -1,41 +1,41 @@
 /**
- * Telling applications that somebody signed out (OpenID Connect Back-Channel Logout 1.0). oidc-provider knows one
- * address for each client; here one client can stand for several applications, each at an origin of its own.
+ * Reports a sign-out to applications (OpenID Connect Back-Channel Logout 1.0). oidc-provider has one address for each
+ * client; here one client can stand for several applications, each at its own origin.
  */
 
 type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface BackChannelOptions {
   readonly fetch: Fetch;
-  /** Hears of every application that could not be told. */
+  /** Is called with every application that could not be reached. */
   readonly onError: (error: unknown) => void;
 }
 
 export interface BackChannel {
-  /** From now on, the addresses of a client; none or one leaves everything to oidc-provider. */
+  /** Sets the addresses of a client; none or one leaves everything to oidc-provider. */
   register(clientId: string, uris: readonly string[]): void;
-  /** Somebody was sent back to an application of a client, in the session that its ID tokens and logout tokens name. */
+  /** Records a redirect to an application of a client, in the session that its ID tokens and logout tokens name. */
   visited(sid: string, redirectUri: string): void;
   /**
-   * Sends what oidc-provider sends. A logout token for a client with several addresses goes to those at whose origin
-   * the session was used; to all when that is not known. Whoever misses it is reported, and keeps it from nobody else.
+   * Sends oidc-provider's requests. A logout token for a client with several addresses goes to those at whose origin
+   * the session was used; to all when that is unknown. A failure is reported and stops no other delivery.
    */
   readonly fetch: Fetch;
 }
 
-/** As many as there are sessions in the memory adapter; the ones used longest ago go first. */
+/** The number of sessions in the memory adapter; the least recently used go first. */
 const SESSIONS_MAX = 1000;
 
 export function makeBackChannel({ fetch, onError }: BackChannelOptions): BackChannel {
   const addresses = new Map<string, readonly string[]>();
   const origins = new Map<string, ReadonlySet<string>>();
 
-  async function tell(uri: string, init: RequestInit): Promise<void> {
+  async function send(uri: string, init: RequestInit): Promise<void> {
     try {
       const { status } = await fetch(uri, init);
       if (status !== 200 && status !== 204) throw new Error(`it answered with status ${status}`);
     } catch (cause) {
-      onError(new Error(`${uri} could not be told that somebody signed out.`, { cause }));
+      onError(new Error(`${uri} could not be told of a sign-out.`, { cause }));
     }
   }
 
@@ -54,13 +54,13 @@ export function makeBackChannel({ fetch, onError }: BackChannelOptions): BackCha
       if (uris.length < 2) return fetch(url, init);
       const visited = sid === undefined ? undefined : origins.get(sid);
       const concerned = uris.filter((uri) => visited === undefined || visited.has(new URL(uri).origin));
-      await Promise.all(concerned.map((uri) => tell(uri, init)));
+      await Promise.all(concerned.map((uri) => send(uri, init)));
       return new Response(null, { status: 200 });
     },
   };
 }
 
-/** Of the token that we have just made ourselves; empty for anything else. */
+/** The claims of our own new logout token; empty for any other body. */
 function logoutClaimsOf(body: unknown): { readonly aud?: string; readonly sid?: string } {
   const token = body instanceof URLSearchParams ? body.get('logout_token') : null;
   const payload = token?.split('.')[1];

@@ -6,33 +6,32 @@ import { IssuerError } from './errors.ts';
 export interface IssuerClient {
   readonly clientId: string;
   /**
-   * Presented at the token endpoint by HTTP Basic authentication (`client_secret_basic`). Absent: a public client,
+   * Presented at the token endpoint by HTTP Basic authentication (`client_secret_basic`). Absent for a public client,
    * which proves itself by PKCE alone and may also use the device flow (RFC 8628).
    */
   readonly clientSecret?: string;
   /**
-   * Compared character by character (RFC 9700, section 2.1); no wildcards. At least one. A public client all of whose
-   * URIs are on `127.0.0.1`, `[::1]` or `localhost` is a native one: there the port may be any (RFC 8252, section 7.3).
+   * Compared character by character (RFC 9700, section 2.1); no wildcards. At least one. A public client whose URIs
+   * are all on `127.0.0.1`, `[::1]` or `localhost` is native: there the port may be any (RFC 8252, section 7.3).
    */
   readonly redirectUris: readonly string[];
-  /** Where a person may be sent after signing out; compared like redirect URIs. */
+  /** Addresses after a sign-out; compared like redirect URIs. */
   readonly postLogoutRedirectUris: readonly string[];
   /** Shown on the sign-in page. Default: the client id. */
   readonly name?: string;
   /**
-   * Receives logout tokens when a session ends (OpenID Connect Back-Channel Logout 1.0). Of several, each at the origin
-   * of one of the redirect URIs, those hear of it whose application the person signed in to.
+   * Receives logout tokens when a session ends (OpenID Connect Back-Channel Logout 1.0). Of several, each at the
+   * origin of a redirect URI, those of the applications that the person signed in to receive them.
    */
   readonly backchannelLogoutUri?: string | readonly string[];
-  /** How this client's ID tokens are signed. Default `ES256`. */
+  /** The algorithm of this client's ID tokens. Default `ES256`. */
   readonly idTokenAlg?: 'ES256' | 'RS256';
 }
 
 /**
- * A client as OpenID Connect client metadata.
- *
- * @throws IssuerError `client_invalid` for an empty id or secret, a URI with a wildcard, or one of several back-channel
- * addresses at another origin than all redirect URIs. The rest is judged by oidc-provider.
+ * Returns a client as OpenID Connect client metadata; oidc-provider checks the rest.
+ * @throws IssuerError `client_invalid` for an empty id or secret, a URI with a wildcard, or one of several
+ * back-channel addresses at another origin than all redirect URIs.
  */
 export function toClientMetadata(client: IssuerClient): ClientMetadata {
   if (client.clientId === '' || client.clientSecret === '') {
@@ -41,7 +40,7 @@ export function toClientMetadata(client: IssuerClient): ClientMetadata {
       'A client needs a client id, and a client secret that is not empty unless it is a public one.',
     );
   }
-  // A `*` would be compared literally, and match nothing: better said now than found out at sign-in.
+  // A `*` would be compared literally, and match nothing: refused now, so that sign-in does not fail later.
   const wildcard = [...client.redirectUris, ...client.postLogoutRedirectUris].find((uri) =>
     uri.includes('*'),
   );
@@ -64,12 +63,12 @@ export function toClientMetadata(client: IssuerClient): ClientMetadata {
   };
 }
 
-/** Everywhere that logout tokens of a client go. */
+/** Returns all addresses for a client's logout tokens. */
 export function backchannelUrisOf({ backchannelLogoutUri = [] }: IssuerClient): readonly string[] {
   return typeof backchannelLogoutUri === 'string' ? [backchannelLogoutUri] : backchannelLogoutUri;
 }
 
-/** An address that no session can ever lead to would be registered for nothing. */
+/** An address that no session can lead to would be registered for nothing. */
 function requireOriginsOf(client: IssuerClient): void {
   const origins = new Set(client.redirectUris.map((uri) => URL.parse(uri)?.origin));
   const stray = backchannelUrisOf(client).find((uri) => {

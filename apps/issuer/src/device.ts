@@ -5,12 +5,12 @@ import { trustedHtml } from './pages/html.ts';
 import { sendPage } from './sign-out.ts';
 
 type Client = NonNullable<KoaContextWithOIDC['oidc']['client']>;
-/** What oidc-provider says about a code that did not work. */
+/** oidc-provider's error for a refused code. */
 type CodeFault = Error & { readonly userCode?: string };
 
 /**
- * Asks for the code.
- * @param form oidc-provider's form. Its field has no label, so that only its token against cross-site requests is taken.
+ * Asks for the code. @param form oidc-provider's form. Its field has no label, so only its token against cross-site
+ * requests is used.
  */
 export function enterDeviceCode(
   ctx: KoaContextWithOIDC,
@@ -29,7 +29,7 @@ export function enterDeviceCode(
   );
 }
 
-/** Asks whether it is really the program in front of the person that shows the code (RFC 8628, section 3.3.1). */
+/** Asks whether the program in front of the person shows the code (RFC 8628, section 3.3.1). */
 export function confirmDevice(
   ctx: KoaContextWithOIDC,
   form: string,

@@ -1,4 +1,4 @@
-/** What can keep the development issuer from starting, or a client from being registered. */
+/** The refusals to start the development issuer, or to register a client. */
 
 /**
  * - `production_refused`: `NODE_ENV` is `production`.

@@ -1,4 +1,4 @@
-/** The sign-in interaction: shows who one can be, and hands the choice back to oidc-provider. */
+/** The sign-in interaction: shows the people to choose from, and gives the choice to oidc-provider. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
 import { renderExpiredPage } from './pages/other-pages.ts';
@@ -31,8 +31,8 @@ export function isInteractionPath(path: string): boolean {
 }
 
 /**
- * Answers a sign-in page's GET and POST. The page belongs to the browser holding the interaction's cookie,
- * which is bound to the path, and SameSite=Lax: another site can neither read the page nor send its form.
+ * Answers a sign-in page's GET and POST. The page belongs to the browser with the interaction's cookie, which is bound
+ * to the path, and SameSite=Lax: another site can neither read the page nor send its form.
  */
 export async function handleInteraction(
   request: IncomingMessage,
@@ -56,14 +56,14 @@ async function findInteraction(request: IncomingMessage, response: ServerRespons
     const interaction = await provider.interactionDetails(request, response);
     return request.url === `/interaction/${interaction.uid}` ? interaction : undefined;
   } catch (error) {
-    // SessionNotFound: no cookie, an interaction that is over, or a session that changed meanwhile.
+    // SessionNotFound: no cookie, a finished interaction, or a session that changed meanwhile.
     if (error instanceof Error && error.name === 'SessionNotFound') return undefined;
     throw error;
   }
 }
 
 async function showInteraction(exchange: Exchange): Promise<void> {
-  // Consent is given by registering a client: `prompt=consent` is answered without a page.
+  // Registering a client gives consent: `prompt=consent` is answered without a page.
   if (exchange.interaction.prompt.name === 'consent') return finish(exchange, { consent: {} });
   writePage(exchange.response, 200, await signInPage(exchange, undefined));
 }
@@ -86,9 +86,9 @@ async function takeForm(exchange: Exchange): Promise<void> {
 }
 
 /**
- * Ends the session of whoever was signed in, when somebody else was chosen. oidc-provider would do so with a
- * page whose script submits a form. It compares the interaction's session with the browser's afterwards, so
- * the interaction has to forget the ended one.
+ * Ends the present session when another person was chosen. oidc-provider would do so with a page whose script submits
+ * a form. It compares the interaction's session with the browser's afterwards, so the interaction must forget the
+ * ended one.
  */
 async function leaveOtherPerson(exchange: Exchange, person: Person): Promise<void> {
   const { interaction, provider } = exchange;

@@ -3,14 +3,14 @@ import { generateKeyPair, type KeyObject, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { JWK } from 'oidc-provider';
 
-/** A private JSON Web Key Set (RFC 7517). Keep one to let tokens stay verifiable over a restart. */
+/** A private JSON Web Key Set (RFC 7517). Keep one so that tokens still verify after a restart. */
 export interface IssuerKeys {
   readonly keys: readonly JWK[];
 }
 
 const generate = promisify(generateKeyPair);
 
-/** Fresh signing keys, ES256 first. For development only: they are plain private keys. */
+/** Returns fresh signing keys, ES256 first. For development only: they are plain private keys. */
 export async function generateIssuerKeys(): Promise<IssuerKeys> {
   const [elliptic, rsa] = await Promise.all([
     generate('ec', { namedCurve: 'P-256' }),

@@ -1,6 +1,6 @@
 /**
- * A fetch that knows where names under `localhost` are. They are this machine (RFC 6761, section 6.3), and browsers
- * know that; the resolvers of many systems do not.
+ * A fetch that resolves names under `localhost` to this machine (RFC 6761, section 6.3), as browsers do and the
+ * resolvers of many systems do not.
  */
 import { request } from 'node:http';
 
@@ -13,7 +13,7 @@ export function loopbackFetch(url: string, init: RequestInit): Promise<Response>
 }
 
 async function fetchFromHere(url: string, init: RequestInit): Promise<Response> {
-  // A request of the platform's own turns whatever the body is into bytes and a content type.
+  // The platform's own request turns any body into bytes and a content type.
   const asked = new Request(url, init);
   const body = Buffer.from(await asked.arrayBuffer());
   const headers = { ...Object.fromEntries(asked.headers), 'content-length': String(body.length) };

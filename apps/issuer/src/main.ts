@@ -1,7 +1,7 @@
 /**
- * Runs the development issuer alone. Reads ISSUER_PORT (default 8788), and the variables of a relying party
- * so that both can share one environment file: OIDC_CLIENT_ID (default `freehold-dev`), OIDC_CLIENT_SECRET
- * (default `freehold-dev-secret`) and BASE_URL (default `http://localhost:8787`).
+ * Runs the development issuer alone. Reads ISSUER_PORT (default 8788), and a relying party's variables, so that both
+ * can share one environment file: OIDC_CLIENT_ID (default `freehold-dev`), OIDC_CLIENT_SECRET (default
+ * `freehold-dev-secret`) and BASE_URL (default `http://localhost:8787`).
  */
 import { IssuerError } from './errors.ts';
 import { startIssuer } from './start-issuer.ts';

@@ -1,4 +1,4 @@
-/** Where oidc-provider keeps its sessions, grants, codes and clients: in memory, expiring and bounded. */
+/** The store of oidc-provider's sessions, grants, codes and clients: in memory, expiring and bounded. */
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider';
 
 interface Entry {
@@ -9,13 +9,13 @@ interface Entry {
 export interface MemoryAdapterOptions {
   /** The clock, in milliseconds since the epoch. */
   readonly nowMs: () => number;
-  /** Entries kept per model; the oldest goes first. Clients are never dropped. Default 1000. */
+  /** The number of entries per model; the oldest goes first. Clients are never dropped. Default 1000. */
   readonly entriesMax?: number;
 }
 
 /**
- * Makes one adapter per oidc-provider model. Look-ups by anything but the id walk the model's entries: a
- * thousand at most, and no second index that could disagree with the first.
+ * Makes one adapter per oidc-provider model. Look-ups by anything but the id walk the model's entries, a thousand at
+ * most: a second index could disagree with the first.
  */
 export function makeMemoryAdapter(options: MemoryAdapterOptions): AdapterFactory {
   const adapters = new Map<string, MemoryAdapter>();
@@ -61,7 +61,7 @@ class MemoryAdapter implements Adapter {
     return this.#findWhere((payload) => payload.userCode === userCode);
   }
 
-  /** Marks a code or token as used; oidc-provider refuses it from then on, and revokes what it led to. */
+  /** Marks a code or token as used; oidc-provider then refuses it, and revokes the tokens that came from it. */
   async consume(id: string): Promise<void> {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;

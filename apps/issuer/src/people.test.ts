@@ -12,7 +12,7 @@ test('everybody seeded has a reserved address and a login name, and exactly one 
   expect(seededPeople.filter((person) => !person.emailVerified)).toHaveLength(1);
 });
 
-test('somebody else is made from the login name, the same every time', () => {
+test('another person is made from the login name, the same every time', () => {
   const person = findPerson(seededPeople, 'maria-lopez');
   expect(person).toEqual({
     login: 'maria-lopez',
@@ -34,7 +34,7 @@ test.each([
   'a'.repeat(32),
   'ada\n',
   '<b>',
-])('%j is nobody', (name) => {
+])('%j is no person', (name) => {
   expect(findPerson(seededPeople, name)).toBeUndefined();
 });
 
@@ -42,7 +42,7 @@ test.each([
   ['ada', 'ada'],
   ['Grace@Example.test', 'grace'],
   [' new-one@example.test ', 'new-one'],
-  ['somebody@elsewhere.example', undefined],
+  ['other@elsewhere.example', undefined],
   ['', undefined],
 ])('the hint %j means %j', (hint, login) => {
   expect(loginOfHint(seededPeople, hint)).toBe(login);

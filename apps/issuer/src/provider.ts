@@ -22,9 +22,9 @@ export interface ProviderOptions {
   readonly keys: IssuerKeys;
   readonly cookieKeys: readonly string[];
   readonly adapter: AdapterFactory;
-  /** Takes logout tokens to whom they concern. */
+  /** Routes logout tokens to the right applications. */
   readonly backChannel: BackChannel;
-  /** Hears about faults of the issuer itself and failed back-channel calls; not about refused requests. */
+  /** Is called with faults of the issuer itself and failed back-channel calls; not with refused requests. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -40,7 +40,7 @@ export function makeProvider(options: ProviderOptions): ProviderType {
   provider.on('authorization.success', (ctx) => noteVisit(ctx, options.backChannel));
   provider.on('server_error', (_ctx, error) => options.onError(error));
   provider.on('backchannel.error', (_ctx, error) => options.onError(error));
-  // Koa's own handler prints to the console, also what a caller did wrong.
+  // Koa's own handler prints to the console, also a caller's mistakes.
   provider.onerror = (error) => {
     if (!('expose' in error && error.expose === true)) options.onError(error);
   };
@@ -54,7 +54,7 @@ function configure(options: ProviderOptions): Configuration {
     jwks: { keys: [...options.keys.keys] },
     cookies: {
       keys: [...options.cookieKeys],
-      // Browsers do not separate cookies by port: distinct names keep other local servers' out of the way.
+      // Browsers do not separate cookies by port: distinct names keep other local servers' cookies out.
       names: {
         session: 'freehold_issuer_session',
         interaction: 'freehold_issuer_interaction',
@@ -73,7 +73,7 @@ function configure(options: ProviderOptions): Configuration {
     enabledJWA: { idTokenSigningAlgValues: ['ES256', 'RS256'] },
     pkce: { required: () => true },
     allowOmittingSingleRegisteredRedirectUri: false,
-    // A page without a server of its own redeems its code itself, from where it was sent back to.
+    // A page without a server redeems its code itself, from its redirect URI.
     clientBasedCORS: (_ctx, origin, client) =>
       client.clientAuthMethod === 'none' &&
       (client.redirectUris ?? []).some((uri) => URL.parse(uri)?.origin === origin),
@@ -85,8 +85,8 @@ function configure(options: ProviderOptions): Configuration {
     renderError: (ctx, out) =>
       sendPage(ctx, renderErrorPage({ code: out.error, description: out.error_description })),
     extraTokenClaims: (ctx, token) => accessTokenClaims(ctx, token, people),
-    // oidc-provider's own dispatcher refuses loopback addresses. Here the only fetches are logout tokens for
-    // registered clients, and those live on loopback.
+    // oidc-provider's own dispatcher refuses loopback addresses. The only fetches here are logout tokens for
+    // registered clients, which are on loopback.
     fetch: (input, init) => options.backChannel.fetch(String(input), withoutDispatcher(init)),
     features: {
       devInteractions: { enabled: false },
@@ -95,7 +95,8 @@ function configure(options: ProviderOptions): Configuration {
         enabled: true,
         defaultResource: () => undefined as never,
         getResourceServerInfo: (_ctx, resource, client) => describeResource(resource, client),
-        // A client that named the resource when it asked for the code need not name it again (RFC 8707, section 2.2).
+        // A client that named the resource in its authorization request need not name it again (RFC 8707, section
+        // 2.2).
         useGrantedResource: () => true,
       },
       deviceFlow: {
@@ -131,12 +132,12 @@ function configure(options: ProviderOptions): Configuration {
 
 function interactionPolicy() {
   const policy = basePolicy();
-  // `prompt=select_account` is for issuers where one can be several people, which is all this one is for.
+  // `prompt=select_account` is for issuers at which a user can be several people, as here.
   policy.add(new Prompt({ name: 'select_account', requestable: true }), 0);
   return policy;
 }
 
-/** Grants every registered client what it asks for, so that no consent page is ever needed. */
+/** Grants every request of a registered client, so that no consent page is needed. */
 async function grantWhatIsAsked(ctx: KoaContextWithOIDC) {
   const { oidc } = ctx;
   const accountId = oidc.session?.accountId;
@@ -151,7 +152,7 @@ async function grantWhatIsAsked(ctx: KoaContextWithOIDC) {
   return grant;
 }
 
-/** Which application of a client somebody signs in to: one client can have several. */
+/** Records the application of a client that a person signs in to: one client can have several. */
 function noteVisit({ oidc }: KoaContextWithOIDC, backChannel: BackChannel): void {
   const clientId = oidc.client?.clientId;
   const sid = clientId === undefined ? undefined : oidc.session?.sidFor(clientId);

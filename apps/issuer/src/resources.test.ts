@@ -171,7 +171,7 @@ test('a refreshed token is for the same resource, and still says who it is', asy
   expect(claims).toMatchObject({ aud: API, sub: 'ada', name: 'Ada Lovelace' });
 });
 
-test('a public client on this machine signs in by PKCE alone, on whatever port it got', async () => {
+test('a public client on this machine signs in by PKCE alone, on any port', async () => {
   const issuer = await start();
   const asked: IssuerClient = { ...native, redirectUris: ['http://127.0.0.1:41234/callback'] };
   const tokens = await signIn(issuer, asked, {
@@ -285,7 +285,7 @@ test('a program without a browser is connected by the code that it shows', async
   expect(await device.poll()).toMatchObject({ error: 'invalid_grant' });
 });
 
-test('a program that its user refuses is told so', async () => {
+test('a program that its user refuses gets that answer', async () => {
   const issuer = await start();
   const device = await startDevice(issuer);
   const browser = makeBrowser(issuer);
@@ -302,7 +302,7 @@ test('a program that its user refuses is told so', async () => {
   expect(await device.poll()).toMatchObject({ error: 'access_denied' });
 });
 
-test('an application at a name under localhost is told of a sign-out, whatever the resolver knows', async () => {
+test('an application at a name under localhost is told of a sign-out, with any resolver', async () => {
   const received: { path: string | undefined; host: string | undefined; body: URLSearchParams }[] = [];
   const receiver = createServer(async (request, response) => {
     let body = '';

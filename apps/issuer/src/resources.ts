@@ -1,6 +1,6 @@
 /**
- * Resource indicators (RFC 8707): a client names the API it wants to call, and gets an access token made for that API
- * alone, a JWT that the API judges by itself (RFC 9068). Any API may be named: this issuer is for development.
+ * Resource indicators (RFC 8707): a client names an API, and gets an access token for that API alone, a JWT that the
+ * API verifies by itself (RFC 9068). Any API may be named: this issuer is for development.
  */
 import type { KoaContextWithOIDC, ResourceServer } from 'oidc-provider';
 import { InvalidTarget } from 'oidc-provider/lib/helpers/errors.js';
@@ -9,15 +9,15 @@ import { claimsOf, findPerson, type Person } from './people/people.ts';
 type Client = NonNullable<KoaContextWithOIDC['oidc']['client']>;
 
 /**
- * The API that a resource indicator names. It is the audience of the token, character for character.
- * @throws InvalidTarget for what is neither an http or https address nor a URN.
+ * Returns the API of a resource indicator. It is the audience of the token, character for character. @throws
+ * InvalidTarget for a text that is neither an http or https address nor a URN.
  */
 export function describeResource(resource: string, client: Client): ResourceServer {
   if (!/^(https?:\/\/|urn:)/i.test(resource)) {
     throw new InvalidTarget('the resource must be an http or https address or a URN');
   }
   return {
-    // Which scopes an API knows is its own business; none are asked for here.
+    // An API defines its own scopes; none are requested here.
     scope: '',
     audience: resource,
     accessTokenFormat: 'jwt',
@@ -25,7 +25,7 @@ export function describeResource(resource: string, client: Client): ResourceServ
   };
 }
 
-/** Who the person behind an access token for an API is, as far as the client asked to know it. */
+/** Returns the claims of the person in an access token for an API, as far as the client's scopes allow. */
 export function accessTokenClaims(
   ctx: KoaContextWithOIDC,
   token: object,

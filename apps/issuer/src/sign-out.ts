@@ -1,4 +1,4 @@
-/** RP-initiated logout: ending the issuer's session, with a question where the standard wants one. */
+/** RP-initiated logout: ends the issuer's session, and asks first where the standard demands it. */
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { trustedHtml } from './pages/html.ts';
 import { renderSignedOutPage, renderSignOutPage } from './pages/other-pages.ts';
@@ -9,7 +9,7 @@ type Session = NonNullable<KoaContextWithOIDC['oidc']['session']>;
 type Client = NonNullable<KoaContextWithOIDC['oidc']['client']>;
 type KoaContext = Parameters<Parameters<Provider['use']>[0]>[0];
 
-/** oidc-provider has it; its published types do not. */
+/** oidc-provider has this method; its published types do not. */
 type LogoutReceiver = Client & { backchannelLogout(subject: string, sid: string | undefined): Promise<void> };
 
 export interface SignOutOptions {
@@ -18,10 +18,9 @@ export interface SignOutOptions {
 }
 
 /**
- * Ends the session when the ID token hint belongs to it, and asks otherwise: without such a hint any page on
- * the web could sign people out (OpenID Connect RP-Initiated Logout 1.0, section 2 and 6).
- *
- * @param form oidc-provider's form, which carries its token against cross-site requests.
+ * Ends the session when the ID token hint belongs to it, and asks otherwise: without such a hint any page could sign
+ * people out (OpenID Connect RP-Initiated Logout 1.0, section 2 and 6). @param form oidc-provider's form with its
+ * token against cross-site requests.
  */
 export async function confirmSignOut(
   ctx: KoaContextWithOIDC,
@@ -48,9 +47,8 @@ export async function confirmSignOut(
 }
 
 /**
- * Ends an issuer session as its own sign-out form would: relying parties are told over the back channel and
- * the session is forgotten. Codes and tokens are bound to the session and end with it; those issued for
- * `offline_access` are meant to outlive it.
+ * Ends an issuer session as its own sign-out form would: reports it to relying parties over the back channel, and
+ * forgets the session. Its codes and tokens end with it; those for `offline_access` are meant to outlive it.
  */
 export async function endSession(
   provider: Provider,
@@ -60,15 +58,15 @@ export async function endSession(
   const logins = Object.entries(session.authorizations ?? {});
   await Promise.all(
     logins.map(([clientId, { sid }]) =>
-      tellClient(provider, { clientId, subject: session.accountId, sid }).catch(onError),
+      sendLogout(provider, { clientId, subject: session.accountId, sid }).catch(onError),
     ),
   );
   await session.destroy();
 }
 
 /**
- * Sends somebody who is not signed in straight on. oidc-provider would answer with a page whose script
- * submits a form; signing out twice should need neither a script nor a click.
+ * Redirects an anonymous request at once. oidc-provider would answer with a page whose script submits a form; signing
+ * out twice should need neither a script nor a click.
  */
 export async function redirectAnonymous(
   provider: Provider,
@@ -82,7 +80,7 @@ export async function redirectAnonymous(
   redirectAfterLogout(ctx as KoaContextWithOIDC);
 }
 
-/** Where one lands when the application named no page of its own. */
+/** The page after a sign-out, when the application named none of its own. */
 export function showSignedOut(ctx: KoaContextWithOIDC): void {
   const { client } = ctx.oidc;
   sendPage(ctx, renderSignedOutPage(client && (client.clientName ?? client.clientId)));
@@ -93,12 +91,12 @@ export function sendPage(ctx: KoaContextWithOIDC, page: Page): void {
   ctx.body = page.body;
 }
 
-/** Everywhere a client's forms and redirects may end. */
+/** Returns all addresses at which a client's forms and redirects may end. */
 export function clientUris(client: Client): readonly string[] {
   return [...(client.redirectUris ?? []), ...(client.postLogoutRedirectUris ?? [])];
 }
 
-/** oidc-provider has verified the hint's signature, issuer and audience by now; not whose session it is. */
+/** oidc-provider has verified the hint's signature, issuer and audience by now, but not its session. */
 function hintBelongsTo(session: Session, ctx: KoaContextWithOIDC): boolean {
   const hint = ctx.oidc.entities.IdTokenHint?.payload;
   const clientId = ctx.oidc.client?.clientId;
@@ -108,7 +106,7 @@ function hintBelongsTo(session: Session, ctx: KoaContextWithOIDC): boolean {
   return hint.sid === undefined || hint.sid === authorization.sid;
 }
 
-async function tellClient(
+async function sendLogout(
   provider: Provider,
   login: { clientId: string; subject: string | undefined; sid: string | undefined },
 ): Promise<void> {
@@ -130,7 +128,9 @@ function redirectAfterLogout(ctx: KoaContextWithOIDC): void {
   ctx.redirect(typeof state === 'string' ? target.href : asked);
 }
 
-/** Checked against the client's registration already; undefined when there is none, or no client. */
+/**
+ * Returns the address that was checked against the client's registration; undefined without one, or without a client.
+ */
 function postLogoutRedirectUri(ctx: KoaContextWithOIDC): string | undefined {
   const uri = ctx.oidc.params?.post_logout_redirect_uri;
   return typeof uri === 'string' ? uri : undefined;

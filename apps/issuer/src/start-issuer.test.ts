@@ -130,7 +130,7 @@ describe('starting', () => {
 });
 
 describe('discovery', () => {
-  test('names the exact issuer and what the code flow needs, whatever loopback name it is asked by', async () => {
+  test('names the exact issuer and the parts of the code flow, for any loopback name of the request', async () => {
     const issuer = await start();
     expect(issuer.url).toBe(`http://localhost:${issuer.port}`);
     for (const base of [issuer.url, `http://127.0.0.1:${issuer.port}`]) {
@@ -227,7 +227,7 @@ describe('signing in', () => {
     expect(await userinfo.json()).toMatchObject({ email: 'edsger@example.test', email_verified: false });
   });
 
-  test('somebody else signs in by a login name, in whatever case it was typed', async () => {
+  test('another person signs in by a login name, in any case', async () => {
     const issuer = await start();
     const tokens = await signIn(issuer, client, { browser: makeBrowser(issuer), login: ' Maria-Lopez ' });
     const userinfo = await fetch(`${issuer.url}/me`, {
@@ -241,7 +241,7 @@ describe('signing in', () => {
     });
   });
 
-  test('a name that is no login name is asked for again, and nobody is signed in', async () => {
+  test('an invalid login name is asked for again, and no session begins', async () => {
     const issuer = await start();
     const browser = makeBrowser(issuer);
     const { url } = authorizationRequest(issuer, client);
@@ -273,7 +273,7 @@ describe('signing in', () => {
     }
   });
 
-  test('prompt=none with nobody signed in is login_required', async () => {
+  test('prompt=none without a session is login_required', async () => {
     const issuer = await start();
     const { url } = authorizationRequest(issuer, client, { prompt: 'none' });
     expect(destinationOf(await makeBrowser(issuer).get(url)).searchParams.get('error')).toBe(
@@ -282,7 +282,7 @@ describe('signing in', () => {
   });
 
   test.each(['login', 'select_account', 'login consent'])(
-    'prompt=%s shows the page although somebody is signed in, and another person may be chosen',
+    'prompt=%s shows the page although a person is signed in, and another may be chosen',
     async (prompt) => {
       const issuer = await start();
       const browser = makeBrowser(issuer);
@@ -318,7 +318,7 @@ describe('signing in', () => {
     expect(userinfo.status).toBe(200);
   });
 
-  test('somebody signed in who is not in the list is listed all the same', async () => {
+  test('a signed-in person who is not in the list is listed all the same', async () => {
     const issuer = await start();
     const browser = makeBrowser(issuer);
     await signIn(issuer, client, { browser, login: 'maria-lopez' });
@@ -355,7 +355,7 @@ describe('signing in', () => {
   });
 });
 
-describe('what a client may ask for', () => {
+describe('the requests of a client', () => {
   test.each([
     ['another path', 'http://acme.localhost:8787/api/auth/callback/'],
     ['another host', 'http://beta.localhost:8787/api/auth/callback'],
@@ -394,7 +394,7 @@ describe('what a client may ask for', () => {
     expect(await wrongVerifier.json()).toMatchObject({ error: 'invalid_grant' });
   });
 
-  test('a redirect URI put at run time is valid at once, and one taken away is not any more', async () => {
+  test('a redirect URI added at run time is valid at once, and a removed one is refused', async () => {
     const issuer = await start();
     const added = { redirect_uri: 'http://beta.localhost:8787/api/auth/callback' };
     const browser = makeBrowser(issuer);
@@ -423,7 +423,7 @@ describe('what a client may ask for', () => {
 describe('signing out', () => {
   const back = { post_logout_redirect_uri: 'http://acme.localhost:8787/', state: 'bye' };
 
-  test('with the session’s ID token nobody is asked, and the next sign-in shows the page again', async () => {
+  test('with the session’s ID token there is no question, and the next sign-in shows the page again', async () => {
     const issuer = await start();
     const browser = makeBrowser(issuer);
     const tokens = await signIn(issuer, client, { browser, login: 'ada' });
@@ -464,7 +464,7 @@ describe('signing out', () => {
     expect(refreshed.status).toBe(200);
   });
 
-  test('without a hint it is asked first, and the button signs out', async () => {
+  test('without a hint the page asks first, and the button signs out', async () => {
     const issuer = await start();
     const browser = makeBrowser(issuer);
     await signIn(issuer, client, { browser, login: 'ada' });
@@ -486,7 +486,7 @@ describe('signing out', () => {
     expect((await browser.get(authorizationRequest(issuer, client).url)).status).toBe(200);
   });
 
-  test('a hint for somebody else’s session, or from a client not in the session, is asked about', async () => {
+  test('a hint for another person’s session, or from a client not in the session, leads to the question', async () => {
     const issuer = await start();
     const ada = makeBrowser(issuer);
     const grace = makeBrowser(issuer);
@@ -523,17 +523,17 @@ describe('signing out', () => {
     expect(await bare.text()).toContain('You are signed out');
   });
 
-  test('the front page says who is signed in, and leads to signing out', async () => {
+  test('the front page names the signed-in person, and leads to signing out', async () => {
     const issuer = await start();
     const browser = makeBrowser(issuer);
-    expect(await (await browser.get('/')).text()).toContain('Nobody is signed in');
+    expect(await (await browser.get('/')).text()).toContain('You are not signed in');
     await signIn(issuer, client, { browser, login: 'ada' });
     const body = await (await browser.get('/')).text();
     expect(body).toContain('You are Ada Lovelace');
     expect(body).toContain('href="/session/end"');
   });
 
-  test('an application is told over the back channel when the session ends, or goes to somebody else', async () => {
+  test('an application is told over the back channel when the session ends, or another person signs in', async () => {
     const received: URLSearchParams[] = [];
     const receiver = createServer(async (request, response) => {
       let body = '';
@@ -570,7 +570,7 @@ describe('signing out', () => {
   describe('of one client that stands for several applications', () => {
     const PATH = '/api/auth/backchannel-logout';
 
-    /** An application that hears of sign-outs, and answers them with a status. */
+    /** An application that receives sign-outs, and answers them with a status. */
     async function listen(status = 200): Promise<{ origin: string; heard: Record<string, unknown>[] }> {
       const heard: Record<string, unknown>[] = [];
       const server = createServer(async (request, response) => {
@@ -589,7 +589,7 @@ describe('signing out', () => {
       postLogoutRedirectUris: origins.map((origin) => `${origin}/`),
       backchannelLogoutUri: origins.map((origin) => `${origin}${PATH}`),
     });
-    /** Goes on to another application, as somebody who is signed in does. */
+    /** Goes on to another application, as a signed-in person does. */
     const goOn = async (issuer: Issuer, browser: ReturnType<typeof makeBrowser>, origin: string) => {
       const extra = { redirect_uri: `${origin}/api/auth/callback` };
       const { url } = authorizationRequest(issuer, clientOf([origin]), extra);
@@ -601,7 +601,7 @@ describe('signing out', () => {
       await browser.post(formAction(page), { xsrf, logout: 'yes' });
     };
 
-    test('those hear of it that the person signed in to, and no others', async () => {
+    test('those receive it that the person signed in to, and no others', async () => {
       const [first, second, third] = [await listen(), await listen(), await listen()];
       const registered = clientOf([first.origin, second.origin, third.origin]);
       const issuer = await start({ clients: [registered] });
@@ -622,7 +622,7 @@ describe('signing out', () => {
       expect(first.heard).toHaveLength(1);
     });
 
-    test('with the hint of one of them, they hear of it as well', async () => {
+    test('with the hint of one of them, they receive it as well', async () => {
       const [first, second] = [await listen(), await listen()];
       const registered = clientOf([first.origin, second.origin]);
       const issuer = await start({ clients: [registered] });
@@ -636,7 +636,7 @@ describe('signing out', () => {
       expect([first.heard.length, second.heard.length]).toEqual([1, 1]);
     });
 
-    test('one that cannot be told is reported, and keeps it from no other', async () => {
+    test('one that cannot be reached is reported, and stops no other delivery', async () => {
       const [gone, failing, last] = ['http://127.0.0.1:1', await listen(500), await listen()];
       const registered = clientOf([gone, failing.origin, last.origin]);
       const issuer = await start({ clients: [registered] });
@@ -647,13 +647,11 @@ describe('signing out', () => {
       expect(last.heard).toMatchObject([{ sub: 'ada' }]);
       const reported = faults.splice(0).map((fault) => (fault as Error).message);
       expect(reported.sort()).toEqual(
-        [gone, failing.origin]
-          .map((origin) => `${origin}${PATH} could not be told that somebody signed out.`)
-          .sort(),
+        [gone, failing.origin].map((origin) => `${origin}${PATH} could not be told of a sign-out.`).sort(),
       );
     });
 
-    test('one that is put at run time hears of the next sign-out, and one taken away does not', async () => {
+    test('one that is added at run time receives the next sign-out, and a removed one does not', async () => {
       const [first, second, third] = [await listen(), await listen(), await listen()];
       const issuer = await start({ clients: [clientOf([first.origin, second.origin])] });
       const browser = makeBrowser(issuer);
@@ -666,7 +664,7 @@ describe('signing out', () => {
     });
 
     test.each([
-      ['at an origin that nobody is sent back to', 'http://other.localhost:8787/logout'],
+      ['at an origin without a redirect URI', 'http://other.localhost:8787/logout'],
       ['that is no address', 'logout'],
       ['with a fragment', 'http://acme.localhost:8787/logout#here'],
     ])('an address %s is refused', async (_, stray) => {

@@ -23,15 +23,15 @@ export interface IssuerOptions {
   readonly issuer?: string;
   /** The applications known from the start. Default none; see {@link Issuer.putClient}. */
   readonly clients?: readonly IssuerClient[];
-  /** Who can be chosen. Default: a seeded handful. Login names outside this list work as well. */
+  /** The people to choose from. Default: a seeded handful. Login names outside this list work as well. */
   readonly people?: readonly Person[];
-  /** Where NODE_ENV is looked up. Default `process.env`. */
+  /** The source of NODE_ENV. Default `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Signing keys, for tokens that outlive a restart. Default: generated. */
   readonly keys?: IssuerKeys;
   /** Secrets for signing the issuer's cookies, newest first. Default: generated. */
   readonly cookieKeys?: readonly string[];
-  /** Hears about faults of the issuer itself and failed back-channel calls. Default: a line on stderr. */
+  /** Is called with faults of the issuer itself and failed back-channel calls. Default: prints a line on stderr. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -52,9 +52,8 @@ export interface Issuer extends AsyncDisposable {
 }
 
 /**
- * Starts an OpenID issuer for development, holding everything in memory.
- *
- * @throws IssuerError when it must not or cannot start; see its codes.
+ * Starts an OpenID issuer for development, in memory. @throws IssuerError when it must not or cannot start; see its
+ * codes.
  */
 export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> {
   const { port: askedPort = 8788, host = '127.0.0.1', env = process.env, onError = printError } = options;
@@ -87,7 +86,7 @@ function requireDevelopment(env: Readonly<Record<string, string | undefined>>): 
   if (env.NODE_ENV !== 'production') return;
   throw new IssuerError(
     'production_refused',
-    'The development issuer lets anybody sign in as anybody, so it does not start with NODE_ENV=production.',
+    'The development issuer asks for no password, so it does not start with NODE_ENV=production.',
   );
 }
 
@@ -99,7 +98,7 @@ function requireLoopback(host: string): void {
   );
 }
 
-/** RFC 8414 compares issuers as strings, so what is configured must be what a URL parser would print. */
+/** RFC 8414 compares issuers as strings, so the configured text must be the URL parser's. */
 function requireOrigin(issuer: string): string {
   const url = URL.parse(issuer);
   const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:';
@@ -167,12 +166,12 @@ function makeListener(options: ListenerOptions) {
   const answerProtocol = provider.callback();
 
   return (request: IncomingMessage, response: ServerResponse): void => {
-    // A name of somebody else's that resolves to loopback would let their pages talk to us (DNS rebinding).
+    // A foreign name that resolves to loopback would let its pages reach us (DNS rebinding).
     if (!hosts.has(request.headers.host ?? '')) {
       response.writeHead(421, { 'content-type': 'text/plain' }).end(`This is ${issuer}.\n`);
       return;
     }
-    // oidc-provider builds URLs from the request: with these they are the issuer's, whatever name was used.
+    // oidc-provider builds URLs from the request: these headers make them the issuer's, for any name of the request.
     request.headers['x-forwarded-host'] = issuerHost;
     request.headers['x-forwarded-proto'] = protocol.slice(0, -1);
     const path = request.url?.split('?')[0] ?? '/';

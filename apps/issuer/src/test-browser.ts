@@ -11,11 +11,11 @@ interface Cookie {
 /** One browser profile. Redirects are followed within the issuer, and stop at an application. */
 export interface TestBrowser {
   get(url: string): Promise<Response>;
-  /** Sends a form of the issuer's, and follows where it leads. */
+  /** Sends a form of the issuer, and follows its redirects. */
   post(url: string, form: Record<string, string>): Promise<Response>;
 }
 
-/** Where a redirect out of the issuer leads. */
+/** The address of a redirect out of the issuer. */
 export function destinationOf(response: Response): URL {
   const location = response.headers.get('location');
   if (location === null) throw new Error(`expected a redirect to an application, got ${response.status}`);
@@ -45,7 +45,7 @@ export function makeBrowser(issuer: Issuer): TestBrowser {
   };
 }
 
-/** An authorization request as a relying party would send it, with what it has to remember. */
+/** A relying party's authorization request, with the values that it must remember. */
 export function authorizationRequest(
   issuer: Issuer,
   client: IssuerClient,
@@ -68,7 +68,7 @@ export function authorizationRequest(
   return { url: url.href, verifier };
 }
 
-/** The path the page's form is sent to. */
+/** The path of the page's form. */
 export function formAction(page: string): string {
   const action = /<form[^>]* action="([^"]+)"/.exec(page)?.[1];
   if (action === undefined) throw new Error('the page has no form');
@@ -112,7 +112,7 @@ export function askForTokens(
   });
 }
 
-/** Signs somebody in from a fresh request to the tokens. */
+/** Signs a person in, from a fresh request to the tokens. */
 export async function signIn(
   issuer: Issuer,
   client: IssuerClient,

@@ -5,7 +5,6 @@
 import { parse } from 'tldts';
 
 export interface CookieDomainInput {
-  /** The host of the request, with or without a port. */
   readonly host: string;
   /** The host of every surface of this installation, the request's own among them or not. */
   readonly surfaces: readonly string[];
@@ -50,7 +49,6 @@ function canonicalHost(host: string): string | null {
   return name.length <= NAME_LENGTH_MAX && name.split('.').every((label) => LABEL.test(label)) ? name : null;
 }
 
-/** Returns the labels that all hosts end in. */
 function commonParent(hosts: readonly string[]): string {
   const [first = [], ...rest] = hosts.map((host) => host.split('.').reverse());
   let length = 0;

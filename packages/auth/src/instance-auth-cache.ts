@@ -18,7 +18,6 @@ export interface InstanceAuthCacheOptions {
   readonly instancesMax?: number;
 }
 
-/** An instance as a caller of the cache names it. */
 export interface CachedInstance {
   readonly directory: IdentityDirectory;
   readonly scopeId: string;
@@ -97,7 +96,6 @@ class LruMap<T> {
   readonly #entries = new Map<string, T>();
   readonly #sizeMax: number;
 
-  /** @param sizeMax at least one. */
   constructor(sizeMax: number) {
     this.#sizeMax = Math.max(1, sizeMax);
   }

@@ -8,7 +8,6 @@ import type { VerifyingAuthProvider } from './lib/subject.ts';
 import { readSetting, type SettingSources, selectProvider } from './select-provider.ts';
 
 export interface InstanceAuthInput {
-  /** The tenant's identity directory. */
   readonly directory: IdentityDirectory;
   readonly scopeId: string;
   /** The settings that the vertical declares in its manifest. */
@@ -27,7 +26,6 @@ export interface InstanceAuthInput {
   readonly runtime?: AuthRuntime;
 }
 
-/** The authentication of one instance (spec 2.3). */
 export interface InstanceAuth {
   /** The delivered `platform:auth` choice, or null when nothing usable was delivered. */
   readonly identity: IdentityChoice | null;
@@ -111,7 +109,6 @@ export function buildInstanceAuth(
   };
 }
 
-/** Returns every declared setting that has a value. */
 function resolveSettings(sources: SettingSources): Readonly<Record<string, string>> {
   const pairs = Object.keys(sources.envSpec).flatMap((key) => {
     const value = readSetting(sources, key);

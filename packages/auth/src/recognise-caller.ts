@@ -16,7 +16,6 @@ export interface RecognitionOptions<S> {
   readonly signInOf: (auth: InstanceAuth) => Promise<S>;
 }
 
-/** The caller behind a request. */
 export interface RecognisedCaller<S> {
   readonly signIn: S;
   /** Null for an anonymous request. */

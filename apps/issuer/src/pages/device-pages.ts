@@ -1,11 +1,11 @@
-/** The device flow's three pages: the code, whose it is, and that it is done. */
+/** The device flow's three pages: enter the code, confirm the device, done. */
 import { type Html, html } from './html.ts';
 import { type Page, renderMessage, renderPage } from './page.ts';
 
 export interface DeviceCodePage {
   readonly action: string;
   readonly xsrf: string;
-  /** What was typed, when it did not work. */
+  /** The typed code, when it was refused. */
   readonly typed: string | undefined;
   readonly problem: string | undefined;
 }
@@ -27,7 +27,7 @@ ${problem !== undefined && html`<p class="problem" id="problem" role="alert">${p
   });
 }
 
-/** Asks whether the code is shown by something the person has. The form's id is `op.deviceConfirmForm`. */
+/** Asks whether a device of the person shows the code. The form's id is `op.deviceConfirmForm`. */
 export function renderDeviceConfirmPage(page: {
   readonly form: Html;
   readonly clientName: string;

@@ -1,6 +1,6 @@
-/** HTML that escapes what is put into it, so that a page cannot forget to. */
+/** HTML templates that escape every inserted value, so that a page cannot forget to. */
 
-/** Markup that is safe to send: made by {@link html}, or vouched for with {@link trustedHtml}. */
+/** Markup that is safe to send: made by {@link html}, or declared safe with {@link trustedHtml}. */
 export class Html {
   readonly text: string;
 
@@ -11,7 +11,7 @@ export class Html {
 
 type HtmlValue = string | number | false | undefined | Html | readonly Html[];
 
-/** A template tag. Strings and numbers are escaped for text and quoted attributes; `false` is nothing. */
+/** A template tag. It escapes strings and numbers for text and quoted attributes; `false` becomes empty. */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(strings.reduce((text, part, index) => text + render(values[index - 1]) + part));
 }

@@ -1,4 +1,4 @@
-/** The smaller pages: who is signed in, signing out, having signed out, and what went wrong. */
+/** The smaller pages: the signed-in person, signing out, signed out, and errors. */
 import type { Person } from '../people/people.ts';
 import { type Html, html } from './html.ts';
 import { type Page, renderMessage, renderPage } from './page.ts';
@@ -10,12 +10,12 @@ export function renderHomePage(page: {
 }): Page {
   const { signedIn } = page;
   return renderPage({
-    title: 'Who is signed in',
+    title: 'Your session',
     card:
       signedIn === undefined
-        ? html`<h1>Nobody is signed in</h1><p class="lead">Start from an application: it sends you here to sign in.</p>`
+        ? html`<h1>You are not signed in</h1><p class="lead">Start from an application: it sends you here to sign in.</p>`
         : html`<h1>You are ${signedIn.name}</h1>
-<p class="lead">Applications sign you in as ${signedIn.email} without asking. Sign out here to become somebody else.</p>
+<p class="lead">Applications sign you in as ${signedIn.email} without asking. Sign out here to become another person.</p>
 <p class="actions"><a class="button" href="${page.signOutPath}">Sign out</a></p>`,
   });
 }
@@ -34,7 +34,7 @@ export function renderSignOutPage(page: SignOutPage): Page {
     title: 'Sign out',
     formsLeadTo: page.formsLeadTo,
     card: html`<h1>Sign out?</h1>
-<p class="lead">${page.clientName === undefined ? 'You are' : `${page.clientName} asks to sign you out. You are`} signed in as ${page.signedIn?.name ?? 'somebody'}. Signing out here lets you choose somebody else at the next sign-in.</p>
+<p class="lead">${page.clientName === undefined ? 'You are' : `${page.clientName} asks to sign you out. You are`} signed in as ${page.signedIn?.name ?? 'another person'}. Signing out here lets you choose another person at the next sign-in.</p>
 ${page.form}
 <p class="actions"><button class="button" form="op.logoutForm" name="logout" value="yes" autofocus>Sign out</button>
 <button class="button plain" form="op.logoutForm">Stay signed in</button></p>`,
@@ -44,11 +44,11 @@ ${page.form}
 export function renderSignedOutPage(clientName: string | undefined): Page {
   return renderMessage({
     title: clientName === undefined ? 'You are signed out' : `You left ${clientName}`,
-    paragraphs: [html`You can close this page, or go back to an application and sign in as somebody else.`],
+    paragraphs: [html`You can close this page, or go back to an application and sign in as another person.`],
   });
 }
 
-/** An OAuth error that cannot be sent to the application, because the application is not sure. */
+/** An OAuth error without a known application to send it to. */
 export function renderErrorPage(error: {
   readonly code: string;
   readonly description: string | undefined;
@@ -59,7 +59,7 @@ export function renderErrorPage(error: {
   });
 }
 
-/** The sign-in was finished, cancelled or forgotten by a restart. */
+/** The sign-in was finished, cancelled, or lost by a restart. */
 export function renderExpiredPage(): Page {
   return renderMessage({
     title: 'This sign-in has expired',

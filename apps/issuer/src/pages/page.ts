@@ -1,9 +1,9 @@
-/** The frame around every page, and the headers it is sent with. */
+/** The frame around every page, and its headers. */
 import { createHash } from 'node:crypto';
 import { type Html, html, trustedHtml } from './html.ts';
 import { stylesheet } from './style.ts';
 
-/** A page, ready to be sent. */
+/** A page, ready to send. */
 export interface Page {
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -12,11 +12,11 @@ export interface Page {
 export interface PageContent {
   /** The document's title, without the issuer's name. */
   readonly title: string;
-  /** What goes into the card. Starts with the page's `h1`. */
+  /** The content of the card. Starts with the page's `h1`. */
   readonly card: Html;
   /**
-   * URIs whose origins the page's forms may lead to. Browsers hold the redirects that follow a form to
-   * `form-action` as well, so the application a form ends at has to be named.
+   * URIs whose origins the page's forms may lead to. Browsers apply `form-action` to the redirects after a form as
+   * well, so it must name the application at which the form ends.
    */
   readonly formsLeadTo?: readonly string[];
 }
@@ -48,7 +48,7 @@ anybody. The people are made up for trying things out.</p>
   return { body: document.text, headers: headersFor(formsLeadTo) };
 }
 
-/** A page that only says something. */
+/** A page with a message alone. */
 export function renderMessage(message: {
   readonly title: string;
   readonly paragraphs: readonly Html[];

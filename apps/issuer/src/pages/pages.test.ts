@@ -12,7 +12,7 @@ const page = {
   people: seededPeople,
 };
 
-test('what is put into a page is escaped, in text and in attributes', () => {
+test('inserted values are escaped, in text and in attributes', () => {
   const hostile = `"><script>alert('x')</script>&`;
   const escaped = '&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;';
   expect(html`<i title="${hostile}">${hostile}</i>`.text).toBe(`<i title="${escaped}">${escaped}</i>`);
@@ -31,7 +31,7 @@ test('the policy allows no script, no frame, and forms only towards the issuer a
   expect(policy).not.toMatch(/script-src|unsafe|\*/);
 });
 
-test('everybody is a button named after them, with the client that asks in the heading', () => {
+test('every person is a button with their name, and the heading names the client', () => {
   const { body } = renderSignInPage(page);
   expect(body).toContain('<h1>Sign in to Acme</h1>');
   expect(body).toContain('acme.localhost:8787');
@@ -43,7 +43,7 @@ test('everybody is a button named after them, with the client that asks in the h
   expect(body).not.toContain('type="password"');
 });
 
-test('a suggestion has the focus, and somebody suggested who is not listed is typed in already', () => {
+test('a suggestion has the focus, and a suggested person who is not listed is typed in already', () => {
   const known = renderSignInPage({ ...page, suggested: 'grace' }).body;
   expect(known).toMatch(/<button[^>]* value="grace" autofocus>/);
   expect(known.match(/autofocus/g)).toHaveLength(1);

@@ -1,22 +1,22 @@
-/** The sign-in page: who asks, and the people to continue as. It works without JavaScript. */
+/** The sign-in page: the application, and the people to continue as. It works without JavaScript. */
 import { loginPattern, type Person } from '../people/people.ts';
 import { type Html, html } from './html.ts';
 import { type Page, renderPage } from './page.ts';
 
 export interface SignInPage {
-  /** The path the form is sent to. */
+  /** The path of the form. */
   readonly action: string;
   readonly clientName: string;
-  /** Where the application lives, for telling tenants apart. */
+  /** The application's host, for telling tenants apart. */
   readonly clientHost: string;
   /** See `formsLeadTo` of the page frame. */
   readonly formsLeadTo: readonly string[];
   readonly people: readonly Person[];
-  /** The login name of whoever is signed in already. */
+  /** The login name of the signed-in person. */
   readonly signedIn?: string | undefined;
-  /** The login name the application suggested; that choice has the focus. */
+  /** The application's suggested login name; that choice has the focus. */
   readonly suggested?: string | undefined;
-  /** What was typed into "somebody else", when it was refused. */
+  /** The refused login name that was typed. */
   readonly refused?: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export function renderSignInPage(page: SignInPage): Page {
 <form method="post" action="${page.action}">
 <ul class="people" role="list">${page.people.map((person, index) => personItem(page, person, index))}</ul>
 </form>
-<h2>Somebody else</h2>
+<h2>Another person</h2>
 <form method="post" action="${page.action}">${anotherPerson(page)}</form>
 <form method="post" action="${page.action}" class="cancel">
 <button class="link" name="cancel" value="yes">Cancel and go back</button>
@@ -56,7 +56,7 @@ function anotherPerson(page: SignInPage): Html {
   const typed = page.refused ?? (isNew ? page.suggested : undefined);
   const refused = page.refused !== undefined;
   return html`<div class="field">
-<span class="input"><label class="hidden" for="other">Login name of somebody else</label>
+<span class="input"><label class="hidden" for="other">Login name of another person</label>
 <input id="other" name="login" value="${typed}" placeholder="login name" required minlength="2" maxlength="31"
 pattern="${loginPattern}" title="2 to 31 lower-case letters, digits and hyphens, starting with a letter"
 autocomplete="off" autocapitalize="none" spellcheck="false"${typed !== undefined && html` autofocus`}${

@@ -1,6 +1,6 @@
-/** The people one can be at the development issuer: a seeded handful, and anybody with a login name. */
+/** The people of the development issuer: a seeded handful, and one for every other login name. */
 
-/** Somebody who can sign in. The login name is the subject: readable in logs, the same after a restart. */
+/** A person who can sign in. The login name is the subject: readable in logs, the same after a restart. */
 export interface Person {
   /** `sub` and `preferred_username`, matching {@link loginPattern}. */
   readonly login: string;
@@ -9,7 +9,7 @@ export interface Person {
   readonly emailVerified: boolean;
 }
 
-/** What a login name looks like. Also sent to the browser as an input's `pattern`. */
+/** The form of a login name. Also sent to the browser as an input's `pattern`. */
 export const loginPattern = '[a-z][a-z0-9\\-]{1,30}';
 
 /** `.test` is reserved (RFC 6761), so no mail can ever leave for one of these addresses. */
@@ -27,10 +27,8 @@ export const seededPeople: readonly Person[] = [
 ];
 
 /**
- * The person with a login name: a known one, or a new one made from the name alone. Making them from the
- * name keeps nothing in memory, so somebody new is still the same person after a restart.
- *
- * @returns undefined when the name is no login name.
+ * Returns the person with a login name: a known one, or one made from the name alone, which stores nothing and is the
+ * same person after a restart. Undefined when the name is no login name.
  */
 export function findPerson(people: readonly Person[], loginName: string): Person | undefined {
   const known = people.find((person) => person.login === loginName);
@@ -44,7 +42,7 @@ export function findPerson(people: readonly Person[], loginName: string): Person
   };
 }
 
-/** What a token or userinfo says about somebody (OpenID Connect Core, section 5.1). */
+/** Returns the claims of a person in a token or userinfo (OpenID Connect Core, section 5.1). */
 export function claimsOf(person: Person) {
   return {
     sub: person.login,
@@ -56,8 +54,8 @@ export function claimsOf(person: Person) {
 }
 
 /**
- * The login name a `login_hint` (OpenID Connect Core 3.1.2.1) points at, given as a login name or an
- * e-mail address; undefined when it points at nobody who could sign in here.
+ * Returns the login name of a `login_hint` (OpenID Connect Core 3.1.2.1), given as a login name or an e-mail address;
+ * undefined when no person here has it.
  */
 export function loginOfHint(people: readonly Person[], hint: string): string | undefined {
   const wanted = hint.trim().toLowerCase();

@@ -52,14 +52,12 @@ export function requireHolder(
   return row;
 }
 
-/** The refusal to make a second account for one address. */
 export function accountExists(): PlatformError {
   return new PlatformError('conflict', 'This e-mail address has an account already.', {
     reason: 'account_exists',
   });
 }
 
-/** Completes the sign-in of the account's proven holder. */
 export function signIn(unit: UnitContext, row: AccountRow): SignedInStep {
   const sessionAtMs = nextSessionTime(unit, subjectOf(unit, row.userId));
   return { outcome: 'signed_in', account: toAccount(row), sessionAtMs };

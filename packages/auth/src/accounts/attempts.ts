@@ -25,7 +25,6 @@ const LOCK_MEMORY_MS = 24 * HOUR_MS;
 /** One attempt removes so many expired rows: more than it adds, so that the table shrinks to those that count. */
 const FORGOTTEN_AT_ONCE = 50;
 
-/** At most `attemptsMax` within the span before each attempt. */
 interface Rule {
   readonly attemptsMax: number;
   readonly spanMs: number;
@@ -53,14 +52,12 @@ const RULES = {
   lock_mail: { attemptsMax: 1, spanMs: 24 * HOUR_MS, locks: 'never' },
 } as const satisfies Record<string, Rule>;
 
-/** A count that an attempt adds to. */
 export interface Counter {
   readonly kind: keyof typeof RULES;
   /** Holds a hash, so that probed addresses are not collected in clear. */
   readonly key: string;
 }
 
-/** The origin of an attempt, as far as counting goes. */
 interface Source {
   readonly address?: string | undefined;
   /** The id of a browser that the account knows: no other attempts use up its count. */
@@ -83,7 +80,6 @@ export function passwordCounters(email: string, { address, browserId }: Source):
   return [...network, makeCounter('password', email), ...networkCounters(address)];
 }
 
-/** Returns the counters of an attempt at a code. */
 export function secondFactorCounters(userId: string, { address, browserId }: Source): Counter[] {
   if (browserId !== undefined) return [makeCounter('second_factor_browser', userId, browserId)];
   return [makeCounter('second_factor', userId), ...networkCounters(address)];
@@ -105,12 +101,10 @@ export function mailCounters(purpose: LinkPurpose, email: string, address: strin
   ];
 }
 
-/** Returns the counter of a mail that reports the lock of an account. */
 export function lockMailCounter(userId: string): Counter {
   return makeCounter('lock_mail', userId);
 }
 
-/** Returns the counter of every attempt from a network; none when the network is unknown. */
 function networkCounters(address: string | undefined): Counter[] {
   return address ? [makeCounter('network', networkOf(address))] : [];
 }
@@ -143,7 +137,6 @@ export function forgetAttempts(unit: UnitContext, counters: readonly Counter[]):
   }
 }
 
-/** A lock that was not reported yet. */
 export interface UnreportedLock {
   readonly factor: 'password' | 'second_factor';
   readonly untilMs: number;
@@ -162,7 +155,6 @@ export function takeUnreportedLock(unit: UnitContext, counters: readonly Counter
 }
 
 interface Tally {
-  /** Attempts that may still count, oldest first. */
   readonly times: readonly number[];
   readonly locks: number;
   readonly lockedUntilMs: number;
@@ -172,7 +164,6 @@ interface Tally {
 
 const NOTHING: Tally = { times: [], locks: 0, lockedUntilMs: 0, lockTold: false, expiresAtMs: 0 };
 
-/** Returns how long until another attempt is allowed; 0 when it is allowed now. */
 function waitOf(rule: Rule, tally: Tally, nowMs: number): number {
   const lockMs = Math.max(0, tally.lockedUntilMs - nowMs);
   const counting = countingTimes(rule, tally, nowMs);

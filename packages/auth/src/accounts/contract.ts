@@ -5,7 +5,6 @@
  */
 import type { SubjectSession, VerifiedSubject } from '../lib/subject.ts';
 
-/** An account, as a session and a page show it. */
 export interface Account {
   /** `usr_…`: the `sub` of the account's subjects. */
   readonly userId: string;
@@ -16,24 +15,18 @@ export interface Account {
   readonly emailVerified: boolean;
 }
 
-/** An account with its credentials. */
 export interface AccountSecurity extends Account {
   readonly createdMs: number;
   /** Null when the account has no password. */
   readonly passwordChangedMs: number | null;
   readonly totp: boolean;
-  /** The number of unused recovery codes. */
   readonly recoveryCodes: number;
   readonly passkeys: readonly Passkey[];
-  /** The user handle of all its passkeys, base64url. */
   readonly passkeyHandle: string;
 }
 
-/** A passkey, as its holder sees it. */
 export interface Passkey {
-  /** The credential id, base64url. */
   readonly id: string;
-  /** The holder's own name for it. */
   readonly name: string;
   /** Whether more than one device holds it. */
   readonly backedUp: boolean;
@@ -41,11 +34,9 @@ export interface Passkey {
   readonly usedMs: number | null;
 }
 
-/** The parts of a passkey that verify its assertion. */
 export interface PasskeyKey {
   readonly userId: string;
   readonly id: string;
-  /** COSE key, base64url. */
   readonly publicKey: string;
   /** The handle by which it knows its account. A passkey with another one was made for another account. */
   readonly userHandle: string;
@@ -53,14 +44,12 @@ export interface PasskeyKey {
 
 /** A browser in which an account has signed in before (OWASP, "device cookies"). The caller has verified its cookie. */
 export interface KnownBrowser {
-  /** The browser's id for this account. */
   readonly id: string;
   readonly userId: string;
   /** When it signed in. A newer password makes it unknown. */
   readonly sinceMs: number;
 }
 
-/** The origin of an attempt. */
 export interface Attempt {
   readonly scopeId: string;
   /** The client's network address, if the caller knows it: attempts are limited per address as well. */
@@ -69,7 +58,6 @@ export interface Attempt {
   readonly browser?: KnownBrowser | undefined;
 }
 
-/** The signed-in holder of an account, who changes it. */
 export interface Holder {
   readonly scopeId: string;
   readonly userId: string;
@@ -95,7 +83,6 @@ export interface MadeLink {
 /** The purpose of a link. Each is single use, and a newer one of the same purpose and address retires the older. */
 export type LinkPurpose = 'sign_up' | 'reset' | 'email_change' | 'email_revert';
 
-/** The stored part of a registered passkey. */
 export interface NewPasskey {
   readonly id: string;
   readonly publicKey: string;
@@ -106,23 +93,19 @@ export interface NewPasskey {
 
 /** A passkey challenge that the caller made and has seen answered. It is recorded as used with its answer. */
 export interface Challenge {
-  /** Stands for the challenge, and for no other. */
   readonly id: string;
   readonly expiresAtMs: number;
 }
 
-/** The first credential of an account. */
 export type NewCredential =
   | { readonly kind: 'password'; readonly hash: string }
   | {
       readonly kind: 'passkey';
       readonly passkey: NewPasskey;
       readonly challenge: Challenge;
-      /** The handle that the passkey was given for the account. */
       readonly userHandle: string;
     };
 
-/** A complete sign-in. */
 export interface SignedInStep {
   readonly outcome: 'signed_in';
   readonly account: Account;
@@ -144,7 +127,6 @@ export interface PasswordToJudge {
   readonly passwordChangedMs: number | null;
 }
 
-/** The state of a sign-in after its first factor. */
 export type SignInStep =
   | SignedInStep
   /** A second factor is needed. The token stands for the first, for five minutes and five tries. */
@@ -184,7 +166,6 @@ export interface AccountOperations {
   showLink(input: { readonly token: string; readonly purpose: LinkPurpose }): {
     readonly email: string;
     readonly name: string | null;
-    /** The account, if there is one. */
     readonly userId: string | null;
     /** The account's credentials besides a password. */
     readonly passkeys: readonly Passkey[];
@@ -253,11 +234,9 @@ export interface AccountOperations {
     input: Attempt & {
       readonly email: string;
       readonly userId: string | null;
-      /** As the begun attempt returned it. */
       readonly passwordChangedMs: number | null;
       readonly right: boolean;
       readonly rehash?: string;
-      /** The session of a holder who confirms their identity. */
       readonly session?: SubjectSession;
     },
   ): SignInStep;
@@ -284,7 +263,6 @@ export interface AccountOperations {
       readonly counter: number;
       readonly backedUp: boolean;
       readonly challenge: Challenge;
-      /** The session of a holder who confirms their identity. */
       readonly session?: SubjectSession;
     },
   ): SignInStep;
@@ -309,7 +287,6 @@ export interface AccountOperations {
    */
   enableTotp(input: Holder & { readonly secret: string; readonly code: string }): {
     readonly recoveryCodes: readonly string[];
-    /** When the next session is issued. */
     readonly sessionAtMs: number;
   };
   disableTotp(input: Holder): null;

@@ -27,15 +27,12 @@ export type AccountEventType = Extract<
 >;
 
 export interface AccountNote {
-  /** Absent: the platform did it, for the whole tenant. */
   readonly scopeId?: string;
   readonly userId: string;
-  /** The actor, when it was not the holder. */
   readonly by?: string;
   readonly detail?: Readonly<Record<string, string>>;
 }
 
-/** Returns the subject that an account's sessions name. */
 export function subjectOf(unit: UnitContext, userId: string): SubjectKey {
   return { issuer: directoryIssuer(unit.key), sub: userId };
 }

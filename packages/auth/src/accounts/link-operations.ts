@@ -169,7 +169,6 @@ function makeEmailOperations(
   };
 }
 
-/** Stores a new account. @throws PlatformError `conflict`, reason `account_exists`. */
 export function makeAccount(
   unit: UnitContext,
   account: Omit<Parameters<typeof insertAccount>[1], 'userId' | 'atMs'>,

@@ -21,13 +21,11 @@ const FORGOTTEN_AT_ONCE = 20;
 
 export interface LinkOrder {
   readonly purpose: LinkPurpose;
-  /** The address it is sent to. */
   readonly email: string;
   readonly userId: string | null;
   readonly name: string | null;
 }
 
-/** A link that was sent to an address. */
 export type LiveLink = LinkRow & { readonly email: string };
 
 /** Makes a link for one use. It retires an earlier one of the same purpose, address and account. */

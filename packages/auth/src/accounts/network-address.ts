@@ -19,7 +19,6 @@ export function networkOf(address: string): string {
     .join(':')}::/64`;
 }
 
-/** Returns the eight groups of an IPv6 address, or null when it is none. */
 function parseGroups(address: string): number[] | null {
   const halves = withoutQuad(address).split('::');
   if (halves.length > 2) return null;

@@ -20,7 +20,6 @@ const RECOVERY_CODE_BYTES = 10;
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const RECOVERY_CODE = new RegExp(`^[${ALPHABET}]{16}$`);
 
-/** Returns a fresh TOTP secret in base32. */
 export function makeTotpSecret(random: (bytes: number) => Uint8Array): string {
   // A copy, because the bytes may be a view of a larger buffer.
   return new Secret({ buffer: new Uint8Array(random(SECRET_BYTES)).buffer }).base32;
@@ -45,7 +44,6 @@ export function matchTotp(
   return null;
 }
 
-/** Whether a text is six digits, and nothing else. */
 export function isTotpCode(text: string): boolean {
   return /^[0-9]{6}$/.test(text);
 }
@@ -58,7 +56,6 @@ export function totpPlace(userId: string): SecretPlace {
 export interface RecoveryCode {
   /** `abcd-efgh-jkmn-pqrs`: shown once. */
   readonly code: string;
-  /** The stored form. */
   readonly hash: string;
 }
 

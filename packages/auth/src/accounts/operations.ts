@@ -27,7 +27,6 @@ import {
   saveTotp,
 } from './store.ts';
 
-/** Builds the feature over a unit's database. {@link AccountOperations} documents each operation. */
 export function makeAccountOperations(unit: UnitContext, keeper: SecretKeeper): AccountOperations {
   return {
     ...makeLinkOperations(unit),
@@ -161,7 +160,6 @@ function makeSecondFactorOperations(
   };
 }
 
-/** Returns ten fresh codes, which replace the earlier ones. */
 function replaceRecoveryCodes(unit: UnitContext, userId: string): string[] {
   deleteRecoveryCodes(unit.db, userId);
   return Array.from({ length: RECOVERY_CODES }, () => {

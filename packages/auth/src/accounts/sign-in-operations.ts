@@ -26,7 +26,6 @@ import {
   useRecoveryCode,
 } from './store.ts';
 
-/** Wrong codes that one token allows. */
 const TRIES_MAX = 5;
 /** A longer text is no code, even without its blanks. */
 const CODE_LENGTH_MAX = 64;

@@ -1,7 +1,6 @@
 /** The delivered choice of an instance's sign-in: the setting `platform:auth` (spec 2.3). */
 import { z } from 'zod';
 
-/** The key under which the choice is delivered. */
 export const IDENTITY_CHOICE_KEY = 'platform:auth';
 /** The key of the secret that the chosen issuer shares with the chosen client. */
 export const CLIENT_SECRET_KEY = 'OIDC_CLIENT_SECRET';
@@ -12,7 +11,6 @@ const identityChoice = z.object({
   clientId: z.string().min(1).max(1_024),
 });
 
-/** Sign-in by code flow at one issuer. */
 export type IdentityChoice = Readonly<z.infer<typeof identityChoice>>;
 
 /** Returns the choice in a delivered map, or null when it holds no usable one. */

@@ -55,7 +55,6 @@ export type InstanceConfig =
       /** Every one that verifies, the one that signs first; empty before it was minted. */
       readonly sessionSecrets: readonly string[];
       readonly config: Readonly<Record<string, string>>;
-      /** Whether `resealSecrets` has work to do. */
       readonly resealDue: boolean;
     };
 
@@ -225,7 +224,6 @@ function rotatedTooOften(): PlatformError {
   );
 }
 
-/** A pair of null removes the key. */
 type Change = readonly [key: string, value: string | null];
 
 /** The names are refused before the schema runs, which silently drops the first of them. */

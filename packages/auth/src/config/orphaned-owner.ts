@@ -15,7 +15,6 @@ export interface OwnerOrphaned {
   /** For the operator, in a sentence. */
   readonly detail: string;
   readonly owner: { readonly principal: PrincipalId; readonly name: string | null };
-  /** The issuer at which the owner signs in. */
   readonly issuer: string;
   /** The number of members who cannot sign in after this delivery, the owner among them. */
   readonly stranded: number;
@@ -23,7 +22,6 @@ export interface OwnerOrphaned {
   readonly remaining: number;
 }
 
-/** The settings that say how people sign in at an instance. */
 const SIGN_IN_KEYS: readonly string[] = [IDENTITY_CHOICE_KEY, 'AUTH_PROVIDER', 'OIDC_ISSUER'];
 
 type Config = Readonly<Record<string, string>>;
@@ -59,7 +57,6 @@ export function findOrphanedOwner(
   };
 }
 
-/** Records the warning for the tenant's admin. */
 export function recordOrphanedOwner(unit: UnitContext, scopeId: string, warning: OwnerOrphaned): void {
   const { principal } = warning.owner;
   const subject = loadBoundPerson(unit.db, scopeId, principal);

@@ -40,7 +40,6 @@ export interface Route {
   readonly unsafe?: true;
 }
 
-/** By the part after `/api/auth/`. */
 export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['login', { GET: showLogin, POST: postLogin }],
   ['login/second-factor', { GET: showSecondFactor, POST: postSecondFactor }],
@@ -73,7 +72,6 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['style.css', { GET: showStyle }],
 ]);
 
-/** The listener's knowledge of a request's origin. */
 export interface Connection {
   /** The client's network address: attempts are limited by it as well. */
   readonly clientAddress?: string | undefined;

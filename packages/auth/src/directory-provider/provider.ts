@@ -46,7 +46,6 @@ export interface DoAuthProviderOptions {
   readonly onIncident: (error: unknown) => void;
 }
 
-/** A provider with pages of its own. */
 export interface DirectoryAuthProvider extends VerifyingAuthProvider {
   /** Serves `/api/auth/*`. Never rejects. */
   handle(request: Request, connection?: Connection): Promise<Response>;

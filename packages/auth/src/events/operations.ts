@@ -17,7 +17,6 @@ const REFUSALS_MAX_OF_ONE = 10;
 const REFUSALS_MAX_OF_ALL = 100;
 const HOUR_MS = 3_600_000;
 
-/** The closed list of events. */
 export type IdentityEventType =
   | 'seat_opened'
   | 'seat_claimed'
@@ -63,7 +62,6 @@ export interface IdentityEvent {
   readonly subject: { readonly issuer: string; readonly sub: string } | null;
   /** That person's present name, member or not; null when the directory does not know it. */
   readonly name: string | null;
-  /** The principal it happened to. */
   readonly principal: string | null;
   /** The principal who did it; null for the person themself and for the platform. */
   readonly actor: string | null;
@@ -134,7 +132,6 @@ export function recordRefusal(
   });
 }
 
-/** The events feature of the identity directory. */
 export function makeEventOperations(unit: UnitContext) {
   return {
     /**

@@ -3,7 +3,6 @@ import type { SqlDatabase, UnitContext } from '@freehold/store';
 import { directoryIssuer } from '../accounts/contract.ts';
 import { hashToken } from '../lib/token.ts';
 
-/** The numbers of deleted rows. */
 export interface ForgottenScope {
   /** 1, or 0 when the scope had no owner seat. */
   readonly seats: number;
@@ -17,7 +16,6 @@ export interface ForgottenScope {
   readonly people: number;
 }
 
-/** The forgetting feature of the identity directory. */
 export function makeForgetOperations(unit: UnitContext) {
   return {
     /**
@@ -99,7 +97,6 @@ function endSessionsOfScope(db: SqlDatabase, scopeId: string): void {
   );
 }
 
-/** Deletes the rows of a scope. Returns how many rows of each table that were. */
 function deleteScopeRows(db: SqlDatabase, scopeId: string): Readonly<Record<ScopeTable, number>> {
   const counts = SCOPE_TABLES.map((table) => {
     const counted = db.get<{ rows: number }>(

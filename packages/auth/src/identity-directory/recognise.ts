@@ -22,19 +22,16 @@ import { sessionStateOf } from '../sessions/session-state.ts';
 export interface ResolvePrincipalInput {
   readonly scopeId: string;
   readonly subject: IssuedSubject;
-  /** The session the subject came with; absent for a bearer token. */
   readonly session?: SubjectSession | undefined;
 }
 
 export interface ResolvedPrincipal {
   /** Null for a person who is no member, and for an ended session. */
   readonly principal: PrincipalId | null;
-  /** True on the one call that claimed the owner seat. */
   readonly claimedNow: boolean;
   readonly session: 'live' | 'ended';
 }
 
-/** The answer of the query half of a resolution. */
 export interface FoundPrincipal extends ResolvedPrincipal {
   /** True when the answer may change a row: the caller then calls the command. */
   readonly mustWrite: boolean;
@@ -42,7 +39,6 @@ export interface FoundPrincipal extends ResolvedPrincipal {
 
 export interface RecogniseInput {
   readonly scopeId: string;
-  /** The version of the configuration that the proofs were verified under. */
   readonly knownVersion: string;
   readonly presented: readonly Presented[];
 }
@@ -57,7 +53,6 @@ export type Recognised =
       readonly found: FoundPrincipal | null;
     };
 
-/** The parts of other features that recognition reads. */
 export interface RecogniseParts {
   readonly configVersion: (scopeId: string) => string;
   readonly findAccount: (input: { readonly userId: string }) => Account | null;
@@ -66,7 +61,6 @@ export interface RecogniseParts {
 const ANONYMOUS: Recognised = { changed: false, subject: null, found: null };
 const ENDED: FoundPrincipal = { principal: null, claimedNow: false, session: 'ended', mustWrite: false };
 
-/** The recognition feature of the identity directory. */
 export function makeRecogniseOperations(unit: UnitContext, { configVersion, findAccount }: RecogniseParts) {
   const toSubject = (presented: Presented): VerifiedSubject | null => {
     if ('subject' in presented) return presented.subject;

@@ -23,7 +23,6 @@ interface Row {
   readonly save: (sealed: StoredSecret) => void;
 }
 
-/** The sealing feature of the identity directory. */
 export function makeSealingOperations(unit: UnitContext, keeper: SecretKeeper) {
   return {
     /**

@@ -28,13 +28,11 @@ const BODY_BYTES_MAX = 16 * 1_024;
 const readListQuery = textReader('The query', listInvitesQuery);
 const readShowQuery = textReader('The query', showInviteQuery);
 
-/** A role that a principal gets, or loses, at the level of a scope. */
 export interface ScopeRoleAssignment extends ScopeRef {
   readonly principal: PrincipalId;
   readonly role: string;
 }
 
-/** The methods of a tenant's identity directory that the routes call. */
 export type InviteDirectory = Pick<
   IdentityDirectory,
   'newPrincipal' | 'createInvite' | 'listInvites' | 'showInvite' | 'revokeInvite' | 'claimInvite'

@@ -9,7 +9,6 @@ const TOKEN_LENGTH_MAX = 128;
 
 const inviteState = z.enum(['pending', 'accepted', 'revoked', 'expired']);
 
-/** The body of an invitation. The role must be one that the vertical offers. */
 export const createInviteBody = z.strictObject({
   role: roleKey,
   email: z.email().max(320).optional(),

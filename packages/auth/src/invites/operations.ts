@@ -59,13 +59,11 @@ export interface Invite {
 
 export type CreateInviteInput = InviteTerms & InviteAddress;
 
-/** The terms of an invite beside its address. */
 export interface InviteTerms {
   readonly scopeId: string;
   /** A principal that stands for no person yet (`newPrincipal`); its role was granted before. */
   readonly principal: string;
   readonly role: string;
-  /** The inviter's principal. */
   readonly createdBy: string;
   readonly name?: string;
   /** Default 7 days, at most 30. */
@@ -90,14 +88,12 @@ export interface ClaimInviteInput {
   readonly subject: IssuedSubject;
 }
 
-/** The membership that an accepted invite made. */
 export interface AcceptedInvite {
   readonly principal: PrincipalId;
   readonly scopeId: string;
   readonly role: string;
 }
 
-/** The invites feature of the identity directory. */
 export function makeInviteOperations(unit: UnitContext) {
   return {
     /**
@@ -112,7 +108,6 @@ export function makeInviteOperations(unit: UnitContext) {
       return made;
     },
 
-    /** Invites of a scope, newest first. */
     listInvites(input: { scopeId: string; limit?: number; cursor?: string }): Page<Invite> {
       const limit = requireLimit(input.limit);
       const before = input.cursor === undefined ? AFTER_EVERY_ID : decodeCursor(input.cursor);

@@ -21,7 +21,6 @@ export function normalizeEmail(email: string): string {
   return at === 0 ? folded : folded.slice(0, at) + asciiDomain(folded.slice(at));
 }
 
-/** Returns a Unicode domain in punycode, and any other text unchanged. */
 function asciiDomain(domain: string): string {
   const isUnicode = /[^ -~]/.test(domain) && /^[^\s\p{C}/?#@:\\[\]%]+$/u.test(domain);
   return isUnicode && URL.canParse(`http://${domain}`) ? new URL(`http://${domain}`).hostname : domain;

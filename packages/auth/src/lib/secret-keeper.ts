@@ -8,7 +8,6 @@ import type { Keyring, UnitContext } from '@freehold/store';
 /** Required by NIST SP 800-38D for AES-GCM. */
 const IV_BYTES = 12;
 
-/** A secret as its row holds it. */
 export interface StoredSecret {
   readonly value: string;
   /** 1 when the value is sealed, 0 when it is the secret itself. */

@@ -27,7 +27,6 @@ export function hashToken(token: unknown): string {
     .digest('hex');
 }
 
-/** Compares two hashes of {@link hashToken} in constant time. */
 export function isSameHash(left: string, right: string): boolean {
   const encoder = new TextEncoder();
   const [a, b] = [encoder.encode(left), encoder.encode(right)];

@@ -19,7 +19,6 @@ import {
   saveFormerMember,
 } from './store.ts';
 
-/** A person who is bound to a principal in a scope. */
 export interface Member {
   readonly principal: PrincipalId;
   readonly name: string | null;
@@ -29,7 +28,6 @@ export interface Member {
   readonly owner: boolean;
 }
 
-/** A principal with the person that it stands for. */
 export interface NamedPrincipal {
   readonly principal: PrincipalId;
   readonly name: string | null;
@@ -38,7 +36,6 @@ export interface NamedPrincipal {
   readonly state: 'member' | 'removed' | 'invited';
 }
 
-/** The people feature of the identity directory. */
 export function makePeopleOperations(unit: UnitContext) {
   return {
     /** Members in the order in which their principals were made. */

@@ -4,7 +4,6 @@ import { recordEvent } from '../events/operations.ts';
 import { type IssuedSubject, type SubjectSession, toFlag } from '../lib/subject.ts';
 import { insertPerson, loadPerson, type PersonRow, updatePerson } from './store.ts';
 
-/** A subject and the session it was read from, if there is one. */
 export interface Evidence {
   readonly subject: IssuedSubject;
   readonly session?: SubjectSession | undefined;

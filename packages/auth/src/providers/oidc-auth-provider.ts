@@ -11,7 +11,6 @@ export interface OidcAuthProviderOptions {
   readonly issuer: string;
   /** The names of this resource, one of which a token must have been made for. Compared character for character. */
   readonly audience: string | readonly string[];
-  /** Default: the system's clock and network. */
   readonly runtime?: AuthRuntime;
 }
 

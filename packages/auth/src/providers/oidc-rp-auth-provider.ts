@@ -30,7 +30,6 @@ import { clientLabel } from '../sessions/client-label.ts';
 /** The provider's own hint cookie (spec 2.5): the relying party of the platform's apps keeps another. */
 export const HINT_COOKIE_NAME = 'sb_auth_idt';
 
-/** The methods of a tenant's identity directory that the provider calls. */
 export type SessionDirectory = Pick<
   IdentityDirectory,
   'sessionState' | 'endSession' | 'recordSignIn' | 'endIssuerSessions'
@@ -48,7 +47,6 @@ export interface OidcRpAuthProviderOptions {
   /** The tenant's own, from its directory: each at least 32 bytes. Of several the first signs, all verify. */
   readonly sessionSecret: string | readonly string[];
   readonly directory: SessionDirectory;
-  /** Default: the system's clock and network, host-only cookies. */
   readonly runtime?: AuthRuntime;
 }
 

@@ -9,11 +9,9 @@ export interface ProtectedResource {
   readonly resource: string;
   /** The issuers of its tokens: `provider.authorizationServers`. */
   readonly authorizationServers: readonly string[];
-  /** Scope values that a client may ask for. */
   readonly scopesSupported?: readonly string[];
   /** For people, in English. */
   readonly resourceName?: string;
-  /** The address of a page for developers. */
   readonly resourceDocumentation?: string;
 }
 

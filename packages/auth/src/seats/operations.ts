@@ -32,7 +32,6 @@ export interface PendingOwner {
 export interface OwnerClaim {
   /** Shown here and never again. */
   readonly token: string;
-  /** The stored form: SHA-256 of the token, hexadecimal. */
   readonly hash: string;
   readonly expiresAtMs: number;
 }
@@ -42,7 +41,6 @@ export interface OwnerClaimLink extends OwnerClaim {
   readonly url: string;
 }
 
-/** The seats feature of the identity directory. */
 export function makeSeatOperations(unit: UnitContext) {
   const mint = (input: { scopeId: string; ttlMs?: number | undefined }): OwnerClaim => {
     const seat = requirePending(unit, input.scopeId);
@@ -213,7 +211,6 @@ function toPendingOwner(seat: SeatRow): Omit<PendingOwner, 'created'> {
   return { principal: seat.principal as PrincipalId, state: seat.state, windowEndsAtMs: seat.windowEndsAtMs };
 }
 
-/** Returns the origin of a web address. @throws PlatformError `validation_failed`. */
 export function requireOrigin(origin: string): string {
   const url = URL.canParse(origin) ? new URL(origin) : null;
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:'))

@@ -19,9 +19,7 @@ export interface OwnerRecoveryInput {
   readonly scopeId: string;
   /** The role of the seat's principal: the vertical's `ownerRoleKey`. */
   readonly role: string;
-  /** The application's origin, to which the link points. */
   readonly origin: string;
-  /** The operator who makes it. */
   readonly by: string;
   /** The operator's reason, which the tenant's admin reads. */
   readonly why: string;
@@ -40,7 +38,6 @@ export interface OwnerRecovery {
   readonly url: string;
 }
 
-/** The recovery feature of the identity directory. */
 export function makeRecoveryOperations(unit: UnitContext) {
   return {
     /**

@@ -26,13 +26,11 @@ export interface EndIssuerSessionsInput {
   readonly issuer: string;
   /** The person; with `idpSid`, that session must be theirs. */
   readonly sub?: string | undefined;
-  /** The issuer's own session. */
   readonly idpSid?: string | undefined;
   readonly issuedAtMs: number;
   readonly jti: string;
 }
 
-/** The body of the operation of this name. */
 export function endIssuerSessions(unit: UnitContext, input: EndIssuerSessionsInput): { ended: number } {
   const { issuer, sub, idpSid, jti } = input;
   if (sub === undefined && idpSid === undefined)

@@ -37,7 +37,6 @@ const CLOCK_MARGIN_MS = 24 * 3_600_000;
 /** More browsers than one person has; a program that signs in over and over does not fill the directory. */
 const SESSIONS_MAX = 50;
 
-/** A completed sign-in. */
 export interface SignInInput {
   readonly scopeId: string;
   readonly subject: IssuedSubject;
@@ -54,7 +53,6 @@ export interface SignInInput {
 /** One of a person's sessions, as that person may see it. */
 export interface ListedSession {
   readonly sid: string;
-  /** The scope that the session is for. */
   readonly scopeId: string;
   /** Such as "Firefox on Linux"; null when unknown. */
   readonly client: string | null;

@@ -43,21 +43,17 @@ export type AccountDirectory = Pick<
   | 'deleteAccount'
 >;
 
-/** The provider. */
 export interface ProviderContext {
   readonly scopeId: string;
-  /** The issuer of its subjects. */
   readonly issuer: string;
   readonly directory: AccountDirectory;
   readonly hasher: PasswordHasher;
   readonly theme: CompleteTheme;
   readonly signUp: 'open' | 'closed';
   readonly passkeys: { readonly rpName?: string | undefined; readonly rpId?: string | undefined };
-  /** Where a sign-in ends that named no `returnTo`. */
   readonly onSuccess: string;
   readonly now: () => number;
   readonly random: (bytes: number) => Uint8Array;
-  /** Makes, reads and clears sessions. */
   readonly cookies: SessionCookies;
   /** Tags values that go out and must come back unchanged. */
   readonly seals: Seals;
@@ -68,7 +64,6 @@ export interface ProviderContext {
   readonly originOf: (request: Request) => string;
 }
 
-/** One request. */
 export interface Exchange {
   readonly request: Request;
   readonly query: URLSearchParams;
@@ -80,5 +75,4 @@ export interface Exchange {
   readonly attempt: Attempt;
 }
 
-/** Answers one method of one address. */
 export type Handler = (context: ProviderContext, exchange: Exchange) => Promise<Response>;

@@ -38,7 +38,6 @@ export function setShortCookie(cookie: ShortCookie, origin: string, value: strin
   return serialize(cookie, origin, encodeURIComponent(value), cookie.maxAgeS);
 }
 
-/** Returns the `Set-Cookie` value that removes it. */
 export function clearShortCookie(cookie: ShortCookie, origin: string): string {
   return serialize(cookie, origin, '', 0);
 }
@@ -87,7 +86,6 @@ export function rememberBrowser(
   return setShortCookie(BROWSER_COOKIE, origin, seals.seal(BROWSER_PURPOSE, JSON.stringify(browser)));
 }
 
-/** Returns the browser of a request, if an account knows it. */
 export function findKnownBrowser(
   { seals, now }: Pick<ProviderContext, 'seals' | 'now'>,
   headers: Headers,

@@ -20,10 +20,8 @@ export interface Mailer {
   send(mail: Mail): Promise<void>;
 }
 
-/** The application that sends. */
 export interface Sender {
   readonly appName: string;
-  /** The application's own origin, for links. */
   readonly origin: string;
 }
 
@@ -31,7 +29,6 @@ interface MailText {
   readonly to: string;
   readonly subject: string;
   readonly paragraphs: readonly string[];
-  /** The one link, between the paragraphs and the last line. */
   readonly action?: { readonly label: string; readonly url: string };
   readonly last: string;
 }
@@ -42,7 +39,6 @@ interface LinkMail {
   readonly lifetimeMs: number;
 }
 
-/** The link of a sign-up. */
 export function signUpMail(sender: Sender, { to, url, lifetimeMs }: LinkMail): Mail {
   return composeMail({
     to,
@@ -67,7 +63,6 @@ export function accountExistsMail(sender: Sender, to: string): Mail {
   });
 }
 
-/** The link of a reset. */
 export function resetMail(sender: Sender, { to, url, lifetimeMs }: LinkMail): Mail {
   return composeMail({
     to,
@@ -78,7 +73,6 @@ export function resetMail(sender: Sender, { to, url, lifetimeMs }: LinkMail): Ma
   });
 }
 
-/** The link of a change of address, to the new one. */
 export function emailChangeMail(sender: Sender, { to, url, lifetimeMs }: LinkMail): Mail {
   return composeMail({
     to,
@@ -107,7 +101,6 @@ export function emailChangedMail(
   });
 }
 
-/** An event of an account that its holder is notified of. */
 export type Notice =
   | 'password_changed'
   | 'password_reset'
@@ -199,7 +192,6 @@ export function noticeMail({ appName, origin }: Sender, to: string, notice: Noti
   });
 }
 
-/** Notifies the holder of an account, in the background. */
 export function notifyAccount(
   context: ProviderContext,
   { appName, origin }: Exchange,

@@ -5,7 +5,6 @@ import { type PageContent, renderPage } from '../pages/layout.ts';
 import type { Exchange, ProviderContext } from './context.ts';
 
 interface PageInit {
-  /** Default 200. */
   readonly status?: number;
   readonly setCookies?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
@@ -37,7 +36,6 @@ export function redirectTo(location: string, setCookies: readonly string[] = [])
   return finish(new Response(null, { status: 303, headers }), setCookies);
 }
 
-/** Answers our own script. */
 export function jsonResponse(value: unknown, setCookies: readonly string[] = []): Response {
   return finish(Response.json(value), setCookies);
 }
@@ -64,9 +62,7 @@ export async function tooMany(
 /** A field that the directory refused. */
 export interface Invalid {
   readonly outcome: 'invalid';
-  /** The field, as the directory names it. */
   readonly field: string;
-  /** A sentence for the person who typed it. */
   readonly message: string;
 }
 

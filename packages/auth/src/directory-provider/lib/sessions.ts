@@ -28,7 +28,6 @@ const FRESH_MS = 10 * 60_000;
 /** The clock of a proof may be ahead of ours by this much. */
 const CLOCK_TOLERANCE_MS = 30_000;
 
-/** The next address of a browser, and its cookies. */
 export interface Onward {
   readonly location: string;
   readonly setCookies: readonly string[];
@@ -101,7 +100,6 @@ export async function beginSession(
   return [...setCookies, rememberBrowser(context, origin, { userId, sinceMs: atMs })];
 }
 
-/** Ends sessions in the directory, until they would have expired anyway. */
 export async function endSessions(
   { directory, scopeId }: ProviderContext,
   sessions: readonly VerifiedSession[],
@@ -160,7 +158,6 @@ export type AccountHandler<Name extends string = never> = (
   form: Readonly<Record<Name, string>>,
 ) => Promise<Response>;
 
-/** Returns where a user goes on to after proving their identity. */
 type BackTo = (exchange: Exchange) => string;
 
 const toSecurity: BackTo = () => SECURITY_PATH;

@@ -51,13 +51,10 @@ export const assertionJson = credentialJson(
 /** The purpose of a challenge, which serves no other. */
 export type Ceremony =
   | { readonly kind: 'sign_in' }
-  /** A signed-in holder confirms their identity. */
   | { readonly kind: 'confirm'; readonly userId: string }
   | { readonly kind: 'register'; readonly userId: string }
-  /** Of the account that a sign-up link stands for. */
   | { readonly kind: 'sign_up'; readonly linkToken: string };
 
-/** Returns options for `navigator.credentials.get`, as JSON. */
 export function requestOptions(context: ProviderContext, exchange: Exchange, ceremony: Ceremony) {
   return generateAuthenticationOptions({
     rpID: rpIdOf(context, exchange),
@@ -107,7 +104,6 @@ export async function verifyAssertion(
   });
 }
 
-/** Returns options for `navigator.credentials.create`, as JSON. */
 export function creationOptions(
   context: ProviderContext,
   exchange: Exchange,

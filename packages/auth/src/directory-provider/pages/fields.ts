@@ -4,7 +4,6 @@ import { type Html, html } from './html.ts';
 export interface Field {
   readonly name: string;
   readonly label: string;
-  /** Default `text`. */
   readonly type?: 'text' | 'email' | 'password';
   readonly autocomplete: string;
   readonly value?: string | null | undefined;
@@ -13,7 +12,6 @@ export interface Field {
   readonly fault?: string | undefined;
   /** True when an alert elsewhere on the page describes this field's fault. */
   readonly faultAbove?: boolean | undefined;
-  /** Default true. */
   readonly required?: boolean;
   readonly autofocus?: boolean | undefined;
   readonly inputmode?: 'numeric' | 'email';
@@ -26,7 +24,6 @@ export interface Field {
 /** The id of a form's alert, which describes the fields of `faultAbove`. */
 const ALERT_ID = 'alert';
 
-/** An input with its label. */
 export function field(options: Field): Html {
   const { name, label, type = 'text', autocomplete, value, hint, fault, faultAbove = false } = options;
   const id = `${options.prefix ?? ''}${name}`;
@@ -55,7 +52,6 @@ export function hidden(name: string, value: string | null | undefined): Html {
   return html`${value ? html`<input type="hidden" name="${name}" value="${value}">` : false}`;
 }
 
-/** A checkbox with the value `yes`. */
 export function checkbox(options: {
   readonly name: string;
   readonly label: string;

@@ -4,7 +4,6 @@ import { type Html, html } from './html.ts';
 import { authUrl } from './paths.ts';
 import type { CompleteTheme } from './theme.ts';
 
-/** The application of a page. */
 export interface View {
   readonly theme: CompleteTheme;
   readonly appName: string;
@@ -16,7 +15,6 @@ export interface PageContent {
   readonly body: Html;
   /** True when the user must correct an input: the title, which is read out first, begins with it. */
   readonly failed?: boolean;
-  /** True for a page with several cards. */
   readonly wide?: boolean;
 }
 

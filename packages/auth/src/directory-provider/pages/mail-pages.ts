@@ -5,7 +5,6 @@ import { type Html, html } from './html.ts';
 import type { PageContent } from './layout.ts';
 import { authUrl } from './paths.ts';
 
-/** The typed values and their faults. */
 interface Asked {
   readonly returnTo: string | null;
   readonly email?: string;
@@ -13,7 +12,6 @@ interface Asked {
   readonly alert?: string;
 }
 
-/** Asks for an account. */
 export function signUpPage(
   page: Asked & { readonly appName: string; readonly name?: string; readonly nameFault?: string },
 ): PageContent {
@@ -40,7 +38,6 @@ ${field({
   };
 }
 
-/** Asks for a new password. */
 export function resetPage(page: Asked): PageContent {
   const { returnTo, email, emailFault, alert: fault } = page;
   return {
@@ -133,7 +130,6 @@ function passkeysToRemove(passkeys: readonly Passkey[], removing: boolean | unde
 ${checkbox({ name: 'removePasskeys', label: 'Remove all passkeys. Do so if you do not know every one.', checked: removing })}`;
 }
 
-/** The page of the link to a new address. */
 export function emailFinishPage(page: FinishPage & { readonly former: string }): PageContent {
   const { token, email, former } = page;
   return {
@@ -146,7 +142,6 @@ ${form(
   };
 }
 
-/** The page of the link that reverts a change of address. */
 export function emailRevertPage({ token, email }: FinishPage): PageContent {
   return {
     heading: 'Take your account back?',

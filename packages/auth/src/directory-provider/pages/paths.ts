@@ -2,7 +2,6 @@
 import { landingPath, safePath } from '@freehold/oidc-rp';
 
 export const AUTH_BASE = '/api/auth';
-/** The account page. */
 export const SECURITY_PATH = `${AUTH_BASE}/security`;
 
 /** Longer than any address of an application; it travels in pages and in a cookie. */

@@ -7,7 +7,6 @@ import type { PageContent } from './layout.ts';
 import { authUrl, SECURITY_PATH } from './paths.ts';
 import { noScript } from './sign-in-pages.ts';
 
-/** The fault of one form of the page, and the typed value. */
 export interface SecurityFault {
   readonly section: 'name' | 'email' | 'password' | 'delete';
   readonly message: string;
@@ -17,7 +16,6 @@ export interface SecurityFault {
 export interface SecurityPage {
   readonly account: AccountSecurity;
   readonly sessions: readonly ListedSession[];
-  /** The session of the request. */
   readonly currentSid: string;
   /** Whether the holder proved their identity recently, so that no confirmation is needed. */
   readonly fresh: boolean;

@@ -14,7 +14,6 @@ export interface LoginPage {
   readonly notice?: string | undefined;
 }
 
-/** Sign in with a password, or with a passkey where there is JavaScript. */
 export function loginPage(page: LoginPage): PageContent {
   const { appName, returnTo, signUpOpen, email, alert: fault } = page;
   const failed = fault !== undefined;
@@ -51,7 +50,6 @@ ${signUpOpen && html`<li>New here? <a href="${authUrl('sign-up', { returnTo })}"
   };
 }
 
-/** Asks for the second factor. */
 export function secondFactorPage(page: {
   readonly returnTo: string | null;
   readonly fault?: string;
@@ -85,7 +83,6 @@ export interface ConfirmPage {
   readonly fault?: string;
 }
 
-/** Asks a signed-in user to confirm their identity. */
 export function confirmPage(page: ConfirmPage): PageContent {
   const { email, returnTo, hasPassword, hasPasskeys, fault } = page;
   return {

@@ -1,6 +1,5 @@
 /** The look of the pages: the application's name, colours and links, checked once when the provider is made. */
 
-/** An application's choices. */
 export interface AuthTheme {
   /** Shown in headings, mails and password managers. Default: the host name of the request. */
   readonly appName?: string;
@@ -10,13 +9,11 @@ export interface AuthTheme {
   readonly logoUrl?: string;
   /** Loaded after our own style sheet: a path on the same origin, or an http(s) URL. */
   readonly stylesheetUrl?: string;
-  /** Where the logo leads. Default `/`. */
   readonly homeUrl?: string;
   /** Help for a user who cannot sign in: a path, an http(s) URL or a `mailto:` address. */
   readonly supportUrl?: string;
 }
 
-/** A theme with its defaults, and the origins that its pages load from. */
 export interface CompleteTheme
   extends Pick<AuthTheme, 'appName' | 'logoUrl' | 'stylesheetUrl' | 'supportUrl'> {
   readonly homeUrl: string;
@@ -26,7 +23,6 @@ export interface CompleteTheme
   readonly imageSources: string;
 }
 
-/** A colour, and the ink of text on it. Each `#rrggbb`. */
 interface AccentPair {
   readonly color: string;
   readonly ink: string;

@@ -12,7 +12,6 @@ const QUIET_ZONE = 4;
 export interface TotpSetupPage {
   readonly appName: string;
   readonly email: string;
-  /** Base32. */
   readonly secret: string;
   /** The same, sealed for the server, which comes back with the code. */
   readonly sealed: string;
@@ -44,7 +43,6 @@ ${form(
   };
 }
 
-/** The recovery codes, shown once. */
 export function recoveryCodesPage({ codes }: { readonly codes: readonly string[] }): PageContent {
   return {
     heading: 'Your recovery codes',

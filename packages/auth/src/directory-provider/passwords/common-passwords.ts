@@ -96,7 +96,6 @@ const EFFORT_MIN = 10;
 const EFFORT = { word: 3, run: 2, digits: 3, other: 2 };
 const DIGITS_MAX = 4;
 
-/** Whether a password is one of the first that an attacker would try. */
 export function isCommonPassword(password: string): boolean {
   const text = password.normalize('NFKC').toLowerCase();
   const bare = text.replace(/[._-]+/g, '');

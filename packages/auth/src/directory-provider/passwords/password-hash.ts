@@ -41,7 +41,6 @@ export interface PasswordHasher extends PasswordWork {
 }
 
 export interface PasswordHasherOptions {
-  /** That many bytes from a cryptographic source. */
   readonly random: (bytes: number) => Uint8Array;
   /** The number of passwords that are hashed at the same time. Default 4: each takes up to 128 MiB. */
   readonly atOnceMax?: number;
@@ -130,9 +129,7 @@ function derive(password: string, { cost, salt, hash }: PasswordRecord): Promise
 }
 
 export interface WorkQueueOptions {
-  /** The number of tasks that run at the same time. */
   readonly atOnceMax: number;
-  /** The number that wait behind them. */
   readonly waitingMax: number;
 }
 

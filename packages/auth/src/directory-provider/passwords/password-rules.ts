@@ -7,7 +7,6 @@ import { isCommonPassword } from './common-passwords.ts';
 /** Counted in characters as a person counts them, after normalisation. */
 const PASSWORD_LENGTH = { min: 8, max: 256 };
 
-/** The names that a password must not repeat. */
 export interface PasswordOwner {
   readonly email: string;
   readonly name?: string | null | undefined;

@@ -22,7 +22,6 @@ export interface ScryptCost {
 
 export type HashCost = Argon2Cost | ScryptCost;
 
-/** A parsed hash. */
 export interface PasswordRecord {
   readonly cost: HashCost;
   readonly salt: Uint8Array;
@@ -46,7 +45,6 @@ const ARGON2ID =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 const SCRYPT = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** Returns the stored form of a record. */
 export function formatPhc({ cost, salt, hash }: PasswordRecord): string {
   const head =
     cost.kind === 'argon2id'
@@ -89,12 +87,10 @@ export function scryptBytesOf({ logN, blockSize, parallelism }: ScryptCost): num
   return 128 * blockSize * (2 ** logN + parallelism + 2);
 }
 
-/** Memory times passes over it. */
 function workKibOf(cost: HashCost): number {
   return memoryKibOf(cost) * (cost.kind === 'argon2id' ? cost.passes : cost.parallelism);
 }
 
-/** The memory that a hash takes, in KiB. */
 function memoryKibOf(cost: HashCost): number {
   return cost.kind === 'argon2id' ? cost.memoryKib : (2 ** cost.logN * cost.blockSize * 128) / 1024;
 }
@@ -110,7 +106,6 @@ function isAffordable(cost: HashCost): boolean {
   return memoryKibOf(cost) <= MEMORY_KIB_MAX && workKibOf(cost) <= WORK_KIB_MAX;
 }
 
-/** The range of log N of scrypt. */
 function nOf({ blockSize }: ScryptCost) {
   return { min: 1, max: 16 * blockSize - 1 };
 }
@@ -123,7 +118,6 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes)).replace(/=+$/, '');
 }
 
-/** Decodes base64 without padding; null for any other text. */
 function fromBase64(text: string): Uint8Array | null {
   if (text.length > 2 * HASH_BYTES.max || text.length % 4 === 1) return null;
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

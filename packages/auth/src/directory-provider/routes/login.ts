@@ -131,7 +131,6 @@ function confirmPageOf({ account }: SignedIn, returnTo: string, fault?: string) 
   });
 }
 
-/** The result of a comparison, for the directory. */
 type Verdict = Pick<
   Parameters<AccountDirectory['finishPassword']>[0],
   'userId' | 'passwordChangedMs' | 'right' | 'rehash'

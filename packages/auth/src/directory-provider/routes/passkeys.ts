@@ -156,7 +156,6 @@ function handleOfLink(linkToken: string): string {
   return createHash('sha256').update(`passkey handle of a sign-up ${linkToken}`).digest('base64url');
 }
 
-/** The same for every reason. */
 function refused(): PlatformError {
   return new PlatformError('forbidden', 'This passkey was not accepted.', { reason: 'passkey_refused' });
 }

@@ -19,12 +19,10 @@ import { authUrl, SECURITY_PATH } from '../pages/paths.ts';
 import { type SecurityFault, securityPage } from '../pages/security-page.ts';
 import { findPasswordFault } from '../passwords/password-rules.ts';
 
-/** Redirects to the account page with a notice. */
 export function doneAt(exchange: Exchange, notice: NoticeCode, setCookies: readonly string[] = []): Response {
   return redirectTo(SECURITY_PATH, [...setCookies, noticeCookie(exchange, notice)]);
 }
 
-/** Returns the account page of a user, with a notice, an alert or a fault. */
 async function accountPage(
   context: ProviderContext,
   { account, session, fresh }: SignedIn,
