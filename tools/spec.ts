@@ -27,7 +27,8 @@ const partial = listOf('partial.md');
 const cited = new Map<string, string[]>();
 for (const file of globSync(TESTS, {
   cwd: root,
-  exclude: ['**/node_modules/**'],
+  // Only `npm run test:long` runs the long ones.
+  exclude: ['**/node_modules/**', '**/*.long.test.ts'],
 })) {
   for (const id of idsOf(readFileSync(join(root, file), 'utf8')))
     cited.set(id, [...(cited.get(id) ?? []), file]);

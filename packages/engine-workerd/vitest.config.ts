@@ -34,5 +34,11 @@ export default defineConfig({
     }),
   ],
   // Generous: all lanes share the machine, and some tests hash 16 MiB.
-  test: { name: 'workerd', include: ['src/**/*.test.ts', 'test/**/*.test.ts'], testTimeout: 60_000 },
+  test: {
+    name: 'workerd',
+    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    // Only `npm run test:long` runs these.
+    exclude: process.env.FREEHOLD_LONG ? [] : ['**/*.long.test.ts'],
+    testTimeout: 60_000,
+  },
 });

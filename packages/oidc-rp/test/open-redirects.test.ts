@@ -1,10 +1,14 @@
 /** spec B-12, B-13, B-18: for every `returnTo`, a sign-in and a sign-out end on a page of the application's own. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../testkit/src/index.ts';
 import { APP, type Fixture, makeFixture } from '../../testkit/src/oidc/fixture.ts';
 import { OPEN_REDIRECT_PAYLOADS, whereTo } from '../../testkit/src/oidc/open-redirects.ts';
 import { checkAuthRoutesOptions } from '../src/routes.ts';
 import { landingPath, safePath } from '../src/safe-path.ts';
+
+/** Each payload is judged by the pure functions; whole flows take every fifth in `npm test`. */
+const FLOW_PAYLOADS = OPEN_REDIRECT_PAYLOADS.filter((_, index) => index % runs(1, 5) === 0);
 
 type Landing = (fixture: Fixture, returnTo: string) => Promise<string | null>;
 
@@ -63,7 +67,7 @@ test('B-18: safePath and landingPath return a path of ours or null, and accept t
 describe.each(Object.entries(LANDINGS))('B-12, B-13, B-18: %s', (_, landingOf) => {
   test('stays on the application’s origin for every payload', async () => {
     const fixture = await makeFixture();
-    for (const payload of OPEN_REDIRECT_PAYLOADS) expectOwnPage(await landingOf(fixture, payload));
+    for (const payload of FLOW_PAYLOADS) expectOwnPage(await landingOf(fixture, payload));
   });
 
   test('stays on the application’s origin for any string at all', async () => {
@@ -90,7 +94,7 @@ test('B-18: the first returnTo counts, written raw or repeated, and is judged al
   expect(await logout('returnTo=/bye&returnTo=//evil.example')).toBe('/bye');
   expect(await logout('returnTo=//evil.example&returnTo=/bye')).toBe('/');
   expect(await logout('returnTo[]=//evil.example')).toBe('/');
-  for (const payload of OPEN_REDIRECT_PAYLOADS) expectOwnPage(await logout(`returnTo=${payload}`));
+  for (const payload of FLOW_PAYLOADS) expectOwnPage(await logout(`returnTo=${payload}`));
 });
 
 describe('B-11: onSuccess and onError', () => {
@@ -107,7 +111,7 @@ describe('B-11: onSuccess and onError', () => {
   // Callers without a check use the handler too, with settings that a tenant may have written.
   test('lead nowhere else even unchecked', async () => {
     const fixture = await makeFixture();
-    for (const payload of OPEN_REDIRECT_PAYLOADS) {
+    for (const payload of FLOW_PAYLOADS) {
       const { browser, rp, approve } = fixture;
       const options = { onSuccess: payload, onError: payload };
       const signedIn = await rp.handle(browser.request(await approve()), options);

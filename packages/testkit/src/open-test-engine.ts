@@ -11,6 +11,9 @@ import { type NodeEngine, type NodeEngineOptions, openNodeEngine } from '@freeho
 import { type Engine, openUnit, type UnitDefinition, type UnitMethods } from '@freehold/store';
 import { openNodeDatabase } from '../../engine-node/src/node-database.ts';
 
+/** The limit of a query from outside. The platform's is five seconds, which a query without an end uses up. */
+const INSPECT_MS_MAX = 1_000;
+
 /**
  * Opens the engine as `openNodeEngine` does. A new unit begins as a copy of a migrated template, so its migration
  * journal shows the template's time unless `now` is given.
@@ -33,8 +36,16 @@ export function openTestEngine(options: NodeEngineOptions): NodeEngine {
       },
     });
   };
+  const tools: NodeEngine['tools'] = (definition, key) => {
+    const made = engine.tools(definition, key);
+    return {
+      ...made,
+      inspect: (request) => made.inspect({ ...request, timeMs: Math.min(request.timeMs, INSPECT_MS_MAX) }),
+    };
+  };
   return new Proxy(engine, {
-    get: (target, member, receiver) => (member === 'unit' ? unit : Reflect.get(target, member, receiver)),
+    get: (target, member, receiver) =>
+      member === 'unit' ? unit : member === 'tools' ? tools : Reflect.get(target, member, receiver),
   });
 }
 
