@@ -40,7 +40,8 @@ const s3Bucket = makeS3Bucket(s3);
 describeBlobStore({
   name: 'a store that speaks S3',
   store: (scopeId) => makeBucketBlobStore({ bucket: s3Bucket, scopeId }),
-  sizes: SIZES,
+  // The store is the same, so that one blob of two parts shows what this bucket does.
+  sizes: [PART_BYTES + 1],
   damage: async (scopeId, digest) => {
     const found = s3.objects.get(`blobs/${scopeId}/${digest}`);
     if (found) found.bytes[0] = (found.bytes[0] ?? 0) ^ 1;
