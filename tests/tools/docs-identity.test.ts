@@ -62,7 +62,7 @@ describe('troubleshooting', () => {
         ...sourcesOf(
           'packages/{auth,oidc-rp}/src/**/*.ts',
           'packages/cli/template/src/{authenticated-principal,env,problems}.ts',
-          'packages/contracts/src/http/same-origin.ts',
+          'packages/contracts/src/http/request.ts',
           'examples/fieldwork/src/server/{caller,door-routes,env,member-routes,session-routes,sign-in}.ts',
           'apps/platform/src/{applications/home,network/router}.ts',
         ).matchAll(/\breason\b\??\s*[:=]\s*([^;,}{]+)/g),

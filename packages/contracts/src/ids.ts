@@ -1,8 +1,41 @@
 /**
- * Identifiers: a prefix that names the kind and a lower-case ULID, so that an id is sortable by creation,
- * opaque to its reader and impossible to confuse with another kind (design: architecture, "Rules that hold everywhere").
+ * Identifiers and times. An id is a prefix that names the kind and a lower-case ULID: sortable by creation, opaque to its
+ * reader, and not to be confused with another kind (design: architecture, "Rules that hold everywhere"). A time is
+ * milliseconds since the epoch inside, RFC 3339 in UTC on the wire.
  */
 import { z } from 'zod';
+
+export const timestamp = z.iso.datetime({ precision: 3 }).describe('RFC 3339, UTC, milliseconds');
+
+const DAY_MS = 86_400_000;
+/** The greatest time of ECMAScript. */
+const TIME_MAX_MS = 1e8 * DAY_MS;
+/** The day that was formatted last: most times of a page are of few days, and `toISOString` takes half a microsecond. */
+let day = { number: Number.NaN, text: '' };
+
+/**
+ * Returns the wire form of a time, for example `2026-11-21T08:30:00.000Z`.
+ * @throws RangeError on a number that is no time.
+ */
+export function toTimestamp(timeMs: number): string {
+  const ms = Math.trunc(timeMs);
+  if (ms > TIME_MAX_MS) throw new RangeError(`${timeMs} is no time`);
+  const number = Math.floor(ms / DAY_MS);
+  if (number !== day.number)
+    day = { number, text: new Date(number * DAY_MS).toISOString().slice(0, -'00:00:00.000Z'.length) };
+  const rest = Math.trunc(ms - number * DAY_MS);
+  const seconds = Math.floor(rest / 1000);
+  const minutes = Math.floor(seconds / 60);
+  return `${day.text}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}:${two(seconds % 60)}.${three(rest % 1000)}Z`;
+}
+
+const two = (value: number): string => (value < 10 ? `0${value}` : `${value}`);
+const three = (value: number): string => (value < 100 ? `0${two(value)}` : `${value}`);
+
+/** Returns the milliseconds since the epoch of a wire time. */
+export function fromTimestamp(text: string): number {
+  return Date.parse(text);
+}
 
 /** Crockford base 32 in lower case: no i, l, o or u. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -38,14 +71,14 @@ export type EventId = Branded<'evt'>;
 export type InvocationId = Branded<'inv'>;
 export type TokenId = Branded<'tok'>;
 
-/** A service that a vertical's manifest declares: what the vertical does by itself, it does as one of these. */
+/** A service that a vertical's manifest declares: the vertical's own work runs as one of these. */
 export type ServiceActor = `service:${string}`;
 /** A connection to another system, acting in a scope (spec 4.4). */
 export type ConnectionActor = `connection:${string}`;
-/** Whoever can act in a scope: a person's principal, a service, a connection. */
+/** An actor of a scope: a person's principal, a service, or a connection. */
 export type ActorId = PrincipalId | ServiceActor | ConnectionActor;
 
-/** A schema for ids of one kind: the prefix, an underscore and 26 characters of ULID. */
+/** Returns the schema of ids of one kind: the prefix, an underscore and 26 characters of ULID. */
 export function idSchema<T extends string = string>(prefix: string): z.ZodType<T, string> {
   return z
     .string()
@@ -69,19 +102,18 @@ export const actorId: z.ZodType<ActorId, string> = z
 export const eventId = idSchema<EventId>(ID_PREFIXES.event);
 export const invocationId = idSchema<InvocationId>(ID_PREFIXES.invocation);
 
-/** Where an id factory takes its time and its randomness from. */
 export interface IdSources {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** That many bytes from a cryptographic source. */
+  /** Returns so many bytes from a cryptographic source. */
   readonly random: (bytes: number) => Uint8Array;
 }
 
 /** Makes ids that increase strictly in the order they are made, even when the clock stands still or steps back. */
 export interface IdFactory {
-  /** A fresh id with the prefix. */
+  /** Returns a fresh id with the prefix. */
   (prefix: string): string;
-  /** Makes every later id greater than this one: called with the newest stored id when a store is opened. */
+  /** Makes every later id greater than this one. Called with the newest stored id when a store is opened. */
   observe(id: string): void;
 }
 
@@ -89,13 +121,13 @@ export interface IdFactory {
 export function makeIdFactory(sources: IdSources): IdFactory {
   let lastMs = Number.NEGATIVE_INFINITY;
   let timePart = '';
-  /** All of an id but its prefix and its last two digits, which are what changes from one to the next. */
+  /** An id without its prefix and its last two digits, which change from one id to the next. */
   let stem = '';
   const digits = new Uint8Array(RANDOM_CHARS);
 
   const next = (prefix: string): string => {
     const ms = sources.now();
-    // Not `ms > lastMs`: a clock that answers NaN must be refused, not taken for one that stands still.
+    // Not `ms > lastMs`: NaN from a clock must be refused, not taken for a clock that stands still.
     if (!(ms <= lastMs)) {
       timePart = encodeTime(ms);
       lastMs = ms;
@@ -152,13 +184,13 @@ export function makeIdFactory(sources: IdSources): IdFactory {
   return Object.assign(next, { observe });
 }
 
-/** The smallest id of a millisecond: where a search by time begins. Times out of an id's range are moved into it. */
+/** Returns the smallest id of a millisecond, the start of a search by time; other times are moved into an id's range. */
 export function firstIdAt(prefix: string, ms: number): string {
   const time = Math.min(Math.max(0, Math.floor(ms)), TIME_LIMIT_MS - 1);
   return `${prefix}_${encodeTime(time)}${ALPHABET.charAt(0).repeat(RANDOM_CHARS)}`;
 }
 
-/** The creation time that an id carries, in milliseconds since the epoch. */
+/** Returns the creation time in an id, in milliseconds since the epoch. */
 export function timeOfId(id: string): number {
   return decodeTime(id.slice(id.indexOf('_') + 1));
 }

@@ -17,4 +17,3 @@ export * from './operations.ts';
 export * from './pages.ts';
 export * from './permission-diff.ts';
 export * from './problems.ts';
-export * from './time.ts';

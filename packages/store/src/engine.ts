@@ -4,7 +4,8 @@
  * a call is acknowledged only when they are durable; a failure arrives with its code.
  */
 import { type Failure, fromFailure, PlatformError, publicError, toFailure } from '@freehold/contracts';
-import { plainValue } from './plain-value.ts';
+import type { SqlValue } from './sql-database.ts';
+import type { CheckedStatement } from './statement-check.ts';
 import type { UnitDefinition, UnitMethods, UnitStub } from './unit.ts';
 
 /** The capabilities of an engine. A call of one that it lacks is answered with `unsupported`, never silently different. */
@@ -43,7 +44,7 @@ export type IncidentSink = (
   where: { readonly kind: string; readonly key: string; readonly method: string },
 ) => void;
 
-/** The value of whatever was thrown: its own words when it was meant for the caller, `internal` otherwise. */
+/** Returns the failure for a thrown value: its own text when it was meant for the caller, `internal` otherwise. */
 export function failureOf(thrown: unknown): Failure {
   return toFailure(publicError(thrown));
 }
@@ -85,4 +86,59 @@ export function makeStub<M extends UnitMethods>(
       return invoke;
     },
   });
+}
+
+/** The greatest depth of a value, so that reading it cannot exhaust the stack. */
+const DEPTH_MAX = 200;
+
+const MEMBER = { configurable: true, enumerable: true, writable: true };
+
+/**
+ * Returns a copy of a value that crosses the boundary of a unit: a caller that changes it does not change the unit's
+ * own. Plain objects lose their prototype; bytes stay bytes.
+ * @throws TypeError on a value that could not cross on every engine (a Map, a Date, a function); PlatformError
+ * `validation_failed` on one that is nested too deep, or in itself.
+ */
+export function plainValue(value: unknown): unknown {
+  return copyOf(value, 0);
+}
+
+function copyOf(value: unknown, depth: number): unknown {
+  if (depth > DEPTH_MAX)
+    throw new PlatformError('validation_failed', `This is nested more than ${DEPTH_MAX} levels deep.`, {
+      reason: 'too_deep',
+    });
+  if (typeof value !== 'object' || value === null) {
+    if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint')
+      throw new TypeError(`a ${typeof value} cannot leave a unit`);
+    return value;
+  }
+  if (Array.isArray(value)) return value.map((item) => copyOf(item, depth + 1));
+  if (value instanceof Uint8Array) return value.slice();
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null)
+    throw new TypeError(`an instance of ${prototype.constructor?.name ?? 'a class'} cannot leave a unit`);
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) {
+    const member = copyOf((value as Record<string, unknown>)[key], depth + 1);
+    // Assigning to this name would set the prototype instead of a member.
+    if (key === '__proto__') Object.defineProperty(copy, key, { ...MEMBER, value: member });
+    else copy[key] = member;
+  }
+  return copy;
+}
+
+/**
+ * Checks the values for a statement: each driver would bind a missing value, a boolean or undefined in its own way.
+ * @throws TypeError on a wrong number of values or one that is not an {@link SqlValue}.
+ */
+export function assertBindable(statement: CheckedStatement, params: readonly SqlValue[]): void {
+  if (params.length !== statement.parameters)
+    throw new TypeError(
+      `the statement takes ${statement.parameters} values, and ${params.length} were given`,
+    );
+  for (const param of params) {
+    if (typeof param === 'string' || typeof param === 'number' || param === null) continue;
+    if (!(param instanceof Uint8Array)) throw new TypeError(`a ${typeof param} cannot be bound`);
+  }
 }

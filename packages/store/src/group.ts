@@ -9,9 +9,15 @@
  * 3. When the commit fails, every call of the group fails, and nothing of the group was kept.
  */
 import { makeIdFactory, PlatformError } from '@freehold/contracts';
-import { failureOf, type IncidentSink, type Outcome, type UnitOptions, unknownUnit } from './engine.ts';
+import {
+  failureOf,
+  type IncidentSink,
+  type Outcome,
+  plainValue,
+  type UnitOptions,
+  unknownUnit,
+} from './engine.ts';
 import { migrate } from './migrations.ts';
-import { plainValue } from './plain-value.ts';
 import type { GuardOptions, SqlDatabase } from './sql-database.ts';
 import { RollbackThen, type UnitContext, type UnitDefinition, type UnitMethods } from './unit.ts';
 

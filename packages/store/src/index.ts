@@ -4,7 +4,6 @@ export * from './blob-store.ts';
 export * from './engine.ts';
 export * from './group.ts';
 export * from './migrations.ts';
-export * from './plain-value.ts';
 export * from './sealing.ts';
 export * from './sql-database.ts';
 export { StatementRefused } from './sql-tokens.ts';

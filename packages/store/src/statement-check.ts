@@ -6,7 +6,7 @@
  *
  * It fails closed: a statement is refused unless it is known to be harmless.
  */
-import type { GuardOptions, SqlValue } from './sql-database.ts';
+import type { GuardOptions } from './sql-database.ts';
 import { isKeyword, isMark, StatementRefused, splitStatements, type Token, tokenize } from './sql-tokens.ts';
 
 /** The facts that an engine needs before it runs a statement. */
@@ -33,22 +33,6 @@ export function checkStatement(sql: string, guard: GuardOptions | null): Checked
  */
 export function checkScript(script: string, guard: GuardOptions): void {
   for (const statement of splitStatements(tokenize(script))) requireHarmless(statement, guard);
-}
-
-/**
- * Checks the values for a statement: the drivers would bind a missing one, a boolean or undefined each in its
- * own way, without a word.
- * @throws TypeError on a wrong number of values or one that is not an {@link SqlValue}.
- */
-export function assertBindable(statement: CheckedStatement, params: readonly SqlValue[]): void {
-  if (params.length !== statement.parameters)
-    throw new TypeError(
-      `the statement takes ${statement.parameters} values, and ${params.length} were given`,
-    );
-  for (const param of params) {
-    if (typeof param === 'string' || typeof param === 'number' || param === null) continue;
-    if (!(param instanceof Uint8Array)) throw new TypeError(`a ${typeof param} cannot be bound`);
-  }
 }
 
 function countParameters(statement: readonly Token[]): number {

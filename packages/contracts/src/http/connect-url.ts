@@ -2,8 +2,7 @@
  * Asking the platform for a consent URL (spec 4.7): what a vertical sends to the control plane, and what it hears back.
  */
 import { z } from 'zod';
-import { principalId, scopeId, tenantId } from '../ids.ts';
-import { timestamp } from '../time.ts';
+import { principalId, scopeId, tenantId, timestamp } from '../ids.ts';
 
 /** Where a vertical asks, below the control plane's address. */
 export const CONNECT_URL_PATH = '/internal/connections/connect-url';

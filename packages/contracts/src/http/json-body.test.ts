@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readJsonObject } from './json-body.ts';
+import { readJsonObject } from './request.ts';
 
 type Body = string | Uint8Array<ArrayBuffer>;
 

@@ -4,7 +4,7 @@
  * read (MCP 2026-07-28, "Security Warning" of the HTTP transport).
  */
 import { PlatformError } from '../problems.ts';
-import { requireSameOrigin } from './same-origin.ts';
+import { requireSameOrigin } from './request.ts';
 
 export interface OwnAddress {
   /** The origin that browsers see the application at; undefined when nobody said. */

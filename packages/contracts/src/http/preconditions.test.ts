@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PlatformError } from '../problems.ts';
-import { isUnchanged, parseIdempotencyKey, parseIfMatch } from './preconditions.ts';
+import { isUnchanged, parseIdempotencyKey, parseIfMatch } from './request.ts';
 
 describe('Idempotency-Key', () => {
   test.each([

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { answerOtherMethod } from './methods.ts';
-import { requestIdOf } from './request-id.ts';
-import { requireSameOrigin } from './same-origin.ts';
+import { answerOtherMethod, requestIdOf, requireSameOrigin } from './request.ts';
 
 describe('a request id', () => {
   const idOf = (sent: string) => requestIdOf(new Headers({ 'x-request-id': sent }), () => 'new');

@@ -1,9 +1,8 @@
 /** What a connection writes back into a scope (spec 4.4, D-02): operations, attachments, and its own grant. */
 import { z } from 'zod';
-import { idSchema } from '../ids.ts';
+import { idSchema, timestamp } from '../ids.ts';
 import { permissionKey } from '../manifest.ts';
 import { entityRef } from '../operations.ts';
-import { timestamp } from '../time.ts';
 import { scopeRef } from './shared.ts';
 
 export const connectionId = idSchema('con');

@@ -1,8 +1,7 @@
 /** Copies of a scope, and its way back in time (spec 4.3, 4.4; design: kernel, "Copies"). */
 import { z } from 'zod';
-import { idSchema } from '../ids.ts';
+import { idSchema, timestamp } from '../ids.ts';
 import { pageQuery } from '../pages.ts';
-import { timestamp } from '../time.ts';
 import { scopeRef } from './shared.ts';
 
 /** `sqlite` is the database file (engines that have one); `ndjson` can be read and restored anywhere. */

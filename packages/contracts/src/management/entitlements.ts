@@ -1,6 +1,6 @@
 /** What a tenant is entitled to, as the platform tells its scopes (requirement C-03). */
 import { z } from 'zod';
-import { timestamp } from '../time.ts';
+import { timestamp } from '../ids.ts';
 import type { ScopeRef } from './shared.ts';
 
 /** How many entitlements a tenant may have. */

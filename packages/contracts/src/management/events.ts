@@ -1,8 +1,7 @@
 /** Reads of a scope's event log beyond the walks: counted events, one invocation, deliveries that gave up (spec 4.3.3). */
 import { z } from 'zod';
-import { eventId, invocationId } from '../ids.ts';
+import { eventId, invocationId, timestamp } from '../ids.ts';
 import { pageOf, pageQuery } from '../pages.ts';
-import { timestamp } from '../time.ts';
 import { eventRecord, scopeRef } from './shared.ts';
 
 /** What events can be counted by. */

@@ -1,8 +1,7 @@
 /** What a scope asks of the platform (spec 4.4, D-22): queued in an operation's own transaction, settled from outside. */
 import { z } from 'zod';
-import { eventId, idSchema, invocationId } from '../ids.ts';
+import { eventId, idSchema, invocationId, timestamp } from '../ids.ts';
 import { pageOf, pageQuery } from '../pages.ts';
-import { timestamp } from '../time.ts';
 import { prunedBefore, scopeRef } from './shared.ts';
 
 export const platformRequestId = idSchema('prq');

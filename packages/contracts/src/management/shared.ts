@@ -4,11 +4,10 @@
  * both in the body (design: vertical-host, "Wire of /internal/*").
  */
 import { z } from 'zod';
-import { eventId, invocationId, principalId, scopeId, tenantId } from '../ids.ts';
+import { eventId, invocationId, principalId, scopeId, tenantId, timestamp } from '../ids.ts';
 import { permissionKey, roleKey } from '../manifest.ts';
 import { entityRef } from '../operations.ts';
 import { pageOf, pageQuery } from '../pages.ts';
-import { timestamp } from '../time.ts';
 import { entitlementProjection } from './entitlements.ts';
 
 /** The header that carries the platform secret (spec 5.6). */

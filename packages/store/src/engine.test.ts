@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { plainValue } from './plain-value.ts';
+import { plainValue } from './engine.ts';
 
 test('a plain value is copied all the way down', () => {
   const bytes = new Uint8Array([1, 2, 3]);
