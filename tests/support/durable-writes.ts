@@ -3,6 +3,7 @@
  * checkpoints (several waits each), and files that are synchronised by hand. Import it before a database is opened.
  */
 import fs from 'node:fs';
+import { open } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 
@@ -12,14 +13,17 @@ export interface DurableWrites {
   /** Checkpoints of a log that held something. */
   checkpoints: number;
   files: number;
+  /** Files that are synchronised while other work goes on. */
+  background: number;
 }
 
-const counted: DurableWrites = { commits: 0, checkpoints: 0, files: 0 };
+const NONE: DurableWrites = { commits: 0, checkpoints: 0, files: 0, background: 0 };
+const counted: DurableWrites = { ...NONE };
 
 /** Returns the counts since the last call. */
 export function takeDurableWrites(): DurableWrites {
   const found = { ...counted };
-  Object.assign(counted, { commits: 0, checkpoints: 0, files: 0 });
+  Object.assign(counted, NONE);
   return found;
 }
 
@@ -59,3 +63,11 @@ for (const name of ['fsyncSync', 'fdatasyncSync'] as const) {
   }) as typeof inner;
 }
 syncBuiltinESMExports();
+
+await using handle = await open(import.meta.filename);
+const handles: { sync(): Promise<void> } = Object.getPrototypeOf(handle);
+const { sync } = handles;
+handles.sync = function counting() {
+  counted.background += 1;
+  return sync.call(this);
+};

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { toTimestamp } from './time.ts';
+import { toTimestamp } from './ids.ts';
 
 test('a time has the form of toISOString', () => {
   const time = fc.oneof(

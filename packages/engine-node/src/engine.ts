@@ -1,5 +1,5 @@
 /** The embedded engine: one SQLite file a unit under a data directory, all in one process. */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomFillSync } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import { stat } from 'node:fs/promises';
 import { PlatformError } from '@freehold/contracts';
@@ -17,20 +17,18 @@ import {
 } from '@freehold/store';
 import { requireFinished } from './archive/restore-data-directory.ts';
 import { type ArchiveOptions, type ArchiveStatus, makeShipper, type Shipper } from './archive/shipper.ts';
-import { makeCopyWorkers } from './copies/copy-workers.ts';
-import { openSwaps } from './copies/swap.ts';
-import { type HistoryDisk, historyDisk } from './durable-file.ts';
-import { type AnyUnit, type EngineParts, isWithoutCopies } from './engine-parts.ts';
 import type { HistoryLimits } from './history/retention.ts';
-import { makeTimesKeeper } from './history/times-keeper.ts';
 import { makeInspectors } from './inspect/inspect-unit.ts';
+import { type HistoryDisk, historyDisk } from './lib/durable-file.ts';
+import { shuttingDown } from './lib/shutting-down.ts';
+import { unitFiles } from './lib/unit-files.ts';
 import { lockDirectory } from './lock.ts';
-import { makeOpenUnits, type OpenUnits } from './open-units.ts';
-import { makeRandomBytes } from './random-bytes.ts';
-import { shuttingDown } from './shutting-down.ts';
-import { makeUnitAccess } from './unit-access.ts';
-import { type UnitFiles, unitFiles } from './unit-files.ts';
+import { makeCopyWorkers } from './processes/copy-workers.ts';
 import { makeUnitTools } from './unit-tools.ts';
+import { type AnyUnit, type EngineParts, isWithoutCopies } from './units/engine-parts.ts';
+import { makeOpenUnits, type OpenUnits } from './units/open-units.ts';
+import { openSwaps } from './units/swap.ts';
+import { makeUnitAccess } from './units/unit-access.ts';
 
 /** A diagnostics channel: each call of a unit with its kind, key and method, so that subscribers can count calls. */
 const unitCalls = channel('freehold.unit.call');
@@ -118,7 +116,6 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
   requireFinished(dataDirectory);
   const unlock = lockDirectory(dataDirectory);
   const inspectors = makeInspectors();
-  const times = makeTimesKeeper((files) => units.peek(files)?.history);
   const random = options.random ?? makeRandomBytes();
   const parts: EngineParts = {
     dataDirectory,
@@ -130,10 +127,7 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
     disk: options.historyDisk ?? historyDisk,
     logFramesMax: options.logFramesMax ?? LOG_FRAMES_MAX,
     historyOf: makeHistoryOf(options),
-    onChange: (files) => {
-      times.touch(files);
-      shipper?.touch(files);
-    },
+    onChange: (files) => shipper?.touch(files),
     onRemove: (files) => shipper?.remove(files),
   };
   const units = makeOpenUnits(parts, openUnitsMax);
@@ -148,18 +142,19 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
 
   const call = (
     definition: AnyUnit,
-    files: UnitFiles,
+    key: string,
     unitOptions: UnitOptions,
     { method, input }: { readonly method: string; readonly input: unknown },
   ): Promise<Outcome> => {
+    const { kind } = definition;
     try {
       requireOpen();
-      if (unitCalls.hasSubscribers) unitCalls.publish({ kind: files.kind, key: files.key, method });
-      return units.find(files, definition, unitOptions).unit.call(method, input);
+      if (unitCalls.hasSubscribers) unitCalls.publish({ kind, key, method });
+      return units.find(definition, key, unitOptions).unit.call(method, input);
     } catch (error) {
       // The operator must learn of a unit that cannot be opened, though its caller gets a public text.
       const isExpected = error instanceof PlatformError && (error.status < 500 || isClosing);
-      if (!isExpected) onIncident(causeOf(error), { kind: files.kind, key: files.key, method });
+      if (!isExpected) onIncident(causeOf(error), { kind, key, method });
       return Promise.resolve({ ok: false, failure: failureOf(error) });
     }
   };
@@ -171,7 +166,6 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
     inspectors.close();
     await shipLast(shipper);
     await units.closeAll();
-    times.close();
     parts.workers.close();
     unlock();
   };
@@ -193,8 +187,7 @@ export function openNodeEngine(options: NodeEngineOptions): NodeEngine {
     unit: (definition, key, unitOptions = {}) => {
       assertUnitKey(key);
       shipper?.know(definition);
-      const files = unitFiles(dataDirectory, definition.kind, key);
-      return makeStub((method, input) => call(definition, files, unitOptions, { method, input }));
+      return makeStub((method, input) => call(definition, key, unitOptions, { method, input }));
     },
     tools: (definition, key) => makeUnitTools(accessTo(definition, key), { inspectors, requireOpen }),
     archiveStatus: () => shipper?.status ?? NO_ARCHIVE,
@@ -279,4 +272,27 @@ async function shipLast(shipper: Shipper | undefined): Promise<void> {
 
 function causeOf(error: unknown): unknown {
   return error instanceof PlatformError ? (error.cause ?? error) : error;
+}
+
+/** Randomness in small pieces, drawn from the system in large ones: a draw costs more than the bytes. */
+const DRAWN_BYTES = 4_096;
+/** Larger pieces are drawn separately. */
+const PIECE_BYTES_MAX = 64;
+
+/** Builds a cryptographic source of bytes. Each byte is given out once, and then cleared here. */
+export function makeRandomBytes(): (bytes: number) => Uint8Array {
+  const drawn = new Uint8Array(DRAWN_BYTES);
+  let used = DRAWN_BYTES;
+  return (bytes) => {
+    if (bytes > PIECE_BYTES_MAX) return randomFillSync(new Uint8Array(bytes));
+    if (used + bytes > DRAWN_BYTES) {
+      randomFillSync(drawn);
+      used = 0;
+    }
+    const piece = drawn.slice(used, used + bytes);
+    // It may become a key.
+    drawn.fill(0, used, used + bytes);
+    used += bytes;
+    return piece;
+  };
 }

@@ -1,12 +1,12 @@
 /** The embedded engine. Start with `engine.ts`. */
 export type { Archive } from './archive/archive.ts';
-export { makeDirectoryArchive } from './archive/directory-archive.ts';
+export { makeDirectoryArchive } from './archive/archive.ts';
 export {
   type RestoreOptions,
   type RestoreReport,
   restoreDataDirectory,
 } from './archive/restore-data-directory.ts';
-export type { SealArchive } from './archive/ship-present.ts';
+export type { SealArchive } from './archive/ship-unit.ts';
 export type { ArchiveOptions, ArchiveStatus } from './archive/shipper.ts';
 export { makeNodeBlobStore, type NodeBlobStoreOptions } from './blob-store.ts';
 export { type NodeEngine, type NodeEngineOptions, openNodeEngine } from './engine.ts';

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PlatformError } from '@freehold/contracts';
-import { isBusy } from './sqlite-errors.ts';
+import { isBusy } from './lib/sqlite-errors.ts';
 
 /**
  * Takes the directory for this process, making it when it is missing. Returns the release function. The lock is

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { makeRandomBytes } from './random-bytes.ts';
+import { makeRandomBytes } from './engine.ts';
 
 test('pieces of every length are as long as was asked, never zeros, and never the same twice', () => {
   const random = makeRandomBytes();

@@ -3,15 +3,13 @@ import { PlatformError } from '@freehold/contracts';
 import type { UnitTools } from '@freehold/store';
 import { listBookmarks } from './copies/bookmarks.ts';
 import { exportUnit } from './copies/export-unit.ts';
-import { removeUnit } from './copies/remove-unit.ts';
-import { restoreUnit } from './copies/restore-unit.ts';
-import { rewindUnit } from './copies/rewind-unit.ts';
+import { removeUnit, restoreUnit, rewindUnit } from './copies/replace-unit.ts';
 import { listSnapshots, openSnapshot, removeSnapshot, takeSnapshot } from './copies/snapshots.ts';
-import { Fault } from './fault.ts';
 import { inspectUnit } from './inspect/inspect-unit.ts';
+import { Fault } from './lib/fault.ts';
+import { isStorageFailure } from './lib/sqlite-errors.ts';
 import type { ProcessPool } from './processes/process-pool.ts';
-import { isStorageFailure } from './sqlite-errors.ts';
-import type { UnitAccess } from './unit-access.ts';
+import type { UnitAccess } from './units/unit-access.ts';
 
 /** The conditions of a tool: the engine is open, and failures of the disk get their own problem. */
 export interface ToolsOptions {

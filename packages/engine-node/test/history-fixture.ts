@@ -3,8 +3,8 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { type HistoryDisk, historyDisk } from '../src/durable-file.ts';
 import { type NodeEngine, type NodeEngineOptions, openNodeEngine } from '../src/index.ts';
+import { type HistoryDisk, historyDisk } from '../src/lib/durable-file.ts';
 import { historyUnit } from './history-unit.ts';
 
 export interface HistoryFixture {
@@ -75,17 +75,17 @@ function breakable(state: { readonly fails: Error | null }): HistoryDisk {
       requireWhole();
       historyDisk.stageSync(path, parts);
     },
-    publish: (staged, path) => {
-      requireWhole();
-      historyDisk.publish(staged, path);
-    },
     rename: (staged, path) => {
       requireWhole();
       historyDisk.rename(staged, path);
     },
-    syncNames: (directory) => {
+    syncNames: async (directory) => {
       requireWhole();
-      historyDisk.syncNames(directory);
+      await historyDisk.syncNames(directory);
+    },
+    syncNamesSync: (directory) => {
+      requireWhole();
+      historyDisk.syncNamesSync(directory);
     },
   };
 }

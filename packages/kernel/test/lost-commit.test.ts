@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { makeStub, openUnit } from '@freehold/store';
 import { expect, test } from 'vitest';
-import { openNodeDatabase } from '../../engine-node/src/node-database.ts';
+import { openNodeDatabase } from '../../engine-node/src/lib/node-database.ts';
 import { makeScopeUnit, type ScopeMethods } from '../src/index.ts';
 import { anonymous, scopeId, shop, tenant } from './shop.ts';
 

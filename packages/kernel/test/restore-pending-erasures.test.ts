@@ -8,7 +8,7 @@ import { makeKeyring, makeStub, openUnit } from '@freehold/store';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { openNodeEngine } from '../../engine-node/src/index.ts';
-import { openNodeDatabase } from '../../engine-node/src/node-database.ts';
+import { openNodeDatabase } from '../../engine-node/src/lib/node-database.ts';
 import {
   defineOperations,
   defineVertical,

@@ -21,7 +21,7 @@ import {
   type UnitMethods,
   type UnitTools,
 } from '@freehold/store';
-import { type NodeDatabase, openNodeDatabase } from '../../engine-node/src/node-database.ts';
+import { type NodeDatabase, openNodeDatabase } from '../../engine-node/src/lib/node-database.ts';
 
 /** What a process of the platform runs on. */
 export interface World {

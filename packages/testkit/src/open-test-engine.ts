@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type NodeEngine, type NodeEngineOptions, openNodeEngine } from '@freehold/engine-node';
 import { type Engine, openUnit, type UnitDefinition, type UnitMethods } from '@freehold/store';
-import { openNodeDatabase } from '../../engine-node/src/node-database.ts';
+import { openNodeDatabase } from '../../engine-node/src/lib/node-database.ts';
 
 /** The limit of a query from outside. The platform's is five seconds, which a query without an end uses up. */
 const INSPECT_MS_MAX = 1_000;

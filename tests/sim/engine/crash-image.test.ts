@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openNodeDatabase } from '../../../packages/engine-node/src/node-database.ts';
+import { openNodeDatabase } from '../../../packages/engine-node/src/lib/node-database.ts';
 import { makeRandom } from '../lib/random.ts';
 import { lookInto } from '../reader.ts';
 import { copyDirectory, filesBefore, forget, tear } from './crash-image.ts';

@@ -32,7 +32,7 @@ import {
   type UnitTools,
   unknownUnit,
 } from '@freehold/store';
-import { type NodeDatabase, openNodeDatabase } from '../../../packages/engine-node/src/node-database.ts';
+import { type NodeDatabase, openNodeDatabase } from '../../../packages/engine-node/src/lib/node-database.ts';
 import type { EngineParts, EngineUnderTest } from './engine-under-test.ts';
 
 /** Disk faults that a unit cannot foresee. */

@@ -1,6 +1,6 @@
 /** Accounts as a whole: their public view, their events, and their look-ups. */
 import { describe, expect, test } from 'vitest';
-import { openNodeDatabase } from '../../../engine-node/src/node-database.ts';
+import { openNodeDatabase } from '../../../engine-node/src/lib/node-database.ts';
 import { HOUR_MS, refusal, START_MS, TENANT_A } from '../../test/support.ts';
 import { ATTEMPTS_SQL, FORGET_ATTEMPTS_SQL } from './attempt-store.ts';
 import { directoryIssuer } from './contract.ts';

@@ -1,6 +1,6 @@
 /** Passkeys: challenges that work once, and keys that belong to one account. */
 import { describe, expect, test } from 'vitest';
-import { openNodeDatabase } from '../../../engine-node/src/node-database.ts';
+import { openNodeDatabase } from '../../../engine-node/src/lib/node-database.ts';
 import { MINUTE_MS, refusal, START_MS } from '../../test/support.ts';
 import type { Challenge } from './contract.ts';
 import {

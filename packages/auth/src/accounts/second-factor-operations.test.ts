@@ -1,7 +1,7 @@
 /** The second factor: turned on and off, demanded, and used once. */
 import { TOTP } from 'otpauth';
 import { describe, expect, test } from 'vitest';
-import { openNodeDatabase } from '../../../engine-node/src/node-database.ts';
+import { openNodeDatabase } from '../../../engine-node/src/lib/node-database.ts';
 import { HOUR_MS, MINUTE_MS, refusal, START_MS, TENANT_A } from '../../test/support.ts';
 import { directoryIssuer } from './contract.ts';
 import { ADA, HASH, openAccounts, openBare, SCOPE, SECRET, type TestAccounts } from './test/support.ts';

@@ -1,6 +1,6 @@
 /** Signing in with a password: counts and locks, without revealing who has an account. */
 import { describe, expect, test } from 'vitest';
-import { openNodeDatabase } from '../../../engine-node/src/node-database.ts';
+import { openNodeDatabase } from '../../../engine-node/src/lib/node-database.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, refusal, START_MS } from '../../test/support.ts';
 import {
   ADA,

@@ -1,6 +1,6 @@
 /** New accounts: one for an address, by a link that only its holder can have. */
 import { describe, expect, test } from 'vitest';
-import { openNodeDatabase } from '../../../engine-node/src/node-database.ts';
+import { openNodeDatabase } from '../../../engine-node/src/lib/node-database.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, refusal, START_MS } from '../../test/support.ts';
 import { hashToken } from '../lib/token.ts';
 import type { NewCredential } from './contract.ts';

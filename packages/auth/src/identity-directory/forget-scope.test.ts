@@ -2,7 +2,7 @@
 import { makeIdFactory } from '@freehold/contracts';
 import type { SqlRow } from '@freehold/store';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openNodeDatabase } from '../../../engine-node/src/node-database.ts';
+import { openNodeDatabase } from '../../../engine-node/src/lib/node-database.ts';
 import {
   DAY_MS,
   ISSUER,

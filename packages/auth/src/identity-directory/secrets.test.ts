@@ -7,7 +7,7 @@ import { type Keyring, makeKeyring } from '@freehold/store';
 import { TOTP } from 'otpauth';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openNodeEngine } from '../../../engine-node/src/index.ts';
-import { openNodeDatabase } from '../../../engine-node/src/node-database.ts';
+import { openNodeDatabase } from '../../../engine-node/src/lib/node-database.ts';
 import {
   MINUTE_MS,
   OTHER_SCOPE,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { makeIdFactory } from '@freehold/contracts';
 import { expect, onTestFinished, test } from 'vitest';
 import { openNodeEngine } from '../../../engine-node/src/index.ts';
-import { openNodeDatabase } from '../../../engine-node/src/node-database.ts';
+import { openNodeDatabase } from '../../../engine-node/src/lib/node-database.ts';
 import { person, refusal, SCOPE, START_MS, TENANT_A, TENANT_B, testRandom } from '../../test/support.ts';
 import { identityDirectory } from './unit.ts';
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listHistory } from '../history/history-directory.ts';
-import type { UnitFiles } from '../unit-files.ts';
+import type { UnitFiles } from '../lib/unit-files.ts';
 import { PIECE_BYTES } from './objects.ts';
 
 /** A file or a piece of one, with the object that holds it. */

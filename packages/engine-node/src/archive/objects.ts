@@ -4,9 +4,9 @@
  * `owner` · `units/<kind>/<key>/history/<file>`, `…/snapshots/<file>` (a large file in pieces, `<file>.0000` and so
  * on), `…/tail/<first commit>-<first frame>-<last frame>-<salt>` and `…/present`.
  */
-import { checkedLine, parseCheckedLine, sha256 } from '../checked-line.ts';
-import { Fault } from '../fault.ts';
-import type { UnitFiles } from '../unit-files.ts';
+import { checkedLine, parseCheckedLine, sha256 } from '../lib/durable-file.ts';
+import { Fault } from '../lib/fault.ts';
+import type { UnitFiles } from '../lib/unit-files.ts';
 import type { Archive } from './archive.ts';
 
 /** Larger files are sent in pieces, which bounds the memory of a transfer. */

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
-import { makeDirectory, writeDurably } from '../durable-file.ts';
+import { makeDirectory, writeDurably } from '../lib/durable-file.ts';
 import type { Archive } from './archive.ts';
 import { getObject, OWNER, putObject } from './objects.ts';
 

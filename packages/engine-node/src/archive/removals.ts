@@ -4,8 +4,8 @@
  */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeDirectory, syncDirectory, writeDurably } from '../durable-file.ts';
-import { type UnitFiles, unitFiles } from '../unit-files.ts';
+import { makeDirectory, syncDirectory, writeDurably } from '../lib/durable-file.ts';
+import { type UnitFiles, unitFiles } from '../lib/unit-files.ts';
 import type { Archive } from './archive.ts';
 import { unitPrefix } from './objects.ts';
 import { archiveDirectory } from './ownership.ts';

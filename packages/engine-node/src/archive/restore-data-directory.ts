@@ -2,14 +2,14 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
-import { makeDirectory, syncDirectory, writeDurably } from '../durable-file.ts';
-import { Fault } from '../fault.ts';
-import { unitFiles } from '../unit-files.ts';
+import { makeDirectory, syncDirectory, writeDurably } from '../lib/durable-file.ts';
+import { Fault } from '../lib/fault.ts';
+import { unitFiles } from '../lib/unit-files.ts';
 import type { Archive } from './archive.ts';
 import { fetchUnit } from './fetch-unit.ts';
 import { partsOfKey, UNITS } from './objects.ts';
 import { takeOwnership } from './ownership.ts';
-import type { SealArchive } from './ship-present.ts';
+import type { SealArchive } from './ship-unit.ts';
 
 export interface RestoreOptions {
   readonly archive: Archive;

@@ -3,13 +3,16 @@
  * moment, and is sent in an order in which every prefix can be restored. Replaced objects are removed last.
  */
 import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { zstdCompress } from 'node:zlib';
+import { captureUnit } from '../copies/export-unit.ts';
 import { listHistory } from '../history/history-directory.ts';
 import type { LiveLog } from '../history/live-log.ts';
 import { encodePart, type PartDescription } from '../history/part.ts';
 import { FAST } from '../history/segment-writer.ts';
-import type { UnitAccess } from '../unit-access.ts';
+import { discard } from '../processes/copy-workers.ts';
+import type { UnitAccess } from '../units/unit-access.ts';
 import type { Archive } from './archive.ts';
 import { piecesOf, readPiece } from './local-files.ts';
 import { putObject, unitPrefix } from './objects.ts';
@@ -151,4 +154,23 @@ function atOnce<T>(look: () => T): T {
 function rethrowMoved(error: unknown): never {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new UnitMoved('a file is gone');
   throw error;
+}
+
+/** Encrypts bytes that leave the machine; `openArchive` of a restore is its inverse. */
+export type SealArchive = (bytes: Uint8Array) => Uint8Array;
+
+export const PRESENT = 'present';
+
+export async function shipPresent(archive: Archive, unit: UnitAccess, seal: SealArchive): Promise<void> {
+  const { path } = await captureUnit(unit);
+  try {
+    const compressed = await unit.parts.workers.compress(path);
+    try {
+      await putObject(archive, unitPrefix(unit.files) + PRESENT, seal(await readFile(compressed.path)));
+    } finally {
+      discard(compressed.path);
+    }
+  } finally {
+    discard(path);
+  }
 }

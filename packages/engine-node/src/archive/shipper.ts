@@ -5,14 +5,20 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
-import { type AnyUnit, isWithoutCopies } from '../engine-parts.ts';
-import type { UnitAccess } from '../unit-access.ts';
-import { type UnitFiles, unitFiles } from '../unit-files.ts';
+import { type UnitFiles, unitFiles } from '../lib/unit-files.ts';
+import { type AnyUnit, isWithoutCopies } from '../units/engine-parts.ts';
+import type { UnitAccess } from '../units/unit-access.ts';
 import type { Archive } from './archive.ts';
 import { requireOwnership } from './ownership.ts';
 import { makeRemovals } from './removals.ts';
-import { type SealArchive, shipPresent } from './ship-present.ts';
-import { type RemoteUnit, readRemote, shipUnit, UnitMoved } from './ship-unit.ts';
+import {
+  type RemoteUnit,
+  readRemote,
+  type SealArchive,
+  shipPresent,
+  shipUnit,
+  UnitMoved,
+} from './ship-unit.ts';
 
 export interface ArchiveOptions {
   readonly archive: Archive;

@@ -3,7 +3,7 @@ import { PlatformError } from '@freehold/contracts';
 import type { Bookmark, BookmarkPage, UnitTools } from '@freehold/store';
 import { bookmarkOf, type Commit, seqOfBookmark } from '../history/bookmark.ts';
 import { commitsNewestFirst, earliestCommit } from '../history/commits.ts';
-import { requireCopies, requireHistory, type UnitAccess } from '../unit-access.ts';
+import { requireCopies, requireHistory, type UnitAccess } from '../units/unit-access.ts';
 
 type BookmarkQuery = Parameters<UnitTools['bookmarks']>[0];
 

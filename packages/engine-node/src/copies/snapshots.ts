@@ -5,13 +5,19 @@ import { Readable } from 'node:stream';
 import { createZstdDecompress } from 'node:zlib';
 import { PlatformError } from '@freehold/contracts';
 import type { UnitCopy, UnitSnapshot } from '@freehold/store';
-import { checkedLine, parseCheckedLine } from '../checked-line.ts';
-import { historyDisk, makeDirectory, syncDirectory, writeDurably } from '../durable-file.ts';
 import type { CompressedCopy } from '../history/base-writer.ts';
-import { requireCopies, type UnitAccess } from '../unit-access.ts';
-import { captureUnit } from './capture-unit.ts';
-import { digestFile } from './copied-file.ts';
-import { discard } from './copy-workers.ts';
+import {
+  checkedLine,
+  makeDirectory,
+  parseCheckedLine,
+  publish,
+  syncDirectory,
+  writeDurably,
+} from '../lib/durable-file.ts';
+import { digestFile } from '../processes/copied-file.ts';
+import { discard } from '../processes/copy-workers.ts';
+import { requireCopies, type UnitAccess } from '../units/unit-access.ts';
+import { captureUnit } from './export-unit.ts';
 
 /** The content of a snapshot's description file. */
 interface SnapshotFile extends Omit<CompressedCopy, 'path'> {
@@ -40,7 +46,7 @@ export async function takeSnapshot(
     const { path: compressed, ...copy } = await parts.workers.compress(path);
     requireNew(description, id);
     makeDirectory(files.snapshots);
-    historyDisk.publish(compressed, payload);
+    publish(compressed, payload);
     const snapshot: SnapshotFile = { v: 1, id, name, bookmark, atMs, ...copy };
     writeDurably(description, checkedLine(snapshot));
     parts.onChange(files);

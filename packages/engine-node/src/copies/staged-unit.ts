@@ -13,9 +13,9 @@ import {
   type UnitDefinition,
   type UnitMethods,
 } from '@freehold/store';
-import { copyForeign } from '../fault.ts';
-import { type NodeDatabase, openNodeDatabase } from '../node-database.ts';
-import { syncClosed } from './copied-file.ts';
+import { copyForeign } from '../lib/fault.ts';
+import { type NodeDatabase, openNodeDatabase } from '../lib/node-database.ts';
+import { syncClosed } from '../processes/copied-file.ts';
 
 interface SchemaObject {
   readonly type: string;

@@ -1,9 +1,8 @@
 /** Turns a copy of the database into a base of the history: first its bytes, then its description. */
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
-import { sha256 } from '../checked-line.ts';
-import { type HistoryDisk, makeDirectory } from '../durable-file.ts';
+import { type HistoryDisk, makeDirectory, publish, sha256 } from '../lib/durable-file.ts';
 import { type Base, baseFile, describeBase } from './history-directory.ts';
 import { FAST } from './segment-writer.ts';
 
@@ -28,35 +27,56 @@ export function describeCopy({ path: _path, ...copy }: CompressedCopy, descripti
   return { v: 1, ...description, ...copy };
 }
 
-export function publishBase(
+/** Adds a copy to the history. Its description gets its name when the name of its bytes is durable. */
+export async function publishBase(
+  history: string,
+  disk: HistoryDisk,
+  copy: CompressedCopy,
+  description: BaseDescription,
+): Promise<void> {
+  const { file, staged, text } = prepareBase(history, copy, description);
+  disk.rename(copy.path, file.payload);
+  await disk.syncNames(history);
+  await disk.stage(staged, [text]);
+  disk.rename(staged, file.description);
+  await disk.syncNames(history);
+}
+
+/** Does the same at once. */
+export function publishBaseSync(
   history: string,
   disk: HistoryDisk,
   copy: CompressedCopy,
   description: BaseDescription,
 ): void {
+  const { file, staged, text } = prepareBase(history, copy, description);
+  publish(copy.path, file.payload, disk);
+  disk.stageSync(staged, [text]);
+  publish(staged, file.description, disk);
+}
+
+function prepareBase(history: string, copy: CompressedCopy, description: BaseDescription) {
   makeDirectory(history);
   const file = baseFile(history, description.commit.seq);
-  disk.publish(copy.path, file.payload);
   const staged = `${file.description}.new`;
-  disk.stageSync(staged, [new TextEncoder().encode(describeBase(describeCopy(copy, description)))]);
-  disk.publish(staged, file.description);
+  rmSync(staged, { force: true });
+  return { file, staged, text: new TextEncoder().encode(describeBase(describeCopy(copy, description))) };
 }
 
 export function isSmall(database: string): boolean {
   return statSync(database).size <= SMALL_BYTES;
 }
 
-/**
- * Copies a small database within this process. Only directly before it is closed: closing the file that is read here
- * drops the locks that SQLite holds on it in this process (POSIX advisory locks).
- */
-export function compressSmall(database: string, history: string, disk: HistoryDisk): CompressedCopy {
+/** Compresses the bytes of a small database. The caller writes `payload` to the path of the copy. */
+export function compressSmall(
+  bytes: Uint8Array,
+  history: string,
+): { readonly copy: CompressedCopy; readonly payload: Uint8Array } {
   makeDirectory(history);
-  const bytes = readFileSync(database);
   const payload = zstdCompressSync(bytes, FAST);
   const path = join(history, `base.coming-${process.pid}`);
-  disk.stageSync(path, [payload]);
-  return {
+  rmSync(path, { force: true });
+  const copy = {
     path,
     pageSize: pageSizeOf(bytes),
     rawBytes: bytes.length,
@@ -64,6 +84,14 @@ export function compressSmall(database: string, history: string, disk: HistoryDi
     bytes: payload.length,
     sha256: sha256(payload),
   };
+  return { copy, payload };
+}
+
+/** Reads a small database directly before it is closed: closing a file drops SQLite's locks on it in this process. */
+export function compressSmallSync(database: string, history: string, disk: HistoryDisk): CompressedCopy {
+  const { copy, payload } = compressSmall(readFileSync(database), history);
+  disk.stageSync(copy.path, [payload]);
+  return copy;
 }
 
 /** SQLite, "Database File Format", 1.3: two bytes at 16, in which 1 means 65,536. */

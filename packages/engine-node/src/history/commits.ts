@@ -1,6 +1,6 @@
 /** The commits of a unit's history, and the way to each: a base and the parts after it. */
 import { PlatformError } from '@freehold/contracts';
-import { damagedHistory, Fault, missingHistory } from '../fault.ts';
+import { damagedHistory, Fault, missingHistory } from '../lib/fault.ts';
 import { bookmarkOf, type Commit, seqOfBookmark } from './bookmark.ts';
 import { type Base, type BaseFile, listHistory, readBase, type SegmentFile } from './history-directory.ts';
 import { commitsOf, readPartHeaders, type StoredPart, seqIn, walHeaderOf } from './part.ts';

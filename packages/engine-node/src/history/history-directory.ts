@@ -5,8 +5,8 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkedLine, parseCheckedLine } from '../checked-line.ts';
-import { damagedHistory } from '../fault.ts';
+import { checkedLine, parseCheckedLine } from '../lib/durable-file.ts';
+import { damagedHistory } from '../lib/fault.ts';
 import type { Commit } from './bookmark.ts';
 
 /** A whole copy of the database at one commit. */

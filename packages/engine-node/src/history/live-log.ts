@@ -3,7 +3,6 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Commit } from './bookmark.ts';
 import type { CommitTime } from './commit-times.ts';
-import { borrowBuffer, giveBack } from './frame-buffer.ts';
 import type { PartDescription } from './part.ts';
 import {
   commitFrames,
@@ -198,4 +197,21 @@ export function readLogHeader(path: string): WalHeader | null {
 
 function requireWhole(read: number, bytes: number): void {
   if (read !== bytes) throw new Error('the write-ahead log is shorter than SQLite says');
+}
+
+let idle: Buffer | null = null;
+
+/** The largest buffer that is kept between two uses. */
+const KEPT_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Returns so many bytes with any contents. The caller returns them after use. */
+export function borrowBuffer(bytes: number): Buffer {
+  const buffer = idle && idle.length >= bytes ? idle : Buffer.allocUnsafeSlow(Math.max(bytes, 1));
+  if (buffer === idle) idle = null;
+  return buffer.subarray(0, bytes);
+}
+
+export function giveBack(buffer: Buffer): void {
+  const whole = Buffer.from(buffer.buffer);
+  if (whole.length <= KEPT_BYTES_MAX && whole.length > (idle?.length ?? 0)) idle = whole;
 }

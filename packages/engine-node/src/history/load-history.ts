@@ -1,7 +1,7 @@
 /** Determines the state of a unit's history when its database is opened, from its newest files alone. */
 import { rmSync } from 'node:fs';
-import { Fault } from '../fault.ts';
-import type { UnitFiles } from '../unit-files.ts';
+import { Fault } from '../lib/fault.ts';
+import type { UnitFiles } from '../lib/unit-files.ts';
 import type { Commit } from './bookmark.ts';
 import { closedLine, type KnownTimes, readCommitTimes } from './commit-times.ts';
 import { listHistory, readBase, type SegmentFile } from './history-directory.ts';

@@ -3,8 +3,8 @@
  * part or several consecutive ones.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
-import { checkedLine, parseCheckedLine, sha256 } from '../checked-line.ts';
-import { damagedHistory } from '../fault.ts';
+import { checkedLine, parseCheckedLine, sha256 } from '../lib/durable-file.ts';
+import { damagedHistory } from '../lib/fault.ts';
 import type { Commit } from './bookmark.ts';
 import { commitFrames, frameBytes, parseWalHeader, type WalHeader } from './wal.ts';
 

@@ -6,7 +6,7 @@ import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdCompressSync } from 'node:zlib';
-import { type HistoryDisk, makeDirectory } from '../durable-file.ts';
+import { type HistoryDisk, makeDirectory } from '../lib/durable-file.ts';
 import { type SegmentFile, segmentName } from './history-directory.ts';
 import type { LiveLog } from './live-log.ts';
 import { encodePart } from './part.ts';
@@ -22,10 +22,11 @@ const compress = promisify(zstdCompress);
 export interface SegmentWriter {
   /** The number of the last part. */
   readonly part: number;
-  /** Stores everything up to a frame; durable after {@link syncNames}. */
+  /** Stores everything up to a frame; durable after {@link syncNamesSync}. */
   storeSync(log: LiveLog, to: number): void;
   /** Makes the names of stored files durable. Called before a log is emptied. */
-  syncNames(): void;
+  syncNamesSync(): void;
+  syncNames(): Promise<void>;
   /**
    * Stores one part while the unit works: reads, compresses and synchronises in the background. Does nothing when
    * {@link storeSync} stored it before.
@@ -63,7 +64,7 @@ export function makeSegmentWriter(
     return join(directory, `segment.coming-${process.pid}${staged}`);
   };
 
-  const publish = (log: LiveLog, stagedAt: string, last: number, replaced: SegmentFile | null): void => {
+  const publish = (log: LiveLog, stagedAt: string, last: number, replaced?: SegmentFile): void => {
     const firstPart = replaced?.firstPart ?? part + 1;
     const lastSeq = log.commits.findLast(({ frame }) => frame <= last)?.seq ?? log.last.seq;
     const name = segmentName(firstPart, part + 1, lastSeq);
@@ -73,16 +74,23 @@ export function makeSegmentWriter(
     part += 1;
     segment = { path, name, firstPart, lastPart: part, lastSeq };
     log.setArchived(last);
-    if (!replaced) return;
-    // The replaced segment must not vanish before the name of the merged one is durable.
-    syncNames();
-    // A locked file is removed by the next opening.
+  };
+
+  /** Called when the name of the merged segment is durable. The next opening removes a locked file. */
+  const removeReplaced = (replaced: SegmentFile): void => {
     if (!isRead()) rmSync(replaced.path, { force: true });
   };
 
-  const syncNames = (): void => {
-    if (!isNamed) disk.syncNames(directory);
+  const syncNamesSync = (): void => {
+    if (!isNamed) disk.syncNamesSync(directory);
     isNamed = true;
+  };
+
+  const syncNames = async (): Promise<void> => {
+    if (isNamed) return;
+    const last = part;
+    await disk.syncNames(directory);
+    if (part === last) isNamed = true;
   };
 
   const storeSync = (log: LiveLog, to: number): void => {
@@ -95,7 +103,10 @@ export function makeSegmentWriter(
       const parts = encodePart({ n: part + 1, ...log.describe(first, last) }, payload);
       const path = stagePath();
       disk.stageSync(path, before ? [before.bytes, ...parts] : parts);
-      publish(log, path, last, before?.from ?? null);
+      publish(log, path, last, before?.from);
+      if (!before) continue;
+      syncNamesSync();
+      removeReplaced(before.from);
     }
   };
 
@@ -116,7 +127,11 @@ export function makeSegmentWriter(
       const before = segmentToExtend();
       const parts = encodePart({ n: planned, ...log.describe(first, last) }, payload);
       await disk.stage(path, before ? [before.bytes, ...parts] : parts);
-      if (isOurs()) publish(log, path, last, before?.from ?? null);
+      if (!isOurs()) return;
+      publish(log, path, last, before?.from);
+      if (!before) return;
+      await syncNames();
+      removeReplaced(before.from);
     } catch (error) {
       // Another call stored these frames in the meantime, and the log may be another one now.
       if (isOurs()) throw error;
@@ -130,6 +145,7 @@ export function makeSegmentWriter(
       return part;
     },
     storeSync,
+    syncNamesSync,
     syncNames,
     storePart,
     stop: () => {

@@ -7,19 +7,27 @@
  * 3. A commit's number is never given to another one.
  */
 import { existsSync, statSync } from 'node:fs';
-import { type HistoryDisk, makeDirectory } from '../durable-file.ts';
-import { missingHistory } from '../fault.ts';
-import type { FileLocks } from '../file-locks.ts';
-import type { LogState } from '../node-database.ts';
-import type { UnitFiles } from '../unit-files.ts';
-import { type CompressedCopy, compressSmall, isSmall, publishBase } from './base-writer.ts';
+import { type FileHandle, open } from 'node:fs/promises';
+import { type HistoryDisk, makeDirectory } from '../lib/durable-file.ts';
+import { missingHistory } from '../lib/fault.ts';
+import type { FileLocks } from '../lib/file-locks.ts';
+import type { LogState } from '../lib/node-database.ts';
+import type { UnitFiles } from '../lib/unit-files.ts';
+import {
+  type CompressedCopy,
+  compressSmall,
+  compressSmallSync,
+  isSmall,
+  publishBase,
+  publishBaseSync,
+} from './base-writer.ts';
 import type { Commit } from './bookmark.ts';
 import { appendCommitTimes, type CommitTime, dropCommitTimes, noteClosed } from './commit-times.ts';
 import { type LiveLog, makeLiveLog, readLogHeader } from './live-log.ts';
 import type { LoadedHistory } from './load-history.ts';
 import type { PartHeader } from './part.ts';
 import { type HistoryLimits, isRebaseDue, prune } from './retention.ts';
-import { makeSegmentWriter } from './segment-writer.ts';
+import { makeSegmentWriter, type SegmentWriter } from './segment-writer.ts';
 import type { WalHeader } from './wal.ts';
 
 /** The share of the frames above which the log is emptied that is stored directly before it is. */
@@ -28,6 +36,8 @@ const LAST_FRAMES_PART = 1 / 5;
 const LOG_OVERFLOW = 4;
 /** The number of rounds in which new frames are stored in the background, before the last ones are stored at once. */
 const ROUNDS_MAX = 4;
+/** After a kill, the commits of the last moments have estimated times; no longer than this. */
+const TIMES_MS = 250;
 
 /** The parts of a database that its history needs. */
 export interface LoggedDatabase {
@@ -52,10 +62,8 @@ export interface UnitHistoryParts {
   readonly fileLocks: FileLocks;
   /** Copies the database file, compressed, in another process. */
   readonly compress: (database: string) => Promise<CompressedCopy>;
-  /** Called for every commit. Must cost next to nothing. */
-  readonly onCommit: () => void;
-  /** Called when there are new files to archive. */
-  readonly onStored: () => void;
+  /** Called for every commit and for new files to archive. Must cost next to nothing. */
+  readonly onChange: () => void;
   readonly report: (error: unknown) => void;
 }
 
@@ -73,14 +81,14 @@ export interface UnitHistory {
   mark(): Mark;
   /** Resolves when history has begun, so that {@link mark}'s commit can be reached. */
   begin(): Promise<void>;
-  /** Records the times of the last commits. */
-  noteTimes(): void;
   /** Stores the log at once, and returns the last commit and the last part. */
   storeAll(): { readonly commit: Commit; readonly part: number };
   /** Empties the log in the background, if it is long and the files are not locked. */
   tidy(): void;
   /** Makes the present state a base if that is due, and removes history that is too old. */
   sweep(): Promise<void>;
+  /** Stores everything in the background, so that {@link finish} has only the log to empty. The unit takes no calls. */
+  settle(): Promise<void>;
   /** Whether {@link finish} can do its work at once. */
   readonly closable: boolean;
   /** Stores everything and empties the log. The database must be closed next. */
@@ -89,263 +97,318 @@ export interface UnitHistory {
   closed(inOrder: boolean): void;
 }
 
+interface History {
+  readonly parts: UnitHistoryParts;
+  readonly loaded: LoadedHistory;
+  readonly writer: SegmentWriter;
+  broken: Error | null;
+  begun: boolean;
+  /** The commit of the database file, without the log. */
+  inFile: Commit;
+  /** The last part in the database file; null when that is unknown, because the log continues from before. */
+  inFilePart: number | null;
+  frames: number;
+  log: LiveLog | null;
+  /** Observed commits whose times are not recorded yet, and the timer that records them. */
+  fresh: CommitTime[];
+  timesTimer: NodeJS.Timeout | undefined;
+  /** A reader kept the log from being emptied: the next commit may continue it or restart it. */
+  mayRestart: boolean;
+  nextTidyFrames: number;
+  isTidying: boolean;
+  isDone: boolean;
+  beginning: Promise<void> | undefined;
+  /** The database file as it was read before its closing: to close it earlier would drop SQLite's locks. */
+  lastRead: FileHandle | undefined;
+}
+
 /** Continues a {@link LoadedHistory}. The database is open, its log recovered. */
 export function makeUnitHistory(parts: UnitHistoryParts, loaded: LoadedHistory): UnitHistory {
-  const {
-    files,
-    database,
-    limits,
-    logFramesMax,
-    now,
-    newCheck,
-    disk,
-    fileLocks,
-    compress,
-    onCommit,
-    onStored,
-    report,
-  } = parts;
-  const writer = makeSegmentWriter(files.history, disk, () => !fileLocks.free, loaded);
-  let broken: Error | null = loaded.broken;
-  let begun = loaded.last !== null && broken === null;
-  /** The commit of the database file, without the log. */
-  let inFile: Commit = (begun ? loaded.last : null) ?? firstCommit();
-  /** The last part in the database file; null when that is unknown, because the log continues from before. */
-  let inFilePart: number | null = loaded.part;
-  let frames = framesIn(database.logState());
-  let log: LiveLog | null = null;
-  /** Observed commits whose times are not recorded yet. */
-  let fresh: CommitTime[] = [];
-  /** A reader kept the log from being emptied: the next commit may continue it or restart it. */
-  let mayRestart = false;
-  let nextTidyFrames = logFramesMax;
-  let isTidying = false;
-  let isDone = false;
-  let beginning: Promise<void> | undefined;
-
-  function firstCommit(): Commit {
-    return { seq: loaded.seqMax + 1, check: newCheck(), atMs: now() };
-  }
-
-  /** Determines how much of a crash's log is in segments already. */
-  const resumeLog = (): void => {
-    const header = frames > 0 ? requireLogHeader() : null;
-    const lastPart = begun ? loaded.lastPart : null;
-    const part = header && lastPart?.salt === header.salt ? lastPart.header : null;
-    if (part && part.last > frames) restart('the log is shorter than what was stored of it');
-    else if (lastPart && !part && endsInTheMiddle(lastPart.header))
-      restart('the log that was to go on is gone');
-    if (!header) return;
-    // A commit with an unknown time was written before the process ended: no later than the log's last change.
-    const writtenMs = statSync(files.wal).mtimeMs;
-    if (begun && part) {
-      const last = inFile;
-      inFile = { ...part.after, atMs: 0 };
-      inFilePart = null;
-      const archived = { frame: part.last, commits: part.before + part.commits.length, last };
-      log = makeLiveLog({ path: files.wal, header, after: inFile, archived }, () => writtenMs);
-    } else log = newLog(header, () => writtenMs);
-    log.learnTimes(loaded.times.of(header.salt));
-    log.catchUp(frames);
+  const begun = loaded.last !== null && loaded.broken === null;
+  const h: History = {
+    parts,
+    loaded,
+    writer: makeSegmentWriter(parts.files.history, parts.disk, () => !parts.fileLocks.free, loaded),
+    broken: loaded.broken,
+    begun,
+    inFile: (begun ? loaded.last : null) ?? firstCommit(parts, loaded),
+    inFilePart: loaded.part,
+    frames: framesIn(parts.database.logState()),
+    log: null,
+    fresh: [],
+    timesTimer: undefined,
+    mayRestart: false,
+    nextTidyFrames: parts.logFramesMax,
+    isTidying: false,
+    isDone: false,
+    beginning: undefined,
+    lastRead: undefined,
   };
-
-  /** The existing history cannot be continued: starts with a new base and an unused number. */
-  const restart = (why: string): void => {
-    broken = missingHistory(why);
-    begun = false;
-    inFile = firstCommit();
-  };
-
-  const newLog = (header: WalHeader, fallbackMs: () => number): LiveLog =>
-    makeLiveLog(
-      { path: files.wal, header, after: inFile, archived: { frame: 0, commits: 0, last: inFile } },
-      fallbackMs,
-    );
-
-  const requireLogHeader = (): WalHeader => {
-    const header = readLogHeader(files.wal);
-    if (!header) throw new Error('a write-ahead log that has frames has no header');
-    return header;
-  };
-
-  /** Returns the log, when there is something in it, with every observed time. */
-  const currentLog = (): LiveLog | null => {
-    if (!log && frames > 0) log = newLog(requireLogHeader(), now);
-    log?.learnTimes(fresh);
-    return log;
-  };
-
-  const observe = (): void => {
-    const state = database.logState();
-    if (mayRestart && isRestarted()) forgetLog();
-    const counted = mayRestart ? state.frames : framesIn(state);
-    if (counted === frames) return;
-    frames = counted;
-    fresh.push({ frame: counted, atMs: now() });
-    onCommit();
-    if (counted < nextTidyFrames) return;
-    if (counted >= logFramesMax * LOG_OVERFLOW && begun && fileLocks.free) emptyOrLater();
-    tidy();
-  };
-
-  const isRestarted = (): boolean => log !== null && readLogHeader(files.wal)?.salt !== log.header.salt;
-
-  /** All of it is in the database file, and in segments. */
-  const forgetLog = (): void => {
-    inFile = log?.last ?? inFile;
-    inFilePart = writer.part;
-    log = null;
-    frames = 0;
-    fresh = [];
-    mayRestart = false;
-    nextTidyFrames = logFramesMax;
-  };
-
-  const mark = (): Mark => {
-    const live = currentLog();
-    live?.catchUp(frames);
-    return { commit: live?.last ?? inFile, frames, log: live };
-  };
-
-  const begin = (): Promise<void> => {
-    if (begun) return Promise.resolve();
-    beginning ??= takeBase('start').finally(() => {
-      beginning = undefined;
-    });
-    return beginning;
-  };
-
-  /** The file shows `inFile` until the log is emptied, which the lock prevents. */
-  const takeBase = async (reason: 'start' | 'rebase'): Promise<void> => {
-    const letGo = await fileLocks.take();
-    try {
-      if (isDone || inFilePart === null) return;
-      const description = { commit: inFile, reason, afterPart: inFilePart };
-      const copy = await compress(files.database);
-      if (isDone) return;
-      publishBase(files.history, disk, copy, description);
-      begun = true;
-      onStored();
-    } finally {
-      letGo();
-    }
-  };
-
-  const noteTimes = (): void => {
-    const live = isDone || fresh.length === 0 ? null : currentLog();
-    if (!live) return;
-    makeDirectory(files.history);
-    appendCommitTimes(files.history, live.header.salt, fresh);
-    fresh = [];
-  };
-
-  const storeAll = (): { readonly commit: Commit; readonly part: number } => {
-    const { log: live, commit } = mark();
-    if (live && live.archivedFrame < frames) {
-      writer.storeSync(live, frames);
-      onStored();
-    }
-    return { commit, part: writer.part };
-  };
-
-  const empty = (): void => {
-    storeAll();
-    writer.syncNames();
-    dropCommitTimes(files.history);
-    if (database.emptyLog('restart')) forgetLog();
-    else {
-      mayRestart = true;
-      nextTidyFrames = frames + logFramesMax;
-    }
-  };
-
-  /** Empties the log. Throws on a failure; the next attempt waits until the log has grown as much once more. */
-  const emptyOrLater = (): void => {
-    nextTidyFrames = frames + logFramesMax;
-    empty();
-  };
-
-  const tidy = (): void => {
-    if (isTidying || isDone || frames < logFramesMax || !fileLocks.free) return;
-    isTidying = true;
-    tidyUp()
-      .catch((error: unknown) => {
-        if (isDone) return;
-        nextTidyFrames = frames + logFramesMax;
-        report(error);
-      })
-      .finally(() => {
-        isTidying = false;
-      });
-  };
-
-  const tidyUp = async (): Promise<void> => {
-    // Leaves the group that just committed: its callers are answered first.
-    await new Promise((resolve) => setImmediate(resolve));
-    await begin();
-    for (let round = 0; round < ROUNDS_MAX; round++) {
-      const live = isDone ? null : currentLog();
-      if (!live || frames - live.archivedFrame <= logFramesMax * LAST_FRAMES_PART) break;
-      await writer.storePart(live, frames);
-    }
-    // Another call may have emptied it meanwhile.
-    if (!isDone && fileLocks.free && frames >= logFramesMax) empty();
-    if (!isDone && isRebaseDue(files.history, limits, { lastAtMs: inFile.atMs, nowMs: now() }))
-      await rebase();
-  };
-
-  const rebase = async (): Promise<void> => {
-    await takeBase('rebase');
-    tidyFiles();
-  };
-
-  const tidyFiles = (): void => {
-    if (isDone || !fileLocks.free) return;
-    prune(files.history, limits, now());
-    onStored();
-  };
-
-  const sweep = async (): Promise<void> => {
-    await begin();
-    if (isDone) return;
-    if (frames > 0 && fileLocks.free) empty();
-    if (isRebaseDue(files.history, limits, { lastAtMs: inFile.atMs, nowMs: now() })) await rebase();
-    else tidyFiles();
-  };
-
-  const finish = (): void => {
-    if (frames === 0) return;
-    if (!begun) {
-      const copy = compressSmall(files.database, files.history, disk);
-      publishBase(files.history, disk, copy, { commit: inFile, reason: 'start', afterPart: loaded.part });
-      begun = true;
-    }
-    empty();
-    if (frames > 0) throw new Error('another process reads the database');
-  };
-
-  const closed = (inOrder: boolean): void => {
-    isDone = true;
-    writer.stop();
-    if (inOrder && existsSync(files.history)) noteClosed(files.history, files.database);
-  };
-
-  resumeLog();
-  if (broken) report(broken);
+  resumeLog(h);
+  if (h.broken) parts.report(h.broken);
   return {
-    observe,
-    mark,
-    begin,
-    noteTimes,
-    storeAll,
-    tidy,
-    sweep,
+    observe: () => observe(h),
+    mark: () => mark(h),
+    begin: () => begin(h),
+    storeAll: () => storeAll(h),
+    tidy: () => tidy(h),
+    sweep: () => sweep(h),
+    settle: () => settle(h),
     get closable() {
-      return begun || frames === 0 || isSmall(files.database);
+      return h.begun || h.frames === 0 || isSmall(parts.files.database);
     },
-    finish,
-    closed,
+    finish: () => finish(h),
+    closed: (inOrder) => closed(h, inOrder),
   };
+}
+
+function firstCommit({ newCheck, now }: UnitHistoryParts, { seqMax }: LoadedHistory): Commit {
+  return { seq: seqMax + 1, check: newCheck(), atMs: now() };
+}
+
+/** Determines how much of a crash's log is in segments already. */
+function resumeLog(h: History): void {
+  const { parts, loaded } = h;
+  const header = h.frames > 0 ? requireLogHeader(h) : null;
+  const lastPart = h.begun ? loaded.lastPart : null;
+  const part = header && lastPart?.salt === header.salt ? lastPart.header : null;
+  if (part && part.last > h.frames) restart(h, 'the log is shorter than what was stored of it');
+  else if (lastPart && !part && endsInTheMiddle(lastPart.header))
+    restart(h, 'the log that was to go on is gone');
+  if (!header) return;
+  // A commit with an unknown time was written before the process ended: no later than the log's last change.
+  const writtenMs = statSync(parts.files.wal).mtimeMs;
+  if (h.begun && part) {
+    const last = h.inFile;
+    h.inFile = { ...part.after, atMs: 0 };
+    h.inFilePart = null;
+    const archived = { frame: part.last, commits: part.before + part.commits.length, last };
+    h.log = makeLiveLog({ path: parts.files.wal, header, after: h.inFile, archived }, () => writtenMs);
+  } else h.log = newLog(h, header, () => writtenMs);
+  h.log.learnTimes(loaded.times.of(header.salt));
+  h.log.catchUp(h.frames);
+}
+
+/** The existing history cannot be continued: starts with a new base and an unused number. */
+function restart(h: History, why: string): void {
+  h.broken = missingHistory(why);
+  h.begun = false;
+  h.inFile = firstCommit(h.parts, h.loaded);
+}
+
+function newLog({ parts, inFile }: History, header: WalHeader, fallbackMs: () => number): LiveLog {
+  const archived = { frame: 0, commits: 0, last: inFile };
+  return makeLiveLog({ path: parts.files.wal, header, after: inFile, archived }, fallbackMs);
+}
+
+function requireLogHeader({ parts }: History): WalHeader {
+  const header = readLogHeader(parts.files.wal);
+  if (!header) throw new Error('a write-ahead log that has frames has no header');
+  return header;
+}
+
+/** Returns the log, when there is something in it, with every observed time. */
+function currentLog(h: History): LiveLog | null {
+  if (!h.log && h.frames > 0) h.log = newLog(h, requireLogHeader(h), h.parts.now);
+  h.log?.learnTimes(h.fresh);
+  return h.log;
+}
+
+function observe(h: History): void {
+  const { database, now, logFramesMax, onChange, fileLocks } = h.parts;
+  const state = database.logState();
+  if (h.mayRestart && isRestarted(h)) forgetLog(h);
+  const counted = h.mayRestart ? state.frames : framesIn(state);
+  if (counted === h.frames) return;
+  h.frames = counted;
+  h.fresh.push({ frame: counted, atMs: now() });
+  h.timesTimer ??= setTimeout(noteTimes, TIMES_MS, h).unref();
+  onChange();
+  if (counted < h.nextTidyFrames) return;
+  if (counted >= logFramesMax * LOG_OVERFLOW && h.begun && fileLocks.free) emptyOrLater(h);
+  tidy(h);
+}
+
+function isRestarted({ log, parts }: History): boolean {
+  return log !== null && readLogHeader(parts.files.wal)?.salt !== log.header.salt;
+}
+
+/** All of it is in the database file, and in segments. */
+function forgetLog(h: History): void {
+  h.inFile = h.log?.last ?? h.inFile;
+  h.inFilePart = h.writer.part;
+  h.log = null;
+  h.frames = 0;
+  h.fresh = [];
+  h.mayRestart = false;
+  h.nextTidyFrames = h.parts.logFramesMax;
+}
+
+function mark(h: History): Mark {
+  const log = currentLog(h);
+  log?.catchUp(h.frames);
+  return { commit: log?.last ?? h.inFile, frames: h.frames, log };
+}
+
+function begin(h: History): Promise<void> {
+  if (h.begun) return Promise.resolve();
+  h.beginning ??= takeBase(h, 'start').finally(() => {
+    h.beginning = undefined;
+  });
+  return h.beginning;
+}
+
+/** The file shows `inFile` until the log is emptied, which the lock prevents. */
+async function takeBase(h: History, reason: 'start' | 'rebase'): Promise<void> {
+  const { files, disk, fileLocks, compress } = h.parts;
+  const letGo = await fileLocks.take();
+  try {
+    if (h.isDone || h.inFilePart === null) return;
+    const description = { commit: h.inFile, reason, afterPart: h.inFilePart };
+    const copy = await compress(files.database);
+    if (h.isDone) return;
+    await publishBase(files.history, disk, copy, description);
+    h.begun = true;
+    h.parts.onChange();
+  } finally {
+    letGo();
+  }
+}
+
+/** Records the times of the last commits. The commits themselves are in the log: a failure costs only their times. */
+function noteTimes(h: History): void {
+  h.timesTimer = undefined;
+  try {
+    const log = h.isDone || h.fresh.length === 0 ? null : currentLog(h);
+    if (!log) return;
+    makeDirectory(h.parts.files.history);
+    appendCommitTimes(h.parts.files.history, log.header.salt, h.fresh);
+    h.fresh = [];
+  } catch {
+    // The callers who need the disk meet its failure.
+  }
+}
+
+function storeAll(h: History): { readonly commit: Commit; readonly part: number } {
+  const { log, commit } = mark(h);
+  if (log && log.archivedFrame < h.frames) {
+    h.writer.storeSync(log, h.frames);
+    h.parts.onChange();
+  }
+  return { commit, part: h.writer.part };
+}
+
+function empty(h: History): void {
+  storeAll(h);
+  h.writer.syncNamesSync();
+  dropCommitTimes(h.parts.files.history);
+  if (h.parts.database.emptyLog('restart')) forgetLog(h);
+  else {
+    h.mayRestart = true;
+    h.nextTidyFrames = h.frames + h.parts.logFramesMax;
+  }
+}
+
+/** Empties the log. Throws on a failure; the next attempt waits until the log has grown as much once more. */
+function emptyOrLater(h: History): void {
+  h.nextTidyFrames = h.frames + h.parts.logFramesMax;
+  empty(h);
+}
+
+function tidy(h: History): void {
+  if (h.isTidying || h.isDone || h.frames < h.parts.logFramesMax || !h.parts.fileLocks.free) return;
+  h.isTidying = true;
+  tidyUp(h)
+    .catch((error: unknown) => {
+      if (h.isDone) return;
+      h.nextTidyFrames = h.frames + h.parts.logFramesMax;
+      h.parts.report(error);
+    })
+    .finally(() => {
+      h.isTidying = false;
+    });
+}
+
+async function tidyUp(h: History): Promise<void> {
+  const { logFramesMax, fileLocks } = h.parts;
+  // Leaves the group that just committed: its callers are answered first.
+  await new Promise((resolve) => setImmediate(resolve));
+  await begin(h);
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const log = h.isDone ? null : currentLog(h);
+    if (!log || h.frames - log.archivedFrame <= logFramesMax * LAST_FRAMES_PART) break;
+    await h.writer.storePart(log, h.frames);
+  }
+  // Another call may have emptied it meanwhile.
+  if (!h.isDone && fileLocks.free && h.frames >= logFramesMax) empty(h);
+  if (!h.isDone && isBaseDue(h)) await rebase(h);
+}
+
+function isBaseDue({ parts, inFile }: History): boolean {
+  return isRebaseDue(parts.files.history, parts.limits, { lastAtMs: inFile.atMs, nowMs: parts.now() });
+}
+
+async function rebase(h: History): Promise<void> {
+  await takeBase(h, 'rebase');
+  tidyFiles(h);
+}
+
+function tidyFiles({ parts, isDone }: History): void {
+  if (isDone || !parts.fileLocks.free) return;
+  prune(parts.files.history, parts.limits, parts.now());
+  parts.onChange();
+}
+
+async function sweep(h: History): Promise<void> {
+  await begin(h);
+  if (h.isDone) return;
+  if (h.frames > 0 && h.parts.fileLocks.free) empty(h);
+  if (isBaseDue(h)) await rebase(h);
+  else tidyFiles(h);
+}
+
+async function settle(h: History): Promise<void> {
+  const { files, disk } = h.parts;
+  if (h.frames === 0) return;
+  if (h.begun || h.beginning || !isSmall(files.database)) await begin(h);
+  else {
+    h.lastRead = await open(files.database);
+    const { copy, payload } = compressSmall(await h.lastRead.readFile(), files.history);
+    await disk.stage(copy.path, [payload]);
+    await publishBase(files.history, disk, copy, startOf(h));
+    h.begun = true;
+  }
+  for (;;) {
+    const log = h.isDone ? null : currentLog(h);
+    if (!log || log.archivedFrame >= h.frames) break;
+    await h.writer.storePart(log, h.frames);
+  }
+  await h.writer.syncNames();
+}
+
+function startOf({ inFile, loaded }: History) {
+  return { commit: inFile, reason: 'start', afterPart: loaded.part } as const;
+}
+
+function finish(h: History): void {
+  const { files, disk } = h.parts;
+  if (h.frames === 0) return;
+  if (!h.begun) {
+    const copy = compressSmallSync(files.database, files.history, disk);
+    publishBaseSync(files.history, disk, copy, startOf(h));
+    h.begun = true;
+  }
+  empty(h);
+  if (h.frames > 0) throw new Error('another process reads the database');
+}
+
+function closed(h: History, inOrder: boolean): void {
+  h.isDone = true;
+  h.writer.stop();
+  clearTimeout(h.timesTimer);
+  // Nothing depends on its closing.
+  h.lastRead?.close().catch(() => undefined);
+  if (inOrder && existsSync(h.parts.files.history)) noteClosed(h.parts.files.history, h.parts.files.database);
 }
 
 /** A log that was moved into the file as a whole is empty: the next commit restarts it. */

@@ -3,7 +3,7 @@
  * time limit. It trusts neither the statement nor the file.
  */
 import { constants, DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
-import { isRefused } from '../guard.ts';
+import { isRefused } from '../lib/guard.ts';
 import { answerRequests } from '../processes/answer-requests.ts';
 import type { InspectAnswer, InspectTask } from './inspect-unit.ts';
 

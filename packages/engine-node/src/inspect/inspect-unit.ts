@@ -13,7 +13,7 @@ import {
   type ProcessPool,
   TimeLimitReached,
 } from '../processes/process-pool.ts';
-import { requireCopies, type UnitAccess } from '../unit-access.ts';
+import { requireCopies, type UnitAccess } from '../units/unit-access.ts';
 
 /** The request to the process. */
 export interface InspectTask extends Omit<InspectRequest, 'timeMs'> {

@@ -1,5 +1,5 @@
 /** The child's side of a process pool: answers one request after the other until its parent is gone. */
-import { Fault } from '../fault.ts';
+import { Fault } from '../lib/fault.ts';
 import type { Reply, Request } from './process-pool.ts';
 
 /** The tasks of a process, by name. */

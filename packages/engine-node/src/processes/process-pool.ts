@@ -5,8 +5,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { PlatformError } from '@freehold/contracts';
-import { Fault, type FaultReason } from '../fault.ts';
-import { shuttingDown } from '../shutting-down.ts';
+import { Fault, type FaultReason } from '../lib/fault.ts';
+import { shuttingDown } from '../lib/shutting-down.ts';
 
 /** A request to a child and its answer; see `answer-requests.ts`. */
 export interface Request {

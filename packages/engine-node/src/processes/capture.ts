@@ -1,6 +1,8 @@
 /** Copies a database at one commit, from its file and the start of its log. Runs in the copy process. */
-import { constants, copyFileSync } from 'node:fs';
+import { closeSync, constants, copyFileSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { type CompressedCopy, pageSizeOf } from '../history/base-writer.ts';
+import { compressFile } from './copied-file.ts';
 import { leaveLogMode, recoverLog } from './settled-database.ts';
 
 export interface CaptureRequest {
@@ -41,5 +43,30 @@ async function copyBeginning(from: string, to: string, bytes: number): Promise<v
     }
   } finally {
     await Promise.all([source.close(), target.close()]);
+  }
+}
+
+const HEADER_BYTES = 100;
+
+export async function compressDatabase(from: string, to: string): Promise<CompressedCopy> {
+  const { raw, stored } = await compressFile(from, to);
+  return {
+    path: to,
+    pageSize: pageSizeOf(readHeader(from)),
+    rawBytes: raw.bytes,
+    rawSha256: raw.sha256,
+    bytes: stored.bytes,
+    sha256: stored.sha256,
+  };
+}
+
+function readHeader(path: string): Uint8Array {
+  const file = openSync(path, 'r');
+  try {
+    const header = Buffer.alloc(HEADER_BYTES);
+    readSync(file, header, 0, HEADER_BYTES, 0);
+    return header;
+  } finally {
+    closeSync(file);
   }
 }

@@ -3,12 +3,12 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CompressedCopy } from '../history/base-writer.ts';
 import type { Way } from '../history/commits.ts';
-import { makeProcessPool } from '../processes/process-pool.ts';
-import { workDirectory } from '../unit-files.ts';
+import { workDirectory } from '../lib/unit-files.ts';
 import type { CaptureRequest } from './capture.ts';
 import type { Examined } from './examine.ts';
 import type { Dumped, DumpRequest } from './ndjson-dump.ts';
 import type { LoadRequest } from './ndjson-load.ts';
+import { makeProcessPool } from './process-pool.ts';
 
 export interface CopyWorkers {
   capture(request: CaptureRequest): Promise<null>;

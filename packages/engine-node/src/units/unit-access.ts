@@ -1,11 +1,10 @@
 /** One unit from the view of its tools, open or not. */
 import { PlatformError } from '@freehold/contracts';
+import type { UnitHistory } from '../history/unit-history.ts';
+import type { FileLocks } from '../lib/file-locks.ts';
+import type { UnitFiles } from '../lib/unit-files.ts';
 import { type AnyUnit, type EngineParts, isWithoutCopies } from './engine-parts.ts';
-import type { FileLocks } from './file-locks.ts';
-import type { UnitHistory } from './history/unit-history.ts';
-import type { OpenUnits } from './open-units.ts';
-import type { OpenedUnit } from './opened-unit.ts';
-import type { UnitFiles } from './unit-files.ts';
+import type { OpenedUnit, OpenUnits } from './open-units.ts';
 
 export interface UnitAccess {
   readonly files: UnitFiles;
@@ -32,7 +31,7 @@ export function makeUnitAccess(
     get fileLocks() {
       return units.fileLocksOf(files);
     },
-    open: () => units.find(files, definition, {}),
+    open: () => units.find(definition, files.key, {}),
     peek: () => units.peek(files),
     close: () => units.close(files),
   };

@@ -5,9 +5,8 @@
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { constants, type DatabaseSync, type StatementSync } from 'node:sqlite';
-import { copyDamaged, copyForeign } from '../fault.ts';
-import { type NdjsonHeader, type NdjsonTrailer, quoted } from './ndjson.ts';
-import { decodeValue } from './ndjson-values.ts';
+import { copyDamaged, copyForeign } from '../lib/fault.ts';
+import { decodeValue, type NdjsonHeader, type NdjsonTrailer, quoted } from './ndjson.ts';
 import { openCopy } from './settled-database.ts';
 
 export interface LoadRequest {

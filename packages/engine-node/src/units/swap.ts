@@ -5,12 +5,18 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PlatformError } from '@freehold/contracts';
-import { checkedLine, parseCheckedLine } from '../checked-line.ts';
-import { historyDisk, makeDirectory, syncDirectory, writeDurably } from '../durable-file.ts';
 import { type BaseDescription, type CompressedCopy, describeCopy } from '../history/base-writer.ts';
 import { dropCommitTimes } from '../history/commit-times.ts';
 import { type Base, baseFile, describeBase } from '../history/history-directory.ts';
-import { swapDirectory, type UnitFiles, unitFiles } from '../unit-files.ts';
+import {
+  checkedLine,
+  makeDirectory,
+  parseCheckedLine,
+  publish,
+  syncDirectory,
+  writeDurably,
+} from '../lib/durable-file.ts';
+import { swapDirectory, type UnitFiles, unitFiles } from '../lib/unit-files.ts';
 
 interface Intent {
   readonly kind: string;
@@ -92,8 +98,8 @@ export function openSwaps(dataDirectory: string): Swaps {
   return {
     replace: (files, { path, base }) => {
       makeDirectory(directory);
-      historyDisk.publish(path, pathOf(files, 'sqlite'));
-      if (base) historyDisk.publish(base.copy.path, pathOf(files, 'zst'));
+      publish(path, pathOf(files, 'sqlite'));
+      if (base) publish(base.copy.path, pathOf(files, 'zst'));
       const described = base && describeCopy(base.copy, base.description);
       decide({ kind: files.kind, key: files.key, act: 'replace', base: described });
     },

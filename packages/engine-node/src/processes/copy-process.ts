@@ -1,7 +1,6 @@
 /** The process that works on copies, so that no call waits for it. See `copy-workers.ts` for its tasks. */
-import { answerRequests } from '../processes/answer-requests.ts';
-import { capture } from './capture.ts';
-import { compressDatabase } from './compress-database.ts';
+import { answerRequests } from './answer-requests.ts';
+import { capture, compressDatabase } from './capture.ts';
 import { examine } from './examine.ts';
 import { materialise } from './materialise.ts';
 import { dump } from './ndjson-dump.ts';

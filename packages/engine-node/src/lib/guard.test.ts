@@ -3,7 +3,7 @@ import { constants, DatabaseSync } from 'node:sqlite';
 import { checkStatement, StatementRefused } from '@freehold/store';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { runs } from '../../testkit/src/index.ts';
+import { runs } from '../../../testkit/src/index.ts';
 import { isRefused } from './guard.ts';
 
 const WRITE = { protectedPrefix: '_spine_', readOnly: false };

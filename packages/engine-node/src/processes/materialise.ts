@@ -4,11 +4,11 @@
  */
 import { closeSync, openSync, readSync, rmSync } from 'node:fs';
 import { zstdDecompressSync } from 'node:zlib';
-import { writeAll } from '../durable-file.ts';
-import { damagedHistory } from '../fault.ts';
 import type { Way } from '../history/commits.ts';
 import { requireFrames, requirePayload, walHeaderOf } from '../history/part.ts';
 import { frameBytes } from '../history/wal.ts';
+import { writeAll } from '../lib/durable-file.ts';
+import { damagedHistory } from '../lib/fault.ts';
 import { expandFile, syncClosed } from './copied-file.ts';
 import { isWhole, openCopy, recoverLog } from './settled-database.ts';
 

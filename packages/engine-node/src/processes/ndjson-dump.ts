@@ -2,8 +2,9 @@
 import { createHash, type Hash } from 'node:crypto';
 import { closeSync, createReadStream, openSync } from 'node:fs';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import { writeAll } from '../durable-file.ts';
+import { writeAll } from '../lib/durable-file.ts';
 import {
+  encodeValue,
   type NdjsonHeader,
   type NdjsonTable,
   type NdjsonTrailer,
@@ -11,7 +12,6 @@ import {
   type TablePlan,
   tablesOf,
 } from './ndjson.ts';
-import { encodeValue } from './ndjson-values.ts';
 import { openCopy } from './settled-database.ts';
 
 export interface DumpRequest {

@@ -1,4 +1,6 @@
 /** Files that are complete or absent, also after a power cut: they are synchronised before they get their name. */
+
+import { createHash } from 'node:crypto';
 import {
   closeSync,
   existsSync,
@@ -17,11 +19,10 @@ export interface HistoryDisk {
   /** Writes a separate file and synchronises it. */
   stage(path: string, parts: readonly Uint8Array[]): Promise<void>;
   stageSync(path: string, parts: readonly Uint8Array[]): void;
-  /** Gives a staged file its name, in one step that is durable when this returns. */
-  publish(staged: string, path: string): void;
-  /** Gives it its name; durable after {@link syncNames} of its directory. */
+  /** Gives a staged file its name; durable after {@link syncNames} of its directory. */
   rename(staged: string, path: string): void;
-  syncNames(directory: string): void;
+  syncNames(directory: string): Promise<void>;
+  syncNamesSync(directory: string): void;
 }
 
 export const historyDisk: HistoryDisk = {
@@ -43,20 +44,30 @@ export const historyDisk: HistoryDisk = {
       closeSync(file);
     }
   },
-  publish: (staged, path) => {
-    renameSync(staged, path);
-    syncDirectory(dirname(path));
-  },
   rename: (staged, path) => renameSync(staged, path),
-  syncNames: (directory) => syncDirectory(directory),
+  syncNames: async (path) => {
+    const directory = await open(path, 'r');
+    try {
+      await directory.sync();
+    } finally {
+      await directory.close();
+    }
+  },
+  syncNamesSync: (directory) => syncDirectory(directory),
 };
+
+/** Gives a staged file its name, durably. */
+export function publish(staged: string, path: string, disk: HistoryDisk = historyDisk): void {
+  disk.rename(staged, path);
+  disk.syncNamesSync(dirname(path));
+}
 
 /** Writes a small file completely, replacing the one under its name. */
 export function writeDurably(path: string, text: string): void {
   const staged = `${path}.new`;
   rmSync(staged, { force: true });
   historyDisk.stageSync(staged, [new TextEncoder().encode(text)]);
-  historyDisk.publish(staged, path);
+  publish(staged, path);
 }
 
 /** Makes the names in a directory durable: a power cut may undo a rename or a removal otherwise. */
@@ -81,4 +92,23 @@ export function makeDirectory(path: string): void {
 export function writeAll(file: number, bytes: Uint8Array): void {
   for (let written = 0; written < bytes.length; )
     written += writeSync(file, bytes, written, bytes.length - written);
+}
+
+const DIGEST_CHARACTERS = 64;
+
+/** Returns a line of JSON after the SHA-256 of its text, so that damage to a file's description is noticed. */
+export function checkedLine(value: unknown): string {
+  const json = JSON.stringify(value);
+  return `${sha256(json)} ${json}\n`;
+}
+
+/** Parses a line of {@link checkedLine}; returns null for any other line. */
+export function parseCheckedLine<T>(line: string): T | null {
+  const json = line.slice(DIGEST_CHARACTERS + 1, line.endsWith('\n') ? -1 : undefined);
+  if (line[DIGEST_CHARACTERS] !== ' ' || line.slice(0, DIGEST_CHARACTERS) !== sha256(json)) return null;
+  return JSON.parse(json) as T;
+}
+
+export function sha256(bytes: string | Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
 }

@@ -1,10 +1,10 @@
 /** The parts that the components of the engine share: the directory, the clock, and the workers. */
 import type { IncidentSink, UnitDefinition, UnitMethods } from '@freehold/store';
-import type { CopyWorkers } from './copies/copy-workers.ts';
-import type { Swaps } from './copies/swap.ts';
-import type { HistoryDisk } from './durable-file.ts';
-import type { HistoryLimits } from './history/retention.ts';
-import type { UnitFiles } from './unit-files.ts';
+import type { HistoryLimits } from '../history/retention.ts';
+import type { HistoryDisk } from '../lib/durable-file.ts';
+import type { UnitFiles } from '../lib/unit-files.ts';
+import type { CopyWorkers } from '../processes/copy-workers.ts';
+import type { Swaps } from './swap.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the engine moves the calls of every kind of unit; each types its own.
 export type AnyUnit = UnitDefinition<any>;

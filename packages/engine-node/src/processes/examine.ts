@@ -1,6 +1,6 @@
 /** Checks a staged database before any of it is trusted. Runs in the copy process. */
 import { closeSync, openSync, readSync } from 'node:fs';
-import { copyDamaged } from '../fault.ts';
+import { copyDamaged } from '../lib/fault.ts';
 import { syncClosed } from './copied-file.ts';
 import { quoted, tablesOf } from './ndjson.ts';
 import { isWhole, openCopy } from './settled-database.ts';

@@ -1,0 +1,288 @@
+/** The open units in the order of their use, with a bound on their number, and the opening and closing of each. */
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { PlatformError } from '@freehold/contracts';
+import { openUnit, type RunningUnit, type UnitOptions, unknownUnit } from '@freehold/store';
+import { loadHistory } from '../history/load-history.ts';
+import { makeUnitHistory, type UnitHistory } from '../history/unit-history.ts';
+import { type FileLocks, makeFileLocks } from '../lib/file-locks.ts';
+import { type NodeDatabase, openNodeDatabase } from '../lib/node-database.ts';
+import { shuttingDown } from '../lib/shutting-down.ts';
+import { isDamaged } from '../lib/sqlite-errors.ts';
+import { type UnitFiles, unitFiles } from '../lib/unit-files.ts';
+import { type AnyUnit, type EngineParts, isWithoutCopies } from './engine-parts.ts';
+
+/** The number of units that are closed at once when the engine closes. */
+const CLOSING_MAX = 16;
+
+export interface OpenedUnit {
+  readonly files: UnitFiles;
+  readonly definition: AnyUnit;
+  readonly unit: RunningUnit;
+  readonly database: NodeDatabase;
+  /** Null for a unit without history. */
+  readonly history: UnitHistory | null;
+  /** Whether it can be closed at once. */
+  readonly closable: boolean;
+  /** Called when the files are not locked any more. */
+  onFree(): void;
+  /** Closes the database. History that could not be stored stays in the log, and is reported. */
+  close(): void;
+}
+
+export interface OpenUnits {
+  readonly size: number;
+  /**
+   * Returns the open unit; opens it when it is closed.
+   * @throws PlatformError `not_found` for one that was never created (unless `create`), and errors of opening.
+   */
+  find(definition: AnyUnit, key: string, options: UnitOptions): OpenedUnit;
+  /** Returns the unit when it is open; does not count as a use. */
+  peek(files: UnitFiles): OpenedUnit | undefined;
+  /** Returns the locks on a unit's files, whether it is open or not. */
+  fileLocksOf(files: UnitFiles): FileLocks;
+  /** Closes a unit that is closable; does nothing when it is not open. */
+  close(files: UnitFiles): void;
+  /** Finishes the accepted calls and closes every unit, several at once, each when its files are not locked any more. */
+  closeAll(): Promise<void>;
+}
+
+export function makeOpenUnits(parts: EngineParts, unitsMax: number): OpenUnits {
+  /** By kind and key, in order of use: the first is the least recently used. */
+  const open = new Map<string, OpenedUnit>();
+  /** The last one in that order. Most calls are for the unit of the call before, and move nothing. */
+  let newest: OpenedUnit | null = null;
+  const fileLocks = new Map<string, FileLocks>();
+  let isClosed = false;
+
+  const fileLocksOf = (files: UnitFiles): FileLocks => {
+    const name = nameOf(files);
+    const known = fileLocks.get(name) ?? makeFileLocks(() => open.get(name)?.onFree());
+    fileLocks.set(name, known);
+    return known;
+  };
+
+  const find = (definition: AnyUnit, key: string, options: UnitOptions): OpenedUnit => {
+    const { kind } = definition;
+    const name = nameOf({ kind, key });
+    const found = open.get(name);
+    if (found === undefined)
+      return openNew(name, definition, unitFiles(parts.dataDirectory, kind, key), options);
+    if (found !== newest) use(name, found);
+    return found;
+  };
+
+  const use = (name: string, opened: OpenedUnit): void => {
+    open.delete(name);
+    open.set(name, opened);
+    newest = opened;
+  };
+
+  const openNew = (name: string, definition: AnyUnit, files: UnitFiles, options: UnitOptions): OpenedUnit => {
+    // Work that was running when the engine closed must not open a unit again.
+    if (isClosed) throw shuttingDown();
+    parts.swaps.finish(files);
+    if (!options.create && !existsSync(files.database)) throw unknownUnit(definition.kind);
+    const opened = openUnitFiles(parts, { files, definition, fileLocks: fileLocksOf(files) }, options);
+    makeRoom();
+    use(name, opened);
+    return opened;
+  };
+
+  const makeRoom = (): void => {
+    for (const each of open.values()) {
+      if (open.size < unitsMax) return;
+      each.unit.drain();
+      // Skips a unit whose call is on the stack, whose files are locked, or whose history is yet to begin.
+      if (each.closable) close(each.files);
+      else if (each.history) each.history.begin().catch(() => undefined);
+    }
+  };
+
+  const close = (files: UnitFiles): void => {
+    const name = nameOf(files);
+    const opened = open.get(name);
+    if (!opened) return;
+    open.delete(name);
+    if (opened === newest) newest = null;
+    opened.close();
+    if (fileLocks.get(name)?.unused) fileLocks.delete(name);
+  };
+
+  /** Synchronises the history of units side by side: one after the other, each would wait for the disk by itself. */
+  const closeOne = async ({ files, history }: OpenedUnit): Promise<void> => {
+    // A failure is met, and reported, by the closing itself.
+    await history?.settle().catch(() => undefined);
+    const opened = open.get(nameOf(files));
+    if (opened?.closable) close(files);
+    else await fileLocksOf(files).runExclusive(() => close(files));
+  };
+
+  const closeAll = async (): Promise<void> => {
+    // A transaction is synchronous: after one turn of the queue, none is on the stack.
+    await Promise.resolve();
+    isClosed = true;
+    for (const { unit } of open.values()) unit.drain();
+    const waiting = [...open.values()];
+    const closing = Array.from({ length: CLOSING_MAX }, async () => {
+      for (let next = waiting.shift(); next; next = waiting.shift()) await closeOne(next);
+    });
+    await Promise.all(closing);
+  };
+
+  return {
+    get size() {
+      return open.size;
+    },
+    find,
+    peek: (files) => open.get(nameOf(files)),
+    fileLocksOf,
+    close,
+    closeAll,
+  };
+}
+
+function nameOf({ kind, key }: Pick<UnitFiles, 'kind' | 'key'>): string {
+  return `${kind}/${key}`;
+}
+
+interface UnitOpening {
+  readonly files: UnitFiles;
+  readonly definition: AnyUnit;
+  readonly fileLocks: FileLocks;
+}
+
+/**
+ * Opens a unit.
+ * @throws PlatformError `unavailable`, reason `unit_unreadable`, and what `openUnit` throws.
+ */
+function openUnitFiles(parts: EngineParts, opening: UnitOpening, options: UnitOptions): OpenedUnit {
+  const { files, definition, fileLocks } = opening;
+  const { now, random, onIncident } = parts;
+  const limits = parts.historyOf(definition);
+  if (options.create) attemptOn(files, () => prepareDirectory(files));
+  const loaded = limits && loadHistory(files);
+  const database = attemptOn(files, () => openNodeDatabase(files.database, { ownLog: limits !== null }));
+  const report = (error: unknown): void =>
+    onIncident(error, { kind: files.kind, key: files.key, method: 'history' });
+  let history: UnitHistory | null = null;
+  // A history that failed to start must find the log unchanged at the next start.
+  let close = limits ? database.closeWithLog : database.close;
+
+  /** Deleted bytes must not linger in the log. */
+  const emptyLog = (): void => {
+    if (database.logState().frames === 0) return;
+    if (fileLocks.free) database.emptyLog('truncate');
+    parts.onChange(files);
+  };
+
+  try {
+    if (limits && loaded) {
+      const started = makeUnitHistory(
+        {
+          files,
+          database,
+          fileLocks,
+          limits,
+          now,
+          newCheck: () => Buffer.from(random(8)).toString('hex'),
+          disk: parts.disk,
+          logFramesMax: parts.logFramesMax,
+          compress: (path) => parts.workers.compress(path),
+          onChange: () => parts.onChange(files),
+          report,
+        },
+        loaded,
+      );
+      history = started;
+      close = () => closeWithHistory(files, database, started, report);
+    }
+    const afterCommit = history ? history.observe : isWithoutCopies(definition) ? emptyLog : () => undefined;
+    const unit = openUnit(
+      definition,
+      {
+        key: files.key,
+        db: database.db,
+        guarded: (guard) => database.guarded(guard),
+        transact: (work) => {
+          database.transact(work);
+          // A failure of the history does not undo the commit.
+          try {
+            afterCommit();
+          } catch (error) {
+            report(error);
+          }
+        },
+        schedule: (task) => void setImmediate(task),
+        now,
+        random,
+        onIncident,
+      },
+      options,
+    );
+    database.keepTempInMemory();
+    return {
+      files,
+      definition,
+      unit,
+      database,
+      history,
+      get closable() {
+        return unit.idle && fileLocks.free && (history?.closable ?? true);
+      },
+      onFree: () => {
+        if (history) history.tidy();
+        else if (isWithoutCopies(definition)) emptyLog();
+      },
+      close: () => {
+        unit.end();
+        close();
+      },
+    };
+  } catch (error) {
+    close();
+    throw isDamaged(error) ? unreadable(files, error) : error;
+  }
+}
+
+function closeWithHistory(
+  files: UnitFiles,
+  database: NodeDatabase,
+  history: UnitHistory,
+  report: (error: unknown) => void,
+): void {
+  try {
+    history.finish();
+  } catch (error) {
+    report(error);
+    history.closed(false);
+    database.closeWithLog();
+    return;
+  }
+  database.close();
+  history.closed(!existsSync(files.wal));
+}
+
+/** A new unit must not find files of a removed one. */
+function prepareDirectory(files: UnitFiles): void {
+  if (existsSync(files.database)) return;
+  mkdirSync(dirname(files.database), { recursive: true, mode: 0o700 });
+  for (const path of [files.wal, files.shm, files.history, files.snapshots])
+    rmSync(path, { recursive: true, force: true });
+}
+
+function attemptOn<T>(files: UnitFiles, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    throw unreadable(files, cause);
+  }
+}
+
+function unreadable({ kind }: UnitFiles, cause: unknown): PlatformError {
+  return new PlatformError(
+    'unavailable',
+    `The database of this ${kind} cannot be opened. It was left untouched.`,
+    { reason: 'unit_unreadable', cause },
+  );
+}
