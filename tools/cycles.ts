@@ -17,7 +17,6 @@ const NOT_YET: readonly string[] = [
   'examples/fieldwork',
   'packages/control-plane',
   'packages/directory',
-  'packages/kernel',
   'packages/vertical-host',
 ];
 

@@ -136,7 +136,7 @@ export const ENGINE_NODE: readonly Mutant[] = [
     requirement: 'C-04',
     claim: 'A copy is put in place without asking who admits it.',
     file: `${src}/copies/staged-unit.ts`,
-    find: '      staged.admit?.(database.db);\n',
+    find: '    database.transact(() => admission.admit(database.db));\n',
     replace: '',
     killer: inNode(tools, 'that is not admitted changes nothing, by either judge'),
   },

@@ -186,7 +186,7 @@ export const MUTANTS: readonly NamedMutant[] = [
     violates: ['erasure', 'history', 'rewind'],
     often: ['shred', 'rewind'],
     mutant: {
-      definition: aroundMethod('redactLatecomers', (method, input) =>
+      definition: aroundMethod('redactPendingErasures', (method, input) =>
         method({ ...(input as object), receipts: [] }),
       ),
     },

@@ -1,6 +1,6 @@
 /**
- * One spelling for one JSON value (RFC 8785): what hashes and fingerprints are computed over, so that two
- * writers of the same value agree on every byte.
+ * The canonical form of a JSON value (RFC 8785), for hashes and fingerprints: two writers of one value agree on every
+ * byte.
  */
 
 export type JsonValue =
@@ -12,8 +12,8 @@ export type JsonValue =
   | { readonly [key: string]: JsonValue | undefined };
 
 /**
- * Serialises a JSON value with sorted keys and no white space. Members that are `undefined` are left out, as
- * `JSON.stringify` does.
+ * Serialises a JSON value with sorted keys and without white space. Undefined members are left out, as `JSON.stringify`
+ * does.
  * @throws TypeError on a value that JSON cannot express (a function, a symbol, a bigint, NaN, Infinity).
  */
 export function canonicalJson(value: unknown): string {
@@ -36,7 +36,7 @@ export function canonicalJson(value: unknown): string {
   throw new TypeError(`a ${typeof value} of this kind has no JSON form`);
 }
 
-/** A Date, a Map or another instance would be spelled `{}`, and two different ones alike. */
+/** A Date, a Map or another instance would become `{}`, and two different ones alike. */
 function isPlain(value: object): boolean {
   const prototype = Object.getPrototypeOf(value);
   return prototype === null || prototype === Object.prototype;

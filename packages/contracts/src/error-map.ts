@@ -1,4 +1,4 @@
-/** What is wrong with an input, in words that go on after the name of a field: `name: is missing`. */
+/** The texts of faults in an input. They follow the name of a field: `name: is missing`. */
 import type { z } from 'zod';
 
 const KINDS: Readonly<Record<string, string>> = {
@@ -20,7 +20,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   date: 'a date such as 2026-11-21',
 };
 
-/** What is counted, one and more. */
+/** The counted things, singular and plural. */
 const COUNTED: Readonly<Record<string, readonly [string, string]>> = {
   string: ['character', 'characters'],
   array: ['item', 'items'],
@@ -29,10 +29,7 @@ const COUNTED: Readonly<Record<string, readonly [string, string]>> = {
   object: ['field', 'fields'],
 };
 
-/**
- * The words for an issue that its schema has none of its own for, as an error map of zod; undefined leaves it to zod.
- * They hold nothing of what was sent.
- */
+/** The error map of zod for issues without a text in their schema; undefined leaves it to zod. No text holds the input. */
 function messageOfIssue(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
@@ -54,7 +51,7 @@ function messageOfIssue(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
-/** To parse input with, so that what is refused is refused in words: `schema.safeParse(value, IN_WORDS)`. */
+/** The option for parsing input with these texts: `schema.safeParse(value, IN_WORDS)`. */
 export const IN_WORDS = { error: messageOfIssue };
 
 function must(words: string): string {

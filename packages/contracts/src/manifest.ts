@@ -1,4 +1,4 @@
-/** What a vertical says about itself: the declaration that the platform, the kernel and the staff read. */
+/** The manifest of a vertical, for the platform, the kernel and the staff. */
 import { z } from 'zod';
 import { serviceKey } from './ids.ts';
 
@@ -15,7 +15,7 @@ export const permissionKey = z
   .regex(/^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)+$/)
   .max(128);
 
-/** Of one role or service. */
+/** The number of permissions of one role or service. */
 const PERMISSIONS_MAX = 500;
 
 export const roleKey = z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/);
@@ -44,7 +44,7 @@ export const manifestSchema = z
       .string()
       .max(64)
       .regex(/^\d+\.\d+\.\d+(?:[-+].+)?$/),
-    /** Permission key → what it allows, in words. */
+    /** Permission key → its description. */
     permissions: z.record(permissionKey, z.string().max(1000)),
     roles: z.record(
       roleKey,
@@ -61,7 +61,7 @@ export const manifestSchema = z
         attachments: z.strictObject({ read: permissionKey, write: permissionKey }).optional(),
       }),
     ),
-    /** What the vertical does by itself (subscriptions, schedules, its public surface), and may do. */
+    /** The services of the vertical (subscriptions, schedules, its public surface), with their permissions. */
     services: z
       .record(
         serviceKey,

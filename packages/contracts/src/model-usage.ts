@@ -1,20 +1,19 @@
 /**
- * The usage line of a model call (spec 2.8) as it travels from a scope to the platform: the payload of a platform
- * request of the kind `model-usage`, raised by the vertical that made the call.
+ * The usage line of a model call (spec 2.8): the payload of a platform request of the kind `model-usage`, from the
+ * vertical that made the call.
  */
 import { z } from 'zod';
 
-/** The kind of a platform request that carries one usage line. */
 export const MODEL_USAGE_KIND = 'model-usage';
 
-/** More than any call takes. It bounds what a line that is made up can do to a sum. */
+/** More than any call takes. It bounds the effect of a false line on a sum. */
 const TOKENS_MAX = 100_000_000;
 const USD_MAX = 10_000;
 
 const tokens = z.int().min(0).max(TOKENS_MAX);
 const name = z.string().min(1).max(128);
 
-/** For whom a call was made: exactly these five, a sixth is refused (spec 2.8). */
+/** The attribution of a call: exactly these five fields (spec 2.8). */
 export const modelAttribution = z.strictObject({
   tenant: name,
   scope: name,
@@ -23,10 +22,10 @@ export const modelAttribution = z.strictObject({
   operation: name,
 });
 
-/** One line. Unknown fields are refused; parts of a count are never larger than the whole. */
+/** One line. Unknown fields are refused; the parts of a count are not larger than the whole. */
 export const modelUsageLine = z
   .strictObject({
-    /** The model as it was asked for: `openai:gpt-5-mini`. */
+    /** The requested model: `openai:gpt-5-mini`. */
     spec: z.string().regex(/^[a-z][a-z0-9-]{0,31}:[\x21-\x7e]{1,200}$/),
     outcome: z.enum(['completed', 'failed', 'cancelled']),
     inputTokens: tokens,
@@ -34,9 +33,9 @@ export const modelUsageLine = z
     cacheWriteTokens: tokens,
     outputTokens: tokens,
     reasoningTokens: tokens,
-    /** False: the provider left out counts, and what is there is the least that it was. */
+    /** False: the provider left out counts, and these are lower bounds. */
     reported: z.boolean(),
-    /** US dollars by the rate card; null for a model that the card does not know, which is not zero. */
+    /** US dollars by the rate card; null for an unknown model, which is not zero. */
     listUsd: z.number().min(0).max(USD_MAX).nullable(),
     /** The day of the prices behind `listUsd`. */
     pricesAsOf: z.iso.date().nullable(),

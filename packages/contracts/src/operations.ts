@@ -1,4 +1,4 @@
-/** What crosses the boundary between an operation and its caller: records, calls and answers. */
+/** The values between an operation and its caller: records, calls and answers. */
 import { z } from 'zod';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -11,7 +11,7 @@ export interface EntityRef {
 
 export const entityRef = z.strictObject({ type: z.string().min(1).max(64), id: z.string().min(1).max(128) });
 
-/** What a declaration reads to find whose data an operation touches: the vertical's tables, and the platform's. */
+/** The view of the vertical's and the platform's tables for a declaration of subjects. */
 export interface SubjectReader {
   get<Row = unknown>(
     sql: string,
@@ -20,7 +20,7 @@ export interface SubjectReader {
   all<Row = unknown>(sql: string, ...params: readonly (null | number | string | Uint8Array)[]): Row[];
 }
 
-/** A call of an operation, whatever surface it came in through. */
+/** A call of an operation, through any surface. */
 export interface InvokeRequest {
   readonly operation: string;
   readonly input: unknown;
@@ -30,7 +30,7 @@ export interface InvokeRequest {
   readonly ifMatch?: string;
 }
 
-/** What an operation answered. */
+/** The answer of an operation. */
 export interface InvokeResult {
   readonly output: unknown;
   /** Null for a read, which is not recorded. */
@@ -41,7 +41,7 @@ export interface InvokeResult {
   readonly replayed: boolean;
 }
 
-/** A scope, seen by one caller whose principal is settled: what `mountOperations` and MCP call. */
+/** A scope for one caller whose principal is settled, for `mountOperations` and MCP. */
 export interface OperationStub {
   invoke(request: InvokeRequest): Promise<InvokeResult>;
 }

@@ -5,13 +5,13 @@ import { PlatformError } from './problems.ts';
 export const LIMIT_DEFAULT = 20;
 export const LIMIT_MAX = 200;
 
-/** The two query fields of every list. */
-/** No list has a longer sort key. Opaque, and plain enough to stand in an address. */
+/** An opaque cursor that can stand in an address. No list has a longer sort key. */
 const CURSOR = z
   .string()
   .max(512)
   .regex(/^[!-~]*$/, 'is not one that this list gave out');
 
+/** The two query fields of every list. */
 export const pageQuery = {
   limit: z.int().min(1).max(LIMIT_MAX).default(LIMIT_DEFAULT).describe('How many items at most'),
   cursor: CURSOR.optional().describe('nextCursor of the page before'),
@@ -27,7 +27,7 @@ export function pageOf<T extends z.ZodType>(item: T) {
   return z.object({ items: z.array(item), nextCursor: z.string().nullable() });
 }
 
-/** Hides the sort key of the last item behind an opaque word. A keyset, so that it survives inserts. */
+/** Encodes the sort key of the last item as an opaque cursor. A keyset survives inserts. */
 export function encodeCursor(key: string): string {
   return btoa(String.fromCharCode(...new TextEncoder().encode(key)))
     .replaceAll('+', '-')
@@ -35,7 +35,7 @@ export function encodeCursor(key: string): string {
     .replaceAll('=', '');
 }
 
-/** The sort key behind a cursor. @throws PlatformError `validation_failed` on anything we did not make. */
+/** Returns the sort key in a cursor. @throws PlatformError `validation_failed` on a malformed one. */
 export function decodeCursor(cursor: string): string {
   try {
     const bytes = Uint8Array.from(atob(cursor.replaceAll('-', '+').replaceAll('_', '/')), (char) =>
@@ -51,8 +51,8 @@ export function decodeCursor(cursor: string): string {
 }
 
 /**
- * Cuts a page out of rows that were read with one row more than asked for.
- * @param key the sort key of a row; it goes into the cursor.
+ * Makes a page of rows that were read with one row more than requested.
+ * @param key returns the sort key of a row, for the cursor.
  */
 export function cutPage<Row, T>(
   rows: readonly Row[],

@@ -1,7 +1,7 @@
-/** What a new version of a vertical changes about who may do what: what an operator is shown before it is promoted. */
+/** The changes of permissions in a new version of a vertical, for the operator who promotes it. */
 import type { VerticalManifest } from './manifest.ts';
 
-/** What a role, a service or the whole manifest gains and loses, sorted. */
+/** The gains and losses of a role, a service or the whole manifest, sorted. */
 export interface PermissionChange {
   readonly gained: readonly string[];
   readonly lost: readonly string[];
@@ -13,27 +13,27 @@ export interface PermissionDiff {
   /** Role keys that exist in only one of the two. */
   readonly roles: PermissionChange;
   readonly services: PermissionChange;
-  /** What changes for each role that has any change, new and removed ones included. */
+  /** Each role with a change, new and removed ones included. */
   readonly byRole: Readonly<Record<string, PermissionChange>>;
   readonly byService: Readonly<Record<string, PermissionChange>>;
   /** Null when the same role owns. */
   readonly ownerRole: { readonly before: string; readonly after: string } | null;
-  /** Types whose parent changed: grants on the parent reach other records from then on. */
+  /** Types whose parent changed: grants on the parent reach other records then. */
   readonly parents: readonly {
     readonly entity: string;
     readonly before: string | null;
     readonly after: string | null;
   }[];
-  /** Whether anybody could do more afterwards than before. */
+  /** Whether any actor could do more than before. */
   readonly widens: boolean;
 }
 
-type Holders = Readonly<Record<string, { readonly permissions: readonly string[] }>>;
+type PermissionSets = Readonly<Record<string, { readonly permissions: readonly string[] }>>;
 
 /** Compares two manifests. Everything is sorted, so that equal differences are equal texts. */
 export function permissionDiff(before: VerticalManifest, after: VerticalManifest): PermissionDiff {
-  const byRole = holderChanges(before.roles, after.roles);
-  const byService = holderChanges(before.services ?? {}, after.services ?? {});
+  const byRole = changesOf(before.roles, after.roles);
+  const byService = changesOf(before.services ?? {}, after.services ?? {});
   const ownerRole =
     before.ownerRole === after.ownerRole ? null : { before: before.ownerRole, after: after.ownerRole };
   const parents = parentChanges(before, after);
@@ -52,7 +52,7 @@ export function permissionDiff(before: VerticalManifest, after: VerticalManifest
   };
 }
 
-function holderChanges(before: Holders, after: Holders): Record<string, PermissionChange> {
+function changesOf(before: PermissionSets, after: PermissionSets): Record<string, PermissionChange> {
   const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   const changes = keys.map(
     (key) => [key, change(permissionsOf(before, key), permissionsOf(after, key))] as const,
@@ -60,8 +60,8 @@ function holderChanges(before: Holders, after: Holders): Record<string, Permissi
   return Object.fromEntries(changes.filter(([, { gained, lost }]) => gained.length + lost.length > 0));
 }
 
-function permissionsOf(holders: Holders, key: string): readonly string[] {
-  return Object.hasOwn(holders, key) ? (holders[key]?.permissions ?? []) : [];
+function permissionsOf(sets: PermissionSets, key: string): readonly string[] {
+  return Object.hasOwn(sets, key) ? (sets[key]?.permissions ?? []) : [];
 }
 
 function parentChanges(before: VerticalManifest, after: VerticalManifest): PermissionDiff['parents'] {

@@ -1,11 +1,11 @@
 /**
- * Failures as the world sees them: the closed list of codes, the error that carries one, and the RFC 9457
- * document it becomes (spec 2.7 and 7; design: control-plane, "Errors").
+ * Public failures: the closed list of codes, the error that carries one, and its RFC 9457 document (spec 2.7 and 7;
+ * design: control-plane, "Errors").
  */
 import { z } from 'zod';
 import { IN_WORDS } from './error-map.ts';
 
-/** Every code there is, with its status and what it says to somebody who meets it. */
+/** Every code, with its status and its text for a person. */
 export const PROBLEMS = {
   validation_failed: { status: 400, title: 'The request does not have the form this operation takes' },
   unauthenticated: { status: 401, title: 'Sign in first' },
@@ -16,7 +16,7 @@ export const PROBLEMS = {
   conflict: { status: 409, title: 'This collides with what is already there' },
   invalid_transition: { status: 409, title: 'This step is not possible from the present state' },
   immutable: { status: 409, title: 'This can no longer be changed' },
-  precondition_failed: { status: 412, title: 'Somebody else changed this in the meantime' },
+  precondition_failed: { status: 412, title: 'This was changed in the meantime' },
   payload_too_large: { status: 413, title: 'The request is too large' },
   unsupported_media_type: { status: 415, title: 'This media type is not accepted here' },
   rate_limited: { status: 429, title: 'Too many requests' },
@@ -53,18 +53,18 @@ export const problemSchema = z
 /** An RFC 9457 document as every surface of the platform answers it (spec 2.7). */
 export type Problem = z.infer<typeof problemSchema>;
 
-/** What a failure is made of, beyond its code. */
+/** The members of a failure beyond its code. */
 export interface FailureOptions {
-  /** The module's own narrower reason, a stable snake_case word. */
+  /** A narrower reason, a stable snake_case word. */
   readonly reason?: string;
   readonly errors?: readonly FieldError[];
-  /** Response headers that the status asks for, such as `Allow` or `Retry-After`. */
+  /** Response headers of the status, such as `Allow` or `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The error behind this one. It never leaves the process. */
   readonly cause?: unknown;
 }
 
-/** A failure as a plain JSON value: what crosses the boundary between a unit and its caller. */
+/** A failure as a plain JSON value, between a unit and its caller. */
 export interface Failure {
   readonly code: ProblemCode;
   readonly detail: string;
@@ -74,8 +74,8 @@ export interface Failure {
 }
 
 /**
- * A failure that its maker decided to show: `code` says what kind, `message` is a sentence for a person and
- * holds no token, cookie or payload. Anything else that is thrown is our bug and becomes `internal`.
+ * A failure that the caller may see: `code` is its kind, `message` a sentence for a person, without tokens, cookies and
+ * payloads. Any other thrown value is our bug and becomes `internal`.
  */
 export class PlatformError extends Error {
   override readonly name = 'PlatformError';
@@ -97,7 +97,7 @@ export class PlatformError extends Error {
   }
 }
 
-/** The value that stands for this error on the wire. */
+/** Returns the wire form of an error. */
 export function toFailure(error: PlatformError): Failure {
   return {
     code: error.code,
@@ -108,28 +108,25 @@ export function toFailure(error: PlatformError): Failure {
   };
 }
 
-/** The error that this value stands for. A code that is not on the list is a bug of whoever made it: `internal`. */
+/** Returns the error of a wire form. A code that is not on the list is its maker's bug: `internal`. */
 export function fromFailure(failure: Failure): PlatformError {
   if (!Object.hasOwn(PROBLEMS, failure.code)) return publicError(failure);
   return new PlatformError(failure.code, failure.detail, failure);
 }
 
-/**
- * What anybody may be told about an error that was thrown: its own words when it is a {@link PlatformError},
- * and nothing at all when it is not. Never throws, whatever was thrown.
- */
+/** Returns the public error for a thrown value: a {@link PlatformError} itself, `internal` for any other. Never throws. */
 export function publicError(thrown: unknown): PlatformError {
   try {
     if (thrown instanceof PlatformError) return thrown;
   } catch {
-    // A proxy can throw even at being asked what it is.
+    // A proxy can throw even at `instanceof`.
   }
   return new PlatformError('internal', 'Something went wrong on our side. It has been recorded.', {
     cause: thrown,
   });
 }
 
-/** The RFC 9457 document of an error. */
+/** Returns the RFC 9457 document of an error. */
 export function toProblem(error: PlatformError, requestId?: string): Problem {
   return {
     type: `/problems/${error.code}`,
@@ -144,7 +141,7 @@ export function toProblem(error: PlatformError, requestId?: string): Problem {
   };
 }
 
-/** The response that carries an error: `application/problem+json`, never stored by a cache (RFC 9457, section 3). */
+/** Returns the response of an error: `application/problem+json`, never stored by a cache (RFC 9457, section 3). */
 export function problemDocument(error: PlatformError, requestId?: string): Response {
   return new Response(JSON.stringify(toProblem(error, requestId)), {
     status: error.status,
@@ -158,8 +155,8 @@ export function problemDocument(error: PlatformError, requestId?: string): Respo
 }
 
 /**
- * The error that a refused input becomes: `validation_failed` with one entry a fault.
- * @param subject what was refused, as the start of the sentence: "The body", "The query".
+ * Returns the error of a refused input: `validation_failed` with one entry a fault.
+ * @param subject the start of the sentence: "The body", "The query".
  */
 export function validationError(subject: string, error: z.ZodError): PlatformError {
   const errors = error.issues.map((issue) => ({
@@ -176,7 +173,7 @@ export function validationError(subject: string, error: z.ZodError): PlatformErr
   );
 }
 
-/** Parses unknown input with a schema, or throws the {@link validationError} of it. */
+/** Parses unknown input with a schema. @throws PlatformError the {@link validationError} of it. */
 export function parseInput<S extends z.ZodType>(subject: string, schema: S, value: unknown): z.output<S> {
   const parsed = schema.safeParse(value, IN_WORDS);
   if (!parsed.success) throw validationError(subject, parsed.error);

@@ -1,4 +1,4 @@
-/** What one scope does. Start with `vertical.ts` (what a builder writes) and `scope-methods.ts` (what a scope answers). */
+/** One scope. Start with `vertical/vertical.ts` (for builders) and `contract/scope-methods.ts` (a scope's methods). */
 export {
   ATTACHMENT_BYTES_MAX,
   type Attachments,
@@ -6,33 +6,35 @@ export {
   makeAttachments,
 } from './attachments/attachments.ts';
 export type {
-  Executor,
-  ExecutorTools,
-  Schedule,
-  Subscription,
-} from './deliveries/declarations.ts';
-export { type DeliveryRoundOptions, runDeliveries } from './deliveries/round.ts';
+  Entitlement,
+  EventWalkResult,
+  Holdings,
+  RetentionState,
+  RoleAssignment,
+  RoleChange,
+  ScopeMethods,
+  ScopeStub,
+} from './contract/scope-methods.ts';
 export {
+  type DeliveryRoundOptions,
   type DeliveryRunner,
   type DeliveryRunnerOptions,
   makeDeliveryRunner,
+  runDeliveries,
 } from './deliveries/runner.ts';
-export type { Proof } from './permissions/permissions.ts';
-export type { RetentionState } from './retention/housekeeping.ts';
-export { RETENTION_SETTING, type RetentionPolicy } from './retention/policy.ts';
-export type { PrunedBefore, PrunedPage } from './retention/pruned.ts';
-export { makeScopeHost, type ScopeHost, type ScopeHostOptions, type ScopeStub } from './scope-host.ts';
-export type { EventWalkResult, Holdings, RoleAssignment, RoleChange, ScopeMethods } from './scope-methods.ts';
-export { makeScopeUnit, type ScopeUnit, type ScopeUnitOptions } from './scope-unit.ts';
 export {
   type ErasureLedger,
   type LedgerUnit,
   ledgerUnit,
   makeUnitLedger,
-} from './sealing/erasure-ledger.ts';
-export { makeUnitVault, type UnitVaultOptions, type Vault } from './sealing/vault.ts';
-export { makeVaultUnit, type VaultUnit } from './sealing/vault-unit.ts';
-export type { Entitlement } from './settings/settings.ts';
+} from './keys/erasure-ledger.ts';
+export { makeUnitVault, type UnitVaultOptions, type Vault } from './keys/vault.ts';
+export { makeVaultUnit, type VaultUnit } from './keys/vault-unit.ts';
+export type { PrunedBefore, PrunedPage } from './lib/pruned.ts';
+export { makeScopeHost, type ScopeHost, type ScopeHostOptions } from './scope-host.ts';
+export { makeScopeUnit, type ScopeUnit, type ScopeUnitOptions } from './scope-unit.ts';
+export type { Executor, ExecutorTools, Schedule, Subscription } from './vertical/listeners.ts';
+export { RETENTION_SETTING, type RetentionPolicy } from './vertical/retention.ts';
 export {
   defineOperations,
   defineVertical,
@@ -41,5 +43,6 @@ export {
   type Operation,
   type OperationContext,
   operation,
+  type Proof,
   type Vertical,
-} from './vertical.ts';
+} from './vertical/vertical.ts';

@@ -1,7 +1,6 @@
 /**
- * The co-located host's half of the management contract that is about a scope as a whole: its copies, its way back in
- * time, and queries into it. The engine does the work; here stands what must hold: whose scope it is, and that nobody
- * who was erased comes back with an older state.
+ * The management contract for a scope as a whole, in the co-located host: copies, rewinds, and queries. The engine does
+ * the work; this module ensures the tenant, and that no erased person comes back with an older state.
  */
 import {
   type BookmarkRecord,
@@ -35,8 +34,10 @@ import type {
   UnitTools,
 } from '@freehold/store';
 import { cellOf, isCut } from './data-window/columns.ts';
+import type { Vault } from './keys/vault.ts';
 import type { ScopeUnit } from './scope-unit.ts';
-import type { KeyKeeper } from './sealing/key-keeper.ts';
+import { markForPendingErasures, redactScope } from './sealing/erasures.ts';
+import type { KeyKeeper } from './sealing/keyed-scope.ts';
 import {
   fetchMovingKeys,
   lookAtStaged,
@@ -44,10 +45,7 @@ import {
   moveIn,
   type StagedScope,
 } from './sealing/move-in.ts';
-import { markForPendingErasures } from './sealing/pending-erasures.ts';
-import { redactScope } from './sealing/redact.ts';
-import type { Vault } from './sealing/vault.ts';
-import type { Vertical } from './vertical.ts';
+import type { Vertical } from './vertical/vertical.ts';
 
 export interface ScopeCopiesParts {
   readonly engine: Pick<Engine, 'capabilities'> & Partial<EngineTools>;
@@ -55,12 +53,12 @@ export interface ScopeCopiesParts {
   readonly vertical: Vertical;
   readonly vault: Vault | undefined;
   readonly keeper: KeyKeeper | undefined;
-  /** Rejects unless the scope is the tenant's. Latecomers are redacted before it answers, as before any call. */
+  /** Rejects unless the scope is the tenant's. Pending erasures are applied first, as before any call. */
   readonly requireOwned: (ref: ScopeRef) => Promise<unknown>;
   /** Removes all files of a scope. */
   readonly clearFiles: (scopeId: ScopeId) => Promise<void>;
   readonly newSnapshotId: () => string;
-  /** Text that was never answered before. */
+  /** Returns a text that was never returned before. */
   readonly newMark: () => string;
   readonly random: (bytes: number) => Uint8Array;
   readonly now: () => number;
@@ -79,18 +77,18 @@ export function makeScopeCopies(
     return engine.tools(unit, ref.scopeId);
   };
 
-  /** The tools, to make a copy: it must hold no key of which the vault was not told. */
+  /** Returns the tools for a copy, which must hold no key of which the vault was not told. */
   const copying = async (ref: ScopeRef): Promise<UnitTools> => {
     const tools = await toolsOf(ref);
     await keeper?.bindAll(ref.scopeId);
     return tools;
   };
 
-  /** The moment before another state takes this one's place: no key is taken from here on, and the vault knows of all. */
+  /** Before another state replaces this one, the vault is told of all used keys, and no more are taken. */
   const replacing = ({ scopeId }: ScopeRef): Replacing | undefined =>
     keeper && ((swap) => keeper.frozen(scopeId, swap));
 
-  /** A state from elsewhere or from before becomes the scope: it must be this tenant's, and hold nobody who was erased. */
+  /** Admits another state as the scope: it must be this tenant's, and is redacted of erased persons. */
   const admission = async (ref: ScopeRef): Promise<Admission<StagedScope>> => {
     const receipts = (await vault?.shredded(ref)) ?? [];
     const mark = newMark();
@@ -113,7 +111,7 @@ export function makeScopeCopies(
         staged.run('UPDATE _spine_scope SET scope_id = ?', ref.scopeId);
         for (const receipt of receipts)
           redactScope({ db: staged, sql: staged, vertical, receipt, nowMs: now() });
-        // Until it stands, more people may be erased; without a vault nobody can be.
+        // More persons may be erased before it is in place; without a vault none can be.
         if (vault) markForPendingErasures(staged, mark);
       },
     };
@@ -156,11 +154,11 @@ export function makeScopeCopies(
 
     deleteScopeLocal: async (ref) => {
       const tools = await toolsOf(ref);
-      // Files go first: as long as the scope is there, a deletion that was cut short is made again.
+      // Files go first: while the scope exists, an interrupted deletion is repeated.
       await clearFiles(ref.scopeId);
       const remove = (): Promise<void> => tools.remove();
       await (replacing(ref)?.(remove) ?? remove());
-      // What somebody added meanwhile.
+      // Files that were added meanwhile.
       await clearFiles(ref.scopeId);
     },
 
@@ -202,7 +200,7 @@ export function makeScopeCopies(
         rows,
         truncated: result.truncated ?? (isShortened ? 'bytes' : null),
         limits: { rows: QUERY_ROWS_MAX, bytes: QUERY_BYTES_MAX, timeMs: QUERY_TIME_MS },
-        // A clock has no more of it that means anything; the rest is what floating point left.
+        // Microseconds; further digits mean nothing.
         durationMs: Math.round(result.durationMs * 1_000) / 1_000,
       };
     },

@@ -1,6 +1,6 @@
 /**
- * The scopes of one vertical on one engine: the co-located host of the management contract (spec 4.4), and the
- * way in for the vertical's own routes.
+ * The scopes of one vertical on one engine: the co-located host of the management contract (spec 4.4), and the entrance
+ * of the vertical's own routes.
  */
 import {
   type ActorId,
@@ -17,17 +17,13 @@ import {
   type TenantId,
   type VerticalScopeHost,
 } from '@freehold/contracts';
-import type { BlobStore, Engine, EngineTools, UnitStub } from '@freehold/store';
+import type { BlobStore, Engine, EngineTools } from '@freehold/store';
 import { type Attachments, makeAttachments } from './attachments/attachments.ts';
+import type { ScopeStub } from './contract/scope-methods.ts';
+import type { Vault } from './keys/vault.ts';
 import { makeScopeCopies } from './scope-copies.ts';
-import type { ScopeMethods } from './scope-methods.ts';
 import type { ScopeUnit } from './scope-unit.ts';
-import { makeKeyKeeper } from './sealing/key-keeper.ts';
-import { keyedScope, unkeyedScope } from './sealing/keyed-scope.ts';
-import type { Vault } from './sealing/vault.ts';
-
-/** One scope, from outside. */
-export type ScopeStub = UnitStub<ScopeMethods>;
+import { keyedScope, makeKeyKeeper, unkeyedScope } from './sealing/keyed-scope.ts';
 
 /** The host of a vertical's scopes. */
 export interface ScopeHost
@@ -36,13 +32,13 @@ export interface ScopeHost
     ScopeRetries,
     ScopeErasure,
     ScopeEntitlements {
-  /** The scope itself, for the vertical's own code, which knows whose it is. */
+  /** Returns the scope itself, for the vertical's own code, which knows its tenant. */
   scope(scopeId: string): ScopeStub;
-  /** Files that belong to records. Every member rejects with `unsupported`, reason `no_blob_store`, without `blobs`. */
+  /** The files of records. Without `blobs`, every member rejects with `unsupported`, reason `no_blob_store`. */
   readonly attachments: Attachments;
   /**
-   * The scope as one caller sees it: what `mountOperations` needs. With the tenant that the caller belongs to, another
-   * tenant's scope is `not_found`.
+   * Returns the scope for one caller, for `mountOperations`. With the caller's tenant, another tenant's scope is
+   * `not_found`.
    */
   operations(scopeId: string, principal: ActorId, tenantId?: TenantId): OperationStub;
 }
@@ -50,17 +46,17 @@ export interface ScopeHost
 export interface ScopeHostOptions {
   readonly engine: Engine & Partial<EngineTools>;
   readonly unit: ScopeUnit;
-  /** Where the bytes of attachments lie. Without it, there are none. */
+  /** Returns the store of a scope's attachments. Without it, there are none. */
   readonly blobs?: (scopeId: string) => BlobStore;
-  /** How large one attachment may be. Default 50 MiB. */
+  /** The largest attachment in bytes. Default 50 MiB. */
   readonly attachmentBytesMax?: number;
   /** Milliseconds since the epoch. Default: the system's clock. */
   readonly now?: () => number;
-  /** That many bytes from a cryptographic source. Default: the platform's. */
+  /** Returns so many bytes from a cryptographic source. Default: the platform's. */
   readonly random?: (bytes: number) => Uint8Array;
-  /** Where the keys of persons are kept. Without it, an event about a person cannot be emitted, nor anybody erased. */
+  /** The keys of persons. Without it, no event about a person can be emitted, and no person erased. */
   readonly vault?: Vault;
-  /** Runs what the vault is to be told of in the background. Default: timers of the runtime. */
+  /** Runs background work at the vault. Default: timers of the runtime. */
   readonly after?: (ms: number, task: () => void) => void;
 }
 
@@ -72,8 +68,7 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
   const { engine, unit, vault, blobs, attachmentBytesMax, now = Date.now, random = defaultRandom } = options;
   const newId = makeIdFactory({ now, random });
   const bare = (scopeId: string): ScopeStub => engine.unit(unit, scopeId);
-  const keeper =
-    vault && makeKeyKeeper({ vault, scope: bare, ...(options.after ? { after: options.after } : {}) });
+  const keeper = vault && makeKeyKeeper({ vault, scope: bare, after: options.after });
   if (keeper) {
     unit.onKeysUnused(keeper.returned);
     engine.beforeClose?.(keeper.settleAll);
@@ -81,7 +76,7 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
   const scope = (scopeId: string): ScopeStub =>
     vault && keeper ? keyedScope(bare(scopeId), { scopeId, vault, keeper }) : unkeyedScope(bare(scopeId));
 
-  /** The scope of a management call, or `not_found` when it is another tenant's: the two must look alike. */
+  /** Returns the scope of a management call; an unknown scope and another tenant's are the same `not_found`. */
   const owned = async (ref: ScopeRef): Promise<ScopeStub> => {
     const stub = scope(ref.scopeId);
     const { tenantId } = await stub.identify({}).catch((error: unknown) => {
@@ -95,7 +90,7 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
     scope,
     blobs: blobs ?? noBlobs,
     now,
-    // What a snapshot shows, it can bring back: its files stay as long as it does.
+    // A restored snapshot needs its files: they stay as long as it does.
     oldestCopyMs: async (scopeId) => (await engine.tools?.(unit, scopeId).snapshots())?.at(-1)?.atMs ?? null,
     ...(attachmentBytesMax === undefined ? {} : { bytesMax: attachmentBytesMax }),
   });
@@ -132,7 +127,7 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
       const stub = scope(scopeId);
       const caller = tenantId === undefined ? { principal } : { principal, tenantId };
       return {
-        // Member by member: a request cannot bring a principal or a cause of its own along.
+        // Member by member: a request cannot bring its own principal or cause.
         invoke: ({ operation, input, idempotencyKey, ifMatch }) => {
           if (idempotencyKey === undefined && ifMatch === undefined)
             return stub.invoke({ operation, input, ...caller });
@@ -204,12 +199,12 @@ export function makeScopeHost(options: ScopeHostOptions): ScopeHost {
       }),
     shredSubjectLocal: async ({ subject, ...ref }) => {
       if (!vault)
-        throw new PlatformError('unsupported', 'There is no vault here, so that nobody can be erased.', {
+        throw new PlatformError('unsupported', 'There is no vault here, so no person can be erased.', {
           reason: 'no_vault',
         });
       const stub = await owned(ref);
-      // The keys go first: whatever happens afterwards, the person's data opens nowhere any more. Those that the scope
-      // used and that the vault was not told of are bound by the same call, and end with the others.
+      // The keys end first: after that, the person's data opens nowhere, whatever fails. Used keys of which the vault
+      // was not told are bound by the same call, and end with the others.
       const { keyIds } = await stub.heldKeys({ subject });
       const receipt = await vault.shred(ref, subject, keyIds);
       await stub.redact({ receipt });

@@ -1,111 +1,113 @@
-/** A scope's unit: the kernel's parts put together over one database. */
+/** A scope's unit: the parts of the kernel over one database, and its methods. */
 import {
-  deadLettersQuery,
-  entityRef,
-  facetsQuery,
   firstIdAt,
   ID_PREFIXES,
   PlatformError,
-  pageQuery,
   parseInput,
-  platformRequestHistoryQuery,
-  platformRequestsQuery,
   provisionRequest,
   type ScopeId,
   type ScopeRef,
-  settleRequest,
-  type TenantId,
-  tableQuery,
   tenantId as tenantIdSchema,
   timeOfId,
-  toTimestamp,
 } from '@freehold/contracts';
 import {
-  appliedMigrations,
   defineUnit,
   type SqlDatabase,
   type UnitContext,
   type UnitDefinition,
+  type UnitMethods,
 } from '@freehold/store';
 import { z } from 'zod';
 import { makeAttachmentMethods } from './attachments/attachment-methods.ts';
-import { listTables, readTable } from './data-window/tables.ts';
-import { makeDeadLetters } from './deliveries/dead-letters.ts';
-import type { WaitingEvent } from './deliveries/declarations.ts';
-import { makeLanes } from './deliveries/lanes.ts';
+import type { ScopeMethods } from './contract/scope-methods.ts';
 import { makeDeliveryStore } from './deliveries/store.ts';
 import { makeWork } from './deliveries/work.ts';
 import { makeDenialStore } from './denials/store.ts';
-import { makeFacets } from './events/facets.ts';
-import { makeEventStore } from './events/store.ts';
+import { type EventRow, makeEventStore } from './events/store.ts';
 import { makeIdempotency } from './idempotency/idempotency.ts';
-import { makeInvoke } from './invoke.ts';
-import { makeRequireEntity } from './lib/entities.ts';
-import { makeCheckMethod } from './permissions/check-method.ts';
-import { makeGrantConnection } from './permissions/grant-connection.ts';
+import { makeSubjectKeys, type SubjectKeys } from './keys/subject-keys.ts';
+import { makePruned } from './lib/pruned.ts';
+import { makeRequireEntity } from './lib/values.ts';
+import { makeInvoke } from './operations/invoke.ts';
+import { makePermissionMethods, makeRoleMethods } from './permissions/methods.ts';
 import { makePermissions } from './permissions/permissions.ts';
-import { makeRoleMethods } from './permissions/role-methods.ts';
 import { makeRequests } from './platform-requests/requests.ts';
 import { makeHousekeeping } from './retention/housekeeping.ts';
-import { requireRetentionSetting } from './retention/policy.ts';
-import { makePruned } from './retention/pruned.ts';
 import { makeSteps } from './retention/steps.ts';
 import { makeRetentionStore } from './retention/store.ts';
-import type { ScopeMethods } from './scope-methods.ts';
-import {
-  closedUntilVaultIsAsked,
-  makeRedactPendingErasures,
-  type ScopeRow,
-} from './sealing/pending-erasures.ts';
-import { makeRedact } from './sealing/redact.ts';
-import { makeSubjectKeys } from './sealing/subject-keys.ts';
+import { makeReadMethods } from './scope-reads.ts';
+import { erasuresUnseen, keysUnbound, makeErasureMethods, type ScopeRow } from './sealing/erasures.ts';
 import { makeSettings } from './settings/settings.ts';
 import { spineMigrations } from './spine.ts';
-import type { Vertical } from './vertical.ts';
+import { makeLanes } from './vertical/listeners.ts';
+import { requireRetentionSetting } from './vertical/retention.ts';
+import type { Vertical } from './vertical/vertical.ts';
 
-/** What an engine needs to host the scopes of a vertical. */
+/** The definition by which an engine hosts the scopes of a vertical. */
 export interface ScopeUnit extends UnitDefinition<ScopeMethods> {
-  /** What the scopes are scopes of. */
   readonly vertical: Vertical;
   /**
-   * Has somebody told of every operation that was performed in a scope of this process, once it is durable: for the
-   * platform's own counting, which depends on nothing that a vertical passes on. Whoever called is told of alike: a
-   * person, a program, a connection, a subscription, a schedule. Not told of are replays, refusals, failures, and what
-   * an operation invokes itself. The listener is called within the kernel's way of every call: it only counts.
+   * Sets the listener for each operation that was performed in a scope of this process, after its commit: for the
+   * platform's own counting. Calls of a person, a program, a connection, a subscription and a schedule count; replays,
+   * refusals, failures and nested operations do not. It is on the path of every call, and must only count.
    */
   onInvoked(listener: (scopeId: string) => void): void;
-  /** Sets who is handed the keys that a scope's pool still held when its unit was closed. */
+  /** Sets the listener for the free keys of a scope's pool when its unit was closed. */
   onKeysUnused(listener: KeysUnusedListener): void;
 }
 
 type KeysUnusedListener = (ref: ScopeRef, keyIds: readonly string[]) => void;
+type InvokedListener = ((scopeId: string) => void) | null;
 
-/** Names of tables that a vertical may read and never write. */
+/** A vertical may read tables with this prefix, and never write them. */
 const SPINE_PREFIX = '_spine_';
 const DAY_MS = 86_400_000;
-/** How far back the embedded engine goes (design: kernel, "Copies"). */
+/** The window of a rewind on the embedded engine (design: kernel, "Copies"). */
 const REWIND_MS = 7 * DAY_MS;
 
 const provisionInput = z.strictObject({ tenantId: tenantIdSchema, name: provisionRequest.shape.name });
-const historyInput = z.strictObject({ entity: entityRef, sealed: z.boolean().optional(), ...pageQuery });
-const deadLettersInput = deadLettersQuery.omit({ tenantId: true, scopeId: true });
-const requestsInput = platformRequestsQuery.omit({ tenantId: true, scopeId: true });
-const requestHistoryInput = platformRequestHistoryQuery.omit({ tenantId: true, scopeId: true });
-const settleInput = settleRequest.omit({ tenantId: true, scopeId: true });
-const tableInput = tableQuery.omit({ tenantId: true, scopeId: true });
-const facetsInput = facetsQuery.omit({ tenantId: true, scopeId: true });
-const denialsInput = z.strictObject({
-  actor: z.string().optional(),
-  permission: z.string().optional(),
-  ...pageQuery,
-});
+
+const QUERIES = [
+  'assignments',
+  'holdings',
+  'explain',
+  'history',
+  'cause',
+  'effects',
+  'invocation',
+  'facets',
+  'deadLetters',
+  'tables',
+  'table',
+  'listPlatformRequests',
+  'platformRequestHistory',
+  'listDenials',
+  'summarizeDenials',
+  'appliedMigrations',
+  'identify',
+  'retention',
+  'pendingErasures',
+  'keyWork',
+  'heldKeys',
+] as const satisfies readonly (keyof ScopeMethods)[];
+
+/** The methods of a closed scope: they tell nothing of its contents, and change only its keys and its mark. */
+const ANSWERED_WHILE_CLOSED: readonly string[] = [
+  'freezeKeys',
+  'keyWork',
+  'keysBound',
+  'pendingErasures',
+  'provideKeys',
+  'provision',
+  'redactPendingErasures',
+];
 
 export interface ScopeUnitOptions {
-  /** Told after a commit that put something in line, and of each new scope: wake a `DeliveryRunner` with it. */
+  /** Called after a commit that put something in line, and for each new scope: it wakes a `DeliveryRunner`. */
   readonly onWork?: (scopeId: string) => void;
   /**
-   * How far back in time a scope can be taken on this engine, in milliseconds: so long, and a day, are the bytes of
-   * removed attachments kept. Default seven days, as the embedded engine has it; on Cloudflare it is thirty.
+   * The window of a rewind on this engine, in milliseconds: the bytes of removed attachments are kept for that time and
+   * a day. Default seven days, for the embedded engine; on Cloudflare it is thirty.
    */
   readonly rewindMs?: number;
 }
@@ -115,240 +117,240 @@ export interface ScopeUnitOptions {
  * `provision` and migrated whenever it is opened: the spine first, then the vertical's own set, guarded.
  */
 export function makeScopeUnit(vertical: Vertical, options: ScopeUnitOptions = {}): ScopeUnit {
-  let listener: InvokedListener = null;
-  let keysUnused: KeysUnusedListener = () => undefined;
+  const listeners: Listeners = { invoked: null, keysUnused: () => undefined };
   const definition = defineUnit<ScopeMethods>({
     kind: `scope-${vertical.manifest.slug}`,
     admit: admitScope,
     migrations: [spineMigrations, { name: 'vertical', migrations: vertical.migrations, guarded: true }],
-    queries: [
-      'assignments',
-      'holdings',
-      'explain',
-      'history',
-      'cause',
-      'effects',
-      'invocation',
-      'facets',
-      'deadLetters',
-      'tables',
-      'table',
-      'listPlatformRequests',
-      'platformRequestHistory',
-      'listDenials',
-      'summarizeDenials',
-      'appliedMigrations',
-      'identify',
-      'retention',
-      'latecomers',
-      'keyWork',
-      'heldKeys',
-    ],
-    open: (unit) =>
-      openScope(vertical, unit, {
-        ...options,
-        invokedListener: () => listener,
-        onKeysUnused: (ref, keyIds) => keysUnused(ref, keyIds),
-      }),
+    queries: QUERIES,
+    open: (unit) => openScope(vertical, unit, options, listeners),
   });
   return {
     ...definition,
     vertical,
-    onInvoked: (told) => {
-      listener = told;
+    onInvoked: (listener) => {
+      listeners.invoked = listener;
     },
-    onKeysUnused: (told) => {
-      keysUnused = told;
+    onKeysUnused: (listener) => {
+      listeners.keysUnused = listener;
     },
   };
 }
 
-type InvokedListener = ((scopeId: string) => void) | null;
-
-interface OpenOptions extends ScopeUnitOptions {
-  readonly invokedListener: () => InvokedListener;
-  readonly onKeysUnused: KeysUnusedListener;
+interface Listeners {
+  invoked: InvokedListener;
+  keysUnused: KeysUnusedListener;
 }
 
 function openScope(
   vertical: Vertical,
   unit: UnitContext,
-  { onWork, rewindMs = REWIND_MS, invokedListener, onKeysUnused }: OpenOptions,
+  options: ScopeUnitOptions,
+  listeners: Listeners,
 ): ScopeMethods {
-  const { db } = unit;
-  const permissions = makePermissions(db, vertical.manifest);
-  const subjectKeys = makeSubjectKeys(unit);
-  const pruned = makePruned(db);
-  const events = makeEventStore(db, subjectKeys, pruned);
-  const denials = makeDenialStore(db, pruned);
-  const facets = makeFacets(db, pruned);
-  unit.onRollback(permissions.forget);
-  const newest = events.newest();
-
-  const sql = unit.guarded({ protectedPrefix: SPINE_PREFIX, readOnly: false });
-  const readOnlySql = unit.guarded({ protectedPrefix: SPINE_PREFIX, readOnly: true });
-  const requireEntity = makeRequireEntity(vertical.manifest);
-  const requests = makeRequests(unit, pruned);
-  const settings = makeSettings(unit);
-  const newestIds = [...newest.ids, denials.newestId(), requests.newestId()].filter((id) => id !== undefined);
-  observeNewest(unit, newestIds, newest.endedAtMs);
-  const onEvent = (event: WaitingEvent, nowMs: number): void => {
-    if (work.enqueue(event, nowMs) && onWork) unit.afterCommit(() => onWork(unit.key));
-  };
-  const idempotency = makeIdempotency(db, subjectKeys);
-  // One closure for all calls: what a call pays for being counted is one more task of its commit.
-  const tellInvoked = (): void => invokedListener()?.(unit.key);
-  const invoke = makeInvoke({
-    unit,
-    vertical,
-    permissions,
-    events,
-    denials,
-    requireEntity,
-    idempotency,
-    subjectKeys,
-    requests,
-    settings,
-    onEvent,
-    onPerformed: () => {
-      if (invokedListener()) unit.afterCommit(tellInvoked);
-    },
-    sql,
-    readOnlySql,
-  });
-
-  const lanes = makeLanes(vertical);
-  const deliveries = makeDeliveryStore(db);
-  const retentionStore = makeRetentionStore(db);
-  const housekeeping = makeHousekeeping({
-    unit,
-    vertical,
-    settings,
-    store: retentionStore,
-    pruned,
-    steps: makeSteps({
-      store: retentionStore,
-      pruned,
-      lanes,
-      removeDelivery: deliveries.remove,
-      clearAnswers: idempotency.clear,
-    }),
-  });
-  const deadLetters = makeDeadLetters({ unit, lanes, store: deliveries, events });
-  const work = makeWork({
-    unit,
-    vertical,
-    lanes,
-    store: deliveries,
-    events,
-    invoke,
-    housekeeping,
-    reader: readOnlySql,
-  });
-
-  let known: ScopeRow | null = null;
-  const forgetRow = (): void => {
-    known = null;
-  };
-  unit.onRollback(forgetRow);
-  const row = (): ScopeRow | null => {
-    known ??=
-      db.get<ScopeRow>(
-        'SELECT tenant_id AS tenantId, name, latecomers FROM _spine_scope WHERE singleton = 1',
-      ) ?? null;
-    return known;
-  };
-  const requireRow = (): ScopeRow => {
-    const found = row();
-    if (!found) throw unknownScope();
-    return found;
-  };
-  const identify = (): { tenantId: TenantId; name: string } => {
-    const { tenantId, name } = requireRow();
-    return { tenantId, name };
-  };
-  const redact = makeRedact({ unit, vertical, subjectKeys, sql });
+  const parts = makeParts(vertical, unit, options, listeners);
+  const { subjectKeys } = parts;
+  const row = makeScopeRow(unit);
   unit.onClose(() => {
     const unused = subjectKeys.giveUp();
     if (unused.length > 0)
-      onKeysUnused({ tenantId: requireRow().tenantId, scopeId: unit.key as ScopeId }, unused);
+      listeners.keysUnused({ tenantId: row.require().tenantId, scopeId: unit.key as ScopeId }, unused);
   });
-  /** Set while keys wait to be bound that an earlier opening used. Those of this one are bound in the background. */
+  /** False while keys wait to be bound that an earlier opening used. Those of this one are bound in the background. */
   let isBound = !subjectKeys.hasUnbound();
-  const allBound = (): void => {
+  const keyMethods = makeKeyMethods(unit, subjectKeys, row, () => {
     isBound = true;
+  });
+  const methods: ScopeMethods = {
+    ...makeOwnMethods(parts, row),
+    ...makeReadMethods(parts),
+    ...makeRoleMethods(parts),
+    ...makePermissionMethods(parts),
+    ...makeAttachmentMethods({ ...parts, keptMs: (options.rewindMs ?? REWIND_MS) + DAY_MS }),
+    ...makeErasureMethods({ ...parts, forgetRow: row.forget }),
+    ...keyMethods,
   };
+  return closedBy(methods, () => {
+    if (row.find()?.pendingErasures) throw erasuresUnseen();
+    if (!isBound) throw keysUnbound();
+  });
+}
 
-  return closedUntilVaultIsAsked({ row, isBound: () => isBound }, {
+/** Closes methods while `requireOpen` throws. */
+function closedBy<M extends UnitMethods>(methods: M, requireOpen: () => void): M {
+  const guarded = Object.entries(methods).map(([name, method]) => {
+    if (ANSWERED_WHILE_CLOSED.includes(name)) return [name, method];
+    return [
+      name,
+      (input: unknown) => {
+        requireOpen();
+        return method(input);
+      },
+    ];
+  });
+  return Object.fromEntries(guarded) as M;
+}
+
+export type ScopeParts = ReturnType<typeof makeParts>;
+
+/** Builds the kernel's parts over one database. */
+function makeParts(
+  vertical: Vertical,
+  unit: UnitContext,
+  { onWork }: ScopeUnitOptions,
+  listeners: Listeners,
+) {
+  const { db } = unit;
+  const permissions = makePermissions(db, vertical.manifest);
+  unit.onRollback(permissions.forget);
+  const subjectKeys = makeSubjectKeys(unit);
+  const pruned = makePruned(db);
+  const events = makeEventStore(db, subjectKeys);
+  const denials = makeDenialStore(db, pruned);
+  const requests = makeRequests(unit, pruned);
+  const settings = makeSettings(unit);
+  const idempotency = makeIdempotency(db, subjectKeys);
+  observeNewest(unit, events.newest(), [denials.newestId(), requests.newestId()]);
+  const lanes = makeLanes(vertical);
+  const wake = (): void => onWork?.(unit.key);
+  const countInvoked = (): void => listeners.invoked?.(unit.key);
+  const shared = {
+    unit,
+    vertical,
+    permissions,
+    denials,
+    events,
+    requests,
+    settings,
+    subjectKeys,
+    pruned,
+    lanes,
+    requireEntity: makeRequireEntity(vertical.manifest),
+    sql: unit.guarded({ protectedPrefix: SPINE_PREFIX, readOnly: false }),
+    readOnlySql: unit.guarded({ protectedPrefix: SPINE_PREFIX, readOnly: true }),
+    /** Wakes the runner after the commit. */
+    wakeAfterCommit: (): void => {
+      if (onWork) unit.afterCommit(wake);
+    },
+    onEvent: (event: EventRow, nowMs: number): void => {
+      const listening = lanes.byType.get(event.type);
+      if (listening && work.enqueue(event, listening, nowMs)) shared.wakeAfterCommit();
+    },
+  };
+  const invoke = makeInvoke({
+    ...shared,
+    idempotency,
+    onPerformed: () => {
+      if (listeners.invoked) unit.afterCommit(countInvoked);
+    },
+  });
+  const deliveries = makeDeliveryStore(db);
+  const store = makeRetentionStore(db);
+  const steps = makeSteps({
+    store,
+    pruned,
+    lanes,
+    removeDelivery: deliveries.remove,
+    clearAnswers: idempotency.clear,
+  });
+  const housekeeping = makeHousekeeping({ unit, vertical, settings, store, pruned, steps });
+  const work = makeWork({
+    ...shared,
+    store: deliveries,
+    invoke,
+    housekeeping,
+    reader: shared.readOnlySql,
+  });
+  return { ...shared, invoke, work, deliveries, housekeeping };
+}
+
+type Row = ReturnType<typeof makeScopeRow>;
+
+/** The row of the scope, in memory until it changes or a call is rolled back. */
+function makeScopeRow(unit: UnitContext) {
+  let known: ScopeRow | null = null;
+  const forget = (): void => {
+    known = null;
+  };
+  unit.onRollback(forget);
+  /** Returns null before the scope is provisioned. */
+  const find = (): ScopeRow | null => {
+    known ??=
+      unit.db.get<ScopeRow>(
+        'SELECT tenant_id AS tenantId, name, latecomers AS pendingErasures FROM _spine_scope WHERE singleton = 1',
+      ) ?? null;
+    return known;
+  };
+  const require = (): ScopeRow => {
+    const found = find();
+    if (!found) throw unknownScope();
+    return found;
+  };
+  return { find, require, forget };
+}
+
+/** Its existence, its operations and its own work. */
+function makeOwnMethods(
+  { unit, subjectKeys, invoke, work, settings, vertical, ...parts }: ScopeParts,
+  row: Row,
+) {
+  return {
     provision: (input) => {
       const { tenantId, name } = parseInput('The scope', provisionInput, input);
-      const existing = db.get<{ tenantId: TenantId }>(
-        'SELECT tenant_id AS tenantId FROM _spine_scope WHERE singleton = 1',
-      );
+      const existing = row.find();
       if (existing) {
         if (existing.tenantId !== tenantId) throw unknownScope();
         return 'unchanged';
       }
-      db.run(
+      unit.db.run(
         'INSERT INTO _spine_scope (singleton, tenant_id, name, provisioned_at, scope_id) VALUES (1, ?, ?, ?, ?)',
         tenantId,
         name,
         unit.now(),
         unit.key,
       );
-      // Its schedules and its housekeeping have never been looked at.
-      if (onWork) unit.afterCommit(() => onWork(unit.key));
+      // Its schedules and its housekeeping begin.
+      parts.wakeAfterCommit();
       return 'provisioned';
     },
-    identify,
+    identify: () => {
+      const { tenantId, name } = row.require();
+      return { tenantId, name };
+    },
     invoke: ({ tenantId, ...input }) => {
-      const row = requireRow();
-      if (tenantId !== undefined && tenantId !== row.tenantId) throw unknownScope();
+      const own = row.require();
+      if (tenantId !== undefined && tenantId !== own.tenantId) throw unknownScope();
       if (input.keys) subjectKeys.supply(input.keys);
       const result = invoke(input);
       const keyWork = input.keys === undefined ? null : subjectKeys.waits();
       return keyWork === null ? result : { ...result, keyWork };
     },
-    ...makeRoleMethods(vertical, unit, permissions, denials),
-    grantConnection: makeGrantConnection(vertical, unit, permissions, requireEntity),
-    check: makeCheckMethod(vertical, unit, permissions, denials),
-    explain: ({ principal, permission, entity }) =>
-      permissions.proofs({ principal, permission, entity, nowMs: unit.now() }),
-    history: (input) => events.history(parseInput('The query', historyInput, input)),
-    cause: ({ event, sealed }) => {
-      events.require(event);
-      return events.cause(event, sealed);
-    },
-    effects: ({ event, sealed }) => {
-      events.require(event);
-      return events.effects(event, sealed);
-    },
-    invocation: ({ invocation, sealed }) => events.invocation(invocation, sealed),
-    facets: (input) => facets(parseInput('The query', facetsInput, input), unit.now()),
     work: (input) => {
-      requireRow();
+      row.require();
       if (input.keys) subjectKeys.supply(input.keys);
       return work.work(input);
     },
-    retention: () => housekeeping.state(),
-    settle: (input) => work.settle(input),
-    deadLetters: (input) => deadLetters.list(parseInput('The query', deadLettersInput, input)),
-    retryDeadLetter: (input) => {
-      deadLetters.retry(input);
-      if (onWork) unit.afterCommit(() => onWork(unit.key));
-      return null;
+    settle: work.settle,
+    projectSettings: (input) => {
+      requireRetentionSetting(vertical, input.settings);
+      return settings.projectSettings(input);
     },
-    listPlatformRequests: (input) => requests.list(parseInput('The query', requestsInput, input)),
-    platformRequestHistory: (input) => requests.history(parseInput('The query', requestHistoryInput, input)),
-    settlePlatformRequest: (input) => requests.settle(parseInput('The answer', settleInput, input)),
+    projectEntitlements: settings.projectEntitlements,
+    retention: () => parts.housekeeping.state(),
+  } satisfies Partial<ScopeMethods>;
+}
+
+/** The keys of persons, for a host with a vault. */
+function makeKeyMethods(unit: UnitContext, subjectKeys: SubjectKeys, row: Row, onAllBound: () => void) {
+  return {
     provideKeys: (supply) => {
       subjectKeys.supply(supply);
       return null;
     },
-    keyWork: ({ limit }) => ({ tenantId: requireRow().tenantId, ...subjectKeys.work(limit) }),
+    keyWork: ({ limit }) => ({ tenantId: row.require().tenantId, ...subjectKeys.work(limit) }),
     keysBound: ({ bindings }) => {
       const more = subjectKeys.bound(bindings);
-      if (!more) unit.afterCommit(allBound);
+      if (!more) unit.afterCommit(onAllBound);
       return { more };
     },
     heldKeys: ({ subject }) => subjectKeys.heldBy(subject),
@@ -357,44 +359,14 @@ function openScope(
       return null;
     },
     giveUpKeys: () => subjectKeys.giveUp(),
-    redact,
-    latecomers: () => {
-      const { tenantId, latecomers: pendingErasures } = requireRow();
+    pendingErasures: () => {
+      const { tenantId, pendingErasures } = row.require();
       return { tenantId, mark: pendingErasures };
     },
-    redactLatecomers: makeRedactPendingErasures({
-      db,
-      redact: (receipt) => redact({ receipt }),
-      changed: forgetRow,
-    }),
-    projectSettings: (input) => {
-      requireRetentionSetting(vertical, input.settings);
-      return settings.projectSettings(input);
-    },
-    projectEntitlements: settings.projectEntitlements,
-    ...makeAttachmentMethods({
-      vertical,
-      unit,
-      permissions,
-      denials,
-      events,
-      requireEntity,
-      onEvent,
-      keptMs: rewindMs + DAY_MS,
-    }),
-    tables: () => listTables(db),
-    table: (input) => readTable(db, parseInput('The query', tableInput, input)),
-    listDenials: (input) => denials.list(parseInput('The query', denialsInput, input)),
-    summarizeDenials: ({ groupBy }) => denials.summarize(groupBy),
-    appliedMigrations: () =>
-      appliedMigrations(db).map(({ appliedAtMs, ...row }) => ({
-        ...row,
-        appliedAt: toTimestamp(appliedAtMs),
-      })),
-  } satisfies ScopeMethods);
+  } satisfies Partial<ScopeMethods>;
 }
 
-/** A copy of another scope's is none of this one. Restoring takes a scope of the same tenant, which `identify` tells. */
+/** Admits only a copy of a scope. A restore takes one of the same tenant, which `identify` tells. */
 function admitScope(staged: SqlDatabase): void {
   const found = staged.get('SELECT 1 FROM _spine_scope WHERE singleton = 1');
   if (!found)
@@ -404,11 +376,16 @@ function admitScope(staged: SqlDatabase): void {
 }
 
 /**
- * Makes every id greater than any that this scope has stored. Ids that a vertical made carry no trace here, so
- * the factory goes on one millisecond after the last invocation ended, in which all of its ids were made.
+ * Makes every id greater than any that this scope has stored. A vertical's own ids are not stored here, so the factory
+ * continues one millisecond after the end of the last invocation, in which all of its ids were made.
  */
-function observeNewest(unit: UnitContext, ids: readonly string[], endedAtMs: number): void {
-  const lastMs = Math.max(endedAtMs, ...ids.map(timeOfId));
+function observeNewest(
+  unit: UnitContext,
+  newest: { readonly ids: readonly string[]; readonly endedAtMs: number },
+  others: readonly (string | undefined)[],
+): void {
+  const ids = [...newest.ids, ...others].filter((id) => id !== undefined);
+  const lastMs = Math.max(newest.endedAtMs, ...ids.map(timeOfId));
   if (lastMs > 0) unit.newId.observe(firstIdAt(ID_PREFIXES.event, lastMs + 1));
 }
 

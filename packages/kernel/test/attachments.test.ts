@@ -118,7 +118,7 @@ test('the same bytes lie there once, for every record that has them', async () =
   expect(opened.files()).toHaveLength(1);
   await opened.attachments.remove(scope, owner, ids[0] as string);
   opened.clock.ms += 30 * DAY_MS;
-  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 0, kept: 1 });
+  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 0, left: 1 });
   const { body } = await opened.attachments.open(scope, owner, ids[1] as string);
   expect((await read(body)).toString()).toBe('same');
 });
@@ -202,18 +202,18 @@ test('removed bytes outlive every rewind that could ask for them, and no longer'
   await opened.attachments.remove(scope, owner, id);
   await expect(opened.attachments.open(scope, owner, id)).rejects.toMatchObject({ code: 'not_found' });
   opened.clock.ms += 8 * DAY_MS - 1;
-  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 0, kept: 1 });
+  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 0, left: 1 });
   opened.clock.ms += 1;
-  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 1, kept: 0 });
+  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 1, left: 0 });
   expect(opened.files()).toEqual([]);
 });
 
 test('bytes without a record wait a day for it, and are then swept away', async () => {
   await using opened = await openWithBlobs();
   await opened.blobs(scopeId).put(streamOf('orphan'), { bytesMax: 100 });
-  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 0, kept: 1 });
+  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 0, left: 1 });
   opened.clock.ms += DAY_MS;
-  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 1, kept: 0 });
+  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 1, left: 0 });
 });
 
 test('damaged bytes are not passed off as the attachment, and missing ones are said to be missing', async () => {
@@ -247,9 +247,9 @@ test('bytes are kept for as long as the engine goes back in time, and a day', as
   opened.clock.ms += DAY_MS;
   await opened.attachments.remove(scope, owner, id);
   opened.clock.ms += 31 * DAY_MS - 1;
-  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 0, kept: 1 });
+  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 0, left: 1 });
   opened.clock.ms += 1;
-  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 1, kept: 0 });
+  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 1, left: 0 });
 });
 
 test('bytes that a copy could bring back are kept for as long as there is the copy', async () => {
@@ -261,9 +261,9 @@ test('bytes that a copy could bring back are kept for as long as there is the co
   opened.clock.ms += 2 * DAY_MS;
   await opened.attachments.remove(scope, owner, after.id);
   opened.clock.ms += 400 * DAY_MS;
-  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 1, kept: 1 });
+  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 1, left: 1 });
   oldestMs = null;
-  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 1, kept: 0 });
+  expect(await opened.attachments.sweep(scope)).toEqual({ deleted: 1, left: 0 });
 });
 
 test('bytes that are sent anew while they are being swept never leave a record of nothing', async () => {
@@ -301,8 +301,8 @@ test('a sweep that takes too long removes nothing on an old answer', async () =>
       },
     }),
   });
-  expect(await slow.sweep(scope)).toEqual({ deleted: 2, kept: 1 });
-  expect(await slow.sweep(scope)).toEqual({ deleted: 1, kept: 0 });
+  expect(await slow.sweep(scope)).toEqual({ deleted: 2, left: 1 });
+  expect(await slow.sweep(scope)).toEqual({ deleted: 1, left: 0 });
 });
 
 test('the runner has a scope swept once a day, also one that never had a subscriber', async () => {

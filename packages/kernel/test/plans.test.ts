@@ -8,12 +8,12 @@ import { DENIAL_SQL, NEWEST_DENIAL_SQL } from '../src/denials/store.ts';
 import { FACET_SQL } from '../src/events/facets.ts';
 import { EVENT_SQL, NEWEST_EVENT_SQL } from '../src/events/store.ts';
 import { IDEMPOTENCY_SQL } from '../src/idempotency/idempotency.ts';
+import { PRUNED_SQL } from '../src/lib/pruned.ts';
 import { PARENT_SQL } from '../src/permissions/parents.ts';
 import { PERMISSION_SQL } from '../src/permissions/store.ts';
 import { COUNT_PENDING_SQL, NEWEST_REQUEST_SQL, REQUEST_SQL } from '../src/platform-requests/store.ts';
-import { PRUNED_SQL } from '../src/retention/pruned.ts';
 import { RETENTION_SQL } from '../src/retention/store.ts';
-import { REDACT_SQL } from '../src/sealing/redact.ts';
+import { REDACT_SQL } from '../src/sealing/erasures.ts';
 import { openShop, scopeId } from './shop.ts';
 
 let shop: Awaited<ReturnType<typeof openShop>>;

@@ -91,7 +91,7 @@ function startOn(dataDirectory: string, tamper: (vault: Vault) => Vault = (vault
 type Process = ReturnType<typeof startOn>;
 
 async function newPlace(): Promise<string> {
-  const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-latecomers-'));
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-pending-erasures-'));
   onTestFinished(() => rmSync(dataDirectory, { recursive: true, force: true }));
   const { engine, host, scope, note } = startOn(dataDirectory);
   await host.provisionScopeLocal({ ...ref, name: 'Acme' });
@@ -268,28 +268,28 @@ test('a state that came back answers nothing but what opens it', async () => {
     'freezeKeys',
     'keyWork',
     'keysBound',
-    'latecomers',
+    'pendingErasures',
     'provideKeys',
     'provision',
-    'redactLatecomers',
+    'redactPendingErasures',
   ]);
-  expect(await scope.latecomers({})).toEqual({ tenantId: tenant, mark: 'first' });
-  await scope.redactLatecomers({ mark: 'first', receipts: [] });
+  expect(await scope.pendingErasures({})).toEqual({ tenantId: tenant, mark: 'first' });
+  await scope.redactPendingErasures({ mark: 'first', receipts: [] });
   expect(await scope.identify({})).toEqual({ tenantId: tenant, name: 'Acme' });
 });
 
 test('who asked the vault because of an earlier state does not open a later one', async () => {
   const { scope, db } = await openMarked();
-  const { mark } = await scope.latecomers({});
+  const { mark } = await scope.pendingErasures({});
   db.run(`UPDATE _spine_scope SET latecomers = 'second'`);
-  await scope.redactLatecomers({ mark: mark as string, receipts: [] });
+  await scope.redactPendingErasures({ mark: mark as string, receipts: [] });
   await expect(scope.identify({})).rejects.toMatchObject(CLOSED);
 });
 
 test('it stays closed when the commit that opens it is lost', async () => {
   const { scope, disk } = await openMarked();
   disk.fails = true;
-  await expect(scope.redactLatecomers({ mark: 'first', receipts: [] })).rejects.toMatchObject({
+  await expect(scope.redactPendingErasures({ mark: 'first', receipts: [] })).rejects.toMatchObject({
     reason: 'commit_failed',
   });
   disk.fails = false;

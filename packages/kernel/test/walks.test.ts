@@ -1,10 +1,11 @@
 /** Walks through the log are bounded, stop at cycles, and ids keep their order (design: kernel, "Events"). */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
-import { WALK_MAX } from '../src/events/store.ts';
+import { WALK_MAX } from '../src/events/log.ts';
 import { onScenario, openShop, owner, scopeId } from './shop.ts';
 
 const pack = (shop: Awaited<ReturnType<typeof openShop>>) => shop.run(owner, 'box/pack', { label: 'x' });

@@ -26,7 +26,7 @@ export const READS: Reads = {
 
   heldKeys: (_, { subject }: { subject: string }) => ({ subject, keyIds: [] }),
 
-  latecomers: ({ state }) => {
+  pendingErasures: ({ state }) => {
     const { tenantId, mark } = requireScope(state);
     return { tenantId, mark };
   },

@@ -70,10 +70,10 @@ const WHILE_MARKED: readonly string[] = [
   'freezeKeys',
   'keyWork',
   'keysBound',
-  'latecomers',
+  'pendingErasures',
   'provideKeys',
   'provision',
-  'redactLatecomers',
+  'redactPendingErasures',
 ];
 
 export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
@@ -165,7 +165,7 @@ export function makeScopeShadow(parts: ScopeShadowParts): ScopeShadow {
         redact(state, receipt);
         return always(null);
       }
-      case 'redactLatecomers': {
+      case 'redactPendingErasures': {
         const { mark, receipts } = input as { mark: string; receipts: readonly Receipt[] };
         const row = requireScope(state);
         if (row.mark !== mark) return always(null);

@@ -1,14 +1,12 @@
-/**
- * Asking the platform for a consent URL (spec 4.7): what a vertical sends to the control plane, and what it hears back.
- */
+/** The request of a vertical to the control plane for a consent URL, and its answer (spec 4.7). */
 import { z } from 'zod';
 import { principalId, scopeId, tenantId, timestamp } from '../ids.ts';
 
-/** Where a vertical asks, below the control plane's address. */
+/** The path below the control plane's address. */
 export const CONNECT_URL_PATH = '/internal/connections/connect-url';
-/** The longest that a consent URL works, and how long it works unless asked otherwise, in seconds (spec 8). */
+/** The longest and the default lifetime of a consent URL, in seconds (spec 8). */
 export const CONNECT_TTL_SECONDS_MAX = 900;
-/** Longer addresses are cut off by browsers and proxies on the way. */
+/** Browsers and proxies cut off longer addresses. */
 const RETURN_URL_CHARS_MAX = 2000;
 
 /** The name of a provider in the operator's registry. */
@@ -16,7 +14,7 @@ export const providerKey = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,62}$/, 'must be a name of lower-case letters, digits and hyphens');
 
-/** The caller's own name for what is connected: any line of text without control characters. */
+/** The caller's own name for the connected account: any line of text without control characters. */
 export const subjectRef = z
   .string()
   .min(1)

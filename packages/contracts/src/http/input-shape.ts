@@ -1,27 +1,27 @@
 /**
- * An input schema as JSON Schema: which fields it takes, and proof that it refuses all others. What the address of
- * a request can say is read by it, and the OpenAPI document is made from it.
+ * An input schema as JSON Schema: its fields, and the check that it refuses all others. It serves to read the fields of
+ * an address, and to make the OpenAPI document.
  */
 import { z } from 'zod';
 
-/** As much of JSON Schema (2020-12) as is read here. */
+/** JSON Schema (2020-12). */
 export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
 export interface InputShape {
-  /** The whole schema: the root that every `$ref` below it starts from. */
+  /** The whole schema: the root of every `$ref`. */
   readonly root: JsonSchema;
-  /** Field name → its schema. For a union of objects, a field of several members takes what any of them takes. */
+  /** Field name → its schema. In a union of objects, a field takes the values of every member. */
   readonly fields: ReadonlyMap<string, JsonSchema>;
-  /** The fields that no input can do without. */
+  /** The fields that every input must have. */
   readonly required: ReadonlySet<string>;
 }
 
 /**
  * Reads the shape of an input schema.
- * @throws Error when it is not an object (or a union of objects) that refuses unknown keys: a misspelt field must
- * never be dropped in silence (design: control-plane, "Errors"). Also when it has no form in JSON.
+ * @throws Error when it has no form in JSON, or is not an object (or a union of objects) that refuses unknown keys: a
+ * misspelt field must not be dropped silently (design: control-plane, "Errors").
  */
 export function inputShape(schema: z.ZodType): InputShape {
   const root = z.toJSONSchema(schema, { io: 'input' }) as JsonSchema;
@@ -43,15 +43,15 @@ export function inputShape(schema: z.ZodType): InputShape {
 }
 
 /**
- * The schemas that a value may match instead of this one: references followed, unions and lists of types taken
- * apart, until each has at most one type.
+ * Returns the schemas that a value may match instead of this one, each with at most one type: references are followed,
+ * unions and lists of types are split.
  */
 export function alternatives(
   schema: JsonSchema,
   root: JsonSchema,
   seen: readonly JsonSchema[] = [],
 ): JsonSchema[] {
-  // A type that is nothing but itself again has no further alternatives.
+  // A schema that refers to itself has no further alternatives.
   if (seen.includes(schema)) return [];
   const path = [...seen, schema];
   if (typeof schema.$ref === 'string') return alternatives(target(schema.$ref, root), root, path);
@@ -61,7 +61,7 @@ export function alternatives(
   return [schema];
 }
 
-/** Follows `#` and `#/$defs/Name`, which is all that zod writes. */
+/** Follows `#` and `#/$defs/Name`, the only forms of zod. */
 function target(ref: string, root: JsonSchema): JsonSchema {
   if (ref === '#') return root;
   const name = ref.slice('#/$defs/'.length);

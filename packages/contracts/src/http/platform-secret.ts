@@ -1,19 +1,19 @@
 /**
- * The gate between the platform and its verticals (spec 4.7 and 5.6). Every vertical has a secret of its own, derived from
- * the platform's: it opens that vertical's `/internal/*` to the platform, and the platform's doors to that vertical, so
- * that none of them can speak as another.
+ * The gate between the platform and its verticals (spec 4.7 and 5.6). Every vertical has its own secret, derived from the
+ * platform's: it opens that vertical's `/internal/*` to the platform, and the platform's routes to that vertical, so that
+ * no vertical can act as another.
  */
 import { slug as slugSchema } from '../manifest.ts';
 import { PlatformError } from '../problems.ts';
 
-/** The secret, or several while one is being replaced; none means that nobody is let in. */
+/** The secret, or several while one is being replaced; without any, every caller is refused. */
 export type PlatformSecret = string | readonly string[] | undefined;
 
 /**
- * Lets in whoever shows one of the secrets.
- * @param detail what a stranger is told.
- * @throws PlatformError `forbidden` when no secret is configured (reason `platform_secret_unset`: fail closed) or
- * when what was presented is not one of them (`platform_secret_mismatch`).
+ * Requires one of the secrets.
+ * @param detail the text of the refusal.
+ * @throws PlatformError `forbidden`, reason `platform_secret_unset` when no secret is configured (fail closed), or
+ * `platform_secret_mismatch`.
  */
 export async function requirePlatformSecret(
   presented: string | null | undefined,
@@ -25,19 +25,19 @@ export async function requirePlatformSecret(
     throw refusal(secrets, detail);
 }
 
-/** What a vertical's secret begins with, so that people and scanners of secrets know one when they see it. */
+/** The prefix of a vertical's secret, by which people and secret scanners recognise one. */
 const VERTICAL_SECRET_PREFIX = 'fh_vrt_';
-/** A slug has no underscore: what stands before the last one is the whole of it. */
+/** A slug has no underscore: the text before the last one is the whole slug. */
 const VERTICAL_SECRET = new RegExp(`^${VERTICAL_SECRET_PREFIX}([a-z0-9-]+)_[0-9a-f]{64}$`);
-/** Keeps the derived secret from meaning anything where the same key might sign something else. */
+/** Separates this derivation from other uses of the same key. */
 const PURPOSE = 'freehold.vertical.v1';
 const VERTICALS_ONLY = 'This takes the secret that the platform gave to a vertical.';
 
 /**
- * The secret of one vertical: `fh_vrt_<slug>_<HMAC-SHA-256 in hex>`. Who has it can derive neither another's nor the
- * platform's.
- * @param master the platform's secret, which is no vertical's to know.
- * @throws TypeError for an empty master and for what is no slug.
+ * Returns the secret of one vertical: `fh_vrt_<slug>_<HMAC-SHA-256 in hex>`. Neither another vertical's nor the
+ * platform's secret can be derived from it.
+ * @param master the platform's secret, which no vertical knows.
+ * @throws TypeError for an empty master and for a malformed slug.
  */
 export async function verticalSecret(master: string, slug: string): Promise<string> {
   if (master === '') throw new TypeError('nothing is derived from an empty secret');
@@ -49,7 +49,7 @@ export async function verticalSecret(master: string, slug: string): Promise<stri
 }
 
 /**
- * Lets in a vertical that shows its own secret, and answers which one it is.
+ * Requires a vertical's own secret, and returns the vertical's slug.
  * @param masters the platform's secret, or several while one is being replaced.
  * @throws PlatformError `forbidden`, reason `platform_secret_unset` or `platform_secret_mismatch`, as
  * {@link requirePlatformSecret}; a master itself is a mismatch.
@@ -75,10 +75,7 @@ function refusal({ length }: readonly string[], detail: string): PlatformError {
   return new PlatformError('forbidden', detail, { reason });
 }
 
-/**
- * Compares digests, which are of one length and which nobody can steer towards that of a secret, to their ends, and all
- * of them: the time taken says nothing about any secret.
- */
+/** Compares all digests to their ends, so that the time tells nothing about a secret. */
 async function isOneOf(presented: string, secrets: readonly string[]): Promise<boolean> {
   const [digest, ...own] = await Promise.all([presented, ...secrets].map(sha256));
   let found = false;

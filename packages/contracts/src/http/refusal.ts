@@ -1,12 +1,12 @@
-/** A refusal for whoever asked: a problem document for software, the same sentence as a page for somebody who navigates. */
+/** A refusal in the form of its caller: a problem document for software, a page for a browser that navigates. */
 import { type PlatformError, PROBLEMS, problemDocument } from '../problems.ts';
 
-/** Whether a request comes from somebody who wants a page: a browser that navigates says that it takes HTML. */
+/** Whether a request wants a page: a browser that navigates accepts HTML. */
 export function wantsPage(headers: Headers): boolean {
   return headers.get('accept')?.toLowerCase().includes('text/html') ?? false;
 }
 
-/** Answers an error in the form its caller can read. The page holds our own words and nothing of the request. */
+/** Returns an error in the form of its caller. The page holds only our own text, and no part of the request. */
 export function refusal(headers: Headers, error: PlatformError): Response {
   if (!wantsPage(headers)) return problemDocument(error);
   return new Response(

@@ -1,6 +1,6 @@
 /**
- * Fields that arrive as text, in a path or a query, and leave as what their schema takes. Only the spelling is judged
- * by the readers of a field; whether the value is a good one is for the schema itself.
+ * Fields that arrive as text, in a path or a query, converted to the types of their schema. The readers check only the
+ * spelling; the schema checks the value.
  */
 import type { z } from 'zod';
 import { type FieldError, PlatformError, parseInput } from '../problems.ts';
@@ -9,14 +9,14 @@ import { alternatives, type InputShape, inputShape, type JsonSchema } from './in
 /** A JSON number (RFC 8259, section 6): no leading zero or plus, no hex, no white space. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** One field: its name and each text that was given for it, in order. */
+/** One field: its name and its texts, in order. */
 export type TextField = readonly [name: string, texts: readonly string[]];
 
-/** How many `name=value` pairs a query string may hold: far more than any declaration asks for. */
+/** The largest number of `name=value` pairs in a query string, far above that of any declaration. */
 const QUERY_PAIRS_MAX = 200;
 
 /**
- * The fields of a query string. A repeated key is one field with several texts.
+ * Returns the fields of a query string. A repeated key is one field with several texts.
  * @throws PlatformError `validation_failed` on more than 200 pairs.
  */
 export function queryFields(url: URL): TextField[] {
@@ -39,10 +39,10 @@ export function queryFields(url: URL): TextField[] {
 }
 
 /**
- * Prepares the reader of a schema's text form: it types the fields, then parses them.
- * @param subject the start of the sentence that refuses: "The query".
+ * Builds the reader of a schema's text form: it converts the fields, then parses them.
+ * @param subject the start of the refusal's sentence: "The query".
  * @returns the reader, which throws PlatformError `validation_failed`.
- * @throws Error at once when the schema takes unknown fields, or has one that text cannot say.
+ * @throws Error when the schema takes unknown fields, or has one without a text form.
  */
 export function textReader<S extends z.ZodType>(
   subject: string,
@@ -53,7 +53,7 @@ export function textReader<S extends z.ZodType>(
   return (fields) => parseInput(subject, schema, readText(subject, fields, shape));
 }
 
-/** Holds that each of these fields can be said as text. @throws Error naming one that is an object, or a list of them. */
+/** Checks that each of these fields has a text form. @throws Error naming a field that is an object, or a list of them. */
 export function assertTextual(names: Iterable<string>, { fields, root }: InputShape): void {
   for (const name of names) {
     const isTextual = alternatives(fields.get(name) ?? {}, root).some((each) =>
@@ -64,9 +64,8 @@ export function assertTextual(names: Iterable<string>, { fields, root }: InputSh
 }
 
 /**
- * Types fields by an input's shape, without parsing them. A field that the input does not have is passed on as text,
- * for the schema to refuse by name.
- * @throws PlatformError `validation_failed`, with one entry for each text that is not a value of its field.
+ * Converts fields by an input's shape, without parsing them. An unknown field stays text: the schema refuses it by name.
+ * @throws PlatformError `validation_failed`, with one entry for each text that is no value of its field.
  */
 export function readText(
   subject: string,
@@ -92,7 +91,7 @@ export function readText(
       },
     );
   }
-  // fromEntries defines members and never calls a setter, so that a field named __proto__ is only a field.
+  // fromEntries calls no setter: a field named __proto__ is only a field.
   return Object.fromEntries(values);
 }
 
@@ -118,8 +117,8 @@ function readField(texts: readonly string[], field: JsonSchema, root: JsonSchema
 }
 
 /**
- * Reads one text. A literal wins over a type, and text over a number: a field that takes any string as well as
- * numbers or null is given the string, so that no string becomes impossible to say.
+ * Reads one text. A literal wins over a type, and text over a number: a field that takes strings and numbers gets the
+ * string, so that every string has a form.
  */
 function readScalar(text: string, forms: readonly JsonSchema[]): Reading {
   for (const literal of forms.flatMap(literals)) {
@@ -133,7 +132,7 @@ function readScalar(text: string, forms: readonly JsonSchema[]): Reading {
   const number = NUMBER.test(text) ? Number(text) : Number.NaN;
   if (types.has('number') && Number.isFinite(number)) return { value: number };
   if (types.has('integer') && Number.isSafeInteger(number)) return { value: number };
-  // None of the literals: the schema says best which ones there are.
+  // The schema's own error names its literals.
   if (open.length < forms.length || open.length === 0) return { value: text };
   const wanted = SPELLINGS.filter(([type]) => types.has(type)).map(([, spelling]) => spelling);
   return { fault: `must be ${wanted.join(' or ')}` };

@@ -1,6 +1,6 @@
 /**
- * Attachments inside a scope: records with the owning record's permissions, and events in its history. The bytes lie
- * elsewhere, and are there before their record is.
+ * Attachments inside a scope: rows with the owning record's permissions, and events in its history. The bytes are in a
+ * blob store, and are stored before their row.
  */
 import {
   type ActorId,
@@ -14,23 +14,22 @@ import {
   PlatformError,
   parseInput,
 } from '@freehold/contracts';
-import { RollbackThen, type UnitContext } from '@freehold/store';
+import type { UnitContext } from '@freehold/store';
 import { z } from 'zod';
-import type { WaitingEvent } from '../deliveries/declarations.ts';
+import type { ScopeMethods } from '../contract/scope-methods.ts';
 import type { DenialStore } from '../denials/store.ts';
-import type { EventStore } from '../events/store.ts';
-import type { RequireEntity } from '../lib/entities.ts';
-import { refusalReason, refusalWords } from '../permissions/check-method.ts';
-import type { Permissions, Proof } from '../permissions/permissions.ts';
-import type { ScopeMethods } from '../scope-methods.ts';
-import type { Vertical } from '../vertical.ts';
+import type { EventRow, EventStore } from '../events/store.ts';
+import type { RequireEntity } from '../lib/values.ts';
+import { demandOutside } from '../permissions/methods.ts';
+import type { Permissions } from '../permissions/permissions.ts';
+import type { Proof, Vertical } from '../vertical/vertical.ts';
 import { makeAttachmentStore } from './store.ts';
 
-/** How many attachments one record may have. */
+/** The number of attachments of one record. */
 const OF_ONE_MAX = 200;
-/** For how long no record comes to bytes that are being removed. */
+/** The time for which bytes that are being removed get no record. */
 const LEAVING_MS = 600_000;
-/** How many removed records are forgotten at a time. */
+/** The number of removed rows that are deleted at a time. */
 const FORGOTTEN_PER_CALL = 500;
 
 type AttachmentMethods = Pick<
@@ -55,17 +54,17 @@ export interface AttachmentParts {
   readonly denials: DenialStore;
   readonly events: EventStore;
   readonly requireEntity: RequireEntity;
-  readonly onEvent: (event: WaitingEvent, nowMs: number) => void;
-  /** How long the bytes of a removed attachment are kept: for as long as a rewind reaches back, and a day. */
+  readonly onEvent: (event: EventRow, nowMs: number) => void;
+  /** The time for which the bytes of a removed attachment are kept: the window of a rewind, and a day. */
   readonly keptMs: number;
 }
 
 export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods {
-  const { vertical, unit, permissions, denials, events } = parts;
+  const { vertical, unit, events } = parts;
   const store = makeAttachmentStore(unit.db);
 
-  /** The owning record, checked, with the permission it takes. */
-  const ruleOf = (named: EntityRef, access: 'read' | 'write'): { entity: EntityRef; permission: string } => {
+  /** Demands the permission of the owning record. */
+  const demand = (principal: ActorId, named: EntityRef, access: 'read' | 'write'): Proof => {
     const declared = Object.hasOwn(vertical.manifest.entities, named.type)
       ? vertical.manifest.entities[named.type]
       : undefined;
@@ -73,20 +72,8 @@ export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods
       throw new PlatformError('validation_failed', `Records of type ${named.type} have no attachments.`, {
         reason: 'no_attachments',
       });
-    return { entity: parts.requireEntity(named, 'attachment'), permission: declared.attachments[access] };
-  };
-
-  const demand = (principal: ActorId, named: EntityRef, access: 'read' | 'write'): Proof => {
-    const { entity, permission } = ruleOf(named, access);
-    const nowMs = unit.now();
-    const proof = permissions.prove({ principal, permission, entity, nowMs });
-    if (proof) return proof;
-    const error = new PlatformError('permission_denied', refusalWords(vertical, permission), {
-      reason: refusalReason(permission),
-    });
-    throw new RollbackThen(error, () =>
-      denials.save(unit.newId('dnl'), { actor: principal, permission, entity, operation: null }, nowMs),
-    );
+    const entity = parts.requireEntity(named, 'attachment');
+    return demandOutside(parts, { principal, permission: declared.attachments[access], entity });
   };
 
   const requireOne = (id: string): AttachmentRecord => {
@@ -96,34 +83,28 @@ export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods
     return found;
   };
 
-  /** An attachment is part of its record's story; its name may say something about somebody, and stays out of it. */
+  /** Adds an event to the record's history. The file name may be personal data, and is not in it. */
   const record = (type: string, attachment: AttachmentRecord, principal: ActorId, proof: Proof): void => {
     const nowMs = unit.now();
     const [id, invocation] = [unit.newId('evt') as EventId, unit.newId('inv') as InvocationId];
     const operation = type === 'attachment.added' ? 'attachment/add' : 'attachment/remove';
-    events.append(
-      {
-        id,
-        type,
-        entityType: attachment.entity.type,
-        entityId: attachment.entity.id,
-        actor: principal,
-        operation,
-        invocation,
-        cause: null,
-        hops: 0,
-        piiClass: 'none',
-        subject: null,
-        payload: JSON.stringify({
-          attachment: attachment.id,
-          mediaType: attachment.mediaType,
-          bytes: attachment.bytes,
-          digest: attachment.digest,
-        }),
-        atMs: nowMs,
-      },
-      JSON.stringify(proof),
-    );
+    const { mediaType, bytes, digest } = attachment;
+    const event: EventRow = {
+      id,
+      type,
+      entityType: attachment.entity.type,
+      entityId: attachment.entity.id,
+      actor: principal,
+      operation,
+      invocation,
+      cause: null,
+      hops: 0,
+      piiClass: 'none',
+      subject: null,
+      payload: JSON.stringify({ attachment: attachment.id, mediaType, bytes, digest }),
+      atMs: nowMs,
+    };
+    events.append(event, JSON.stringify(proof));
     events.saveInvocation({
       id: invocation,
       operation,
@@ -134,7 +115,7 @@ export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods
       startedAtMs: nowMs,
       durationMs: 0,
     });
-    parts.onEvent({ id, type, hops: 0 }, nowMs);
+    parts.onEvent(event, nowMs);
   };
 
   return {
@@ -153,7 +134,7 @@ export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods
       if (store.isLeaving(meta.digest, unit.now()))
         throw new PlatformError(
           'unavailable',
-          'The same bytes were held by nothing, and are being removed. Send them again in a few minutes.',
+          'The same bytes were unused, and are being removed. Send them again in a few minutes.',
           { reason: 'blob_leaving', headers: { 'retry-after': String(LEAVING_MS / 1_000) } },
         );
       const id = unit.newId('att');
@@ -201,8 +182,8 @@ export function makeAttachmentMethods(parts: AttachmentParts): AttachmentMethods
       store.forget(afterMs, FORGOTTEN_PER_CALL);
       store.stay(nowMs);
       const held = new Set(digests.filter((digest) => store.isHeld(digest, afterMs)));
-      // Whoever asked removes the others soon. Somebody may be sending the same bytes at this moment, and would be left
-      // with a record of nothing: so no record comes to them until that is over.
+      // The caller removes the others soon. An upload of the same bytes at this moment would get a record without bytes,
+      // so they get no record until that is over.
       for (const digest of digests) if (!held.has(digest)) store.leave(digest, nowMs + LEAVING_MS);
       return [...held];
     },

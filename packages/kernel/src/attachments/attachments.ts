@@ -1,4 +1,5 @@
-/** Attachments from outside of the scope: bytes first, then their record; and what nobody holds any more, away. */
+/** Attachments from outside of the scope: bytes first, then their row; and the sweep of unused bytes. */
+
 import {
   type ActorId,
   type AttachmentMeta,
@@ -11,21 +12,21 @@ import {
   type ScopeId,
 } from '@freehold/contracts';
 import type { BlobStore } from '@freehold/store';
-import type { ScopeStub } from '../scope-host.ts';
+import type { ScopeStub } from '../contract/scope-methods.ts';
 
-/** How large one attachment may be, unless the vertical says otherwise: 50 MiB. */
+/** The default size limit of one attachment: 50 MiB. */
 export const ATTACHMENT_BYTES_MAX = 50 * 1_024 * 1_024;
-/** How long bytes may wait for their record: an upload takes its time. */
+/** The time for which bytes may wait for their row. */
 const ORPHANS_KEPT_MS = 86_400_000;
-/** How many blobs one look into the scope asks about. */
+/** The number of blobs in one call of the scope. */
 const SWEEP_BATCH = 200;
-/** How long the scope's answer may be acted upon. */
+/** The time for which the scope's answer is valid. */
 const DELETING_MS = 300_000;
 
 /** The attachments of one vertical's scopes. Members reject with a `PlatformError`. */
 export interface Attachments {
   /**
-   * Takes an attachment in. The permission is asked for before the first byte is read, and again with the record.
+   * Takes an attachment in. The permission is checked before the first byte is read, and again with the row.
    * @throws PlatformError `permission_denied` (with a denial row), `payload_too_large`, `validation_failed` (reason
    * `no_attachments`, `digest_mismatch`, `length_mismatch`), `conflict` (reason `attachments_full`).
    */
@@ -37,15 +38,15 @@ export interface Attachments {
   ): Promise<AttachmentRecord>;
   /** @throws PlatformError `not_found`, `permission_denied`; `unavailable`, reason `blob_missing`. */
   open(scopeId: ScopeId, principal: ActorId, id: string): Promise<OpenAttachment>;
-  /** Those of one record, in the order in which they came; at most 200. */
+  /** Returns those of one record, oldest first; at most 200. */
   list(scopeId: ScopeId, principal: ActorId, entity: EntityRef): Promise<readonly AttachmentRecord[]>;
-  /** The record is gone at once, the bytes once no rewind could ask for them: after eight days. */
+  /** Removes the row at once, and the bytes when no rewind can need them: after eight days. */
   remove(scopeId: ScopeId, principal: ActorId, id: string): Promise<void>;
   /**
-   * Deletes bytes that no record holds, nor one that a rewind or a snapshot could bring back. Answers how many. Safe at
-   * any time, also beside uploads: one of the same bytes is asked to come again (`unavailable`, reason `blob_leaving`).
+   * Deletes bytes that no row needs, nor one that a rewind or a snapshot could bring back. Returns the numbers. Safe at
+   * any time, also during uploads: an upload of the same bytes must be repeated (`unavailable`, reason `blob_leaving`).
    */
-  sweep(scopeId: ScopeId): Promise<{ readonly deleted: number; readonly kept: number }>;
+  sweep(scopeId: ScopeId): Promise<{ readonly deleted: number; readonly left: number }>;
 }
 
 export interface AttachmentsOptions {
@@ -56,8 +57,8 @@ export interface AttachmentsOptions {
   /** Default 50 MiB. */
   readonly bytesMax?: number;
   /**
-   * When the oldest copy was made that a scope could be put back to, in milliseconds since the epoch; null: there is
-   * none. Default: none. What was removed since is kept for it.
+   * Returns the time of the oldest copy that could replace a scope, in milliseconds since the epoch; null for none.
+   * Default: none. Attachments that were removed since are kept for it.
    */
   readonly oldestCopyMs?: (scopeId: ScopeId) => Promise<number | null>;
 }
@@ -79,7 +80,7 @@ export function makeAttachments(options: AttachmentsOptions): Attachments {
         });
         return await scope(scopeId).addAttachment({ principal, meta: { ...meta, digest, bytes } });
       } catch (error) {
-        // Whoever sends is not left waiting for a reader.
+        // The sender must not wait for a reader.
         await body.cancel().catch(() => undefined);
         throw error;
       }
@@ -101,7 +102,7 @@ export function makeAttachments(options: AttachmentsOptions): Attachments {
 
     sweep: async (scopeId) => {
       const store = blobs(scopeId);
-      const counts = { deleted: 0, kept: 0 };
+      const counts = { deleted: 0, left: 0 };
       let batch: string[] = [];
       const sinceMs = (await oldestCopyMs?.(scopeId)) ?? undefined;
       const flush = async (): Promise<void> => {
@@ -109,7 +110,7 @@ export function makeAttachments(options: AttachmentsOptions): Attachments {
         const question = { digests: batch, ...(sinceMs === undefined ? {} : { sinceMs }) };
         const held = new Set(await scope(scopeId).heldBlobs(question));
         for (const digest of batch) {
-          if (held.has(digest) || now() >= untilMs) counts.kept += 1;
+          if (held.has(digest) || now() >= untilMs) counts.left += 1;
           else {
             await store.delete(digest);
             counts.deleted += 1;
@@ -117,10 +118,10 @@ export function makeAttachments(options: AttachmentsOptions): Attachments {
         }
         batch = [];
       };
-      // What came in lately may be waiting for its record, or be somebody's second copy of what was removed.
+      // Recent bytes may wait for their row, or be a second copy of removed ones.
       const settledMs = now() - ORPHANS_KEPT_MS;
       for await (const { digest, atMs } of store.list()) {
-        if (atMs > settledMs) counts.kept += 1;
+        if (atMs > settledMs) counts.left += 1;
         else if (batch.push(digest) >= SWEEP_BATCH) await flush();
       }
       await flush();
@@ -129,7 +130,7 @@ export function makeAttachments(options: AttachmentsOptions): Attachments {
   };
 }
 
-/** A name is shown to people and put into headers and file systems by others. */
+/** A file name is shown to people, and stands in headers and file systems. */
 function requireName(filename: string): void {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
   if (!/[\u0000-\u001f\u007f/\\]/.test(filename) && filename.isWellFormed() && filename.trim() !== '') return;

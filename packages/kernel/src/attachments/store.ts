@@ -20,7 +20,7 @@ const READ = `SELECT id, entity_type AS entityType, entity_id AS entityId, diges
 export const ATTACHMENT_SQL = {
   one: `${READ} WHERE id = ? AND removed_at IS NULL`,
   ofEntity: `${READ} WHERE entity_type = ? AND entity_id = ? AND removed_at IS NULL ORDER BY id LIMIT ?`,
-  // A live row has no removal, which sorts before every time.
+  // A live row has no time of removal.
   held: `SELECT 1 FROM _spine_attachments WHERE digest = ? AND (removed_at IS NULL OR removed_at > ?) LIMIT 1`,
   forgotten:
     'SELECT id FROM _spine_attachments WHERE removed_at IS NOT NULL AND removed_at <= ? ORDER BY removed_at LIMIT ? + 0',
@@ -52,16 +52,16 @@ export function makeAttachmentStore(db: SqlDatabase) {
       db.all<AttachmentRow>(ATTACHMENT_SQL.ofEntity, type, id, limit).map(recordOf),
     remove: (id: string, atMs: number): void =>
       db.run('UPDATE _spine_attachments SET removed_at = ? WHERE id = ? AND removed_at IS NULL', atMs, id),
-    /** Whether bytes are needed: by a live record, or by one that was removed after a moment. */
+    /** Whether bytes are needed: by a live row, or by one that was removed after a moment. */
     isHeld: (digest: string, afterMs: number): boolean =>
       db.get(ATTACHMENT_SQL.held, digest, afterMs) !== undefined,
-    /** Forgets so many of those that were removed before a moment, the oldest first. */
+    /** Deletes so many rows that were removed before a moment, the oldest first. */
     forget: (beforeMs: number, limit: number): void => {
       for (const { id } of db.all<{ id: string }>(ATTACHMENT_SQL.forgotten, beforeMs, limit))
         db.run('DELETE FROM _spine_attachments WHERE id = ?', id);
     },
 
-    /** Notes that bytes are being removed until a moment, and, at last, that none are any more. */
+    /** Notes that bytes are being removed until a moment; `stay` ends it. */
     leave: (digest: string, untilMs: number): void =>
       db.run('INSERT OR REPLACE INTO _spine_leaving_blobs (digest, until) VALUES (?, ?)', digest, untilMs),
     stay: (nowMs: number): void => db.run('DELETE FROM _spine_leaving_blobs WHERE until <= ?', nowMs),

@@ -1,8 +1,8 @@
-/** The shape of a scope's tables, and values made fit to be shown: bounded, and without loss of what they were. */
+/** The shape of a scope's tables, and the display of values: bounded, and without loss of their type. */
 import type { Cell, ColumnInfo, TableInfo } from '@freehold/contracts';
 import type { SqlDatabase, SqlValue } from '@freehold/store';
 
-/** What is shown of a long text, in characters, and of bytes. */
+/** The shown part of a long text, in characters, and of bytes. */
 const TEXT_SHOWN = 4_096;
 const BYTES_SHOWN = 256;
 const SAFE = Number.MAX_SAFE_INTEGER;
@@ -13,18 +13,18 @@ export interface TableShape {
   readonly kind: TableInfo['kind'];
   readonly type: TableInfo['type'];
   readonly columns: readonly ColumnInfo[];
-  /** What its rows are ordered and found by: its rowid, its primary key, or (a view) nothing. */
+  /** The key of its rows: its rowid, its primary key, or (a view) none. */
   readonly key: { readonly rowid: string } | { readonly columns: readonly string[] } | null;
 }
 
-/** Tables of the engines' own, which are nobody's data. */
+/** The engines' own tables. */
 const INTERNAL = /^(?:sqlite_|_cf_)/i;
 const SPINE_PREFIX = '_spine_';
 
 const TABLES = `SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'view') ORDER BY name`;
 const COLUMNS = `SELECT name, type, "notnull" AS isNotNull, pk FROM pragma_table_info(?) ORDER BY cid`;
 
-/** Every table and view, the platform's own included. */
+/** Returns every table and view, the platform's own included. */
 export function tableShapes(db: SqlDatabase): TableShape[] {
   return db
     .all<{ name: string; type: 'table' | 'view'; wr: number }>(TABLES)
@@ -46,20 +46,17 @@ function keyOf(columns: readonly ColumnInfo[], withoutRowid: boolean): TableShap
     return { columns: key.map(({ name }) => name) };
   }
   const taken = new Set(columns.map(({ name }) => name.toLowerCase()));
-  // A column may bear one of the names; hardly all three.
+  // A column may have one of these names; hardly all three.
   const rowid = ['rowid', '_rowid_', 'oid'].find((name) => !taken.has(name));
   return rowid === undefined ? null : { rowid };
 }
 
-/** A name as SQL, whatever is in it. */
+/** Returns a name as SQL. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/**
- * One column as JSON text that says of what type its value is, shows it as far as it is shown, and how long it is. One
- * for one: an engine answers no more than a hundred.
- */
+/** Returns the SQL of one column as JSON text: the type of its value, its shown part, and its length. */
 export function shownColumn(name: string): string {
   const c = quoted(name);
   return `CASE typeof(${c})
@@ -70,7 +67,7 @@ export function shownColumn(name: string): string {
     ELSE json_array('real', printf('%!.17g', ${c})) END`;
 }
 
-/** The cell of a {@link shownColumn}. */
+/** Returns the cell of a {@link shownColumn}. */
 export function shownCell(shown: SqlValue): Cell {
   if (shown === null) return null;
   const [type, text, length] = JSON.parse(String(shown)) as [string, string, number];
@@ -90,7 +87,7 @@ export function shownCell(shown: SqlValue): Cell {
   }
 }
 
-/** Any value of a query's row as a cell. */
+/** Returns a value of a query's row as a cell. */
 export function cellOf(value: SqlValue | bigint): Cell {
   if (typeof value === 'bigint')
     return value >= -SAFE && value <= SAFE ? Number(value) : { $integer: value.toString() };
@@ -105,7 +102,7 @@ export function cellOf(value: SqlValue | bigint): Cell {
   return value;
 }
 
-/** Whether a cell shows less than there is. */
+/** Whether a cell is shortened. */
 export function isCut(value: Cell): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if ('$text' in value) return true;

@@ -1,4 +1,4 @@
-/** A window into a scope's tables: which there are, and their rows page by page (design: kernel, "Looking inside"). */
+/** The data window: a scope's tables, and their rows page by page (design: kernel, "Looking inside"). */
 import {
   type ColumnInfo,
   decodeCursor,
@@ -13,14 +13,14 @@ import type { SqlDatabase, SqlValue } from '@freehold/store';
 import { z } from 'zod';
 import { isCut, quoted, shownCell, shownColumn, type TableShape, tableShapes } from './columns.ts';
 
-/** Rows are counted up to here. */
+/** The largest row count. */
 const COUNT_MAX = 100_000;
-/** How many columns of one table are shown: an engine answers a hundred at most, those of the key included. */
+/** The number of shown columns of a table: an engine returns a hundred at most, those of the key included. */
 const COLUMNS_MAX = 80;
-/** The longest pattern that every engine takes. */
+/** The longest pattern on every engine. */
 const LIKE_LENGTH_MAX = 50;
 
-/** The place of a row: for each column of the key its type and its value, bytes in hexadecimal. */
+/** The position of a row: for each column of the key its type and its value, bytes in hexadecimal. */
 const place = z.array(z.tuple([z.enum(['integer', 'real', 'text', 'blob']), z.string()])).max(64);
 type Place = z.infer<typeof place>;
 
@@ -29,7 +29,7 @@ interface Bound {
   readonly params: readonly SqlValue[];
 }
 
-/** Every table with its columns, counted where that is quick. */
+/** Returns every table with its columns, and with its row count where that is quick. */
 export function listTables(db: SqlDatabase): TableInfo[] {
   return tableShapes(db).map(({ name, kind, type, columns }) => ({
     name,
@@ -47,7 +47,7 @@ function countRows(db: SqlDatabase, table: string): number | null {
 }
 
 /**
- * Rows of one table in the order of its key, from where the page before ended.
+ * Returns rows of one table in the order of its key, after the page before.
  * @throws PlatformError `not_found`, reason `unknown_table`; `validation_failed`, reason `unknown_column`,
  * `filter_value` or `cursor_malformed`.
  */
@@ -68,7 +68,7 @@ export function readTable(db: SqlDatabase, query: Omit<TableQuery, 'tenantId' | 
   const selected = [...keys.flatMap(placed), ...columns.map(({ name }) => shownColumn(name))];
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.map(({ sql }) => sql).join(' AND ')}`;
   const by = keys.length === 0 ? '' : `ORDER BY ${keys.map((key) => `${key} ${order}`).join(', ')}`;
-  // Names of our own, for the columns may be called anything.
+  // Our own names: those of the columns are arbitrary.
   const names = selected.map((_, i) => `c${i}`);
   const rows = db.all<Record<string, SqlValue>>(
     `WITH shown (${names.join(', ')}) AS (
@@ -98,13 +98,13 @@ export function readTable(db: SqlDatabase, query: Omit<TableQuery, 'tenantId' | 
   };
 }
 
-/** The expressions that a table is ordered by. */
+/** Returns the expressions that a table is ordered by. */
 function keyColumns({ key }: TableShape): string[] {
   if (key === null) return [];
   return 'rowid' in key ? [key.rowid] : key.columns.map(quoted);
 }
 
-/** A column of the key as its type and a text that {@link bind} takes back. */
+/** Returns a column of the key as its type and a text for {@link bind}. */
 function placed(key: string): string[] {
   return [
     `typeof(${key})`,

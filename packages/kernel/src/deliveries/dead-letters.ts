@@ -1,4 +1,4 @@
-/** Deliveries that gave up, and their second chance. */
+/** Dead letters: listed, and put back in line. */
 import {
   cutPage,
   type DeadLetter,
@@ -10,7 +10,7 @@ import {
 } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import type { EventStore } from '../events/store.ts';
-import type { Lanes } from './lanes.ts';
+import type { Lanes } from '../vertical/listeners.ts';
 import type { DeadLetterRow, makeDeliveryStore } from './store.ts';
 
 export interface DeadLetterParts {
@@ -22,7 +22,7 @@ export interface DeadLetterParts {
 
 export function makeDeadLetters({ unit, lanes, store, events }: DeadLetterParts) {
   const recordOf = (row: DeadLetterRow): DeadLetter => ({
-    // It is kept for as long as its dead letter is.
+    // An event stays for as long as its dead letter.
     event: events.record(row.event, true) as EventRecord,
     subscriber: row.subscriber,
     attempts: row.attempts,
@@ -32,7 +32,7 @@ export function makeDeadLetters({ unit, lanes, store, events }: DeadLetterParts)
   });
 
   return {
-    /** Newest event first. */
+    /** Returns dead letters, newest event first. */
     list: (query: {
       readonly subscriber?: string | undefined;
       readonly limit: number;
@@ -46,7 +46,7 @@ export function makeDeadLetters({ unit, lanes, store, events }: DeadLetterParts)
     /**
      * Puts one back in line.
      * @throws PlatformError `not_found`, reason `unknown_dead_letter`; `conflict`, reason `unknown_subscriber`, when its
-     * subscriber is declared no more: nobody would ever come for it.
+     * subscriber is no longer declared: it would never be delivered.
      */
     retry: ({ event, subscriber }: { readonly event: string; readonly subscriber: string }): null => {
       const row = store.deadLetter(event, subscriber);
@@ -55,7 +55,7 @@ export function makeDeadLetters({ unit, lanes, store, events }: DeadLetterParts)
           reason: 'unknown_dead_letter',
         });
       if (!lanes.find(subscriber, row.type))
-        throw new PlatformError('conflict', 'Nobody listens under this name any more.', {
+        throw new PlatformError('conflict', 'No subscriber of this name is declared any more.', {
           reason: 'unknown_subscriber',
         });
       store.revive(row, unit.now());

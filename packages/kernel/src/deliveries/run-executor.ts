@@ -1,12 +1,12 @@
-/** One executor at work on one event: with a time limit, and with what it does inside of the scope done once. */
+/** Runs one executor on one event, with a time limit; its own calls of the scope are done once. */
+
 import { createHash } from 'node:crypto';
 import type { ActorId, EventId } from '@freehold/contracts';
-import type { ScopeStub } from '../scope-host.ts';
-import type { ClaimedDelivery, DeliveryResult, Executor, ExecutorTools } from './declarations.ts';
-import type { Lanes } from './lanes.ts';
+import type { ClaimedDelivery, DeliveryResult, ScopeStub } from '../contract/scope-methods.ts';
+import type { Executor, ExecutorTools, Lanes } from '../vertical/listeners.ts';
 import { describe } from './work.ts';
 
-/** Runs one executor to its end or its time limit. Never rejects: a failure is an answer. */
+/** Runs an executor to its end or its time limit. Never rejects: a failure is a result. */
 export async function runExecutor({
   scope,
   lanes,
@@ -24,7 +24,10 @@ export async function runExecutor({
   const answer = { subscriber, event: event.id, claim };
   const listener = lanes.find(subscriber, event.type)?.listener;
   if (listener?.kind !== 'executor')
-    return { ...answer, error: { code: 'unsupported', detail: 'Nobody listens under this name any more.' } };
+    return {
+      ...answer,
+      error: { code: 'unsupported', detail: 'No subscriber of this name is declared any more.' },
+    };
   if (stop.aborted) return { ...answer, handedBack: true };
   const over = new AbortController();
   const cancel = after(listener.timeoutMs, () => over.abort());
@@ -40,7 +43,7 @@ export async function runExecutor({
     await Promise.race([Promise.resolve(listener.executor.run(event, tools)), aborted(signal)]);
     return answer;
   } catch (thrown) {
-    // It was interrupted by us: that is none of its attempts.
+    // An attempt that the runner interrupted does not count.
     if (stop.aborted) return { ...answer, handedBack: true };
     if (signal.aborted)
       return { ...answer, error: { code: 'unavailable', detail: 'It was not done within its time.' } };
@@ -58,7 +61,7 @@ function invokeAs(scope: ScopeStub, { as }: Executor, cause: EventId, key: strin
   };
 }
 
-/** A key that a caller could have sent, whatever a step is called. */
+/** Returns an idempotency key in the form that a caller could send, for any name of a step. */
 function stepKey(key: string, step: string): string {
   const plain = `${key}:${step}`;
   return /^[\x21-\x7e]{1,255}$/.test(plain)

@@ -1,23 +1,23 @@
 /**
- * Keeps the scopes of a vertical working: wakes one when something was put in line, runs its executors, and comes
- * back when the next thing is due. It remembers nothing that matters: what waits is in the scopes themselves.
+ * Runs the work of a vertical's scopes: wakes a scope when something was put in line, runs its executors, and returns
+ * when the next work is due. It holds no state that matters: the scopes themselves do.
  */
+
 import type { ScopeId } from '@freehold/contracts';
 import type { IncidentSink } from '@freehold/store';
 import type { Attachments } from '../attachments/attachments.ts';
-import { needsRetention } from '../retention/policy.ts';
-import type { ScopeStub } from '../scope-host.ts';
+import type { ClaimedDelivery, ScopeStub, WorkDone } from '../contract/scope-methods.ts';
 import { keysRefusedTo } from '../sealing/keyed-scope.ts';
-import type { Vertical } from '../vertical.ts';
-import type { ClaimedDelivery, WorkDone } from './declarations.ts';
-import { makeLanes } from './lanes.ts';
+import { makeLanes } from '../vertical/listeners.ts';
+import { needsRetention } from '../vertical/retention.ts';
+import type { Vertical } from '../vertical/vertical.ts';
 import { runExecutor } from './run-executor.ts';
 
-/** How many scopes work at a time, so that one machine's hands are not full with background work. */
+/** The number of scopes that work at a time, so that background work leaves room for calls. */
 const SCOPES_MAX = 8;
-/** `setTimeout` cannot wait longer than this; a later time is looked at again then. */
+/** The longest wait of `setTimeout`. */
 const WAIT_MAX_MS = 2 ** 31 - 1;
-/** After a round that failed as a whole, such as on a full disk. */
+/** The wait after a round that failed as a whole, for example on a full disk. */
 const RETRY_MS = 5_000;
 
 export interface DeliveryRunnerOptions {
@@ -25,26 +25,26 @@ export interface DeliveryRunnerOptions {
   readonly scope: (scopeId: string) => ScopeStub;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Runs a task after so many milliseconds; the answer cancels it. Default: `setTimeout`, which keeps no process alive. */
+  /** Runs a task after so many milliseconds; returns its cancel. Default: a timer that keeps no process alive. */
   readonly after?: (ms: number, task: () => void) => () => void;
   readonly onIncident: IncidentSink;
-  /** Where bytes are swept that nothing holds, once a day for each scope. Default: nowhere. */
+  /** Sweeps unused bytes, once a day for each scope. Default: none are swept. */
   readonly attachments?: Pick<Attachments, 'sweep'>;
 }
 
 export interface DeliveryRunner {
-  /** Something was put in line in a scope. Costs nothing; work begins soon after. */
+  /** Starts the work of a scope soon after. Costs nothing. */
   wake(scopeId: string): void;
-  /** Looks once into each scope for what is left from before a restart. Resolves when all were looked at. */
+  /** Wakes each scope once for work from before a restart. Resolves when all were woken. */
   resume(scopeIds: AsyncIterable<string> | Iterable<string>): Promise<void>;
-  /** Resolves when nothing is under way: neither a round nor an executor. What waits for its time does not count. */
+  /** Resolves when neither a round nor an executor is running. Waiting work does not count. */
   idle(): Promise<void>;
-  /** Begins nothing new, tells executors to stop, hands back what they were at, and resolves when they have stopped. */
+  /** Begins no new work, aborts executors, hands back their deliveries, and resolves when they have stopped. */
   stop(): Promise<void>;
 }
 
 interface Working {
-  /** Somebody woke it while it worked: look again. */
+  /** It was woken while it worked: another round follows. */
   again: boolean;
 }
 
@@ -83,7 +83,7 @@ export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunn
       working.set(scopeId, state);
       void rounds(scopeId, state).finally(() => {
         working.delete(scopeId);
-        // It has more to do and others wait, or somebody woke it after its last look.
+        // It has more work and others wait, or it was woken after its last round.
         if (state.again && !stopping.signal.aborted) waiting.add(scopeId);
         fill();
         settleIdle();
@@ -108,11 +108,11 @@ export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunn
           sleepUntil(scopeId, now() + RETRY_MS);
         }
       }
-      // A scope that always has more to do goes to the end of the line, or a few such would keep all others waiting.
+      // A scope with more work goes to the end of the line: a few such would delay all others.
     } while (state.again && waiting.size === 0 && !stopping.signal.aborted);
   };
 
-  /** One round. When the vault refuses a person's key, what needs it fails by itself, and the rest goes on. */
+  /** Runs one round. When the vault refuses a person's key, only the deliveries that need it fail. */
   const work = async (scopeId: string): Promise<WorkDone> => {
     const round = await scope(scopeId).work({});
     const refusal = keysRefusedTo(round);
@@ -137,11 +137,11 @@ export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunn
       await scope(scopeId).settle(result);
       wake(scopeId);
     });
-    // When that fails, the claim runs out by itself, and somebody tries again.
+    // After a failure the claim runs out, and the delivery is claimed again.
     track(scopeId, delivery.subscriber, settled);
   };
 
-  /** Work outside of the rounds, which must end before everything is idle. */
+  /** Tracks work outside of the rounds, which must end before the runner is idle. */
   const track = (scopeId: string, what: string, task: Promise<unknown>): void => {
     const run = task
       .then(
@@ -173,7 +173,7 @@ export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunn
       for await (const scopeId of scopeIds) {
         if (stopping.signal.aborted) return;
         wake(scopeId);
-        // One after the other, so that a start with ten thousand scopes does not keep people waiting.
+        // One after the other, so that a start with ten thousand scopes does not delay calls.
         while (waiting.has(scopeId) && !stopping.signal.aborted) await nextRound();
       }
     },
@@ -191,7 +191,7 @@ export function makeDeliveryRunner(options: DeliveryRunnerOptions): DeliveryRunn
   }
 }
 
-/** Where there is no place for bytes, nothing is to be swept. */
+/** Without a blob store there is nothing to sweep. */
 function noBlobs(error: unknown): void {
   if ((error as { reason?: unknown })?.reason !== 'no_blob_store') throw error;
 }
@@ -205,4 +205,49 @@ function afterTimeout(ms: number, task: () => void): () => void {
   const timer = setTimeout(task, ms);
   (timer as { unref?: () => void }).unref?.();
   return () => clearTimeout(timer);
+}
+
+export interface DeliveryRoundOptions {
+  readonly vertical: Vertical;
+  readonly scope: ScopeStub;
+  readonly scopeId: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly onIncident: IncidentSink;
+  /** Sweeps unused bytes, once a day. Default: none are swept. */
+  readonly attachments?: DeliveryRunnerOptions['attachments'];
+}
+
+/**
+ * Does all due work of one scope, its executors included, where an alarm wakes it instead of a timer of a process.
+ * Returns the time of the next work in milliseconds since the epoch; null when nothing waits.
+ */
+export async function runDeliveries(options: DeliveryRoundOptions): Promise<number | null> {
+  const { vertical, scope, scopeId, now, onIncident, attachments } = options;
+  const waiting = new Set<{ readonly atMs: number }>();
+  const runner = makeDeliveryRunner({
+    vertical,
+    scope: () => scope,
+    now,
+    onIncident,
+    ...(attachments ? { attachments } : {}),
+    after: (ms, task) => {
+      const timer = { atMs: now() + ms };
+      const handle = setTimeout(() => {
+        waiting.delete(timer);
+        task();
+      }, ms);
+      waiting.add(timer);
+      return () => {
+        clearTimeout(handle);
+        waiting.delete(timer);
+      };
+    },
+  });
+  runner.wake(scopeId);
+  await runner.idle();
+  // Executors have ended: only the wait for the next round is left.
+  const next = Math.min(...[...waiting].map(({ atMs }) => atMs));
+  await runner.stop();
+  return Number.isFinite(next) ? next : null;
 }

@@ -1,4 +1,4 @@
-/** The SQL of deliveries. A lane is one subscriber and one type of event: its head is delivered before its next. */
+/** The SQL of deliveries. A lane is one subscriber and one type of event: its head is delivered first. */
 import type { EventId } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 
@@ -68,16 +68,16 @@ export function makeDeliveryStore(db: SqlDatabase) {
   return {
     insert,
     remove,
-    /** The next few deliveries of a lane. */
+    /** Returns the next few deliveries of a lane. */
     heads: (subscriber: string, type: string, limit: number): DeliveryRow[] =>
       db.all<DeliveryRow>(DELIVERY_SQL.heads, subscriber, type, limit),
-    /** The next few events of a lane. */
+    /** Returns the next few events of a lane. */
     first: (subscriber: string, type: string, limit: number): string[] =>
       db.all<{ event: string }>(DELIVERY_SQL.first, subscriber, type, limit).map(({ event }) => event),
     one: ({ subscriber, type, event }: DeliveryKey): DeliveryRow | undefined =>
       db.get<DeliveryRow>(DELIVERY_SQL.one, subscriber, type, event),
 
-    /** Puts a delivery off; `attempts` and `claim` as they are from now on. */
+    /** Puts a delivery off, with its new `attempts` and `claim`. */
     defer: (
       { subscriber, type, event }: DeliveryKey,
       to: { attempts: number; claim: number; nextAtMs: number; nowMs: number },
@@ -117,7 +117,7 @@ export function makeDeliveryStore(db: SqlDatabase) {
     deadLetter: (event: string, subscriber: string): DeadLetterRow | undefined =>
       db.get<DeadLetterRow>(DELIVERY_SQL.deadLetter, event, subscriber),
 
-    /** Newest event first. `before` is the event and the subscriber of the last one seen. */
+    /** Returns dead letters, newest event first. `before` is the event and the subscriber of the last one seen. */
     deadLetters: (
       subscriber: string | undefined,
       before: readonly [event: string, subscriber: string] | undefined,

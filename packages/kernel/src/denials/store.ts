@@ -8,7 +8,7 @@ import {
   toTimestamp,
 } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
-import type { Pruned, PrunedBefore, PrunedPage } from '../retention/pruned.ts';
+import type { Pruned, PrunedBefore, PrunedPage } from '../lib/pruned.ts';
 
 /** A refusal, before it is written down. */
 export interface Denial {
@@ -30,13 +30,13 @@ interface DenialRow {
 
 const COLUMNS =
   'id, actor, permission, entity_type AS entityType, entity_id AS entityId, operation, at AS atMs';
-/** Sorts after every id there is, or will be: ids are ASCII letters, digits and an underscore. */
+/** Sorts after every id: ids are ASCII letters, digits and an underscore. */
 const NEWEST = '~';
 
 const list = (where: string): string =>
   `SELECT ${COLUMNS} FROM _spine_denials WHERE ${where} id < ? ORDER BY id DESC LIMIT ?`;
 
-/** Counts over an index alone; only the newest row of each bucket is looked up. */
+/** Counts over an index alone; only the newest row of each bucket is read. */
 const summary = (key: string): string =>
   `SELECT ${key
     .split(', ')
@@ -84,7 +84,7 @@ export function makeDenialStore(db: SqlDatabase, pruned: Pruned) {
 
     newestId: (): string | undefined => db.get<{ id: string }>(NEWEST_DENIAL_SQL)?.id,
 
-    /** Newest first. */
+    /** Returns denials, newest first. */
     list: (filter: {
       actor?: string | undefined;
       permission?: string | undefined;
@@ -99,10 +99,7 @@ export function makeDenialStore(db: SqlDatabase, pruned: Pruned) {
       return { ...cutPage(rows, limit, (row) => row.id, recordOf), ...pruned.said('denials') };
     },
 
-    /**
-     * The largest bucket first. Refusals that unwound no operation form one null bucket, which counts like any
-     * other (spec 4.3.7).
-     */
+    /** Counts denials, the largest bucket first. Those without an operation form one null bucket (spec 4.3.7). */
     summarize: (groupBy: 'actor' | 'operation'): DenialsSummary & PrunedBefore => {
       const sql = groupBy === 'actor' ? DENIAL_SQL.summaryByActor : DENIAL_SQL.summaryByOperation;
       const buckets = db

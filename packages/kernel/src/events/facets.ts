@@ -1,6 +1,6 @@
 /**
- * Counting the event log: narrowed, grouped, and bounded, so that no question reads the whole of a long log (spec 4.3.3).
- * It says when it did not look at all that was asked for, and when some of that is not kept any more.
+ * Counts of the event log: narrowed, grouped, and bounded, so that no query reads all of a long log (spec 4.3.3). The
+ * answer says when it does not cover the whole span.
  */
 import {
   type EventFacets,
@@ -11,14 +11,14 @@ import {
   toTimestamp,
 } from '@freehold/contracts';
 import type { SqlDatabase, SqlValue } from '@freehold/store';
-import type { Pruned } from '../retention/pruned.ts';
+import type { Pruned } from '../lib/pruned.ts';
 
-/** How many events one answer looks at. */
+/** The number of events that one answer covers. */
 export const FACET_EVENTS_MAX = 100_000;
 
 const DAY_MS = 86_400_000;
 const SPAN_DEFAULT_MS = 30 * DAY_MS;
-/** How far an id may run ahead of its event's time: an invocation that took long, a clock that stepped back. */
+/** The greatest lead of an id over its event's time: a long invocation, a clock that stepped back. */
 const ID_MARGIN_MS = DAY_MS / 24;
 
 const KEYS = {

@@ -1,24 +1,24 @@
 /**
- * Idempotency keys: the result of a keyed call is stored in the transaction of its effect, and a repeat within 24
- * hours gets that result instead of a second effect (design: kernel, "Idempotency and preconditions").
+ * Idempotency keys: the result of a keyed call is stored in the transaction of its effect, and a repeat within 24 hours
+ * gets that result instead of a second effect (design: kernel, "Idempotency and preconditions").
  */
 import { createHash } from 'node:crypto';
 import { canonicalJson, type InvokeResult, PlatformError } from '@freehold/contracts';
 import { defineAnswerTable, makeAnswerStore } from '@freehold/operations/idempotency';
 import type { SqlDatabase } from '@freehold/store';
-import { keysNeeded } from '../sealing/key-needs.ts';
-import type { SubjectKeys } from '../sealing/subject-keys.ts';
+import { keysNeeded } from '../keys/key-needs.ts';
+import type { SubjectKeys } from '../keys/subject-keys.ts';
 
 /**
- * How long a stored answer may be, in characters of JSON. A Durable Object's row holds 2 MB; the limit is the same
- * on every engine, so that an operation does not work on one of them only.
+ * The greatest length of a stored answer, in characters of JSON. A Durable Object's row holds 2 MB; the limit is the
+ * same on every engine, so that an operation works on all or none.
  */
 const RESULT_LENGTH_MAX = 500_000;
 
-/** Visible ASCII, as a header can carry it. */
+/** Visible ASCII, for a header. */
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
-/** A key that a caller sent, and what it stands for. */
+/** A key that a caller sent, and the call that it names. */
 export interface KeyedCall {
   readonly principal: string;
   readonly operation: string;
@@ -38,12 +38,12 @@ const ANSWERS = defineAnswerTable({
 });
 
 const { recall, expired } = ANSWERS.sql;
-/** What is searched for, for the test of the query plans. */
+/** The searches, for the test of the query plans. */
 export const IDEMPOTENCY_SQL = { recall, expired } as const;
 
 /**
- * Checks a key and joins it with what it stands for. The input is taken as it was sent, before its schema made
- * dates, defaults or anything else of it, and before `run` could change it.
+ * Checks a key, and returns it with its call. The input is the sent one, before its schema converted it and before `run`
+ * could change it.
  * @throws PlatformError `validation_failed`, reason `idempotency_key_malformed`.
  */
 export function keyedCall(call: {
@@ -65,7 +65,7 @@ export function keyedCall(call: {
   return { principal, operation, key, fingerprint, nowMs };
 }
 
-/** Where a stored answer is sealed to. */
+/** Returns the place that a stored answer is sealed to. */
 export function answerPlace({
   principal,
   operation,
@@ -75,7 +75,7 @@ export function answerPlace({
 }
 
 export function makeIdempotency(db: SqlDatabase, subjectKeys: SubjectKeys) {
-  /** An answer may repeat what is sealed: it is sealed for each of the persons, and gone with the first of them. */
+  /** An answer may repeat sealed data: it is sealed for each of its persons, and lost with the first who is erased. */
   const sealed = (call: KeyedCall, text: string, subjects: readonly string[]): string =>
     subjects.reduce((inner, subject) => subjectKeys.seal(subject, answerPlace(call), inner), text);
 
@@ -96,27 +96,27 @@ export function makeIdempotency(db: SqlDatabase, subjectKeys: SubjectKeys) {
   const addressed = ({ principal, ...call }: KeyedCall) => ({ ...call, caller: principal });
 
   return {
-    /** Removes what answers nothing any more; answers how many there were. */
+    /** Removes expired answers; returns their number. */
     clear: (nowMs: number, limit: number): number => answers.clear(nowMs, limit),
 
     /**
-     * The stored result of this call, or undefined when it is the first.
+     * Returns the stored result of this call; undefined for the first call.
      * @throws PlatformError `conflict`, reason `idempotency_key_reused`, when the key came with another input before;
-     * reason `idempotency_answer_erased`, when somebody whom the answer is about was erased since.
+     * reason `idempotency_answer_erased`, when a person of the answer was erased since.
      */
     recall: (call: KeyedCall): InvokeResult | undefined => {
       const row = answers.recall(addressed(call));
       if (!row || row.answer === null) return undefined;
       const subjects = row.extra === null ? [] : (JSON.parse(String(row.extra)) as string[]);
-      // The persons of a stored answer are known by it: no declaration has to name them.
+      // A stored answer names its persons: no declaration has to.
       const missing = subjectKeys.missing(subjects);
       if (missing.length > 0) throw keysNeeded({ subjects: missing, pool: null });
       return { ...(JSON.parse(opened(call, row.answer, subjects)) as InvokeResult), replayed: true };
     },
 
-    /** Keeps the result. @throws TypeError when it is too long to be kept: without it, a repeat would act twice. */
+    /** Stores the result. @throws TypeError when it is too long: without it, a repeat would act twice. */
     store: (call: KeyedCall, result: InvokeResult, about: readonly string[]): void => {
-      // Nothing of a person who was erased can be in the answer: it was not there to be read.
+      // The answer holds no data of erased persons: none was left to read.
       const subjects = about.filter((subject) => !subjectKeys.isShredded(subject));
       const text = JSON.stringify(result);
       if (text.length > RESULT_LENGTH_MAX)

@@ -1,11 +1,11 @@
-/** What a handler threw, made safe to handle: anything at all can be thrown, and it must cost only its own call. */
+/** Makes a handler's thrown value safe to handle: any value can be thrown, and must cost only its own call. */
 import { type Failure, fromFailure, PlatformError, PROBLEMS, toFailure } from '@freehold/contracts';
 import { plainValue, RollbackThen, TransactionLost } from '@freehold/store';
 
 /**
- * An error that can be asked for its class, code and text without throwing. A `PlatformError` keeps what its caller
- * is told; another error stays itself; a null, a text, a proxy that objects, an error with throwing getters becomes
- * a TypeError that names the operation.
+ * Returns an error whose class, code and text can be read without throwing. A `PlatformError` keeps its public text;
+ * another error stays itself; a null, a text, a throwing proxy or an error with throwing getters becomes a TypeError
+ * that names the operation.
  */
 export function soundError(operation: string, thrown: unknown): Error {
   try {
@@ -15,12 +15,12 @@ export function soundError(operation: string, thrown: unknown): Error {
       if (Object.hasOwn(PROBLEMS, failure.code)) return fromFailure(failure);
       return new TypeError(`operation ${operation} failed with a code that is not on the list`);
     }
-    // Rolling back and writing something else is the kernel's own way to refuse; a handler has no such way.
+    // Only the kernel may roll back and write something else; a handler may not.
     const isError = thrown instanceof Error && !(thrown instanceof RollbackThen);
     if (isError && typeof thrown.message === 'string' && typeof (thrown.stack ?? '') === 'string')
       return thrown;
   } catch {
-    // It objected to being looked at.
+    // Reading it threw.
   }
   return new TypeError(`operation ${operation} threw ${describe(thrown)} instead of an error`);
 }

@@ -1,21 +1,9 @@
-/** Which record lies in which other one: a grant on a parent covers its children (design: kernel, "Permissions"). */
+/** The parents of records: a grant on a parent covers its children (design: kernel, "Permissions"). */
 import { type EntityRef, PlatformError, type VerticalManifest } from '@freehold/contracts';
-import type { Migration, SqlDatabase } from '@freehold/store';
+import type { SqlDatabase } from '@freehold/store';
 
-/** How many levels a grant reaches down. */
+/** The number of levels that a grant reaches down. */
 export const PARENTS_MAX = 4;
-
-export const parentsMigration: Migration = {
-  version: 3,
-  name: 'parents of records',
-  sql: `
-CREATE TABLE _spine_parents (
-  entity_type TEXT NOT NULL, entity_id TEXT NOT NULL, parent_type TEXT NOT NULL, parent_id TEXT NOT NULL,
-  PRIMARY KEY (entity_type, entity_id)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX _spine_parents_children ON _spine_parents (parent_type, parent_id, entity_type, entity_id);
-`,
-};
 
 export const PARENT_SQL = {
   parent: `SELECT parent_type AS type, parent_id AS id FROM _spine_parents WHERE entity_type = ? AND entity_id = ?`,
@@ -28,7 +16,7 @@ export function makeParents(db: SqlDatabase, { entities }: VerticalManifest) {
   const parentType = (type: string): string | undefined =>
     Object.hasOwn(entities, type) ? entities[type]?.parent : undefined;
 
-  /** What the manifest declared before is no parent any more: nobody reaches a record through it. */
+  /** A parent of a type that the manifest no longer declares as one does not count. */
   const parentOf = ({ type, id }: EntityRef): EntityRef | null => {
     const declared = parentType(type);
     if (declared === undefined) return null;
@@ -36,7 +24,7 @@ export function makeParents(db: SqlDatabase, { entities }: VerticalManifest) {
     return parent?.type === declared ? parent : null;
   };
 
-  /** The record's parent, its parent's parent and so on, at most four. */
+  /** Returns the record's parent, its parent's parent and so on, at most four. */
   const ancestorsOf = (entity: EntityRef): EntityRef[] => {
     const found: EntityRef[] = [];
     for (let at = parentOf(entity); at && found.length < PARENTS_MAX; at = parentOf(at)) {
@@ -48,7 +36,7 @@ export function makeParents(db: SqlDatabase, { entities }: VerticalManifest) {
   const childrenOf = ({ type, id }: EntityRef, childType: string): string[] =>
     db.all<{ id: string }>(PARENT_SQL.children, type, id, childType).map((row) => row.id);
 
-  /** How many levels lie below a record, as far as it matters. */
+  /** Returns the number of levels below a record, up to a bound. */
   const heightOf = (entity: EntityRef, bound: number): number => {
     if (bound === 0) return 0;
     let height = 0;

@@ -1,24 +1,15 @@
 /**
- * Who may do what in a scope: roles, assignments and grants, and the proof of each permission. Deny by default, no
- * negative rules (design: kernel, "Permissions"). Roles and assignments are few and read on every call, so they are
- * kept in memory and dropped whenever they change or something is rolled back; grants are read by their key.
+ * The permissions of a scope: roles, assignments and grants, and the proof of each permission. Deny by default, no
+ * negative rules (design: kernel, "Permissions"). Roles and assignments are few and read on every call: memory holds
+ * them until they change or a call is rolled back. Grants are read by their key.
  */
-import type { EntityRef, VerticalManifest } from '@freehold/contracts';
+import { type EntityRef, PlatformError, type VerticalManifest } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
+import type { Proof, Vertical } from '../vertical/vertical.ts';
 import { makeParents, PARENTS_MAX, type Parents } from './parents.ts';
 import { type GrantRecord, makePermissionStore, proofOf } from './store.ts';
 
-/**
- * What let an actor through: a role that is assigned to him, being a service that the manifest gives the permission,
- * or a grant, for one record (his own, or one that it lies in) or (`entity` null) for the whole scope, until
- * `expiresAtMs` (milliseconds since the epoch, null: without end).
- */
-export type Proof =
-  | { readonly by: 'role'; readonly role: string }
-  | { readonly by: 'service'; readonly service: string }
-  | { readonly by: 'grant'; readonly entity: EntityRef | null; readonly expiresAtMs: number | null };
-
-/** How many principals' roles are remembered before the memory is emptied. */
+/** The number of principals whose roles memory holds before it is emptied. */
 const PRINCIPALS_MAX = 2_000;
 
 export interface Question {
@@ -29,25 +20,25 @@ export interface Question {
 }
 
 export interface Permissions {
-  /** What lets the principal through, or null. */
+  /** Returns the first proof of a permission; null when the principal lacks it. */
   prove(question: Question): Proof | null;
-  /** All of what lets the principal through. */
+  /** Returns every proof of a permission. */
   proofs(question: Question): Proof[];
   /**
-   * Until when the principal holds a permission: milliseconds since the epoch, Infinity when nothing ends it, null
-   * when he does not hold it. It bounds what he may give and take.
+   * Returns the end of a principal's permission: milliseconds since the epoch, Infinity for none, null when the
+   * principal lacks it. The principal may not give or take it for longer.
    */
   heldUntilMs(question: Question): number | null;
-  /** The records of a type for which the principal holds the permission. */
+  /** Returns the records of a type for which the principal holds the permission. */
   reach(question: Omit<Question, 'entity'> & { readonly entityType: string }): 'all' | string[];
   rolesOf(principal: string): readonly string[];
-  /** What a role allows, or undefined when nobody declares it (any more). */
+  /** Returns the permissions of a role; undefined for one that is not declared. */
   permissionsOfRole(role: string): ReadonlySet<string> | undefined;
-  /** Permissions that hold for the whole scope. */
+  /** Returns the permissions that hold for the whole scope. */
   held(principal: string, nowMs: number): string[];
   readonly store: ReturnType<typeof makePermissionStore>;
   readonly parents: Parents;
-  /** Forgets what is kept in memory. */
+  /** Empties the memory. */
   forget(): void;
 }
 
@@ -69,7 +60,7 @@ export function makePermissions(db: SqlDatabase, manifest: VerticalManifest): Pe
   const allRoles = (): ReadonlyMap<string, ReadonlySet<string>> => {
     if (roles) return roles;
     const merged = new Map<string, Set<string>>(declared);
-    // A projected role never changes what a role of the manifest means.
+    // A projected role never changes a role of the manifest.
     for (const { role, permission } of store.projectedRoles()) {
       if (declared.has(role)) continue;
       merged.set(role, (merged.get(role) ?? new Set()).add(permission));
@@ -88,7 +79,7 @@ export function makePermissions(db: SqlDatabase, manifest: VerticalManifest): Pe
     return found;
   };
 
-  /** What somebody is allowed for the whole scope and without end: as a role's holder, or as a service. */
+  /** Returns the proof of a permission for the whole scope and without end: by a role, or as a service. */
   const standing = ({ principal, permission }: Pick<Question, 'principal' | 'permission'>): Proof | null => {
     const service = services.get(principal);
     if (service)
@@ -97,7 +88,7 @@ export function makePermissions(db: SqlDatabase, manifest: VerticalManifest): Pe
     return role === undefined ? null : { by: 'role', role };
   };
 
-  /** The grants that cover a record, nearest last: the whole scope's, the record's own, and those of what it lies in. */
+  /** Yields the grants that cover a record: for the whole scope, for the record, then for its ancestors. */
   function* grantsFor({ principal: subject, permission, entity, nowMs }: Question): Generator<GrantRecord> {
     const wide = store.scopeWideGrant({ subject, permission }, nowMs);
     if (wide) yield wide;
@@ -117,7 +108,7 @@ export function makePermissions(db: SqlDatabase, manifest: VerticalManifest): Pe
     return grant ? proofOf(grant) : null;
   };
 
-  /** The records of a type that grants reach: its own, and those that lie in granted ones of the types above. */
+  /** Returns the records of a type that grants reach: by grants on them, or on their ancestors. */
   const granted = (question: Omit<Question, 'entity'> & { readonly entityType: string }): string[] => {
     const { principal: subject, permission, nowMs } = question;
     const types = [question.entityType];
@@ -170,7 +161,17 @@ export function makePermissions(db: SqlDatabase, manifest: VerticalManifest): Pe
   };
 }
 
-/** When a grant ends, in milliseconds since the epoch; Infinity when it does not. */
+/** Returns the end of a grant in milliseconds since the epoch; Infinity for none. */
 export function endOf({ expiresAtMs }: { readonly expiresAtMs: number | null }): number {
   return expiresAtMs ?? Number.POSITIVE_INFINITY;
+}
+
+/** Returns the refusal of a permission: the sentence in the vertical's words, the permission as the narrower reason. */
+export function refusalOf({ manifest }: Vertical, permission: string): PlatformError {
+  const words = manifest.permissions[permission] ?? permission;
+  return new PlatformError(
+    'permission_denied',
+    `Your role does not allow this: ${words}. Ask the owner if you need it.`,
+    { reason: permission.replaceAll('.', '_') },
+  );
 }

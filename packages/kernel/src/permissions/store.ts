@@ -1,19 +1,19 @@
 /** The SQL of permissions, typed in and out. Every read is served by a key or an index. */
 import type { EntityRef, PrincipalId } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
-import type { RoleAssignment } from '../scope-methods.ts';
-import type { Proof } from './permissions.ts';
+import type { RoleAssignment } from '../contract/scope-methods.ts';
+import type { Proof } from '../vertical/vertical.ts';
 
 type GrantProof = Extract<Proof, { by: 'grant' }>;
 
-/** What a grant is about: somebody, a permission, and one record or (without `entity`) the whole scope. */
+/** The key of a grant: a subject, a permission, and one record or (without `entity`) the whole scope. */
 export interface GrantKey {
   readonly subject: string;
   readonly permission: string;
   readonly entity?: EntityRef | undefined;
 }
 
-/** A grant as it is kept; `expiresAtMs` is null when it does not expire. */
+/** A stored grant; `expiresAtMs` is null when it does not expire. */
 export interface GrantRecord {
   readonly permission: string;
   readonly entity: EntityRef | null;
@@ -36,7 +36,7 @@ export const PERMISSION_SQL = {
     WHERE subject = ? AND permission = ? AND entity_type = ? AND entity_id = ? AND ${LIVE}`,
   grantedEntities: `SELECT entity_id AS id FROM _spine_grants
     WHERE subject = ? AND permission = ? AND entity_type = ? AND ${LIVE}`,
-  // Without a hint SQLite takes the primary key, and reads every record that was ever shared with the subject.
+  // Without the hint SQLite takes the primary key, and reads every record that was ever shared with the subject.
   scopeWideGrants: `SELECT ${GRANT_COLUMNS} FROM _spine_grants INDEXED BY _spine_grants_wide
     WHERE subject = ? AND entity_type = '' AND ${LIVE} ORDER BY permission`,
   grantsOf: `SELECT ${GRANT_COLUMNS} FROM _spine_grants WHERE subject = ? AND ${LIVE}`,
@@ -49,13 +49,13 @@ export function makePermissionStore(db: SqlDatabase) {
     db.get<GrantRow>(PERMISSION_SQL.grant, subject, permission, type, id, nowMs);
 
   return {
-    /** The live grant for the whole scope, which is the key without its entity. */
+    /** Returns the live grant for the whole scope. */
     scopeWideGrant: (key: GrantKey, nowMs: number): GrantRecord | undefined => {
       const row = one(key, '', '', nowMs);
       return row && recordOf(row);
     },
 
-    /** The live grant with exactly this key. */
+    /** Returns the live grant with this key. */
     grant: (key: GrantKey, nowMs: number): GrantRecord | undefined => {
       const row = one(key, key.entity?.type ?? '', key.entity?.id ?? '', nowMs);
       return row && recordOf(row);
@@ -80,11 +80,11 @@ export function makePermissionStore(db: SqlDatabase) {
     scopeWideGrants: (subject: string, nowMs: number): GrantRecord[] =>
       db.all<GrantRow>(PERMISSION_SQL.scopeWideGrants, subject, nowMs).map(recordOf),
 
-    /** Whether somebody has a live grant of a permission on any single record. */
+    /** Whether a subject has a live grant of a permission on any single record. */
     hasOnRecord: (subject: string, permission: string, nowMs: number): boolean =>
       db.get(PERMISSION_SQL.anyOnRecord, subject, permission, nowMs) !== undefined,
 
-    /** Every live grant of somebody. */
+    /** Returns every live grant of a subject. */
     grantsOf: (subject: string, nowMs: number): GrantRecord[] =>
       db.all<GrantRow>(PERMISSION_SQL.grantsOf, subject, nowMs).map(recordOf),
 
@@ -118,7 +118,7 @@ export function makePermissionStore(db: SqlDatabase) {
         grant.entity?.id ?? '',
       ),
 
-    /** A principal who holds no role any more keeps no direct grant either. */
+    /** A principal without roles keeps no direct grant. */
     deleteGrantsOf: (subject: string): void => db.run('DELETE FROM _spine_grants WHERE subject = ?', subject),
 
     rolesOf: (principal: string): string[] =>
@@ -162,7 +162,6 @@ export function makePermissionStore(db: SqlDatabase) {
   };
 }
 
-/** The proof that a grant is. */
 export function proofOf({ entity, expiresAtMs }: GrantRecord): GrantProof {
   return { by: 'grant', entity, expiresAtMs };
 }

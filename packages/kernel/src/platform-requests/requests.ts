@@ -1,6 +1,6 @@
 /**
- * What a scope asks of the platform (spec D-22). A request is part of the operation that makes it: rolled back with
- * it, and never lost once it is committed. The platform comes for it, and settles it by compare and set.
+ * Requests of a scope to the platform (spec D-22). A request is part of the operation that makes it: rolled back with it,
+ * and never lost once it is committed. The platform fetches it, and settles it by compare and set.
  */
 import {
   type ActorId,
@@ -15,13 +15,13 @@ import {
   type SettleRequest,
 } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
-import { assertJson } from '../lib/json.ts';
-import type { Pruned, PrunedPage } from '../retention/pruned.ts';
+import type { Pruned, PrunedPage } from '../lib/pruned.ts';
+import { assertJson } from '../lib/values.ts';
 import { makeRequestStore } from './store.ts';
 
-/** How many requests may wait: a scope that asks faster than it is answered is told so. */
+/** The number of requests that may wait. */
 export const PENDING_MAX = 1_000;
-/** How long a payload and a result may be, in characters of JSON. */
+/** The greatest length of a payload and of a result, in characters of JSON. */
 const LENGTH_MAX = 65_536;
 
 type Ref = 'tenantId' | 'scopeId';
@@ -64,9 +64,10 @@ export function makeRequests(unit: UnitContext, pruned: Pruned) {
     }),
 
     /**
-     * Compare and set. The same answer given again is the same answer.
-     * @throws PlatformError `validation_failed`, reason `result_malformed`; `not_found`, reason `unknown_platform_request`; `precondition_failed` for another
-     * revision; `invalid_transition`, reason `already_settled`.
+     * Settles a request by compare and set. Repeating an answer changes nothing.
+     * @throws PlatformError `validation_failed`, reason `result_malformed`; `not_found`, reason
+     * `unknown_platform_request`; `precondition_failed` for another revision; `invalid_transition`, reason
+     * `already_settled`.
      */
     settle: ({ id, revision, status, result = null }: Omit<SettleRequest, Ref>): PlatformRequest => {
       const before = store.one(id);
@@ -92,7 +93,7 @@ export function makeRequests(unit: UnitContext, pruned: Pruned) {
   };
 }
 
-/** The result comes from outside of the vertical: one that does not fit is its sender's mistake. */
+/** The result comes from outside of the vertical: a wrong one is its sender's mistake. */
 function resultText(result: unknown): string {
   try {
     return jsonText('The result', result);

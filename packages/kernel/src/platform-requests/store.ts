@@ -26,7 +26,7 @@ interface RequestRow {
   readonly result: string | null;
 }
 
-/** Which requests; absent fields ask for all. */
+/** A filter of requests; absent fields match all. */
 export interface RequestFilter {
   readonly kind?: string | undefined;
   readonly status?: Status | undefined;
@@ -49,7 +49,7 @@ export const REQUEST_SQL = {
   ofKindAndStatus: `${READ} WHERE kind = ? AND status = ? AND id < ? ORDER BY id DESC LIMIT ?`,
 } as const;
 
-/** How many wait, counted no further than a bound. */
+/** Counts the waiting requests up to a bound. */
 export const COUNT_PENDING_SQL = `SELECT count(*) AS n FROM (SELECT 1 FROM _spine_platform_requests WHERE status = 'pending' LIMIT ?)`;
 /** Read along the primary key when a scope is opened. */
 export const NEWEST_REQUEST_SQL = 'SELECT id FROM _spine_platform_requests ORDER BY id DESC LIMIT 1';
@@ -61,14 +61,14 @@ export function makeRequestStore(db: SqlDatabase) {
   const page = (sql: string, params: readonly SqlValue[], limit: number): Page<PlatformRequest> =>
     cutPage(db.all<RequestRow>(sql, ...params, limit + 1), limit, (row) => row.id, recordOf);
 
-  /** Newest first. */
+  /** Returns requests, newest first. */
   const history = ({ kind, status, limit, cursor }: RequestFilter & PageOptions): Page<PlatformRequest> => {
     const before = cursor === undefined ? NEWEST : decodeCursor(cursor);
     if (kind === undefined)
       return status === undefined
         ? page(REQUEST_SQL.all, [before], limit)
         : page(REQUEST_SQL.ofStatus, [status, before], limit);
-    // One search for each status, put together: an index over the kind alone would serve nothing else.
+    // One search for each status: an index over the kind alone would have no other use.
     const rows = (status === undefined ? STATUSES : [status])
       .flatMap((each) => db.all<RequestRow>(REQUEST_SQL.ofKindAndStatus, kind, each, before, limit + 1))
       .sort((a, b) => (a.id < b.id ? 1 : -1));
@@ -81,7 +81,7 @@ export function makeRequestStore(db: SqlDatabase) {
       const row = db.get<RequestRow>(REQUEST_SQL.one, id);
       return row ? recordOf(row) : null;
     },
-    /** Oldest first. */
+    /** Returns waiting requests, oldest first. */
     pending: ({ kind, limit, cursor }: Pick<RequestFilter, 'kind'> & PageOptions): Page<PlatformRequest> => {
       const after = cursor === undefined ? '' : decodeCursor(cursor);
       return kind === undefined

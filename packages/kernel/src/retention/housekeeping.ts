@@ -1,41 +1,28 @@
 /**
- * What a scope does once a day for itself: removes what its retention no longer keeps, and has bytes swept that nothing
- * holds. It is part of the scope's work, a few hundred rows in a transaction, with a pause between two of them; how far
- * it has come is in the scope, so that neither a restart nor a crash begins it anew.
+ * The daily housekeeping of a scope: removes rows that its retention no longer keeps, and has unused bytes swept. It is
+ * part of the scope's work, a few hundred rows in a transaction, with a pause between two; its progress is stored in the
+ * scope, so that neither a restart nor a crash begins it anew.
  */
 import { toTimestamp } from '@freehold/contracts';
 import { TransactionLost, type UnitContext } from '@freehold/store';
+import type { Pruned } from '../lib/pruned.ts';
 import type { Settings } from '../settings/settings.ts';
-import { effectivePolicy, type Housekept, hasAttachments, needsRetention } from './policy.ts';
-import type { Pruned } from './pruned.ts';
+import { effectivePolicy, type Housekept, hasAttachments, needsRetention } from '../vertical/retention.ts';
 import type { Cutoffs, Step } from './steps.ts';
 import type { HousekeepingRow, makeRetentionStore } from './store.ts';
 
-/** How many rows one transaction looks at: some ten milliseconds of work. */
+/** The number of rows that one transaction looks at: some ten milliseconds of work. */
 export const BATCH_ROWS = 500;
-/** Between two transactions, so that people's calls come first. */
+/** The pause between two transactions, so that calls come first. */
 const PAUSE_MS = 200;
 const DAY_MS = 86_400_000;
-/** After a round that took longer than a day, or failed. */
+/** The wait after a round that took longer than a day, or failed. */
 const RETRY_MS = 3_600_000;
 
-/** What a scope keeps, and what it no longer has. */
-export interface RetentionState {
-  /** Whole days; null: for good. */
-  readonly historyDays: number | null;
-  readonly denialsDays: number | null;
-  /** What is older may have been removed. Null: nothing was. */
-  readonly historyPrunedBefore: string | null;
-  readonly denialsPrunedBefore: string | null;
-  /** When the last round of housekeeping ended, and when it is the next one's time; null: never. */
-  readonly lastRunAt: string | null;
-  readonly nextRunAt: string | null;
-}
-
 export interface HousekeepingDone {
-  /** When there is more to do, in milliseconds since the epoch; null: never. */
+  /** The time of the next part, in milliseconds since the epoch; null: never. */
   readonly nextAtMs: number | null;
-  /** A round has just ended in which bytes may have become free: they lie outside, and are swept from there. */
+  /** Whether a round has just ended in which bytes may have become free. */
   readonly sweep: boolean;
 }
 
@@ -58,7 +45,7 @@ export function makeHousekeeping({ unit, vertical, settings, store, pruned, step
     return { historyMs: before(historyDays), denialsMs: before(denialsDays), nowMs };
   };
 
-  /** One transaction's part of a round. */
+  /** Runs one transaction's part of a round. */
   const advance = (row: HousekeepingRow, nowMs: number): HousekeepingDone => {
     const beganAtMs = row.beganAtMs ?? nowMs;
     const cutoffs = cutoffsAt(beganAtMs);
@@ -81,7 +68,7 @@ export function makeHousekeeping({ unit, vertical, settings, store, pruned, step
   };
 
   return {
-    /** Does what is due, within one transaction's bound. What fails in it costs nobody else's work. */
+    /** Runs the due part of a round. A failure of it affects no other work. */
     round: (): HousekeepingDone => {
       if (!needsRetention(vertical)) return { nextAtMs: null, sweep: false };
       const nowMs = unit.now();
@@ -91,7 +78,7 @@ export function makeHousekeeping({ unit, vertical, settings, store, pruned, step
         store.save(first);
         return { nextAtMs: first.nextAtMs, sweep: false };
       }
-      // A copy from where the clock was ahead must not put it off for longer than a day.
+      // A copy from a machine whose clock was ahead must not put it off for longer than a day.
       const dueMs = Math.min(row.nextAtMs, nowMs + DAY_MS);
       if (dueMs > nowMs) return { nextAtMs: dueMs, sweep: false };
       try {
@@ -118,7 +105,7 @@ export function makeHousekeeping({ unit, vertical, settings, store, pruned, step
   };
 }
 
-/** The first round is within a day, at a time that chance says: ten thousand scopes do not do it in the same minute. */
+/** The first round is at a random time within a day, so that ten thousand scopes do not run in the same minute. */
 function firstRow(nowMs: number, dice: number): HousekeepingRow {
   const nextAtMs = nowMs + Math.floor(((dice + 1) / 256) * DAY_MS);
   return { nextAtMs, beganAtMs: null, step: 0, after: '', lastAtMs: null };

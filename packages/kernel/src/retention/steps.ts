@@ -1,16 +1,15 @@
 /**
- * What housekeeping removes, log by log, a bounded number of rows at a time. An id is made after its event began, and
- * never before: what has an old id is at least as old as that.
+ * The steps of housekeeping, log by log, a bounded number of rows at a time. An id is made after its event began: a row
+ * with an old id is at least as old as that.
  */
 import { firstIdAt, ID_PREFIXES } from '@freehold/contracts';
-import type { Lanes } from '../deliveries/lanes.ts';
-import type { DeliveryKey } from '../deliveries/store.ts';
-import type { Pruned } from './pruned.ts';
+import type { Pruned } from '../lib/pruned.ts';
+import type { Lanes } from '../vertical/listeners.ts';
 import type { makeRetentionStore, OldEvent } from './store.ts';
 
 const PLATFORM_REQUEST = 'prq';
 
-/** What is older goes; null: nothing does. Milliseconds since the epoch. */
+/** Older rows are removed; null: none are. Milliseconds since the epoch. */
 export interface Cutoffs {
   readonly historyMs: number | null;
   readonly denialsMs: number | null;
@@ -18,13 +17,13 @@ export interface Cutoffs {
 }
 
 export interface StepDone {
-  /** How many rows it looked at: fewer than the limit when there are no more. */
+  /** The number of rows that it looked at: fewer than the limit when there are no more. */
   readonly looked: number;
   /** The last id that it looked at. */
   readonly after: string;
 }
 
-/** Looks at no more than `limit` rows behind an id, and removes those of them that need not be kept. */
+/** Looks at no more than `limit` rows after an id, and removes those that need not be kept. */
 export type Step = (after: string, limit: number, cutoffs: Cutoffs) => StepDone;
 
 const NOTHING: StepDone = { looked: 0, after: '' };
@@ -33,16 +32,20 @@ export interface StepParts {
   readonly store: ReturnType<typeof makeRetentionStore>;
   readonly pruned: Pruned;
   readonly lanes: Lanes;
-  readonly removeDelivery: (key: DeliveryKey) => void;
-  /** Clears so many kept answers that no repeat can ask for any more; answers how many there were. */
+  readonly removeDelivery: (key: {
+    readonly subscriber: string;
+    readonly type: string;
+    readonly event: string;
+  }) => void;
+  /** Clears so many stored answers that have expired; returns their number. */
   readonly clearAnswers: (nowMs: number, limit: number) => number;
 }
 
-/** The steps of a round, in their order: what is told of goes before what tells of it. */
+/** Returns the steps of a round in their order: events go before their invocations. */
 export function makeSteps(parts: StepParts): readonly Step[] {
   const { store, pruned } = parts;
 
-  /** Goes through one log by its ids. `remove` answers whether a row went. */
+  /** Goes through one log by its ids. `begin` returns the removal of one row, which returns whether it went. */
   const through =
     <Row extends { readonly id: string }>(
       log: 'history' | 'denials',
@@ -55,7 +58,7 @@ export function makeSteps(parts: StepParts): readonly Step[] {
       if (cutoffMs === null) return NOTHING;
       const rows = read(after, firstIdAt(prefix, cutoffMs), limit);
       const remove = begin(cutoffMs);
-      // Told first, and in the same transaction: no reader may take what is left for everything.
+      // In the same transaction: no reader may take the remaining rows for all.
       if (rows.filter(remove).length > 0) pruned.mark(log, cutoffMs);
       return { looked: rows.length, after: rows.at(-1)?.id ?? after };
     };
@@ -93,7 +96,7 @@ export function makeSteps(parts: StepParts): readonly Step[] {
   ];
 }
 
-/** Removes an event unless something still needs it. Answers whether it went. */
+/** Removes an event unless it is still needed. Returns whether it went. */
 function removeEvent(
   { store, lanes, removeDelivery }: StepParts,
   event: OldEvent,
@@ -103,7 +106,7 @@ function removeEvent(
   let isNeeded = !store.hasLaterEvent(event);
   for (const { subscriber, type } of waitingLanes) {
     if (!store.waits(subscriber, type, event.id)) continue;
-    // Nobody comes for what waits for a subscriber that is declared no more.
+    // A subscriber that is no longer declared never takes its deliveries.
     if (lanes.find(subscriber, type)) isNeeded = true;
     else removeDelivery({ subscriber, type, event: event.id });
   }

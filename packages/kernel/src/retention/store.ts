@@ -1,4 +1,4 @@
-/** The SQL of housekeeping, typed in and out. Each search goes on from an id, so that none is made twice. */
+/** The SQL of housekeeping, typed in and out. Each search continues from an id. */
 import type { SqlDatabase } from '@freehold/store';
 
 export interface OldEvent {
@@ -10,12 +10,12 @@ export interface OldEvent {
 
 export interface HousekeepingRow {
   readonly nextAtMs: number;
-  /** When the round began that is under way; null between rounds. */
+  /** The start of the running round; null between rounds. */
   readonly beganAtMs: number | null;
   readonly step: number;
-  /** The last id that was looked at in this step; empty before the first. */
+  /** The last id of this step; empty before the first. */
   readonly after: string;
-  /** When the last round ended. */
+  /** The end of the last round. */
   readonly lastAtMs: number | null;
 }
 
@@ -57,7 +57,7 @@ export function makeRetentionStore(db: SqlDatabase) {
       db.run('DELETE FROM _spine_dead_letters WHERE event = ? AND subscriber = ?', event, subscriber),
     deleteEvent: (id: string): void => db.run('DELETE FROM _spine_events WHERE id = ?', id),
 
-    /** Every lane in which something waits, also those of subscribers that are declared no more. */
+    /** Returns every lane with deliveries, also of subscribers that are no longer declared. */
     waitingLanes: (): { readonly subscriber: string; readonly type: string }[] => {
       const lanes: { readonly subscriber: string; readonly type: string }[] = [];
       let last = { subscriber: '', type: '' };
@@ -89,7 +89,7 @@ export function makeRetentionStore(db: SqlDatabase) {
       range(RETENTION_SQL.denials, after, before, limit),
     deleteDenial: (id: string): void => db.run('DELETE FROM _spine_denials WHERE id = ?', id),
 
-    /** The newest of a kind stays: from it, an opened scope learns how far its ids have come. */
+    /** Returns the newest row of a kind. It stays: an opened scope continues its ids after it. */
     newest: (which: Newest): string | null => db.get<{ id: string | null }>(RETENTION_SQL[which])?.id ?? null,
 
     load: (): HousekeepingRow | undefined => db.get<HousekeepingRow>(RETENTION_SQL.housekeeping),

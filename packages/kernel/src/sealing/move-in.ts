@@ -1,21 +1,21 @@
 /**
- * A copy of one scope becomes another one of the same tenant. Its data is sealed anew under keys of the scope that it
- * comes into, so that the two have nothing in common: to erase a person in one does not reach the other.
+ * Moves a copy of one scope into another one of the same tenant. Its data is sealed anew under keys of the target, so
+ * that erasing a person in one scope does not reach the other.
  */
 import { PlatformError, type ScopeRef, type ShredReceipt } from '@freehold/contracts';
 import { open, type SqlDatabase, seal } from '@freehold/store';
 import { eventPlace } from '../events/store.ts';
 import { answerPlace } from '../idempotency/idempotency.ts';
-import type { Vertical } from '../vertical.ts';
-import { REDACT_SQL } from './redact.ts';
-import { type Shredded, valuePlace } from './subject-keys.ts';
-import type { SubjectKey, Vault } from './vault.ts';
+import { type Shredded, valuePlace } from '../keys/subject-keys.ts';
+import type { SubjectKey, Vault } from '../keys/vault.ts';
+import type { Vertical } from '../vertical/vertical.ts';
+import { REDACT_SQL } from './erasures.ts';
 
-/** What a staged copy says of itself. */
+/** The facts about a staged copy. */
 export interface StagedScope {
-  /** Whose copy it is; null for one from before scopes wrote that down, which is taken for this scope's own. */
+  /** The scope that was copied; null in copies from before this was stored, which count as this scope's own. */
   readonly scopeId: string | null;
-  /** Every person that anything in it is sealed for. Empty unless it is another scope's. */
+  /** Every person with sealed data in it. Empty unless it is another scope's. */
   readonly subjects: readonly string[];
 }
 
@@ -25,12 +25,12 @@ export interface MovingKeys {
   readonly to: Readonly<Record<string, SubjectKey>>;
 }
 
-/** Ends the pass that only finds out for whom a vertical seals. */
+/** Ends the pass that only collects the persons for whom a vertical seals. */
 class Looked extends Error {
   override readonly name = 'Looked';
 }
 
-/** Reads whose copy it is, and whose keys it takes. Leaves it as it is. */
+/** Reads whose copy it is, and whose keys it needs. Changes nothing. */
 export function lookAtStaged(staged: SqlDatabase, vertical: Vertical, scopeId: string): StagedScope {
   const row = staged.get<{ scopeId: string | null }>('SELECT scope_id AS scopeId FROM _spine_scope');
   const from = row?.scopeId ?? null;
@@ -66,7 +66,7 @@ export function lookAtStaged(staged: SqlDatabase, vertical: Vertical, scopeId: s
   return { scopeId: from, subjects: [...subjects].sort() };
 }
 
-/** Fetches the keys of both sides. A person who was erased on either side has none there. */
+/** Fetches the keys of both sides. A person has none where they were erased. */
 export async function fetchMovingKeys(vault: Vault, to: ScopeRef, from: StagedScope): Promise<MovingKeys> {
   const source = { tenantId: to.tenantId, scopeId: from.scopeId as ScopeRef['scopeId'] };
   return {
@@ -75,7 +75,7 @@ export async function fetchMovingKeys(vault: Vault, to: ScopeRef, from: StagedSc
   };
 }
 
-/** Seals everything in a staged copy anew. What cannot be opened, because its person was erased, is gone. */
+/** Seals all data of a staged copy anew. Data of erased persons is redacted. */
 export function moveIn(
   staged: SqlDatabase,
   {
@@ -153,16 +153,16 @@ export function moveIn(
     sql: staged,
     reseal: (subject, place, text) => anew(subject, valuePlace(place), text),
   });
-  // An older copy of there may hold a person in clear who was erased there since.
+  // An older copy of the source may hold unsealed data of a person who was erased there since.
   for (const [subject, key] of Object.entries(keys.from))
     if ('shredded' in key) vertical.onShred?.({ sql: staged, now: nowMs }, subject);
-  // Who was erased there, and which keys were used there, is nothing of this scope's.
+  // The erasures and the keys of the source do not concern this scope.
   staged.run('DELETE FROM _spine_shredded');
   staged.run('DELETE FROM _spine_subject_keys');
   staged.run('DELETE FROM _spine_unbound_keys');
 }
 
-/** Instead of a payload whose person was erased, on the one side or on the other. */
+/** Returns what stands for a payload whose person was erased on either side. */
 function shreddedOf({ from, to }: MovingKeys, subject: string): Shredded {
   const receipt = receiptIn(from[subject]) ?? receiptIn(to[subject]);
   return { $shredded: { at: receipt?.shreddedAt ?? '' } };

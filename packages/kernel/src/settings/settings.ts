@@ -1,30 +1,17 @@
 /**
- * What the platform tells a scope, so that an operation can read it without leaving its transaction: settings of the
- * vertical (never its secrets) and entitlements of the tenant.
+ * Projections of the platform into a scope, for operations to read inside their transaction: settings of the vertical
+ * (never its secrets) and entitlements of the tenant.
  */
 import { type JsonValue, PlatformError } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
-import { assertJson } from '../lib/json.ts';
+import { assertJson } from '../lib/values.ts';
 
-/** How many of each a scope keeps. */
+/** The number of settings, and of entitlements, of a scope. */
 const KEYS_MAX = 200;
 const KEY_LENGTH_MAX = 128;
 const VALUE_LENGTH_MAX = 16_384;
-/** Under this key, which nobody can give, stands the revision of the entitlements. */
+/** The key of the entitlements' revision; no caller can use it. */
 const REVISION = '';
-
-/** What a tenant has bought or been given: a flag, a number, a plan. */
-export interface Entitlement {
-  readonly value: JsonValue;
-  /** Milliseconds since the epoch; absent: it does not expire. */
-  readonly expiresAtMs?: number;
-}
-
-export interface EntitlementsInput {
-  readonly entitlements: Readonly<Record<string, Entitlement>>;
-  /** Grows with every change of the tenant's entitlements. Absent: the newest there is. */
-  readonly revision?: number;
-}
 
 interface Row {
   readonly kind: 'setting' | 'entitlement';
@@ -35,7 +22,7 @@ interface Row {
 
 export type Settings = ReturnType<typeof makeSettings>;
 
-/** Few and read by every call: kept in memory, and dropped when they change or something is rolled back. */
+/** Both are few, and in memory until they change or a call is rolled back. */
 export function makeSettings(unit: UnitContext) {
   const { db } = unit;
   let known: {
@@ -80,7 +67,7 @@ export function makeSettings(unit: UnitContext) {
     return null;
   };
 
-  const keepRevision = (revision: number): void => {
+  const saveRevision = (revision: number): void => {
     db.run(
       `INSERT INTO _spine_settings (kind, key, value) VALUES ('entitlement', ?, ?)`,
       REVISION,
@@ -89,9 +76,9 @@ export function makeSettings(unit: UnitContext) {
   };
 
   return {
-    /** Every setting that was projected. */
+    /** Returns every projected setting. */
     all: (): Readonly<Record<string, string>> => load().settings,
-    /** The value of an entitlement that has not expired, or null. */
+    /** Returns the value of an entitlement; null for none and for an expired one. */
     entitlement: (key: string, nowMs: number): JsonValue => {
       const row = key === REVISION ? undefined : load().entitlements.get(key);
       const isOver = row !== undefined && row.expiresAtMs !== null && row.expiresAtMs <= nowMs;
@@ -102,7 +89,7 @@ export function makeSettings(unit: UnitContext) {
         'setting',
         Object.entries(settings).map(([key, value]) => ({ key, value, expiresAtMs: null })),
       ),
-    /** Replaces them all. With a `revision` below the one that came last, nothing changes: it overtook that one. */
+    /** Replaces all entitlements, unless `revision` is below the last one: that projection overtook this one. */
     projectEntitlements: ({ entitlements, revision }: EntitlementsInput): null => {
       const last = Number(load().entitlements.get(REVISION)?.value ?? -1);
       if (revision !== undefined && revision < last) return null;
@@ -114,14 +101,14 @@ export function makeSettings(unit: UnitContext) {
           expiresAtMs,
         })),
       );
-      if (revision !== undefined) keepRevision(revision);
+      if (revision !== undefined) saveRevision(revision);
       return null;
     },
   };
 }
 
 function invalid(fault: string): PlatformError {
-  return new PlatformError('validation_failed', `What is projected ${fault}.`, {
+  return new PlatformError('validation_failed', `The projection ${fault}.`, {
     reason: 'projection_invalid',
   });
 }

@@ -1,7 +1,8 @@
 /** The contract of what a scope does by itself after something happened: subscriptions, executors, schedules, dead letters. */
+
 import type { EventId } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
-import type { WorkDone } from '../../../kernel/src/deliveries/declarations.ts';
+import type { WorkDone } from '../../../kernel/src/contract/scope-methods.ts';
 import type { ScopeHostSetup } from './index.ts';
 import { allPages, type Library, librarian, openLibrary } from './world.ts';
 

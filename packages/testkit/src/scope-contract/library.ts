@@ -5,9 +5,14 @@
 import { type ActorId, type EntityRef, entityRef, PlatformError } from '@freehold/contracts';
 import { makeKeyring } from '@freehold/store';
 import { z } from 'zod';
+import { makeVaultUnit } from '../../../kernel/src/keys/vault-unit.ts';
 import { makeScopeUnit } from '../../../kernel/src/scope-unit.ts';
-import { makeVaultUnit } from '../../../kernel/src/sealing/vault-unit.ts';
-import { defineOperations, defineVertical, operation, type Vertical } from '../../../kernel/src/vertical.ts';
+import {
+  defineOperations,
+  defineVertical,
+  operation,
+  type Vertical,
+} from '../../../kernel/src/vertical/vertical.ts';
 import { misbehaviour } from './misbehaviour.ts';
 
 const bookInput = z.strictObject({ book: z.string() });

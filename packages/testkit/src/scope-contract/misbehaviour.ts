@@ -7,7 +7,7 @@ import {
   type NewEvent,
   type OperationContext,
   operation,
-} from '../../../kernel/src/vertical.ts';
+} from '../../../kernel/src/vertical/vertical.ts';
 
 const permission = 'library.browse';
 const book: EntityRef = { type: 'book', id: 'b' };

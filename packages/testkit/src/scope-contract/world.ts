@@ -1,8 +1,10 @@
 /** What the sections of the suite share: a provisioned library for each test, and sections that need a capability. */
+
 import type { ActorId, InvokeResult, PrincipalId, ScopeId, ScopeRef, TenantId } from '@freehold/contracts';
 import type { IncidentSink } from '@freehold/store';
 import { describe } from 'vitest';
-import type { ScopeHost, ScopeStub } from '../../../kernel/src/scope-host.ts';
+import type { ScopeStub } from '../../../kernel/src/contract/scope-methods.ts';
+import type { ScopeHost } from '../../../kernel/src/scope-host.ts';
 import type { Missing, ScopeHostSetup, ScopeHostUnderTest } from './index.ts';
 
 /** What the suite sees of an engine that runs in its own process or isolate. */

@@ -1,12 +1,11 @@
 /**
- * The vault as a unit: one SQLite database a tenant, of which there is neither history nor snapshot.
+ * The vault as a unit: one SQLite database a tenant, without history and snapshots.
  *
  * Invariants:
  * 1. A key is allotted once, to one scope, and is bound to at most one subject, for good.
  * 2. A subject with a tombstone has no key: a key that is bound to it later ends at that moment.
- * 3. Wrapped keys lie in slots that are added at the end and overwritten in place, at the same length. Where rows move
- *    from page to page SQLite leaves copies of them behind, with secure_delete too, and an ended key would still be in
- *    the file.
+ * 3. Wrapped keys are in slots that are added at the end and overwritten in place, at the same length. When a row moves
+ *    to another page, SQLite leaves a copy behind, with secure_delete too: an ended key would still be in the file.
  */
 import { createHash } from 'node:crypto';
 import { type ShredReceipt, shredReceipt, toTimestamp } from '@freehold/contracts';
@@ -22,13 +21,12 @@ import type { Binding, HeldKeys, SubjectKey } from './vault.ts';
 
 /** A fresh key of a scope's pool. */
 export interface AllottedKey {
-  /** Random: it says nothing about the key, nor about whose it will be. */
+  /** Random: it tells nothing about the key or its person. */
   readonly keyId: string;
   /** 32 bytes as base64url. */
   readonly key: string;
 }
 
-/** What the unit can be asked. */
 export interface VaultCalls {
   supply(input: {
     scopeId: string;
@@ -51,7 +49,7 @@ const KEY_ID_BYTES = 16;
 export function makeVaultUnit(keyring: Keyring): VaultUnit {
   return defineUnit<VaultMethods>({
     kind: 'vault',
-    // What a copy of the vault holds could bring an erased person back: there is no history of it, and no snapshot.
+    // A copy of the vault could bring an erased person back.
     copies: 'none',
     migrations: [
       {
@@ -111,7 +109,7 @@ function openVault(unit: UnitContext, keyring: Keyring) {
   const { db } = unit;
   const slots = makeSlots(unit, keyring);
   const placeOf = (scopeId: string, subject: string): string => `vault/${unit.key}/${scopeId}/${subject}`;
-  // Another beginning than that of a person's place: no subject can be named so that the two are one.
+  // Another prefix than a person's place: no name of a subject makes the two equal.
   const poolPlaceOf = (scopeId: string, keyId: string): string => `vault-key/${unit.key}/${scopeId}/${keyId}`;
 
   const person = (scopeId: string, subject: string): PersonRow | undefined =>
@@ -150,7 +148,7 @@ function openVault(unit: UnitContext, keyring: Keyring) {
     db.run('UPDATE pool_keys SET slot = NULL, ended_at = ? WHERE key_id = ?', unit.now(), keyId);
   };
 
-  /** Binds one key. A key that this vault does not know, or that is another scope's, is none of this scope's. */
+  /** Binds one key. Unknown keys and those of another scope are ignored. */
   const bindOne = (scopeId: string, { subject, keyId }: Binding): void => {
     const row = poolKey(keyId);
     if (row?.scopeId !== scopeId) return;
@@ -197,7 +195,7 @@ function openVault(unit: UnitContext, keyring: Keyring) {
   };
 
   return {
-    /** The keys of subjects; `made` says that one is new. What a scope holds is bound before it is looked at. */
+    /** Returns the keys of subjects; `made` says that one is new. Keys that the scope holds are bound first. */
     supply: ({
       scopeId,
       subjects,
@@ -216,7 +214,7 @@ function openVault(unit: UnitContext, keyring: Keyring) {
       return { keys: Object.fromEntries(keys), made };
     },
 
-    /** The same by names alone. */
+    /** Returns the keys by names alone. */
     keys: ({
       scopeId,
       subjects,
@@ -229,7 +227,7 @@ function openVault(unit: UnitContext, keyring: Keyring) {
       ),
 
     allot: ({ scopeId, count }: { scopeId: string; count: number }): AllottedKey[] => {
-      // One random name for all of them: rows that are made together lie together, and few pages are written.
+      // One random name for all: their rows are adjacent, and few pages are written.
       const allotment = Buffer.from(unit.random(KEY_ID_BYTES)).toString('hex');
       return Array.from({ length: count }, (_, index) => {
         const keyId = `key_${allotment}${index.toString(16).padStart(4, '0')}`;
@@ -280,12 +278,12 @@ function openVault(unit: UnitContext, keyring: Keyring) {
         )
         .map((row) => receiptOf(row.subject, row)),
 
-    /** Carries erasures out again that this vault has forgotten: it was restored from before them. */
+    /** Carries out erasures that this vault lacks since it was restored. */
     reapply: ({ erasures }: { erasures: readonly Erasure[] }): null => {
       for (const { scopeId, subject, keyIds, keyDigest, shreddedAtMs } of erasures) {
         if (person(scopeId, subject)?.shreddedAtMs != null) continue;
         shred(scopeId, subject, { keyIds, atMs: shreddedAtMs });
-        // The key itself may be newer than the copy; the receipt that was given out is the one that counts.
+        // The key may be newer than the copy; the receipt that was given out counts.
         if (keyDigest !== null)
           db.run(
             'UPDATE subject_keys SET digest = ? WHERE scope_id = ? AND subject = ?',
@@ -297,7 +295,7 @@ function openVault(unit: UnitContext, keyring: Keyring) {
       return null;
     },
 
-    /** Seals again what is under another key than the first: at most so many at a time; answers how many are left. */
+    /** Seals keys anew that are under another key than the first, at most so many; returns the number that are left. */
     reseal: ({ limit }: { limit: number }): { left: number } => {
       const rows = db.all<{ place: string; slot: number; wrapped: string }>(
         `SELECT 'vault/' || ?1 || '/' || scope_id || '/' || subject AS place, slot, wrapped
@@ -317,7 +315,7 @@ function openVault(unit: UnitContext, keyring: Keyring) {
   };
 }
 
-/** The slots that wrapped keys lie in (invariant 3). */
+/** The slots of wrapped keys (invariant 3). */
 function makeSlots({ db, random }: UnitContext, keyring: Keyring) {
   const write = (slot: number, wrapped: string): void =>
     db.run('UPDATE key_slots SET wrapped = ? WHERE slot = ?', wrapped, slot);
@@ -327,7 +325,7 @@ function makeSlots({ db, random }: UnitContext, keyring: Keyring) {
   return {
     write,
 
-    /** Makes a key and wraps it: in a slot that is free and of the same length, or in a new one at the end. */
+    /** Makes a key and wraps it, in a free slot of the same length or in a new one at the end. */
     add: (place: string): { readonly slot: number; readonly key: string; readonly digest: string } => {
       const bytes = Buffer.from(random(SEAL_KEY_BYTES));
       const key = bytes.toString('base64url');
@@ -349,7 +347,7 @@ function makeSlots({ db, random }: UnitContext, keyring: Keyring) {
       return { slot: (added as { slot: number }).slot, key, digest };
     },
 
-    /** @throws Error for a key that no configured secret opens: with another key, what it sealed would be lost. */
+    /** @throws Error for a key that no configured secret opens: another key would lose its sealed data. */
     read: (slot: number, place: string): string => {
       const key = keyring.open(place, wrappedOf(slot));
       if (key === null) throw new Error('a subject key does not open with any SEAL_KEY that is configured');

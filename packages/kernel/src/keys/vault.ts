@@ -1,7 +1,6 @@
 /**
- * The port to the vault: the truth about which keys a person has in a scope. The keys lie outside of the scope's
- * database and outside of every copy of it. To end them is to erase the person everywhere at once (design: kernel,
- * "Erasure").
+ * The port to the vault, which alone knows the keys of a person in a scope. They are outside of the scope's database and
+ * of every copy of it: ending them erases the person everywhere at once (design: kernel, "Erasure").
  */
 import type { ScopeRef, ShredReceipt } from '@freehold/contracts';
 import type { ErasureLedger } from './erasure-ledger.ts';
@@ -12,67 +11,66 @@ export type SubjectKey =
   | {
       /** Seals, and opens. */
       readonly key: string;
-      /** Only open: a person has more than one key only after a copy from elsewhere or an older state came in. */
+      /** These only open. A person has several keys only after a copy of another scope or an older state came in. */
       readonly more?: readonly string[];
     }
   | { readonly shredded: ShredReceipt };
 
-/** A person, with the keys that the scope's own table has for them: the vault may not have heard of those yet. */
+/** A person, with the keys in the scope's own table, of which the vault may not have been told. */
 export interface HeldKeys {
   readonly subject: string;
   readonly keyIds: readonly string[];
 }
 
-/** A key that was used for a person. */
+/** A used key and its person. */
 export interface Binding {
   readonly subject: string;
   readonly keyId: string;
 }
 
-/** The port to the vault; on one machine it is a unit, elsewhere it may be on another one. */
 export interface Vault {
-  /** The keys of subjects. Held keys are bound first; a person without any key is given one. */
+  /** Returns the keys of subjects. Held keys are bound first; a person without a key gets one. */
   keys(
     scope: ScopeRef,
     subjects: readonly (string | HeldKeys)[],
   ): Promise<Readonly<Record<string, SubjectKey>>>;
-  /** Fresh keys for a scope's pool. No key is allotted twice, and each outlives a crash before it is answered. */
+  /** Returns fresh keys for a scope's pool. No key is allotted twice; each is durable before it is returned. */
   allot(scope: ScopeRef, count: number): Promise<readonly AllottedKey[]>;
   /**
-   * Says whom keys were used for, and is heard before it answers, by the archive too. Binding twice is binding once; a
-   * key of an erased person ends.
+   * Records the persons of used keys, durably, in the archive too. Repeating it changes nothing; a key of an erased
+   * person ends.
    */
   bind(scope: ScopeRef, bindings: readonly Binding[]): Promise<void>;
-  /** Ends keys that were allotted and that no committed state uses. Keys that are bound are left alone. */
+  /** Ends allotted keys that no committed state uses. Bound keys stay. */
   handBack(scope: ScopeRef, keyIds: readonly string[]): Promise<void>;
-  /** Every person who was erased from a scope: an older state is redacted of them before it is let in. */
+  /** Returns every person who was erased from a scope: an older state is redacted of them before it is admitted. */
   shredded(scope: ScopeRef): Promise<readonly ShredReceipt[]>;
   /**
    * Ends every key that a person ever had in the scope, those of `keyIds` included, and leaves a tombstone: the person
-   * never has a key again. Doing it twice is doing it once.
+   * never gets a key again. Repeating it returns the same receipt.
    */
   shred(scope: ScopeRef, subject: string, keyIds?: readonly string[]): Promise<ShredReceipt>;
 }
 
 export interface UnitVaultOptions {
-  /** The receipts of erasures, kept beside the vault: applied again to a vault that was restored. Default: none. */
+  /** The receipts of erasures beside the vault, which are applied again to a restored vault. Default: none. */
   readonly ledger?: ErasureLedger;
   /**
-   * Resolves once the archive has the tenant's vault as it is now; called after keys were made, before any is used.
+   * Resolves once the archive has the tenant's vault as it is now. Called after keys were made and before one is used.
    * Default: there is no archive.
    */
   readonly archived?: (tenantId: string) => Promise<void>;
   readonly now?: () => number;
 }
 
-/** The vault of tenants whose vaults are units on one engine. */
+/** Returns the vault of tenants whose vaults are units on one engine. */
 export function makeUnitVault(
   unitOf: (tenantId: string) => VaultCalls,
   { ledger, archived = async () => undefined, now = Date.now }: UnitVaultOptions = {},
 ): Vault {
   const ready = new Map<string, Promise<void>>();
 
-  /** A vault that was restored has forgotten erasures since its copy was made. Its first use in a process says them again. */
+  /** A restored vault lacks the erasures since its copy. They are applied at its first use in a process. */
   const vaultOf = async (tenantId: string): Promise<VaultCalls> => {
     const unit = unitOf(tenantId);
     if (!ledger) return unit;
@@ -82,7 +80,7 @@ export function makeUnitVault(
         if (erasures.length > 0) await unit.reapply({ erasures });
       });
       ready.set(tenantId, applied);
-      // The next call asks again; until the receipts were applied no key leaves this vault.
+      // The next call tries again; until the receipts are applied, no key leaves this vault.
       applied.catch(() => ready.delete(tenantId));
     }
     await applied;
@@ -106,7 +104,7 @@ export function makeUnitVault(
     bind: async ({ tenantId, scopeId }, bindings) => {
       if (bindings.length === 0) return;
       await (await vaultOf(tenantId)).bind({ scopeId, bindings });
-      // A state of the scope that was left may come back after the vault did: then the archive must know whose key it is.
+      // After a restore of the vault, an older state of the scope may come back: the archive must know the key's person.
       await archived(tenantId);
     },
     handBack: async ({ tenantId, scopeId }, keyIds) => {
@@ -115,7 +113,7 @@ export function makeUnitVault(
     shredded: async ({ tenantId, scopeId }) => (await vaultOf(tenantId)).shredded({ scopeId }),
     shred: async ({ tenantId, scopeId }, subject, keyIds = []) => {
       const unit = await vaultOf(tenantId);
-      // Written down before anything ends: a vault that is restored from before this erasure carries it out again.
+      // Written before a key ends: a vault that is restored from before this erasure carries it out again.
       await ledger?.begin(tenantId, { scopeId, subject, keyIds, shreddedAtMs: now() });
       const receipt = await unit.shred({ scopeId, subject, keyIds });
       await ledger?.done(tenantId, scopeId, receipt);

@@ -1,4 +1,4 @@
-/** What a vertical's builder writes against: the context of an operation, and the declaration of a vertical. */
+/** The interface of a vertical's builder: the context of an operation, and the declaration of a vertical. */
 import {
   type ActorId,
   type EntityRef,
@@ -18,25 +18,33 @@ import {
 } from '@freehold/operations';
 import type { Migration, SqlDatabase } from '@freehold/store';
 import type { z } from 'zod';
-import type { Executor, Schedule, Subscription } from './deliveries/declarations.ts';
-import { requireListeners } from './deliveries/lanes.ts';
-import type { Proof } from './permissions/permissions.ts';
-import { type RetentionPolicy, requireRetention } from './retention/policy.ts';
+import { type Executor, requireListeners, type Schedule, type Subscription } from './listeners.ts';
+import { type RetentionPolicy, requireRetention } from './retention.ts';
 
-/** Something that happened, to be remembered for good. */
+/**
+ * The reason why an actor was let through: an assigned role, a service with the permission in the manifest, or a grant,
+ * for one record (the record itself, or an ancestor) or (`entity` null) for the whole scope, until `expiresAtMs`
+ * (milliseconds since the epoch, null: without end).
+ */
+export type Proof =
+  | { readonly by: 'role'; readonly role: string }
+  | { readonly by: 'service'; readonly service: string }
+  | { readonly by: 'grant'; readonly entity: EntityRef | null; readonly expiresAtMs: number | null };
+
+/** A new event. It is kept for good, unless the scope has a retention. */
 export interface NewEvent {
-  /** What happened, in the past tense: `order.completed`. Lower case, at most 128 characters. */
+  /** In the past tense: `order.completed`. Lower case, at most 128 characters. */
   readonly type: string;
-  /** The record it happened to, of a type that the manifest declares. Its version is the id of the last such event. */
+  /** The record, of a type that the manifest declares. Its version is the id of its last event. */
   readonly entity: EntityRef;
-  /** The facts, small: at most 65,536 characters of JSON. Personal data only with a `piiClass` and a `subject`. */
+  /** At most 65,536 characters of JSON. Personal data only with a `piiClass` and a `subject`. */
   readonly payload?: JsonValue;
   /**
-   * How much the payload says about a person. Anything but `none` (the default) is sealed under the subject's key,
-   * and is gone everywhere, in every copy, once that key is destroyed.
+   * The class of the payload's personal data. Any class but `none` (the default) is sealed under the subject's key:
+   * without that key, no copy of it opens any more.
    */
   readonly piiClass?: 'none' | 'pseudonymous' | 'direct';
-  /** The person, by an id that is no personal data itself: `cus_…`. Needed unless `piiClass` is `none`. */
+  /** The person, by an id that is no personal data itself: `cus_…`. Required unless `piiClass` is `none`. */
   readonly subject?: string;
 }
 
@@ -53,13 +61,13 @@ export interface GrantRequest {
 }
 
 /**
- * What an operation's `run` is given (design: kernel, "Operations"). Everything in it is synchronous, and works
- * until `run` has returned: later use is a TypeError, because later is another caller's transaction.
+ * The context of an operation's `run` (design: kernel, "Operations"). Its members are synchronous and work until `run`
+ * has returned: later use is a TypeError, because it would be in another caller's transaction.
  *
- * Wherever a record is named, its type must be declared in the manifest and its id has 1 to 128 characters
- * (`validation_failed`, reason `entity_id_malformed`). Undeclared permissions and types, malformed event types,
- * values that are no JSON, and writes of a read-only operation are TypeErrors: bugs of the vertical, `internal` to
- * its caller, with a message for whoever reads the incidents.
+ * The type of a named record must be declared in the manifest, and its id has 1 to 128 characters (`validation_failed`,
+ * reason `entity_id_malformed`). Undeclared permissions and types, malformed event types, values that are no JSON, and
+ * writes of a read-only operation are TypeErrors: bugs of the vertical, `internal` to its caller, with a message in the
+ * incidents.
  */
 export interface OperationContext {
   /**
@@ -67,17 +75,17 @@ export interface OperationContext {
    * @throws StatementRefused on SQL that reaches further (see the README of `@freehold/store`).
    */
   readonly sql: SqlDatabase;
-  /** Who runs the operation: a person's principal, a service of the manifest, or a connection. */
+  /** The actor: a person's principal, a service of the manifest, or a connection. */
   readonly principal: ActorId;
   readonly scope: ScopeId;
-  /** When the invocation began, in milliseconds since the epoch. */
+  /** The start of the invocation, in milliseconds since the epoch. */
   readonly now: number;
   /**
-   * A fresh id that sorts after every one before it. The prefix is 2 to 16 lower-case letters and digits. A person whom
-   * the operation makes under such an id can be sealed for at once, up to as many as `newSubjects` declares.
+   * Returns a fresh id that sorts after all earlier ones. The prefix is 2 to 16 lower-case letters and digits. The
+   * operation can seal at once for persons whom it makes under such ids, for as many as `newSubjects` declares.
    */
   newId(prefix: string): string;
-  /** Appends an event to the scope's history; it becomes the cause of whatever is invoked after it. */
+  /** Appends an event to the scope's history; it becomes the cause of later nested invocations. */
   emit(event: NewEvent): EventId;
   /**
    * Demands a permission. A refusal rolls the whole invocation back and writes one denial row, even when `run`
@@ -85,61 +93,61 @@ export interface OperationContext {
    * @throws PlatformError `permission_denied`
    */
   check(permission: string, entity?: EntityRef): Proof;
-  /** Whether the principal holds a permission. Refuses nothing. */
+  /** Whether the principal holds a permission. */
   can(permission: string, entity?: EntityRef): boolean;
   /**
    * Puts a record into another one of the type that the manifest declares as its parent, or (null) takes it out. A
-   * grant on a parent covers what lies in it, at most four levels down: to move a record is to change who reaches it.
+   * grant on a parent covers its descendants, at most four levels down: moving a record changes who reaches it.
    * @throws PlatformError `conflict`, reason `parents_cycle` or `parents_too_deep`.
    */
   setParent(entity: EntityRef, parent: EntityRef | null): void;
-  /** The records of a type for which the principal holds a permission: all of them, or these. */
+  /** Returns the records of a type for which the principal holds a permission: all of them, or these. */
   reach(permission: string, entityType: string): 'all' | readonly string[];
   /**
-   * Gives somebody a permission that the caller holds, for at most as long as he holds it himself. Granting twice is
-   * granting once: the later request sets the expiry, except that nobody shortens a grant that outlives his own hold.
-   * What was given stays when its giver loses the permission later; it is revoked by itself.
+   * Gives a subject a permission that the caller holds, for at most as long as the caller holds it. A later request
+   * sets the expiry anew, but never shortens a grant that outlives the caller's own. The grant stays when the caller
+   * loses the permission.
    * @throws PlatformError `permission_denied`, and refuses the invocation as {@link OperationContext.check} does;
    * reason `grant_outlives_holder` when it would end later than the caller's own.
    */
   grant(request: GrantRequest): void;
   /**
-   * Takes a direct grant back. Nothing happens when there is none.
+   * Takes a direct grant back; does nothing when there is none.
    * @throws PlatformError `permission_denied` when the caller does not hold the permission, or not for as long as the
    * grant would last (reason `grant_outlives_holder`).
    */
   revoke(request: Omit<GrantRequest, 'expiresAtMs'>): void;
   /**
-   * Seals a value for a person, to be kept in a table of the vertical: text that only {@link OperationContext.unseal}
-   * opens, in this scope, for as long as the person was not erased. `place` binds it to where it is kept
-   * (`customers.name/cus_…`): it opens nowhere else. At most 65,536 characters of JSON. The person is one whom the
-   * operation declares by `subjects`, or made by itself under an id of `newId`; here and in `unseal` and `emit`.
-   * @throws PlatformError `conflict`, reason `subject_shredded`; TypeError for a person who is neither.
+   * Seals a value for a person, for a table of the vertical: {@link OperationContext.unseal} opens the text in this
+   * scope, until the person is erased. `place` names its column and row (`customers.name/cus_…`): it opens nowhere
+   * else. At most 65,536 characters of JSON. Here and in `unseal` and `emit`, the operation declares the person by
+   * `subjects`, or has made the person under an id of `newId`.
+   * @throws PlatformError `conflict`, reason `subject_shredded`; TypeError for another person.
    */
   seal(subject: string, place: string, value: JsonValue): string;
-  /** The value, or null when the person was erased. */
+  /** Returns the value; null when the person was erased. */
   unseal(subject: string, place: string, sealed: string): JsonValue;
   /**
-   * Asks the platform for something, as part of this operation: it stands once this commits. The platform's answer
-   * is read later, by {@link OperationContext.platformRequests}. The payload is at most 65,536 characters of JSON.
+   * Makes a request to the platform as part of this operation: it stands once this commits. A later operation reads the
+   * answer by {@link OperationContext.platformRequests}. The payload is at most 65,536 characters of JSON.
    * @throws PlatformError `rate_limited`, reason `platform_requests_full`, when 1,000 are waiting.
    */
   requestPlatform(kind: string, payload?: JsonValue): string;
-  /** What was asked of the platform, newest first, with its answers; at most 200. */
+  /** Returns requests to the platform with their answers, newest first; at most 200. */
   platformRequests(filter?: {
     readonly kind?: string;
     readonly status?: PlatformRequest['status'];
     readonly limit?: number;
   }): readonly PlatformRequest[];
-  /** The settings that were projected into the scope, the secret ones never. */
+  /** The settings that were projected into the scope, without the secret ones. */
   readonly settings: Readonly<Record<string, string>>;
-  /** What the tenant is entitled to under a key, or null: nothing, or no longer. */
+  /** Returns the tenant's entitlement under a key; null for none and for an expired one. */
   entitlement(key: string): JsonValue;
   /**
    * Runs another operation of this vertical as the same principal, in the same transaction, caused by the last event,
-   * and answers its output. When it fails and `run` catches that, nothing of it stays; a refused permission refuses
-   * the whole invocation all the same. At most 16 levels deep.
-   * @throws TypeError on an unknown operation and on an input that does not fit: the caller did not write either.
+   * and returns its output. When it fails and `run` catches the error, its writes are undone; a refused permission
+   * refuses the whole invocation all the same. At most 16 levels deep.
+   * @throws TypeError on an unknown operation and on an input that does not fit.
    */
   invoke(operation: string, input: unknown): unknown;
 }
@@ -150,7 +158,7 @@ export type Operation<
   O extends z.ZodType = z.ZodType,
 > = OperationDeclaration<OperationContext, I, O>;
 
-/** Gives one declaration its exact types, so that `run` knows its input. Checks nothing: see {@link defineOperations}. */
+/** Gives one declaration its exact types, so that `run` knows its input. {@link defineOperations} checks it. */
 export function operation<I extends z.ZodType, O extends z.ZodType>(
   declaration: Operation<I, O>,
 ): Operation<I, O> {
@@ -159,7 +167,7 @@ export function operation<I extends z.ZodType, O extends z.ZodType>(
 
 /**
  * Checks a table of operations: names, and that every `run` is synchronous.
- * @throws TypeError that names the operation at fault.
+ * @throws TypeError that names the operation.
  */
 export function defineOperations<T extends OperationTable>(table: T): T {
   requireRunnable(table);
@@ -178,36 +186,35 @@ function requireRunnable(table: OperationTable): void {
   }
 }
 
-/** An application for one trade: what it declares, the shape of its data, and what can be done with it. */
+/** An application for one trade: its manifest, its tables, its operations and listeners. */
 export interface Vertical {
   readonly manifest: VerticalManifest;
   /** Applied in order to every scope when it is opened. */
   readonly migrations: readonly Migration[];
   readonly operations: OperationTable;
-  /** What happens inside the scope when something has happened, by the subscriber's name. */
+  /** Operations that follow events, by the subscriber's name. */
   readonly subscriptions?: Readonly<Record<string, Subscription>>;
-  /** What happens outside of it, by the executor's name. */
+  /** Outside work that follows events, by the executor's name. */
   readonly executors?: Readonly<Record<string, Executor>>;
-  /** What happens at its time, by the schedule's name. */
+  /** Operations at set times, by the schedule's name. */
   readonly schedules?: Readonly<Record<string, Schedule>>;
   /**
-   * Of how many deliveries a chain may consist, in which each sets off the event of the next; the event at its end is a
-   * dead letter at once. Default 16, at most 1,000. A vertical that works through a long list by an event for each
-   * part of it needs more.
+   * The greatest number of deliveries in a chain, in which each causes the event of the next; the event at its end is a
+   * dead letter at once. Default 16, at most 1,000. A vertical that works through a long list by one event a part needs
+   * more.
    */
   readonly chainMax?: number;
-  /** How long its scopes keep what happened. Default: for good. */
+  /** The retention of its scopes. Default: everything is kept for good. */
   readonly retention?: RetentionPolicy;
   /**
-   * Removes what the vertical's own tables hold of a person who is erased, in the transaction that redacts the events.
-   * What is sealed is unreadable already; this is for what is not, and it does not reach older copies.
+   * Removes an erased person's unsealed data from the vertical's own tables, in the transaction that redacts the
+   * events. Sealed data is unreadable already. It does not reach older copies.
    */
   readonly onShred?: (ctx: { readonly sql: SqlDatabase; readonly now: number }, subject: string) => void;
   /**
-   * Seals anew what the vertical's own tables hold, in a copy of another scope that becomes this one: for each value that
-   * `ctx.seal` made, `reseal` answers the text to keep instead, or null for a person who was erased. It is called twice,
-   * the first time to find out whose keys it takes. Needed by a vertical that keeps sealed values of its own; without
-   * it, such a value of another scope does not open.
+   * Seals the values in the vertical's own tables anew, in a copy of another scope that becomes this one: for each
+   * value of `ctx.seal`, `reseal` returns the new text, or null for an erased person. It is called twice, the first
+   * time to find out whose keys it takes. Without it, such a value of another scope does not open.
    */
   readonly reseal?: (ctx: {
     readonly sql: SqlDatabase;
@@ -216,9 +223,10 @@ export interface Vertical {
 }
 
 /**
- * Checks a vertical: the manifest, its operations as {@link defineOperations} does, that they name declared
- * permissions, that none writes on GET, and that subscribers and schedules act as services that may do what they do. A vertical that cannot work fails at start, not at its first call.
- * @throws TypeError that names what is wrong.
+ * Checks a vertical when it is declared, not at its first call: the manifest, its operations as {@link defineOperations}
+ * does, that their permissions are declared, that no GET writes, and that the services of subscribers and schedules have
+ * the permissions they need.
+ * @throws TypeError that names the fault.
  */
 export function defineVertical(vertical: Vertical): Vertical {
   const manifest = manifestSchema.safeParse(vertical.manifest, IN_WORDS);

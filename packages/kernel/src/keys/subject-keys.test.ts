@@ -12,7 +12,7 @@ import {
   type PoolState,
   refillOf,
   take,
-} from './key-pool.ts';
+} from './subject-keys.ts';
 
 let made = 0;
 

@@ -1,9 +1,10 @@
-/** What may go into an operation and come out of it: JSON values, so that every surface and every replay agree. */
+/** Checks of values that callers and verticals hand in: JSON values, and references to records. */
+import { type EntityRef, PlatformError, type VerticalManifest } from '@freehold/contracts';
 
-/** How deep a value may nest. Schemas, hashes and serialisers recurse, and none of them may run out of stack. */
+/** The greatest depth of a value: schemas, hashes and serialisers recurse, and must not exhaust the stack. */
 const DEPTH_MAX = 64;
 
-/** Says where a value is no JSON value, and why. Whether that is the caller's mistake or our bug, its catcher knows. */
+/** Says where a value is no JSON value, and why. The catcher knows whose mistake it is. */
 export class NotJson extends Error {
   override readonly name = 'NotJson';
   /** `lines.0.quantity`; empty for the whole. */
@@ -19,15 +20,15 @@ export class NotJson extends Error {
 
 export interface JsonRules {
   /**
-   * True refuses text with half a surrogate pair: SQLite would store another character in its place, and two
-   * different ids could become one.
+   * True refuses text with half a surrogate pair: SQLite would store another character instead, and two different ids
+   * could become one.
    */
   readonly wellFormed: boolean;
 }
 
 /**
- * A copy of a JSON value. Members that are undefined are left out, as `JSON.stringify` does. A copy, because a
- * getter or a proxy could answer differently the next time it is asked.
+ * Returns a copy of a JSON value without undefined members, as `JSON.stringify` does. A getter or a proxy could return
+ * another value the next time.
  * @throws NotJson on a Date, a bigint, NaN, an instance, bytes, a circle, or more than 64 levels.
  */
 export function jsonCopy(value: unknown, rules: JsonRules): unknown {
@@ -35,8 +36,8 @@ export function jsonCopy(value: unknown, rules: JsonRules): unknown {
 }
 
 /**
- * A copy of a value that the vertical made, which may hold half a surrogate pair: JSON has an escape for it.
- * @throws TypeError that begins with `where`: it is the vertical's bug.
+ * Returns a copy of a vertical's value, which may hold half a surrogate pair: JSON has an escape for it.
+ * @throws TypeError that begins with `where`: a wrong value is the vertical's bug.
  */
 export function assertJson(where: string, value: unknown): unknown {
   try {
@@ -47,7 +48,7 @@ export function assertJson(where: string, value: unknown): unknown {
   }
 }
 
-/** The way from the top to a value, nearest first. Only a fault spells it out. */
+/** The keys from a value up to the top. */
 interface Path {
   readonly key: string | number;
   readonly parent: Path | null;
@@ -114,4 +115,41 @@ function fault(path: Path | null, message: string): NotJson {
   const keys: (string | number)[] = [];
   for (let at = path; at; at = at.parent) keys.unshift(at.key);
   return new NotJson(keys.join('.'), message);
+}
+
+/** As in `entityRef` of the contracts: a longer id could be written and never be requested. */
+const ID_LENGTH_MAX = 128;
+
+/** Checks references to records for one vertical. */
+export type RequireEntity = (entity: EntityRef, where: string) => EntityRef;
+
+/**
+ * Builds the check. It returns a copy, so that nothing changes between the check of a permission and its use.
+ * @throws TypeError that begins with `where`, on an undeclared type or another shape: the vertical's bug.
+ * PlatformError `validation_failed`, reason `entity_id_malformed`, on an id that is empty, longer than 128 characters or
+ * not well-formed text: ids come from callers.
+ */
+export function makeRequireEntity(manifest: VerticalManifest): RequireEntity {
+  const types = new Set(Object.keys(manifest.entities));
+  return (entity, where) => {
+    const given: Partial<Record<keyof EntityRef, unknown>> | null | undefined = entity;
+    const type = given?.type;
+    const id = given?.id;
+    if (typeof type !== 'string' || typeof id !== 'string')
+      throw new TypeError(`${where}: an entity is a type and an id, both text`);
+    if (!types.has(type))
+      throw new TypeError(
+        `${where}: entity type ${JSON.stringify(type.slice(0, 64))} is not declared in the manifest of ${manifest.slug}`,
+      );
+    if (id === '' || id.length > ID_LENGTH_MAX || !id.isWellFormed()) {
+      throw new PlatformError(
+        'validation_failed',
+        `The id of a record (${type}) is 1 to ${ID_LENGTH_MAX} characters of text.`,
+        {
+          reason: 'entity_id_malformed',
+        },
+      );
+    }
+    return { type, id };
+  };
 }

@@ -1,31 +1,30 @@
-/** How long a scope keeps what happened in it: what a vertical declares, and what is delivered instead. */
+/** The retention of a scope: the policy that a vertical declares, and a setting that replaces it for one scope. */
 import { PlatformError, type VerticalManifest } from '@freehold/contracts';
 import { z } from 'zod';
 
-/** The setting that changes a scope's policy: JSON of the same members, where null is for good. */
+/** The setting that changes a scope's policy: JSON of the same members, in which null means for good. */
 export const RETENTION_SETTING = 'platform:retention';
 
 /**
- * How long a scope keeps what happened. What is absent is kept for good, which is the default. A vertical that declares
- * a policy, be it an empty one, can be given another for one scope by the setting `platform:retention`.
+ * The time for which a scope keeps its logs; an absent member means for good, which is the default. The setting
+ * `platform:retention` changes the policy of one scope, if the vertical declares a policy, even an empty one.
  */
 export interface RetentionPolicy {
   /**
-   * Whole days, 1 to 36,500: events, invocations, dead letters, and requests to the platform that are settled. The last
-   * event of each record stays, because it is the record's version.
+   * Whole days, 1 to 36,500: events, invocations, dead letters, and settled requests to the platform. The last event of
+   * each record stays, because it is the record's version.
    */
   readonly historyDays?: number;
   /** Whole days, 1 to 36,500: refused attempts. */
   readonly denialsDays?: number;
 }
 
-/** The policy that holds in a scope; null is for good. */
+/** The policy of a scope; null means for good. */
 export interface EffectivePolicy {
   readonly historyDays: number | null;
   readonly denialsDays: number | null;
 }
 
-/** What housekeeping goes by. */
 export interface Housekept {
   readonly manifest: Pick<VerticalManifest, 'entities'>;
   readonly retention?: RetentionPolicy | undefined;
@@ -37,16 +36,16 @@ const policySchema = z.strictObject({
   denialsDays: days.nullable().optional(),
 });
 
-/** @throws TypeError on a policy that is none, at the start of a vertical. */
+/** @throws TypeError on a malformed policy, when a vertical is declared. */
 export function requireRetention(policy: RetentionPolicy | undefined): void {
   const parsed = policySchema.safeParse(policy ?? {});
   if (!parsed.success) throw new TypeError('retention: whole days, from 1 to 36,500');
 }
 
 /**
- * Checks a delivered policy before it is kept.
- * @throws PlatformError `validation_failed`, reason `retention_invalid`, also where the vertical declares none: nobody
- * would look at its scopes.
+ * Checks a delivered policy before it is stored.
+ * @throws PlatformError `validation_failed`, reason `retention_invalid`, also where the vertical declares none: its
+ * scopes have no housekeeping.
  */
 export function requireRetentionSetting(
   { retention }: Housekept,
@@ -61,7 +60,7 @@ export function requireRetentionSetting(
     );
 }
 
-/** What is delivered over what is declared. A setting that cannot be read removes nothing. */
+/** Returns the declared policy with the delivered changes. With an unreadable setting, nothing is removed. */
 export function effectivePolicy(
   { retention }: Housekept,
   settings: Readonly<Record<string, string>>,
@@ -75,7 +74,7 @@ export function effectivePolicy(
   return { historyDays, denialsDays };
 }
 
-/** Whether anything is to be looked after in the scopes of a vertical, day by day. */
+/** Whether the scopes of a vertical need daily housekeeping. */
 export function needsRetention(vertical: Housekept): boolean {
   return vertical.retention !== undefined || hasAttachments(vertical);
 }

@@ -1,7 +1,7 @@
 /**
- * The receipts of every erasure, in a database beside the vault. A vault that is restored from its archive has
- * forgotten the erasures since then: the ledger says them again before any key leaves it. An erasure is written down
- * before a key ends, and completed after it, so that no crash loses one that was answered.
+ * The receipts of all erasures, in a database beside the vault. A vault that is restored from its archive lacks the
+ * later erasures: the ledger repeats them before any key leaves it. An erasure is written before a key ends, and
+ * completed after it, so that no crash loses an answered one.
  */
 import { PlatformError, type ShredReceipt } from '@freehold/contracts';
 import { defineUnit, type UnitContext, type UnitDefinition } from '@freehold/store';
@@ -10,9 +10,9 @@ import { defineUnit, type UnitContext, type UnitDefinition } from '@freehold/sto
 export interface Erasure {
   readonly scopeId: string;
   readonly subject: string;
-  /** The keys that the scope had for the person: an older vault may not know whose they are. */
+  /** The keys that the scope had for the person: an older vault may not know their owner. */
   readonly keyIds: readonly string[];
-  /** Null for a person who had no key, and for an erasure that was begun and not answered. */
+  /** Null for a person without a key, and for an erasure that was begun and not answered. */
   readonly keyDigest: string | null;
   readonly shreddedAtMs: number;
 }
@@ -21,18 +21,18 @@ type BegunErasure = Omit<Erasure, 'keyDigest'>;
 type DoneErasure = Omit<Erasure, 'keyIds'>;
 
 export interface ErasureLedger {
-  /** Writes an erasure down that is about to happen. Beginning again changes nothing. */
+  /** Writes an erasure before it is carried out. Repeating it changes nothing. */
   begin(tenantId: string, erasure: BegunErasure): Promise<void>;
-  /** Adds what the vault answered. */
+  /** Adds the vault's receipt. */
   done(tenantId: string, scopeId: string, receipt: ShredReceipt): Promise<void>;
-  /** Every erasure of a tenant. */
+  /** Returns every erasure of a tenant. */
   of(tenantId: string): Promise<readonly Erasure[]>;
 }
 
 type LedgerMethods = ReturnType<typeof openLedger>;
 export type LedgerUnit = UnitDefinition<LedgerMethods>;
 
-/** The unit: kind `erasures`, keyed by tenant. No older state of it may ever come back. */
+/** The unit: kind `erasures`, keyed by tenant. No older state of it may come back. */
 export const ledgerUnit: LedgerUnit = defineUnit<LedgerMethods>({
   kind: 'erasures',
   copies: 'none',
@@ -91,21 +91,20 @@ function openLedger({ db }: UnitContext) {
   };
 }
 
-/** What the unit can be asked. */
 export interface LedgerCalls {
   begin(input: BegunErasure): Promise<null>;
   done(input: DoneErasure): Promise<null>;
   all(): Promise<Erasure[]>;
 }
 
-/** A tenant of whom nobody was ever erased has no ledger. */
+/** A tenant without erasures has no ledger. */
 function noneYet(error: unknown): readonly Erasure[] {
   if (error instanceof PlatformError && error.reason === 'unknown_unit') return [];
   throw error;
 }
 
 /**
- * The ledger of tenants whose ledgers are units on one engine.
+ * Returns the ledger of tenants whose ledgers are units on one engine.
  * @param archived resolves once the archive has the tenant's ledger as it is now. Default: there is no archive.
  */
 export function makeUnitLedger(
