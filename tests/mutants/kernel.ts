@@ -59,7 +59,7 @@ export const KERNEL: readonly Mutant[] = [
     replace: '(${caller} = ? OR 1) AND operation = ? AND key = ?`;',
     killer: inNode(
       `${test}/scope-host-contract.test.ts`,
-      'of somebody else or of another operation it is another key',
+      'of another caller or of another operation it is another key',
     ),
   },
   {

@@ -1,4 +1,4 @@
-/** What people read of an input that was refused: words that go on after the name of the field. */
+/** The texts of a refused input: they follow the name of the field. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { PlatformError, parseInput } from './problems.ts';

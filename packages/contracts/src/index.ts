@@ -1,4 +1,4 @@
-/** What every part of the platform agrees on. Start with `problems.ts`, `operations.ts` and `management.ts`. */
+/** The shared contracts of all parts of the platform. Start with `problems.ts`, `operations.ts` and `management/`. */
 export * from './canonical-json.ts';
 export { IN_WORDS } from './error-map.ts';
 export * from './ids.ts';

@@ -1,4 +1,4 @@
-/** What a manifest may name: only what it declares. */
+/** A manifest may name only what it declares. */
 import { expect, test } from 'vitest';
 import { manifestSchema } from './manifest.ts';
 

@@ -15,14 +15,17 @@ describe('a cursor', () => {
     );
   });
 
-  test.each(['!', 'a', '____', '%00', 'é'])('that nobody gave out (%s) is refused at its field', (cursor) => {
-    expect(() => decodeCursor(cursor)).toThrow(
-      expect.objectContaining({
-        code: 'validation_failed',
-        errors: [{ path: 'cursor', message: 'is not one that this list gave out' }],
-      }),
-    );
-  });
+  test.each(['!', 'a', '____', '%00', 'é'])(
+    'that no list gave out (%s) is refused at its field',
+    (cursor) => {
+      expect(() => decodeCursor(cursor)).toThrow(
+        expect.objectContaining({
+          code: 'validation_failed',
+          errors: [{ path: 'cursor', message: 'is not one that this list gave out' }],
+        }),
+      );
+    },
+  );
 });
 
 describe('a page', () => {

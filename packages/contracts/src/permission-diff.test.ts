@@ -1,4 +1,4 @@
-/** What an operator is told before a new version is promoted. */
+/** The changes of permissions that an operator sees before a new version is promoted. */
 import { expect, test } from 'vitest';
 import type { VerticalManifest } from './manifest.ts';
 import { permissionDiff } from './permission-diff.ts';

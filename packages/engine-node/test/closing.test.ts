@@ -44,8 +44,8 @@ test('a written unit is closed with one emptied log; its history is synchronised
   expect(await costOfClosing(second)).toEqual({ checkpoints: 1, files: 0, background: 2 });
 
   const third = open(dataDirectory);
-  await each(third, async (unit) => expect(await unit.contents({})).toContain('1:first'));
-  await each(third, async (unit) => expect(await unit.contents({})).toContain('2:second'));
+  await each(third, async (unit) => expect(await unit.contents()).toContain('1:first'));
+  await each(third, async (unit) => expect(await unit.contents()).toContain('2:second'));
   expect(await third.tools(historyUnit, 'u0').bookmarks({ limit: 10 })).toMatchObject({
     items: { length: 3 },
   });

@@ -94,7 +94,7 @@ test('what was attached comes out byte for byte, and is part of the story of its
     actor: owner,
     payload: { attachment: record.id, bytes: 9 },
   });
-  // Its name is what somebody called it, and may say who it is about.
+  // The file name may name a person.
   expect(JSON.stringify(event)).not.toContain('label.pdf');
 });
 

@@ -90,7 +90,7 @@ test('two subscriptions that set each other off are stopped after sixteen delive
       error: { code: 'conflict', detail: expect.stringContaining('a chain of 16 deliveries') },
     },
   ]);
-  // Nothing waits, and whoever runs the platform has heard of it.
+  // Nothing waits, and the incident was reported to the operator.
   expect(await rallied.scope.work({})).toEqual({ settled: 0, claimed: [], nextAtMs: null });
   expect(rallied.incidents.map(String)).toEqual([expect.stringContaining('ball.ponged')]);
 });
@@ -103,7 +103,7 @@ test('the bound is of each chain, not of all that happens', async () => {
   expect(await rallied.deadLetters()).toHaveLength(4);
 });
 
-test('what stands at the end of a chain goes one delivery further when somebody sends it again', async () => {
+test('an event at the end of a chain goes one delivery further when an operator retries it', async () => {
   await using rallied = await openRally({ ...rally, chainMax: 2 });
   await rallied.begin();
   await rallied.settled();

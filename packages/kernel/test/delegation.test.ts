@@ -1,4 +1,4 @@
-/** Nobody gives or takes what he does not hold (design: kernel, "Permissions"). */
+/** A principal gives and takes only permissions that it holds (design: kernel, "Permissions"). */
 import type { PrincipalId } from '@freehold/contracts';
 import { expect, test } from 'vitest';
 import type { GrantRequest, OperationContext } from '../src/index.ts';
@@ -10,7 +10,7 @@ const box = { type: 'box', id: 'box_1' };
 const other = { type: 'box', id: 'box_2' };
 const outlives = { code: 'permission_denied', reason: 'grant_outlives_holder' };
 
-/** Runs a piece of work as somebody who may run operations. */
+/** Runs a piece of work as a principal who may run operations. */
 async function as(shop: Shop, who: PrincipalId, work: (ctx: OperationContext) => unknown) {
   return (await shop.run(who, 'test/run', { what: onScenario('as', work) })).output;
 }
@@ -74,7 +74,7 @@ test('who holds less can neither revoke nor shorten what lasts longer', async ()
   await expect(revoke(shop, packer, { entity: box })).rejects.toMatchObject({ code: 'permission_denied' });
   await grant(shop, guest, { entity: box, expiresAtMs: until });
   expect(await proofs(shop, anonymous)).toMatchObject([{ expiresAtMs: null }]);
-  // Who holds it all may do both.
+  // A principal with the whole permission may do both.
   await grant(shop, owner, { entity: box, expiresAtMs: until - 1 });
   expect(await proofs(shop, anonymous)).toMatchObject([{ expiresAtMs: until - 1 }]);
   await revoke(shop, guest, { entity: box });
@@ -151,7 +151,7 @@ test('a last role goes only with grants that its taker holds too', async () => {
   expect(await proofs(shop, guest)).toHaveLength(1);
   await shop.scope.revokeRole({ ...last, by: owner });
   expect(await proofs(shop, guest)).toEqual([]);
-  // Nobody is nobody, also about a role that allows nothing.
+  // A principal without roles may not give even a role without permissions.
   await expect(shop.scope.revokeRole({ ...last, by: anonymous })).rejects.toMatchObject({
     code: 'forbidden',
   });
@@ -201,7 +201,7 @@ test('within one group, a role counts from its own call on, and not at all when 
     give('guest'),
     list(),
     shop.scope.revokeRole({ principal: anonymous, role: 'guest', by: anonymous }),
-    give('nobody-declares-this'),
+    give('not-declared'),
     list(),
     take(),
     list(),

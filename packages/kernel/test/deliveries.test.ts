@@ -1,4 +1,4 @@
-/** What a scope does by itself after something happened: in order, at least once, and never in anybody's way. */
+/** The own work of a scope after events: in order, at least once, and without delaying other lanes. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -275,7 +275,7 @@ test.each<[string, Pick<Vertical, 'subscriptions' | 'executors' | 'schedules'>, 
     { subscriptions: { billing: { ...billing, operation: 'bill/lost' } } },
     'bill/lost',
   ],
-  ['an unknown service', { subscriptions: { billing: { ...billing, as: 'nobody' } } }, 'nobody'],
+  ['an unknown service', { subscriptions: { billing: { ...billing, as: 'unknown' } } }, 'unknown'],
   ['a service that may not', { subscriptions: { billing: { ...billing, as: 'idler' } } }, 'bill.write'],
   ['nothing to listen to', { subscriptions: { billing: { ...billing, on: [] } } }, 'listens to nothing'],
   ['a type that is none', { subscriptions: { billing: { ...billing, on: ['Packed'] } } }, 'Packed'],

@@ -48,7 +48,7 @@ const owner = 'prn_01j00000000000000000000001' as PrincipalId;
 const SCOPES = ['scp_01j00000000000000000000001', 'scp_01j00000000000000000000002'] as ScopeId[];
 const keyring = makeKeyring(['a sealing key that is long enough for a test']);
 
-/** How the person of a `person/create` comes about. */
+/** The origin of the person of a `person/create`. */
 const MODES = ['plain', 'throws', 'undone', 'undone-then-sealed', 'sealed-twice', 'family'] as const;
 type Mode = (typeof MODES)[number];
 
@@ -248,7 +248,7 @@ const command: fc.Arbitrary<Command> = fc.record({
 interface Known {
   readonly ref: { readonly tenantId: TenantId; readonly scopeId: ScopeId };
   readonly erased: Set<string>;
-  /** Whoever was ever noted here, in whatever state. */
+  /** Every person who was ever noted here, in any state. */
   readonly seen: Set<string>;
   readonly marks: string[];
   undo: string | null;
@@ -503,7 +503,7 @@ class History {
     const { items } = await this.#process.host.scope(known.ref.scopeId).history(history);
     for (const { subject, payload } of items) {
       if (known.erased.has(subject as string)) expect(payload).toMatchObject({ $shredded: {} });
-      // One who was erased where a copy came from is gone from it; nobody else is.
+      // A person who was erased at the source of a copy is gone from it; no other person is.
       else if ('$shredded' in (payload as object))
         expect(this.#isErasedElsewhere(known, subject as string)).toBe(true);
       else expect(payload).toMatchObject({ person: subject });
@@ -587,7 +587,7 @@ function expected(codes: readonly string[]): (error: unknown) => undefined {
   };
 }
 
-test('C-20: whatever happens to a scope and its vault, who was erased stays erased, and nobody else is', {
+test('C-20: whatever happens to a scope and its vault, an erased person stays erased, and no other person is', {
   timeout: 3_600_000,
 }, async () => {
   const seed = process.env.FREEHOLD_SEED === undefined ? {} : { seed: Number(process.env.FREEHOLD_SEED) };

@@ -81,7 +81,7 @@ describe('an input', () => {
       'box/share',
       'box/unshare',
       'test/about',
-      'nobody/knows',
+      'not/declared',
       '__proto__',
     );
     const extra = fc.record(
@@ -105,7 +105,7 @@ describe('an input', () => {
     expect(shop.incidents).toEqual([]);
   });
 
-  test('for an operation that nobody declared is no denial', async () => {
+  test('for an undeclared operation is no denial', async () => {
     await using shop = await openShop();
     for (const operation of ['box/none', 'constructor', '__proto__', '', 7 as never]) {
       await expect(shop.run(anonymous, operation, {})).rejects.toMatchObject({ reason: 'unknown_operation' });
@@ -157,7 +157,7 @@ describe('entity()', () => {
     ['answers an inherited type', () => ({ type: 'constructor', id: 'b' })],
     ['answers an empty type', () => ({ type: '', id: '' })],
     ['answers a number for an id', () => ({ type: 'box', id: 7 })],
-  ])('that %s is a bug, and nobody gets through', async (_name, entity) => {
+  ])('that %s is a bug, and no caller gets through', async (_name, entity) => {
     await using shop = await openShop();
     answering(entity);
     await expect(shop.run(owner, 'test/about', { id: 'b' })).rejects.toMatchObject({ code: 'internal' });
@@ -213,7 +213,7 @@ describe('what run throws', () => {
     ['a platform error with a code of its own', new PlatformError('made_up' as never, 'x')],
     ['a promise', Promise.resolve()],
     ['the kernel’s own way to roll back', new RollbackThen(new Error('x'), () => undefined)],
-  ])('%s: costs that call and nobody else’s in the group', async (_name, thrown) => {
+  ])('%s: fails that call and no other of the group', async (_name, thrown) => {
     await using shop = await openShop();
     const what = onScenario('throw', (ctx) => {
       ctx.sql.run(insert);
@@ -371,7 +371,7 @@ describe('an operation that is invoked by another', () => {
   test('is not caused by an event that a savepoint took back', async () => {
     await using shop = await openShop();
     const result = await run(shop, (ctx) => {
-      const kept = ctx.emit({ type: 'box.kept', entity: box });
+      const emitted = ctx.emit({ type: 'box.kept', entity: box });
       try {
         ctx.sql.savepoint(() => {
           ctx.emit({ type: 'box.lost', entity: box });
@@ -381,13 +381,13 @@ describe('an operation that is invoked by another', () => {
         // Goes on without it.
       }
       ctx.invoke('bill/write', { box: 'b' });
-      return kept;
+      return emitted;
     });
     const effects = await shop.scope.effects({ event: result.output as never });
     expect(effects.items.map((each) => each.type)).toEqual(['bill.written']);
   });
 
-  test('blames the vertical for an input that does not fit, and for a name that nobody declared', async () => {
+  test('blames the vertical for an input that does not fit, and for an undeclared name', async () => {
     await using shop = await openShop();
     for (const [name, input] of [
       ['box/pack', { label: '' }],

@@ -1,11 +1,11 @@
-/** What a repeat with the same key gets (design: kernel, "Idempotency and preconditions"; spec D-10). */
+/** Repeats with the same key (design: kernel, "Idempotency and preconditions"; spec D-10). */
 import { expect, test } from 'vitest';
 import { guest, onScenario, openShop, owner, packer } from './shop.ts';
 
 const key = { idempotencyKey: 'k' };
 const boxes = onScenario('boxes', (ctx) => ctx.sql.all('SELECT id FROM boxes').length);
 
-test('a replay is not given to somebody who has lost the permission', async () => {
+test('a replay is refused to a caller who has lost the permission', async () => {
   await using shop = await openShop();
   const call = () => shop.run(packer, 'box/pack', { label: 'x' }, key);
   const first = await call();
@@ -26,7 +26,7 @@ test('a key works with schemas that make no JSON of their input, and with a run 
   const first = await call({ day: '2026-01-01T00:00:00Z' });
   expect(first.output).toEqual({ next: '2026-01-02T00:00:00.000Z' });
   expect(await call({ day: '2026-01-01T00:00:00Z' })).toEqual({ ...first, replayed: true });
-  // What counts is what was sent: the same day spelt otherwise is another request.
+  // The sent text counts: the same day in another spelling is another request.
   await expect(call({ day: '2026-01-01' })).rejects.toMatchObject({ reason: 'idempotency_key_reused' });
   expect((await shop.run(owner, 'test/read', { what: boxes })).output).toBe(1);
 });
@@ -97,12 +97,12 @@ test('a call that was refused leaves its key free', async () => {
 
 test('results of more than 24 hours ago are cleared away a few at a time', async () => {
   await using shop = await openShop();
-  const kept = onScenario('kept', (ctx) => ctx.sql.all('SELECT key FROM _spine_idempotency').length);
+  const stored = onScenario('stored', (ctx) => ctx.sql.all('SELECT key FROM _spine_idempotency').length);
   const pack = (n: number) => shop.run(owner, 'box/pack', { label: 'x' }, { idempotencyKey: `k${n}` });
   await Promise.all(Array.from({ length: 30 }, (_, n) => pack(n)));
   shop.clock.ms += 24 * 60 * 60 * 1000;
   await pack(100);
-  expect((await shop.run(owner, 'test/read', { what: kept })).output).toBe(11);
+  expect((await shop.run(owner, 'test/read', { what: stored })).output).toBe(11);
   await pack(101);
-  expect((await shop.run(owner, 'test/read', { what: kept })).output).toBe(2);
+  expect((await shop.run(owner, 'test/read', { what: stored })).output).toBe(2);
 });

@@ -187,7 +187,7 @@ test('an operation may read spine tables and never write them', async () => {
   for (const sql of [
     `DELETE FROM _spine_events`,
     `INSERT INTO _Spine_assignments VALUES ('prn_x', 'owner', 'me', 0)`,
-    `UPDATE "_spine_denials" SET actor = 'nobody'`,
+    `UPDATE "_spine_denials" SET actor = 'anonymous'`,
     `DROP TABLE _spine_idempotency`,
     `CREATE TRIGGER t AFTER INSERT ON boxes BEGIN DELETE FROM _spine_denials; END; INSERT INTO boxes VALUES ('t', 't', 't')`,
     `PRAGMA writable_schema = 1`,

@@ -1,4 +1,4 @@
-/** Who counts the operations of a vertical is told of each that was performed, and of nothing else (spec C-22). */
+/** The count of a vertical's operations: each that was performed, and no other (spec C-22). */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,12 +32,12 @@ async function open(vertical = verticalWith({})) {
   return { scope, host, run, told };
 }
 
-test('each operation that somebody asked for is told once: reads too, and by whatever way', async () => {
+test('each requested operation is counted once: reads too, and through any surface', async () => {
   const { host, run, told } = await open();
   const { output } = await run('box/pack', { label: 'x' });
   expect(told).toEqual([scopeId]);
   await run('box/list', {});
-  // It writes a bill by itself, which nobody asked for.
+  // It writes a bill by itself, without a caller.
   await run('box/ship', output);
   await host.operations(scopeId, owner).invoke({ operation: 'box/read', input: output });
   expect(told).toHaveLength(4);

@@ -20,7 +20,7 @@ const steward = 'service:steward' as ActorId;
 const connection = 'connection:con_01arz3ndektsv4rrffq69g5fav' as ActorId;
 const scenarios = new Map<string, (ctx: OperationContext) => unknown>();
 
-/** A house has rooms, a room has shelves; a folder lies in a folder. */
+/** A building has rooms, a room has shelves; a folder lies in a folder. */
 const archive: Vertical = defineVertical({
   manifest: {
     ...shopVertical.manifest,
@@ -28,8 +28,8 @@ const archive: Vertical = defineVertical({
     entities: {
       box: { parent: 'shelf' },
       shelf: { parent: 'room' },
-      room: { parent: 'house' },
-      house: {},
+      room: { parent: 'building' },
+      building: {},
       folder: { parent: 'folder' },
       bill: {},
     },
@@ -113,7 +113,7 @@ test('a grant on a record covers what lies in it, and nothing beside or above', 
   await using archived = await openArchive();
   const { put, run, canRead } = archived;
   const [fixture, room, shelf, box] = [
-    thing('house', 'h'),
+    thing('building', 'h'),
     thing('room', 'r'),
     thing('shelf', 's'),
     thing('box', 'b'),
@@ -129,7 +129,7 @@ test('a grant on a record covers what lies in it, and nothing beside or above', 
   expect(await canRead(guest, fixture)).toBe(false);
   expect(await canRead(guest, thing('room', 'other'))).toBe(false);
   expect((await run(guest, 'thing/list', { type: 'box' })).output).toEqual(['b']);
-  expect((await run(guest, 'thing/list', { type: 'house' })).output).toEqual([]);
+  expect((await run(guest, 'thing/list', { type: 'building' })).output).toEqual([]);
   expect(await archived.scope.explain({ principal: guest, permission: 'box.read', entity: box })).toEqual([
     { by: 'grant', entity: room, expiresAtMs: null },
   ]);
@@ -152,7 +152,7 @@ test('a grant on a parent ends with its expiry, below it as well', async () => {
   expect(await canRead(guest, thing('box', 'b'))).toBe(false);
 });
 
-test('nobody gives on what he holds through a parent for longer than he holds it', async () => {
+test('a permission through a parent is given on for no longer than its giver holds it', async () => {
   await using archived = await openArchive();
   const { put, run, clock } = archived;
   await put(thing('box', 'b'), thing('shelf', 's'));
@@ -167,7 +167,7 @@ test('nobody gives on what he holds through a parent for longer than he holds it
 test('records lie in the type that the manifest says, never in themselves, and at most four deep', async () => {
   await using archived = await openArchive();
   const { put } = archived;
-  await expect(put(thing('box', 'b'), thing('house', 'h'))).rejects.toMatchObject({ code: 'internal' });
+  await expect(put(thing('box', 'b'), thing('building', 'h'))).rejects.toMatchObject({ code: 'internal' });
   const folders = Array.from({ length: 7 }, (_, i) => thing('folder', `f${i}`));
   for (let i = 1; i < 5; i++) await put(folders[i] as EntityRef, folders[i - 1] as EntityRef);
   const tooDeep = { code: 'conflict', reason: 'parents_too_deep' };
@@ -233,7 +233,7 @@ test('a service may do what the manifest says, and a connection what it was gran
   expect((await scope.listDenials({ actor: connection, limit: 10 })).items).toHaveLength(2);
 });
 
-test('an undeclared service is nobody', async () => {
+test('an undeclared service has no permissions', async () => {
   await using archived = await openArchive();
   await expect(
     archived.run('service:butler' as ActorId, 'thing/list', { type: 'box' }),

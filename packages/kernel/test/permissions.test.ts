@@ -31,7 +31,7 @@ test('a grant ends at its expiry and when it is revoked', async () => {
   await expect(shop.run(guest, 'box/read', { box })).rejects.toMatchObject({ code: 'permission_denied' });
 });
 
-test('nobody grants what he does not hold', async () => {
+test('a principal grants only what it holds', async () => {
   await using shop = await openShop();
   const box = await pack(shop);
   // The packer may run the sharing operation, but not read boxes himself.
@@ -44,7 +44,7 @@ test('nobody grants what he does not hold', async () => {
   ).toBe(0);
 });
 
-test('the proof names the role or the grant that let somebody through', async () => {
+test('the proof names the role or the grant that let the caller through', async () => {
   await using shop = await openShop();
   const box = await pack(shop);
   await shop.run(owner, 'box/share', { box, with: owner });
@@ -64,7 +64,7 @@ test('an operation that asks for an undeclared permission fails loudly', async (
   expect(String(shop.incidents[0])).toContain('box.explode');
 });
 
-test('a role is given only by somebody who holds all of it, or by the platform', async () => {
+test('a role is given only by a principal who holds all of it, or by the platform', async () => {
   await using shop = await openShop();
   await shop.scope.assignRole({ principal: anonymous, role: 'packer', by: owner });
   await expect(shop.scope.assignRole({ principal: guest, role: 'owner', by: packer })).rejects.toMatchObject({
@@ -80,7 +80,7 @@ test('a role is given only by somebody who holds all of it, or by the platform',
   });
 });
 
-test('a revoked role ends at once, and takes the grants of somebody without a role with it', async () => {
+test('a revoked role ends at once, and takes the grants of a principal without a role with it', async () => {
   await using shop = await openShop();
   const box = await pack(shop);
   await shop.run(owner, 'box/share', { box, with: guest });
@@ -93,7 +93,7 @@ test('roles that are rolled back are not remembered', async () => {
   await using shop = await openShop();
   // Both calls share one group: the second reads after the first was rolled back.
   const [failed, after] = await Promise.allSettled([
-    shop.scope.assignRole({ principal: anonymous, role: 'nobody-declared-this', by: 'platform' }),
+    shop.scope.assignRole({ principal: anonymous, role: 'not-declared', by: 'platform' }),
     shop.run(anonymous, 'box/list', {}),
   ]);
   expect([failed.status, after.status]).toEqual(['rejected', 'rejected']);
@@ -139,7 +139,7 @@ test('a check outside of operations answers the proof, or refuses with a denial 
   });
 });
 
-test('roles are set all at once: of many changes at the same time one decides, and nobody is left without', async () => {
+test('roles are set all at once: of many changes at the same time one wins, and no principal is left without', async () => {
   await using shop = await openShop();
   const box = await pack(shop);
   await shop.run(owner, 'box/share', { box, with: guest });
@@ -180,7 +180,7 @@ test('setting roles keeps to what the giver holds, and taking the last takes the
   await expect(shop.run(guest, 'box/read', { box })).rejects.toMatchObject({ code: 'permission_denied' });
 });
 
-test('holdings tell, when asked, which permissions somebody was given on single records', async () => {
+test('holdings name, on request, the permissions that a principal has on single records', async () => {
   await using shop = await openShop();
   const box = await pack(shop);
   const holdings = () => shop.scope.holdings({ principal: anonymous, records: true });

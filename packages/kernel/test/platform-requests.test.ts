@@ -1,4 +1,4 @@
-/** What a scope asks of the platform, and what the platform tells a scope. */
+/** Requests of a scope to the platform, and the platform's projections into a scope. */
 import type { PlatformRequest } from '@freehold/contracts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -12,7 +12,7 @@ let count = 0;
 const act = async (shop: Shop, work: Parameters<typeof onScenario>[1], extra = {}) =>
   (await shop.run(owner, 'test/run', { what: onScenario(`request-${count++}`, work) }, extra)).output;
 
-const ask = async (shop: Shop, kind = 'mail.send', payload: unknown = { to: 'somebody' }) =>
+const ask = async (shop: Shop, kind = 'mail.send', payload: unknown = { to: 'a customer' }) =>
   (await act(shop, (ctx) => ctx.requestPlatform(kind, payload as never))) as string;
 
 // spec D-22
@@ -29,7 +29,7 @@ test('a request stands with the operation that made it, and is gone with one tha
     {
       id,
       kind: 'mail.send',
-      payload: { to: 'somebody' },
+      payload: { to: 'a customer' },
       status: 'pending',
       revision: 1,
       requestedBy: owner,

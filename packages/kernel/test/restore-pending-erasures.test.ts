@@ -1,4 +1,4 @@
-/** Whoever is erased while an older state is on its way stays erased, also when the process dies as it arrives (spec C-20). */
+/** A person who is erased while an older state comes back stays erased, also when the process dies (spec C-20). */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -102,7 +102,7 @@ async function newPlace(): Promise<string> {
   return dataDirectory;
 }
 
-/** How an older state comes back. `back` brings the one that was there when `before` was called. */
+/** A way by which an older state comes back. `back` brings the state of the moment of `before`. */
 const WAYS = [
   {
     name: 'a restore',
@@ -127,7 +127,7 @@ const WAYS = [
 /** Never answers: the process that asked dies of it. */
 const never = (): Promise<never> => new Promise(() => undefined);
 
-/** Brings an older state back, erases somebody meanwhile, and dies before anybody was asked who that was. */
+/** Brings an older state back, erases a person meanwhile, and dies before the vault was asked. */
 async function dieOf(way: (typeof WAYS)[number], dataDirectory: string): Promise<void> {
   const { promise: isPlaced, resolve: placed } = Promise.withResolvers<void>();
   const { promise: isOnItsWay, resolve: onItsWay } = Promise.withResolvers<void>();
@@ -156,7 +156,7 @@ async function dieOf(way: (typeof WAYS)[number], dataDirectory: string): Promise
   await dying.engine.close();
 }
 
-test.each(WAYS)('C-20: $name whose process dies as it arrives brings nobody back', async (way) => {
+test.each(WAYS)('C-20: $name whose process dies as it arrives brings no person back', async (way) => {
   const dataDirectory = await newPlace();
   await dieOf(way, dataDirectory);
 
@@ -170,7 +170,7 @@ test.each(WAYS)('C-20: $name whose process dies as it arrives brings nobody back
   await expect(note(subject)).rejects.toMatchObject({ reason: 'subject_shredded' });
 });
 
-test.each(WAYS)('while the vault cannot be asked after $name, nobody is told what is in it', async (way) => {
+test.each(WAYS)('while the vault cannot be asked after $name, the scope answers no caller', async (way) => {
   const dataDirectory = await newPlace();
   await dieOf(way, dataDirectory);
 

@@ -1,4 +1,4 @@
-/** What a scope removes when it is told to, how little of that at a time, and how it says afterwards that it is gone. */
+/** The retention of a scope: what it removes, how much at a time, and how its reads say so. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -196,7 +196,7 @@ test('every read that may miss something says so, and no other does', async () =
     opened.scope.facets({ groupBy: 'type', since: toTimestamp(opened.clock.ms - days * DAY_MS) });
   expect(await facets(29)).toMatchObject({ total: 1, truncated: false });
   expect(await facets(90)).toMatchObject({ total: 1, truncated: true });
-  // What never was is still told apart from what may have been.
+  // An unknown event still differs from one that may have been removed.
   const never = firstIdAt('evt', opened.clock.ms) as EventId;
   await expect(opened.scope.cause({ event: never })).rejects.toMatchObject({ code: 'not_found' });
   await expect(opened.scope.cause({ event: never })).rejects.not.toMatchObject(gone);
@@ -261,7 +261,7 @@ test('what still waits for its delivery is kept, and so is what gave up lately',
     expect(await idsOf(opened)).not.toContain(dead);
     expect((await opened.scope.deadLetters({ limit: 5 })).items).toEqual([]);
   }
-  // Once nobody is declared any more to whom it could be brought, it goes too.
+  // When its subscriber is no longer declared, it goes too.
   await using opened = await open(undefined);
   opened.clock.ms += 42 * DAY_MS;
   await runRetention(opened);
@@ -355,7 +355,7 @@ test('a policy that is delivered to one scope stands over the one that is declar
   expect(await idsOf(opened)).toHaveLength(1);
 });
 
-test('a policy cannot be delivered where nobody would look after it', async () => {
+test('a policy cannot be delivered to a vertical without housekeeping', async () => {
   await using opened = await openShop();
   await expect(
     opened.scope.projectSettings({ settings: { 'platform:retention': '{"historyDays":3}' } }),

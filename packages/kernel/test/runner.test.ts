@@ -1,4 +1,4 @@
-/** What keeps scopes working: no wake is lost, no lane starves, and what fails or stops is in nobody else's way. */
+/** The delivery runner: no wake is lost, no lane starves, and a failure or a stop affects no other work. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -62,7 +62,7 @@ test('a lane that is always full leaves the others their turn', async () => {
   expect(seen).toHaveLength(100);
 });
 
-test('somebody whose key is lost costs the deliveries about them, and no others', async () => {
+test('a person whose key is lost affects the deliveries about them, and no others', async () => {
   const sealKeys = ['a sealing key of this test, which is long enough'];
   const dataDirectory = mkdtempSync(join(tmpdir(), 'freehold-kernel-'));
   onTestFinished(() => rmSync(dataDirectory, { recursive: true }));
@@ -83,7 +83,7 @@ test('somebody whose key is lost costs the deliveries about them, and no others'
     await using working = await openWorking(vertical, { dataDirectory, sealKeys });
     await working.runner.stop();
     const what = onScenario(
-      'names somebody',
+      'names a person',
       (ctx) =>
         ctx.emit({
           type: 'box.named',
@@ -97,7 +97,7 @@ test('somebody whose key is lost costs the deliveries about them, and no others'
     await working.run(owner, 'test/run', { what });
     await working.pack();
   }
-  // As if the key had been sealed under a secret that nobody has any more.
+  // As if the key had been sealed under a lost secret.
   const vault = new DatabaseSync(join(dataDirectory, 'vault', `${tenant}.sqlite`));
   vault.exec(`UPDATE key_slots SET wrapped = 'v1.lost'`);
   vault.close();

@@ -161,7 +161,7 @@ test('C-20: after a shred nothing gives the data back, and the receipt stays the
   const dataDirectory = scratch();
   await using opened = await openSealed({ dataDirectory });
   await note(opened, SECRET, { idempotencyKey: 'once' });
-  await note(opened, 'about somebody else', {}, 'cus_grace');
+  await note(opened, 'about another person', {}, 'cus_grace');
   opened.clock.ms += 1_000;
   const receipt = await opened.host.shredSubjectLocal({ ...ref, subject });
   expect(receipt).toEqual({
@@ -173,7 +173,7 @@ test('C-20: after a shred nothing gives the data back, and the receipt stays the
   expect(await opened.host.shredSubjectLocal({ ...ref, subject })).toEqual(receipt);
   expect(await payloads(opened)).toEqual([
     { $shredded: { at: receipt.shreddedAt } },
-    { text: 'about somebody else' },
+    { text: 'about another person' },
   ]);
   // Nor does the answer that was kept for a repeat, which acts no second time.
   await expect(note(opened, SECRET, { idempotencyKey: 'once' })).rejects.toMatchObject({
@@ -204,7 +204,7 @@ test('an older copy of the scope, put back after the shred, stays closed', async
   });
 });
 
-test('somebody can be erased who was never heard of, and is then kept out', async () => {
+test('an unknown person can be erased, and is then kept out', async () => {
   await using opened = await openSealed();
   expect(await opened.host.shredSubjectLocal({ ...ref, subject: 'cus_nobody' })).toMatchObject({
     keyDigest: null,
@@ -214,7 +214,7 @@ test('somebody can be erased who was never heard of, and is then kept out', asyn
 
 test('erasing one person keeps the answers about others: a repeat acts no second time', async () => {
   await using opened = await openSealed();
-  const call = () => note(opened, 'about somebody else', { idempotencyKey: 'kept' }, 'cus_grace');
+  const call = () => note(opened, 'about another person', { idempotencyKey: 'stored' }, 'cus_grace');
   const { invocation } = await call();
   await opened.host.shredSubjectLocal({ ...ref, subject });
   expect(await call()).toMatchObject({ invocation, replayed: true });
@@ -233,7 +233,7 @@ test('an operation that gets along with an erased person works with a key as wel
   });
 });
 
-test('whoever is erased while an older state is on its way does not come back with it', async () => {
+test('a person who is erased while an older state is on its way does not come back with it', async () => {
   await using opened = await openSealed();
   await opened.run(owner, 'box/pack', { label: subject });
   await note(opened);
@@ -358,7 +358,7 @@ test('a person whom a delivery makes has a key at once: each handler of the roun
     operations: {
       ...vertical.operations,
       'note/invite': operation({
-        summary: 'Invite somebody new because of a box',
+        summary: 'Invite a new person because of a box',
         input: z.strictObject({ box: z.string() }),
         output: z.null(),
         permission: 'box.pack',

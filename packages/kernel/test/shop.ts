@@ -87,7 +87,7 @@ export const operations = defineOperations({
     },
   }),
   'box/share': operation({
-    summary: 'Let somebody read one box',
+    summary: 'Let a principal read one box',
     input: z.strictObject({ box: z.string(), with: z.string(), until: z.int().optional() }),
     output: z.null(),
     permission: 'box.list',
@@ -158,7 +158,7 @@ export const operations = defineOperations({
   }),
 });
 
-/** What `entity()` of `test/about` answers. Set by the test, and reset by it. */
+/** The result of `entity()` of `test/about`. The test sets and resets it. */
 export const about: { entity: (input: { id: string }) => unknown } = {
   entity: ({ id }) => ({ type: 'box', id }),
 };

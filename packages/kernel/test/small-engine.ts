@@ -23,7 +23,7 @@ import {
 } from '@freehold/store';
 import { type NodeDatabase, openNodeDatabase } from '../../engine-node/src/lib/node-database.ts';
 
-/** What a process of the platform runs on. */
+/** The surroundings of a process of the platform. */
 export interface World {
   readonly directory: string;
   now(): number;

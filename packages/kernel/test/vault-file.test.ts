@@ -1,4 +1,4 @@
-/** What is destroyed in the vault is nowhere in its files any more, wherever SQLite may have moved it before (spec C-20). */
+/** A destroyed key is nowhere in the vault's files, wherever SQLite may have moved it before (spec C-20). */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,16 +40,16 @@ test('C-20: no file of the vault holds a key that was destroyed', { timeout: 60_
           } else {
             const subject = `cus_${who}`;
             const { [subject]: found } = await vault.keys({ scopeId, subjects: [subject] });
-            // Who was erased stays so.
+            // An erased person stays erased.
             if (found && 'key' in found) living.set(`${scopeId} ${subject}`, { scopeId, subject });
           }
         }
         // The log as well, before closing empties it.
         const found = filesOf(dataDirectory).flatMap(keysIn);
         await engine.close();
-        const kept = new Set(filesOf(dataDirectory).flatMap(keysOf));
-        expect(kept.size).toBe(living.size);
-        expect(found.filter((each) => !kept.has(each))).toEqual([]);
+        const remaining = new Set(filesOf(dataDirectory).flatMap(keysOf));
+        expect(remaining.size).toBe(living.size);
+        expect(found.filter((each) => !remaining.has(each))).toEqual([]);
       } finally {
         await engine.close();
         rmSync(dataDirectory, { recursive: true });
@@ -59,7 +59,7 @@ test('C-20: no file of the vault holds a key that was destroyed', { timeout: 60_
   );
 });
 
-/** What looks like a sealed key, anywhere in the bytes of a file. */
+/** Returns every text in the form of a sealed key in the bytes of a file. */
 function keysIn(file: string): string[] {
   return readFileSync(file, 'latin1').match(/v1\.[\w-]{16}\.[\w-]{79}/g) ?? [];
 }

@@ -11,7 +11,7 @@ import {
 } from '../src/index.ts';
 import { openShop, owner, shop, operations as shopOperations } from './shop.ts';
 
-/** What the subscribed operation does with an event: set by each test. */
+/** The behaviour of the subscribed operation; each test sets it. */
 export const hooks: { onBill: (event: string) => void } = { onBill: () => undefined };
 
 const operations = defineOperations({

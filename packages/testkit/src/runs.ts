@@ -1,4 +1,4 @@
-/** How often a property is tried. */
+/** The number of runs of a property. */
 
 /**
  * @param long the number for `npm run test:long`.

@@ -1,4 +1,4 @@
-/** How every HTTP surface of the platform reads a request and describes itself: zod and Web APIs, and no framework. */
+/** The reading of requests and the descriptions of every HTTP surface: zod and Web APIs, without a framework. */
 export * from './connect-url.ts';
 export * from './input-shape.ts';
 export * from './own-address.ts';

@@ -5,7 +5,7 @@ import { type OwnAddress, requireOwnAddress } from './own-address.ts';
 const DEPLOYED: OwnAddress = { origin: 'https://pipes.example', hostnames: [] };
 const UNSAID: OwnAddress = { origin: undefined, hostnames: [] };
 
-/** What a request with these headers is refused for, or null. */
+/** Returns the reason of the refusal of a request with these headers, or null. */
 function verdict(own: OwnAddress, url: string, headers: Record<string, string> = {}): string | null {
   try {
     requireOwnAddress({ url, headers: new Headers(headers) }, own);

@@ -93,12 +93,12 @@ describe('spec 4.7, 5.6: a vertical’s own secret', () => {
     expect(await told(own, ['another one', 'and one more'])).toBe('platform_secret_mismatch');
   });
 
-  test('and the platform’s own secret is nobody’s', async () => {
+  test('and the platform’s own secret belongs to no vertical', async () => {
     for (const presented of [MASTER, '', null, undefined])
       expect(await told(presented, MASTER)).toBe('platform_secret_mismatch');
   });
 
-  test('no secret of the platform means that nobody is let in', async () => {
+  test('without a secret of the platform every vertical is refused', async () => {
     const own = await verticalSecret(MASTER, 'fieldwork');
     for (const masters of [undefined, '', [], ['', '']])
       for (const presented of [own, '', undefined])

@@ -15,7 +15,7 @@ test('software gets a problem document', async () => {
   ]).toEqual([503, 'application/problem+json', '5']);
 });
 
-test('somebody who navigates gets the same sentence as a page, with nothing that runs', async () => {
+test('a browser that navigates gets the same sentence as a page, without scripts', async () => {
   const response = refusal(new Headers({ accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' }), error);
   expect([
     response.status,

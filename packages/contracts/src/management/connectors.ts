@@ -1,4 +1,4 @@
-/** What a connection writes back into a scope (spec 4.4, D-02): operations, attachments, and its own grant. */
+/** The writes of a connection into a scope (spec 4.4, D-02): operations, attachments, and its own grant. */
 import { z } from 'zod';
 import { idSchema, timestamp } from '../ids.ts';
 import { permissionKey } from '../manifest.ts';
@@ -42,7 +42,7 @@ export const attachmentId = idSchema('att');
 export const attachmentRecord = z
   .object({
     id: attachmentId,
-    /** The record that it belongs to; whoever may read that may read this. */
+    /** The record that it belongs to, with the permission to read both. */
     entity: entityRef,
     filename: z.string(),
     mediaType: z.string(),
@@ -54,7 +54,7 @@ export const attachmentRecord = z
   })
   .meta({ id: 'Attachment' });
 
-/** What comes beside the bytes. `digest` and `bytes`, when given, must be those of what arrives. */
+/** The description beside the bytes. `digest` and `bytes`, when given, must be those of the received file. */
 export const attachmentMeta = z.strictObject({
   entity: entityRef,
   filename: z.string().min(1).max(255),
@@ -68,14 +68,14 @@ export const attachmentMeta = z.strictObject({
     .optional(),
   bytes: z.int().min(0).optional(),
 });
-/** The field `meta` of an upload: whose, where to, and what the field `file` beside it is. */
+/** The field `meta` of an upload: connection, record, and description of the field `file`. */
 export const connectorAttachmentRequest = z.strictObject({
   ...scopeRef.shape,
   connection: connectionId,
   ...attachmentMeta.shape,
 });
 
-/** Carries the record of a download: base64url of its JSON. */
+/** The header with the record of a download: base64url of its JSON. */
 export const ATTACHMENT_RECORD_HEADER = 'x-attachment-record';
 
 export const connectorAttachmentRef = z.strictObject({

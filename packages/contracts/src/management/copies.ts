@@ -1,4 +1,4 @@
-/** Copies of a scope, and its way back in time (spec 4.3, 4.4; design: kernel, "Copies"). */
+/** Copies and rewinds of a scope (spec 4.3, 4.4; design: kernel, "Copies"). */
 import { z } from 'zod';
 import { idSchema, timestamp } from '../ids.ts';
 import { pageQuery } from '../pages.ts';
@@ -19,11 +19,10 @@ export const exportQuery = z.strictObject({
   format: exportFormat.optional().describe('Default: the engine’s own'),
 });
 
-/** What the headers of an export say. */
 export const EXPORT_FORMAT_HEADER = 'x-export-format';
 export const EXPORT_BOOKMARK_HEADER = 'x-export-bookmark';
 
-/** An export but for its bytes. A bookmark is visible ASCII, so that a header can carry it. */
+/** An export without its bytes. A bookmark is visible ASCII, for a header. */
 export const exportHead = z.object({
   format: exportFormat,
   bookmark: z
@@ -35,21 +34,21 @@ export const exportHead = z.object({
 /** A consistent copy of one moment, as a stream. */
 export interface ScopeExport {
   readonly format: ExportFormat;
-  /** The moment that it shows, as a bookmark where the engine has them. */
+  /** Its moment, as a bookmark where the engine has them. */
   readonly bookmark: string | null;
   readonly body: ReadableStream<Uint8Array>;
 }
 
-/** Which scope a copy is to replace, and what kind of copy comes; its bytes are the body. */
+/** The scope that a copy replaces, and the format of the copy in the body. */
 export const restoreQuery = z.strictObject({ ...scopeRef.shape, format: exportFormat });
 
-/** What a restore replaced the scope's contents with. */
+/** The new contents of a restored scope. */
 export const restoreResponse = z
   .object({
     format: exportFormat,
     tables: z.int(),
     rows: z.int(),
-    /** Leads back to what was there before, where the engine can rewind. */
+    /** A bookmark of the contents before, where the engine can rewind. */
     undo: z.string().nullable(),
   })
   .meta({ id: 'Restored' });
@@ -78,7 +77,7 @@ export const bookmarksQuery = z.strictObject({
   at: timestamp.optional(),
   ...pageQuery,
 });
-/** Newest first. `earliest` is where the window begins; `current` is now. */
+/** Newest first. `earliest` is the start of the window; `current` is now. */
 export const bookmarksResponse = z.object({
   items: z.array(bookmarkRecord),
   nextCursor: z.string().nullable(),
@@ -95,10 +94,10 @@ export const rewindRequest = z
   );
 export const rewindResponse = z
   .object({
-    /** Where the scope is now. */
+    /** The present commit. */
     bookmark: z.string(),
     at: timestamp,
-    /** Leads back to before the rewind. */
+    /** A bookmark of the commit before the rewind. */
     undo: z.string(),
   })
   .meta({ id: 'Rewound' });
@@ -111,14 +110,14 @@ export type Bookmarks = z.infer<typeof bookmarksResponse>;
 export type RewindRequest = z.infer<typeof rewindRequest>;
 export type Rewound = z.infer<typeof rewindResponse>;
 
-/** Whom to erase: the subject that the events about them name, an opaque id. */
+/** The person to erase, by the opaque id that events name. */
 export const shredRequest = z.strictObject({ ...scopeRef.shape, subject: z.string().min(1).max(128) });
 
-/** What a person's erasure left behind: proof that it was done, and nothing of what was erased. */
+/** The receipt of an erasure, without personal data. */
 export const shredReceipt = z
   .object({
     subject: z.string(),
-    /** SHA-256 of the key that is no more, so that two receipts of one erasure are the same. */
+    /** SHA-256 of the ended key: two receipts of one erasure are equal. */
     keyDigest: z.string().nullable(),
     shreddedAt: timestamp,
   })

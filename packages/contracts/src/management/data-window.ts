@@ -1,13 +1,13 @@
-/** Looking into a scope's tables (spec 4.3; design: kernel, "Looking inside"): what can be asked, and its limits. */
+/** The data window of a scope (spec 4.3; design: kernel, "Looking inside"): its queries and their limits. */
 import { z } from 'zod';
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../pages.ts';
 import { scopeRef } from './shared.ts';
 
-/** Most rows that a query answers. */
+/** The largest number of rows in an answer. */
 export const QUERY_ROWS_MAX = 1_000;
-/** How long a query may run before it is stopped. */
+/** The time after which a query is stopped. */
 export const QUERY_TIME_MS = 5_000;
-/** Most bytes of values that one answer holds: what is beyond is cut, and the answer says so. */
+/** The largest size of an answer in bytes; a longer one is cut, and says so. */
 export const QUERY_BYTES_MAX = 4 * 1_024 * 1_024;
 /** The longest text of a query. */
 export const QUERY_SQL_LENGTH_MAX = 20_000;
@@ -28,7 +28,7 @@ export const cell = z.union([
 
 export const columnInfo = z.object({
   name: z.string(),
-  /** As it was declared: `TEXT`, `INTEGER`, empty for none. */
+  /** The declared type: `TEXT`, `INTEGER`, empty for none. */
   type: z.string(),
   notNull: z.boolean(),
   /** Its place in the primary key from 1, or 0. */
@@ -48,7 +48,7 @@ export const tableInfo = z
   .meta({ id: 'Table' });
 export const tablesResponse = z.object({ items: z.array(tableInfo) });
 
-/** How long the conditions of one read may be as JSON: with everything else they travel in an address. */
+/** The greatest length of the conditions as JSON: they are part of an address. */
 export const FILTERS_LENGTH_MAX = 1_024;
 
 /** One condition on a column. `like` takes SQL's `%` and `_`; `is null` and `is not null` take no value. */
@@ -71,12 +71,11 @@ export const tableQuery = z.strictObject({
   ...scopeRef.shape,
   table: z.string().min(1).max(128),
   filters: tableFilters.default([]),
-  /** Newest last by default; `desc` turns it round. */
   order: z.enum(['asc', 'desc']).default('asc').describe('By the primary key, or by rowid'),
   limit: z.int().min(1).max(LIMIT_MAX).default(LIMIT_DEFAULT).describe('How many rows at most'),
   cursor: z.string().max(4_096).optional().describe('nextCursor of the page before'),
 });
-/** The same as an address says it: `filters` is a JSON array in one field. */
+/** The same in an address: `filters` is a JSON array in one field. */
 export const tableRequest = z.strictObject({
   ...tableQuery.shape,
   filters: z
@@ -108,7 +107,7 @@ export const tablePage = z
 /** One statement that reads; `?` parameters are bound. */
 export const queryRequest = z.strictObject({
   ...scopeRef.shape,
-  /** Whether it is a statement that reads is for the engine to judge. */
+  /** The engine checks that it only reads. */
   sql: z.string().max(QUERY_SQL_LENGTH_MAX),
   params: z
     .array(z.union([z.null(), z.string().max(65_536), z.number()]))
@@ -119,7 +118,7 @@ export const queryResponse = z
   .object({
     columns: z.array(z.string()),
     rows: z.array(z.array(cell)),
-    /** Why the answer is not whole, or null. */
+    /** The limit that cut the answer, or null. */
     truncated: z.enum(['rows', 'bytes']).nullable(),
     limits: z.object({ rows: z.int(), bytes: z.int(), timeMs: z.int() }),
     durationMs: z.number(),

@@ -1,12 +1,12 @@
-/** What a tenant is entitled to, as the platform tells its scopes (requirement C-03). */
+/** The projection of a tenant's entitlements into its scopes (requirement C-03). */
 import { z } from 'zod';
 import { timestamp } from '../ids.ts';
 import type { ScopeRef } from './shared.ts';
 
-/** How many entitlements a tenant may have. */
+/** The number of entitlements of a tenant. */
 export const ENTITLEMENTS_MAX = 100;
 
-/** What is bought or given: `reports`, `seats`, `invoices.export`. The vertical that asks for it decides the words. */
+/** The name of a right: `reports`, `seats`, `invoices.export`. The vertical that checks it chooses the name. */
 export const entitlementKey = z
   .string()
   .regex(
@@ -15,7 +15,7 @@ export const entitlementKey = z
   )
   .max(64);
 
-/** What stands under one key. It is over from `expiresAt` on, and then as if it were not there: the scope sees to that itself. */
+/** One entitlement. The scope itself ignores it from `expiresAt` on. */
 export const projectedEntitlement = z.strictObject({
   plan: z.string().min(1).max(64).nullable(),
   quota: z.int().min(0).nullable(),
@@ -23,8 +23,8 @@ export const projectedEntitlement = z.strictObject({
 });
 
 /**
- * All that a tenant is entitled to: what is not named is taken away. `revision` grows with every change, so that of two
- * deliveries that overtook each other the older one changes nothing.
+ * All entitlements of a tenant: unnamed ones are removed. `revision` grows with every change, so that an overtaken
+ * delivery changes nothing.
  */
 export const entitlementProjection = z.strictObject({
   revision: z.int().min(0),
@@ -37,11 +37,11 @@ export const entitlementProjection = z.strictObject({
 });
 export type EntitlementProjection = z.infer<typeof entitlementProjection>;
 
-/** Beyond the contract: what a tenant has bought or been given, where its operations can read it. */
+/** Beyond the contract: the entitlements of a tenant, for its operations. */
 export interface ScopeEntitlements {
   /**
-   * Replaces what `ctx.entitlement(key)` answers: `{ plan, quota }` until it expires, by the scope's own clock. A
-   * projection with a revision below the one that was projected last changes nothing.
+   * Replaces the values of `ctx.entitlement(key)`: `{ plan, quota }` until it expires, by the scope's own clock. A
+   * projection with a lower revision than the last one changes nothing.
    */
   projectEntitlementsLocal(ref: ScopeRef, projection: EntitlementProjection): Promise<void>;
 }

@@ -1,13 +1,13 @@
-/** Reads of a scope's event log beyond the walks: counted events, one invocation, deliveries that gave up (spec 4.3.3). */
+/** Reads of a scope's event log beside the walks: facets, one invocation, dead letters (spec 4.3.3). */
 import { z } from 'zod';
 import { eventId, invocationId, timestamp } from '../ids.ts';
 import { pageOf, pageQuery } from '../pages.ts';
 import { eventRecord, scopeRef } from './shared.ts';
 
-/** What events can be counted by. */
+/** The key of a facet. */
 export const facetKey = z.enum(['type', 'entityType', 'actor', 'operation', 'day']);
 
-/** Most buckets that one answer holds; the rest is counted in `others`. */
+/** The largest number of buckets in one answer; the rest is counted in `others`. */
 export const FACET_BUCKETS_MAX = 200;
 
 /** The outbox narrowed, grouped and counted. Without `since` the last 30 days. */
@@ -35,9 +35,9 @@ export const facetsResponse = z
     total: z.int(),
     /** The largest first. */
     buckets: z.array(facetBucket),
-    /** How many events lie in buckets that were left out. */
+    /** The number of events in buckets that were left out. */
     others: z.int(),
-    /** True when counting stopped at its bound (100,000 events): the numbers are of the newest of them. */
+    /** True when counting stopped at its bound: the numbers are of the newest 100,000 events. */
     truncated: z.boolean(),
   })
   .meta({ id: 'EventFacets' });
@@ -48,9 +48,9 @@ export const invocationRecord = z
     id: invocationId,
     operation: z.string(),
     principal: z.string(),
-    /** The invocation that made this one, from within. */
+    /** The invocation that contains this one. */
     parent: invocationId.nullable(),
-    /** The event that set it off. */
+    /** The event that caused it. */
     cause: eventId.nullable(),
     idempotencyKey: z.string().nullable(),
     startedAt: timestamp,
@@ -58,7 +58,7 @@ export const invocationRecord = z
     outcome: z.string(),
   })
   .meta({ id: 'Invocation' });
-/** Everything that one call recorded. */
+/** The events of one invocation. */
 export const invocationResponse = z.object({
   invocation: invocationRecord,
   items: z.array(eventRecord),
@@ -85,13 +85,12 @@ export const deadLettersQuery = z.strictObject({
 /** Newest event first (spec 4.3.3). */
 export const deadLettersResponse = pageOf(deadLetter);
 
-/** Which dead letter is to be delivered once more. */
 export const retryDeadLetterRequest = z.strictObject({
   ...scopeRef.shape,
   event: eventId,
   subscriber: z.string().min(1).max(128),
 });
-/** It is in line again, and no dead letter any more. */
+/** The delivery that is in line again. */
 export const retryDeadLetterResponse = z.object({ event: eventId, subscriber: z.string() });
 
 export type FacetsQuery = z.infer<typeof facetsQuery>;

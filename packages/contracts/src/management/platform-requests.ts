@@ -1,4 +1,4 @@
-/** What a scope asks of the platform (spec 4.4, D-22): queued in an operation's own transaction, settled from outside. */
+/** Requests of a scope to the platform (spec 4.4, D-22): queued in an operation's transaction, settled from outside. */
 import { z } from 'zod';
 import { eventId, idSchema, invocationId, timestamp } from '../ids.ts';
 import { pageOf, pageQuery } from '../pages.ts';
@@ -16,25 +16,25 @@ export const platformRequest = z
     kind: platformRequestKind,
     payload: z.unknown(),
     status: z.enum(['pending', 'done', 'refused', 'failed']),
-    /** Counts the changes of this request: settling names the one it has seen. */
+    /** Counts the changes of this request; settling names the revision that it has seen. */
     revision: z.int(),
     requestedBy: z.string(),
     invocation: invocationId,
     cause: eventId.nullable(),
     at: timestamp,
     settledAt: timestamp.nullable(),
-    /** What the platform answered. */
+    /** The platform's answer. */
     result: z.unknown(),
   })
   .meta({ id: 'PlatformRequest' });
 
-/** Those that wait, oldest first. */
+/** Waiting requests, oldest first. */
 export const platformRequestsQuery = z.strictObject({
   ...scopeRef.shape,
   kind: platformRequestKind.optional(),
   ...pageQuery,
 });
-/** All of them, newest first. */
+/** All requests, newest first. */
 export const platformRequestHistoryQuery = z.strictObject({
   ...scopeRef.shape,
   kind: platformRequestKind.optional(),
@@ -42,7 +42,7 @@ export const platformRequestHistoryQuery = z.strictObject({
   ...pageQuery,
 });
 export const platformRequestsResponse = pageOf(platformRequest);
-/** The same for all of them, and what is no longer kept. */
+/** All requests, and the bound of what is kept. */
 export const platformRequestHistoryResponse = platformRequestsResponse.extend({ prunedBefore });
 export type PlatformRequestHistory = z.infer<typeof platformRequestHistoryResponse>;
 

@@ -1,7 +1,7 @@
 /**
- * Every route of the management contract as data (spec 4.4): what it takes and what it answers. The mount, the client
- * and the OpenAPI document are made from this one table. Reads are GET with their request in the query, everything
- * else is POST with its request in the body; bytes travel as they are, beside a request in the query or in a form.
+ * Every route of the management contract as data (spec 4.4), for the mount, the client and the OpenAPI document. Reads
+ * are GET with their request in the query, others are POST with their request in the body; bytes travel unchanged,
+ * beside a request in the query or in a form.
  */
 import type { z } from 'zod';
 import {
@@ -86,18 +86,18 @@ export interface ManagementRoute<
   /** Refuses unknown fields. */
   readonly request: Request;
   /**
-   * How the request comes: in the query; as a JSON body; in the query, with `bytes` as the body; or as the field `meta`
-   * of a multipart form whose second and last field, `file`, is bytes.
+   * The place of the request: the query; a JSON body; the query, with `bytes` as the body; or the field `meta` of a
+   * multipart form whose second and last field, `file`, is bytes.
    */
   readonly takes: 'query' | 'json' | 'bytes' | 'form';
-  /** What is answered. For `bytes`, what the headers say of them. */
+  /** The answer; for `bytes`, the facts in the headers. */
   readonly response: Response;
   readonly answers: 'json' | 'bytes';
-  /** Of a good answer. */
+  /** The status of success. */
   readonly status: 200 | 201;
 }
 
-/** In the order of the specification; what it does not have comes last. */
+/** In the order of the specification; other routes come last. */
 export const MANAGEMENT_ROUTES = {
   export: {
     ...read('export', 'A copy of the scope as it is at one moment', exportQuery, exportHead),
@@ -205,7 +205,7 @@ export const MANAGEMENT_ROUTES = {
     ownerClaimResponse,
     201,
   ),
-  // Beyond the specification: what a host in this process can do, for a vertical that runs elsewhere.
+  // Beyond the specification: the abilities of a host in this process, for a vertical that runs elsewhere.
   ownerRecovery: write(
     'owner-recovery',
     'Makes an invite with the owner’s role, where the owner cannot sign in any more',

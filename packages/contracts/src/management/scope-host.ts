@@ -1,7 +1,6 @@
 /**
- * What the platform can ask of the scopes of one vertical (spec 4.4), whether they are in this process or behind
- * HTTP. Every member rejects with a `PlatformError`; for a scope that does not exist and for another tenant's alike it
- * is `not_found`, reason `unknown_scope`.
+ * The calls of the platform to the scopes of one vertical (spec 4.4), in this process or over HTTP. Every member rejects
+ * with a `PlatformError`: `not_found`, reason `unknown_scope`, for an unknown scope and for another tenant's.
  */
 import type { z } from 'zod';
 import type { InvokeResult } from '../operations.ts';
@@ -57,10 +56,7 @@ import type {
   ScopeRef,
 } from './shared.ts';
 
-/**
- * Exactly the members of the specification. It grows with the routes: a host written against an older member list
- * fails to compile (spec 9.3).
- */
+/** Exactly the members of the specification: a host without one of them fails to compile (spec 9.3). */
 export interface VerticalScopeHost
   extends ScopeProvisioning,
     ScopeLog,
@@ -69,23 +65,23 @@ export interface VerticalScopeHost
     ScopeRequests,
     ScopeConnector {}
 
-/** How a scope comes to be, and what it is governed by. */
+/** The creation of a scope, and its projections. */
 export interface ScopeProvisioning {
-  /** Provisioning twice is provisioning once. */
+  /** Repeating it changes nothing. */
   provisionScopeLocal(scope: ScopeRef & { readonly name: string }): Promise<'provisioned' | 'unchanged'>;
   /** Replaces the roles that the platform adds to the manifest's own. */
   projectRolesLocal(scope: ScopeRef, roles: Readonly<Record<string, readonly string[]>>): Promise<void>;
   appliedMigrationsLocal(scope: ScopeRef): Promise<MigrationRecord[]>;
 }
 
-/** Payloads about persons are answered sealed here: staff look at what happened, not at whom it was about. */
+/** Payloads about persons stay sealed here: staff see the events, not the persons. */
 export interface ScopeLog {
-  /** The story of one record, oldest first. */
+  /** Returns the events of one record, oldest first. */
   entityHistoryLocal(query: HistoryQuery): Promise<z.infer<typeof historyResponse>>;
   facetEventsLocal(query: FacetsQuery): Promise<EventFacets>;
-  /** Back to the origin, nearest cause first. */
+  /** Returns the causes back to the origin, nearest first. */
   eventCauseLocal(ref: z.infer<typeof eventRef>): Promise<EventWalk>;
-  /** What it set off, directly and further on, in the order of their happening. */
+  /** Returns direct and further effects in the order of their time. */
   eventEffectsLocal(ref: z.infer<typeof eventRef>): Promise<EventWalk>;
   invocationEventsLocal(ref: z.infer<typeof invocationRef>): Promise<InvocationEvents>;
   /** Newest event first. */
@@ -95,7 +91,7 @@ export interface ScopeLog {
   summarizeDenialsLocal(query: DenialsSummaryQuery): Promise<DenialsSummary>;
 }
 
-/** The tables of a scope, their rows, and questions to them. */
+/** The tables of a scope, their rows, and queries. */
 export interface ScopeTables {
   introspectScopeTables(ref: ScopeRef): Promise<TableInfo[]>;
   introspectScopeTable(query: TableQuery): Promise<TablePage>;
@@ -103,12 +99,12 @@ export interface ScopeTables {
   introspectScopeQuery(request: QueryRequest): Promise<QueryResult>;
 }
 
-/** The scope as a whole: copied, put back, taken back in time, removed. */
+/** The scope as a whole: copied, restored, rewound, removed. */
 export interface ScopeCopies {
   /** Without a format, the engine's own. */
   exportScopeLocal(query: z.infer<typeof exportQuery>): Promise<ScopeExport>;
   /**
-   * Replaces the whole contents or nothing, and never brings back who was erased. Rejects with `validation_failed`,
+   * Replaces the whole contents or nothing, and never brings back an erased person. Rejects with `validation_failed`,
    * reason `copy_damaged` or `copy_foreign`.
    */
   restoreScopeLocal(
@@ -123,17 +119,17 @@ export interface ScopeCopies {
   rewindScopeLocal(request: RewindRequest): Promise<Rewound>;
 }
 
-/** What the scope asks of the platform. */
+/** The requests of the scope to the platform. */
 export interface ScopeRequests {
-  /** Those that wait, oldest first. */
+  /** Returns waiting requests, oldest first. */
   listPlatformRequests(query: PlatformRequestsQuery): Promise<Page<PlatformRequest>>;
-  /** All of them, newest first. */
+  /** Returns all requests, newest first. */
   listPlatformRequestHistory(query: PlatformRequestHistoryQuery): Promise<PlatformRequestHistory>;
   /** Rejects with `precondition_failed` for another revision, `invalid_transition` for another answer. */
   settlePlatformRequest(request: SettleRequest): Promise<PlatformRequest>;
 }
 
-/** What a connection does in a scope, as itself. */
+/** The acts of a connection in a scope. */
 export interface ScopeConnector {
   connectorInvokeLocal(request: ConnectorInvoke): Promise<InvokeResult>;
   connectorGrantLocal(grant: ConnectorGrant): Promise<ConnectorGranted>;
@@ -153,7 +149,7 @@ export interface ScopeSnapshots {
   deleteSnapshotLocal(ref: ScopeRef & { readonly snapshot: string }): Promise<void>;
 }
 
-/** Beyond the contract: a second chance for what gave up. */
+/** Beyond the contract: the retry of dead letters. */
 export interface ScopeRetries {
   /** Puts a dead letter back in line. Rejects with `not_found`, reason `unknown_dead_letter`. */
   retryDeadLetterLocal(ref: z.infer<typeof eventRef> & { readonly subscriber: string }): Promise<void>;

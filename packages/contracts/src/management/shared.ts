@@ -1,7 +1,7 @@
 /**
- * The management contract: what the control plane asks of a vertical under `/internal/*` (spec 4.4), as schemas
- * that both sides share. Reads are GET with `tenantId` and `scopeId` in the query, everything else is POST with
- * both in the body (design: vertical-host, "Wire of /internal/*").
+ * The management contract: the calls of the control plane to a vertical under `/internal/*` (spec 4.4), as schemas that
+ * both sides share. Reads are GET with `tenantId` and `scopeId` in the query, others are POST with both in the body
+ * (design: vertical-host, "Wire of /internal/*").
  */
 import { z } from 'zod';
 import { eventId, invocationId, principalId, scopeId, tenantId, timestamp } from '../ids.ts';
@@ -13,13 +13,13 @@ import { entitlementProjection } from './entitlements.ts';
 /** The header that carries the platform secret (spec 5.6). */
 export const PLATFORM_SECRET_HEADER = 'x-platform-secret';
 
-/** Which scope of which tenant a management call is about. */
+/** The scope of a management call, with its tenant. */
 export const scopeRef = z.object({ tenantId, scopeId });
 export type ScopeRef = z.infer<typeof scopeRef>;
-/** A request that says which scope, and nothing else. */
+/** A request with a scope alone. */
 export const scopeRequest = z.strictObject(scopeRef.shape);
 
-/** How many settings one delivery may carry, and one scope may hold. */
+/** The number of settings in one delivery, and in one scope. */
 export const CONFIG_KEYS_MAX = 100;
 
 /** Settings to deliver; null removes a key. `platform:auth` is one of them. At most 100 in one delivery. */
@@ -35,7 +35,7 @@ export const provisionRequest = z.strictObject({
 });
 export const provisionResponse = z.object({
   scopeId,
-  /** `unchanged` when the scope was already there: provisioning twice is provisioning once. */
+  /** `unchanged` when the scope existed already. */
   status: z.enum(['provisioned', 'unchanged']),
   ownerSeat: z.enum(['pending', 'claimed']).nullable(),
 });
@@ -44,11 +44,10 @@ export const provisionResponse = z.object({
 export const projectedRoles = z.record(roleKey, z.array(permissionKey));
 
 /**
- * Puts into line what a scope is told. `roles` are those that the platform adds to the manifest's own, all of them:
- * what is not named is taken away. Left out, they are the vertical's own `roles` of the mount. `entitlements` are all
- * that the tenant has; a request that brings them and no `roles` is about them alone and leaves the roles as they are.
- * `platformRoles` are those of the platform, all of them, beside the vertical's own of the mount, which stay; where both
- * have a key, it is the vertical's.
+ * Sets the projections of a scope. `roles` are all roles beside the manifest's own: unnamed ones are removed. Left out,
+ * they are the vertical's own `roles` of the mount. `entitlements` are all of the tenant; a request with them and without
+ * `roles` leaves the roles unchanged. `platformRoles` are all roles of the platform, beside the vertical's own of the
+ * mount, which stay; for a key of both, the vertical's counts.
  */
 export const reconcileRequest = z.strictObject({
   ...scopeRef.shape,
@@ -56,18 +55,18 @@ export const reconcileRequest = z.strictObject({
   platformRoles: projectedRoles.optional(),
   entitlements: entitlementProjection.optional(),
 });
-/** The keys of what was projected, sorted; what was not asked for is left out. */
+/** The projected keys, sorted; without what was not requested. */
 export const reconcileResponse = z.object({
   scopeId,
   roles: z.array(roleKey).optional(),
   entitlements: z.array(z.string()).optional(),
 });
 
-/** Says that the scope is gone. Deleting it again is `not_found`, reason `unknown_scope`. */
+/** The scope is deleted. Deleting it again is `not_found`, reason `unknown_scope`. */
 export const deleteScopeResponse = z.object({ scopeId });
 
 export const configureRequest = z.strictObject({ ...scopeRef.shape, config: configPatch });
-/** Something that was done and should be looked at: `code` is a word of the vertical's, `detail` a sentence for an operator. */
+/** A warning about an accepted delivery: `code` is the vertical's word, `detail` a sentence for an operator. */
 export const deliveryWarning = z
   .object({ code: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/), detail: z.string().max(1_000) })
   .meta({ id: 'DeliveryWarning' });
@@ -79,7 +78,7 @@ export const configureResponse = z.object({
   warnings: z.array(deliveryWarning).max(10).optional(),
 });
 
-/** Why a seat is pending (design: identity, "Owner seat"). */
+/** The reason of a pending seat (design: identity, "Owner seat"). */
 export const seatReason = z.enum(['never_opened', 'window_open', 'window_closed', 'claim_outstanding']);
 export const ownerSeatResponse = z
   .object({
@@ -91,7 +90,7 @@ export const ownerSeatResponse = z
   })
   .meta({ id: 'OwnerSeat' });
 
-/** `origin` is where the scope's application is reached; the link points there. */
+/** `origin` is the address of the scope's application; the link leads there. */
 export const ownerClaimRequest = z.strictObject({
   ...scopeRef.shape,
   origin: z.url({ protocol: /^https?$/ }),
@@ -99,8 +98,8 @@ export const ownerClaimRequest = z.strictObject({
 export const ownerClaimResponse = z.object({ url: z.url(), expiresAt: timestamp }).meta({ id: 'OwnerClaim' });
 
 /**
- * A way back for an instance whose owner can no longer sign in (spec 3.1): an invite with the owner's role, asked for by
- * name. `by` is the operator who does it and `why` the reason; the tenant's admin can read both.
+ * The recovery of an instance whose owner can no longer sign in (spec 3.1): an invite with the owner's role. `by` is the
+ * operator and `why` the reason; the tenant's admin can read both.
  */
 export const ownerRecoveryRequest = z.strictObject({
   ...ownerClaimRequest.shape,
@@ -113,8 +112,8 @@ export const ownerRecoveryResponse = z
   .meta({ id: 'OwnerRecovery' });
 
 /**
- * Replaces the tenant's session secret. `by` is the operator who does it: the tenant's admin can read it. Without
- * `keepFormer` all that was signed before ends now.
+ * Replaces the tenant's session secret. `by` is the operator, for the tenant's admin to read. Without `keepFormer`, every
+ * session that was signed before ends now.
  */
 export const sessionSecretRotateRequest = z.strictObject({
   ...scopeRef.shape,
@@ -129,7 +128,7 @@ export const sessionSecretRotation = z
   })
   .meta({ id: 'SessionSecretRotation' });
 
-/** How much a payload says about a person. All but `none` are sealed under a key per subject. */
+/** The class of a payload's personal data. All but `none` are sealed under a key per subject. */
 export const piiClass = z.enum(['none', 'pseudonymous', 'direct']);
 
 export const eventRecord = z
@@ -140,7 +139,7 @@ export const eventRecord = z
     actor: z.string(),
     operation: z.string(),
     invocation: invocationId,
-    /** The event that set this one off, or null at the origin. */
+    /** The event that caused this one; null at the origin. */
     cause: eventId.nullable(),
     piiClass,
     subject: z.string().nullable(),
@@ -156,7 +155,6 @@ export const historyQuery = z.strictObject({
   entityId: entityRef.shape.id.describe('Which record'),
   ...pageQuery,
 });
-/** What is older was removed, as the scope's retention says. Left out as long as nothing was. */
 export const prunedBefore = timestamp
   .optional()
   .describe('What is older was removed, as the retention of the scope says; left out while nothing was');
@@ -168,7 +166,7 @@ export const denialRecord = z
     actor: z.string(),
     permission: permissionKey,
     entity: entityRef.nullable(),
-    /** Null when the refusal unwound no operation. */
+    /** Null when the refusal was outside of an operation. */
     operation: z.string().nullable(),
     at: timestamp,
   })
@@ -194,7 +192,7 @@ export const denialBucket = z.object({
   count: z.int(),
   lastAt: timestamp,
 });
-/** Buckets by (actor, permission), or by operation; `groupBy` echoes which (spec 4.3.7). */
+/** Buckets by (actor, permission), or by operation, as `groupBy` says (spec 4.3.7). */
 export const denialsSummaryResponse = z
   .object({
     groupBy: z.enum(['actor', 'operation']),
@@ -214,7 +212,7 @@ export const migrationRecord = z.object({
 export const migrationsResponse = z.object({ items: z.array(migrationRecord) });
 
 export const eventRef = z.strictObject({ ...scopeRef.shape, event: eventId });
-/** A walk from one event; `truncated` says that it was cut at its bound. */
+/** A walk from one event; `truncated` when it was cut at its bound. */
 export const walkResponse = z.object({ items: z.array(eventRecord), truncated: z.boolean() });
 
 export const assignmentRequest = z.strictObject({ ...scopeRef.shape, principal: principalId, role: roleKey });

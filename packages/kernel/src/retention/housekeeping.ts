@@ -5,6 +5,7 @@
  */
 import { toTimestamp } from '@freehold/contracts';
 import { TransactionLost, type UnitContext } from '@freehold/store';
+import type { RetentionState } from '../contract/scope-methods.ts';
 import type { Pruned } from '../lib/pruned.ts';
 import type { Settings } from '../settings/settings.ts';
 import { effectivePolicy, type Housekept, hasAttachments, needsRetention } from '../vertical/retention.ts';

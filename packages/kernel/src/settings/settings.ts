@@ -4,6 +4,7 @@
  */
 import { type JsonValue, PlatformError } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
+import type { EntitlementsInput } from '../contract/scope-methods.ts';
 import { assertJson } from '../lib/values.ts';
 
 /** The number of settings, and of entitlements, of a scope. */

@@ -24,7 +24,7 @@ export function actorContract(setup: ScopeHostSetup): void {
       ]);
     });
 
-    test('that the manifest does not declare is nobody', async () => {
+    test('that the manifest does not declare has no permissions', async () => {
       const { run } = await openLibrary(setup);
       await expect(run('service:cellar', 'loan/write', { book: 'b' })).rejects.toMatchObject(DENIED);
     });

@@ -1,4 +1,4 @@
-/** The contract of copies: of one moment, put back whole or not at all, and never with somebody who was erased. */
+/** The contract of copies: of one moment, restored whole or not at all, and never with an erased person. */
 import type { ExportFormat } from '@freehold/contracts';
 import { describe, expect, test } from 'vitest';
 import type { ScopeHostSetup } from './index.ts';
@@ -145,7 +145,7 @@ function restoreContract(setup: ScopeHostSetup, format: ExportFormat): void {
       order: 'asc',
       limit: 5,
     });
-    // A counter that was lost would give a number again that was somebody else's.
+    // A lost counter would give a used number again.
     expect(rows.map(([n]) => n)).toEqual([51]);
   });
 
@@ -185,7 +185,7 @@ function restoreContract(setup: ScopeHostSetup, format: ExportFormat): void {
   });
 
   // spec C-20: what was erased stays erased, in whatever is brought back.
-  test('does not bring somebody back who was erased', async () => {
+  test('does not bring an erased person back', async () => {
     const opened = await openLibrary(setup);
     const { host, ref, run, scope } = opened;
     const once = () =>
@@ -268,7 +268,7 @@ function restoreContract(setup: ScopeHostSetup, format: ExportFormat): void {
     await restore(opened, format, bytes);
   });
 
-  test('that nobody reads to its end is in nobody’s way', async () => {
+  test('that is not read to its end delays no other call', async () => {
     const opened = await openLibrary(setup);
     const { host, ref } = opened;
     await fill(opened);

@@ -109,7 +109,7 @@ export function deliveryContract(setup: ScopeHostSetup): void {
           ({ event }) => event.id,
         );
       expect(await ids('reminders')).toEqual(events.toReversed());
-      expect(await ids('nobody')).toEqual([]);
+      expect(await ids('unknown')).toEqual([]);
     });
   });
 

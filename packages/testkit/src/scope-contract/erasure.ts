@@ -14,7 +14,7 @@ const notes = ({ ask }: Library, who = reader) => ask(librarian, 'reader/notes',
 const payloads = async ({ scope }: Library) =>
   (await scope.history({ entity, limit: 10 })).items.map(({ payload }) => payload);
 
-/** What staff can see of a scope. */
+/** The view of staff into a scope. */
 async function seen({ host, ref }: Library): Promise<string> {
   const page = { ...ref, filters: [], order: 'asc' as const, limit: 50 };
   return JSON.stringify([
@@ -89,8 +89,8 @@ export function erasureContract(setup: ScopeHostSetup): void {
     });
   });
 
-  describe('somebody who is erased', () => {
-    test('is gone, and nobody else is', async () => {
+  describe('an erased person', () => {
+    test('is gone, and no other person is', async () => {
       const opened = await openLibrary(setup);
       const { host, ref } = opened;
       await note(opened);
@@ -119,7 +119,7 @@ export function erasureContract(setup: ScopeHostSetup): void {
       expect(await opened.count('notes')).toEqual([0]);
     });
 
-    test('may be somebody of whom nothing was kept, and of whom nothing ever will be', async () => {
+    test('may be an unknown person, of whom nothing can be kept afterwards', async () => {
       const opened = await openLibrary(setup);
       const receipt = await opened.host.shredSubjectLocal({ ...opened.ref, subject: reader });
       expect(receipt).toMatchObject({ subject: reader, keyDigest: null });

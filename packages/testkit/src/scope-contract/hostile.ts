@@ -55,7 +55,7 @@ export function hostileContract(setup: ScopeHostSetup): void {
     });
 
     test.each([null, 7, 'b', {}, { type: 'boat', id: 'b' }, { type: 'constructor', id: 'b' }])(
-      'whose record would be %j is a bug, and nobody gets through',
+      'whose record would be %j is a bug, and no caller gets through',
       async (what) => {
         const { run, count } = await openLibrary(setup);
         await expect(run(librarian, 'test/about', { what })).rejects.toMatchObject({ code: 'internal' });

@@ -27,7 +27,7 @@ export function idempotencyContract(setup: ScopeHostSetup): void {
       expect(await count('books')).toEqual([1]);
     });
 
-    test('and another input is a conflict; of somebody else or of another operation it is another key', async () => {
+    test('and another input is a conflict; of another caller or of another operation it is another key', async () => {
       const { run, count } = await openLibrary(setup);
       await run(clerk, 'book/add', { title: 'one' }, key);
       await expect(run(clerk, 'book/add', { title: 'two' }, key)).rejects.toMatchObject({
@@ -103,7 +103,7 @@ export function idempotencyContract(setup: ScopeHostSetup): void {
       expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     });
 
-    test('loses against a repeat, and says nothing to somebody who may not', async () => {
+    test('loses against a repeat, and tells nothing to a caller without the permission', async () => {
       const { run, add } = await openLibrary(setup);
       const book = await add();
       const { version } = await run(librarian, 'book/read', { book });

@@ -45,7 +45,7 @@ export interface ScopeHostCapabilities {
   readonly attachments: true | Missing;
 }
 
-/** How an environment lets itself be tested. */
+/** The access of the suite to an environment. */
 export interface ScopeHostSetup {
   /** Names the environment in the report. */
   readonly name: string;

@@ -95,7 +95,7 @@ const places = defineOperations({
     },
   }),
   'place/share': operation({
-    summary: 'Let somebody read what lies in a record',
+    summary: 'Let a principal read the contents of a record',
     input: z.strictObject({ what: entityRef, with: z.string(), forMs: z.int().optional() }),
     output: z.null(),
     permission: 'library.browse',
@@ -137,7 +137,7 @@ const readers = defineOperations({
     },
   }),
   'reader/join': operation({
-    summary: 'Take somebody in whom nobody knew before, and their family',
+    summary: 'Register a new person, and their family',
     input: z.strictObject({ names: z.array(z.string()).max(10) }),
     output: z.array(z.string()),
     permission: 'loan.write',
@@ -192,7 +192,7 @@ const platform = defineOperations({
 
 const byItself = defineOperations({
   'loan/remind': operation({
-    summary: 'Remind somebody of a loan: a book titled "poison" fails it, until REPAIRED is set',
+    summary: 'Remind a reader of a loan: a book titled "poison" fails it, until REPAIRED is set',
     input: z.strictObject({ event: z.string() }),
     output: z.null(),
     permission: 'loan.write',

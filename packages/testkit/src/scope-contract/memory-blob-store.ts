@@ -49,7 +49,7 @@ async function bytesOf(body: ReadableStream<Uint8Array>, bytesMax: number): Prom
   return new Uint8Array(Buffer.concat(chunks));
 }
 
-/** Whoever sends is out of reach when a stream breaks off. */
+/** The sender is out of reach when a stream breaks off. */
 async function* unbroken(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]();
   try {
@@ -68,7 +68,7 @@ async function* unbroken(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8
   }
 }
 
-/** A stream of bytes, a few at a time, so that whoever reads it must put them together. */
+/** A stream of bytes, a few at a time: its reader must put them together. */
 export function streamOf(bytes: Uint8Array | string, chunk = 64): ReadableStream<Uint8Array> {
   const all = typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes;
   let at = 0;

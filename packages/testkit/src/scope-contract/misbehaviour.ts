@@ -18,7 +18,7 @@ function refusing(message: string): () => never {
   };
 }
 
-/** What `run` can throw. */
+/** Values that `run` can throw. */
 export const THROWN: Readonly<Record<string, () => unknown>> = {
   null: () => null,
   undefined: () => undefined,
@@ -46,7 +46,7 @@ function circle(): unknown {
   return value;
 }
 
-/** What `run` can answer that has no JSON form. */
+/** Outputs of `run` without a JSON form. */
 export const ANSWERED: Readonly<Record<string, () => unknown>> = {
   'a Date': () => ({ at: new Date(0) }),
   'a bigint': () => ({ n: 1n }),
@@ -87,7 +87,7 @@ const USES: Readonly<Record<string, (ctx: OperationContext) => unknown>> = {
   invoke: (ctx) => ctx.invoke('book/add', { title: 'late' }),
   newId: (ctx) => ctx.newId('book'),
 };
-let kept: OperationContext | undefined;
+let leaked: OperationContext | undefined;
 
 const naughtyWrites = defineOperations({
   'test/throw': operation({
@@ -197,7 +197,7 @@ const naughtyReaches = defineOperations({
     output: z.null(),
     permission,
     run: (ctx) => {
-      kept = ctx;
+      leaked = ctx;
       return null;
     },
   }),
@@ -210,7 +210,7 @@ const naughtyReaches = defineOperations({
       Object.fromEntries(
         Object.entries(USES).map(([name, use]) => {
           try {
-            use(kept as OperationContext);
+            use(leaked as OperationContext);
             return [name, 'worked'];
           } catch (error) {
             return [name, String(error)];

@@ -32,7 +32,7 @@ export function operationContract(setup: ScopeHostSetup): void {
     });
 
     test.each([
-      ['one that nobody declared', 'book/burn', {}, { code: 'not_found', reason: 'unknown_operation' }],
+      ['an undeclared one', 'book/burn', {}, { code: 'not_found', reason: 'unknown_operation' }],
       ['an inherited name', 'constructor', {}, { code: 'not_found', reason: 'unknown_operation' }],
       ['a missing field', 'book/add', {}, { code: 'validation_failed' }],
       ['a field too many', 'book/add', { title: 'x', admin: true }, { code: 'validation_failed' }],

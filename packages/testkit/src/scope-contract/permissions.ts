@@ -28,7 +28,7 @@ async function canRead({ run }: Library, who: ActorId, book: string): Promise<bo
 
 export function permissionContract(setup: ScopeHostSetup): void {
   describe('a role', () => {
-    test('is given by the platform or by somebody who holds all of it', async () => {
+    test('is given by the platform or by a principal who holds all of it', async () => {
       const { scope, run } = await openLibrary(setup);
       await scope.assignRole({ principal: anonymous, role: 'clerk', by: librarian });
       await run(anonymous, 'book/add', { title: 'x' });
@@ -134,7 +134,7 @@ export function permissionContract(setup: ScopeHostSetup): void {
       expect(await canRead(opened, visitor, book)).toBe(false);
     });
 
-    test('is given by nobody who does not hold it, nor for longer than he holds it', async () => {
+    test('is given only by a principal who holds it, and for no longer', async () => {
       const { run, add, scope } = await openLibrary(setup);
       const what = thing('book', await add());
       await expect(run(clerk, 'place/share', { what, with: visitor })).rejects.toMatchObject(DENIED);
@@ -148,7 +148,7 @@ export function permissionContract(setup: ScopeHostSetup): void {
       );
     });
 
-    test('to what is nobody’s id is refused', async () => {
+    test('to a malformed id is refused', async () => {
       const { run } = await openLibrary(setup);
       const what = thing('book', 'b');
       await expect(run(librarian, 'place/share', { what, with: 'ada' })).rejects.toMatchObject({

@@ -12,7 +12,7 @@ export function platformContract(setup: ScopeHostSetup): void {
   describe('a request to the platform', () => {
     test('stands with the operation that made it, and is gone with one that failed', async () => {
       const opened = await openLibrary(setup);
-      const payload = { to: 'somebody', lines: [1, 2.5, null, { '': 'é' }] };
+      const payload = { to: 'a customer', lines: [1, 2.5, null, { '': 'é' }] };
       const id = await request(opened, 'mail.send', { payload });
       await expect(request(opened, 'mail.send', { fail: true })).rejects.toMatchObject({ code: 'conflict' });
       const { items } = await opened.host.listPlatformRequests({ ...opened.ref, limit: 10 });
@@ -116,10 +116,10 @@ export function platformContract(setup: ScopeHostSetup): void {
     // spec C-03
     test('of what a tenant is entitled to: what was overtaken changes nothing', async () => {
       const opened = await openLibrary(setup);
-      const tell = (revision: number, quota: number) =>
+      const project = (revision: number, quota: number) =>
         opened.scope.projectEntitlements({ revision, entitlements: { plan: { value: quota } } });
-      await tell(7, 70);
-      await tell(6, 60);
+      await project(7, 70);
+      await project(6, 60);
       expect((await told(opened)).plan).toBe(70);
       await opened.reopen();
       await opened.scope.projectEntitlements({ revision: 3, entitlements: {} });

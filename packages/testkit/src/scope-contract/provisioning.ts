@@ -64,7 +64,7 @@ const MEMBERS: Readonly<Record<string, (host: ScopeHost, ref: ScopeRef) => Promi
 
 export function provisioningContract(setup: ScopeHostSetup): void {
   describe('provisioning', () => {
-    test('makes a scope once, whoever asks how often', async () => {
+    test('makes a scope once, however often it is called', async () => {
       const { host } = await setup.open();
       const ref = { tenantId: tenant, scopeId: newScopeId() };
       const answers = await Promise.all(
@@ -74,7 +74,7 @@ export function provisioningContract(setup: ScopeHostSetup): void {
       expect(await host.scope(ref.scopeId).identify({})).toEqual({ tenantId: tenant, name: 'City library' });
     });
 
-    test('takes nobody’s scope over', async () => {
+    test('does not take another tenant’s scope', async () => {
       const { host, ref, add, scope } = await openLibrary(setup);
       const book = await add();
       await expect(

@@ -1,4 +1,4 @@
-/** The contract of going back in time: to a commit, exactly, with a way forward again, and with nobody who was erased. */
+/** The contract of rewinds: to a commit, exactly, with a way forward again, and never with an erased person. */
 import { describe, expect, test } from 'vitest';
 import type { ScopeHostSetup } from './index.ts';
 import { allPages, anonymous, type Library, librarian, openLibrary, withCapability } from './world.ts';
@@ -69,7 +69,7 @@ export function rewindContract(setup: ScopeHostSetup): void {
       });
 
       // spec C-20
-      test('does not bring somebody back who was erased', async () => {
+      test('does not bring an erased person back', async () => {
         const opened = await openLibrary(setup);
         const { host, ref, run, scope, pass } = opened;
         await run(librarian, 'reader/note', { reader: 'rdr_ada', text: 'Ada' });

@@ -1,4 +1,4 @@
-/** What the sections of the suite share: a provisioned library for each test, and sections that need a capability. */
+/** The shared parts of the sections: a provisioned library for each test, and sections that need a capability. */
 
 import type { ActorId, InvokeResult, PrincipalId, ScopeId, ScopeRef, TenantId } from '@freehold/contracts';
 import type { IncidentSink } from '@freehold/store';
@@ -7,7 +7,7 @@ import type { ScopeStub } from '../../../kernel/src/contract/scope-methods.ts';
 import type { ScopeHost } from '../../../kernel/src/scope-host.ts';
 import type { Missing, ScopeHostSetup, ScopeHostUnderTest } from './index.ts';
 
-/** What the suite sees of an engine that runs in its own process or isolate. */
+/** The suite's view of an engine in its own process or isolate. */
 export const observed = { incidents: [] as { readonly error: unknown; readonly method: string }[] };
 
 export const recordIncident: IncidentSink = (error, { method }) => {
@@ -38,13 +38,13 @@ export interface Library {
   readonly scope: ScopeStub;
   pass(ms: number): Promise<void>;
   reopen(): Promise<void>;
-  /** Runs an operation as somebody, the way a surface does. */
+  /** Runs an operation as an actor, as a surface does. */
   run(who: ActorId, operation: string, input: unknown, extra?: Extra): Promise<InvokeResult>;
   /** The same, for its output. */
   ask<T>(who: ActorId, operation: string, input: unknown): Promise<T>;
   /** Adds a book as the librarian, and answers its id. */
   add(title?: string): Promise<string>;
-  /** How many rows tables have. */
+  /** Returns the number of rows of tables. */
   count(...tables: string[]): Promise<(number | null | undefined)[]>;
 }
 
@@ -101,7 +101,7 @@ function hostOf({ host, pass, reopen }: Library): ScopeHostUnderTest {
   };
 }
 
-/** What stands for whatever `present` answers at the moment of use. */
+/** Stands for the result of `present` at the moment of use. */
 function forward<T extends object>(present: () => T): T {
   return new Proxy({} as T, { get: (_target, name) => Reflect.get(present(), name) });
 }
