@@ -47,7 +47,7 @@ test('a written unit is closed with one emptied log; its history is synchronised
   await each(third, async (unit) => expect(await unit.contents()).toContain('1:first'));
   await each(third, async (unit) => expect(await unit.contents()).toContain('2:second'));
   expect(await third.tools(historyUnit, 'u0').bookmarks({ limit: 10 })).toMatchObject({
-    items: { length: 3 },
+    items: { length: 4 },
   });
   expect(await costOfClosing(third)).toEqual({ checkpoints: 0, files: 0, background: 0 });
 });
