@@ -11,7 +11,7 @@ import { adminOperations } from './declarations/index.ts';
 import { beginEffect } from './lib/changes.ts';
 import type { DelegatedHandler, WiringFacts } from './lib/handlers.ts';
 import type { LongHandler } from './long-work/handlers.ts';
-import { longWorkMethods } from './long-work/operations.ts';
+import { longWorkMethods } from './long-work/work.ts';
 import { saveGrant } from './platform-grants/store.ts';
 import { directoryUnit } from './unit.ts';
 

@@ -31,7 +31,7 @@ import { makeEffectRunner } from './lib/host-admin-effects.ts';
 import { found, makePerformers, performersOf } from './lib/host-admin-performers.ts';
 import { makePlanner } from './lib/host-admin-plans.ts';
 import { sleepFor } from './long-work/follow.ts';
-import { makeLongWork } from './long-work/runner.ts';
+import { LongWork } from './long-work/runner.ts';
 import { makeProjections } from './make-projections.ts';
 import { makeObservability } from './observability/observability.ts';
 import { makeOperationsLog } from './operations-log/recorder.ts';
@@ -121,7 +121,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
     rerouted: reroute,
   });
   const { servingVersion } = registry;
-  const long = makeLongWork({
+  const long = new LongWork({
     ...world,
     deps: { ...world, servingVersion, copyDirectory: copyOf(engine) },
     effects: makeLongEffects({
@@ -170,7 +170,7 @@ export function makeHostAdmin(options: HostAdminOptions): DirectoryHostAdmin {
       },
     ],
     {
-      longWork: long,
+      longWork: { performs: (name) => long.performs(name), perform: (call) => long.perform(call) },
       plan: makePlanner({ directory, effectDeps: deps, effects }),
       own: { audit: change, access: (call) => directory.readLogged({ call }), none: read },
     },

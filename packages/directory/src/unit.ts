@@ -34,7 +34,7 @@ import {
 import { defineFeature, findHandler, type MethodsOf, mergeFeatures, mergeHandlers } from './lib/feature.ts';
 import { idempotencyMigration, keyedFingerprintsMigration } from './lib/idempotency.ts';
 import { longWorkFeature } from './long-work/feature.ts';
-import { longWorkMethods } from './long-work/operations.ts';
+import { longWorkMethods } from './long-work/work.ts';
 import { observabilityFeature } from './observability/observability.ts';
 import { operationsLogFeature } from './operations-log/feature.ts';
 import { ownerSeatFeature } from './owner-seat/feature.ts';

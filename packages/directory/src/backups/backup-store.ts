@@ -1,10 +1,11 @@
-/** The place for backups, with somebody counting how often it fails: a copy can fail for reasons that are not its own. */
+/**
+ * The port to the place of backups, outside the platform's own data, so that one outlives the other; and moving copies
+ * there: each is written, read back and compared.
+ */
 import { createHash } from 'node:crypto';
 import { PlatformError, type ScopeExport } from '@freehold/contracts';
 import type { BackupRecord } from '../declarations/backups.ts';
 import type { LongRun } from '../long-work/handlers.ts';
-
-/** The port to where backups lie: outside of the platform's own data, so that one outlives the other. */
 
 export interface StoredBackup {
   readonly address: string;
@@ -12,41 +13,38 @@ export interface StoredBackup {
 }
 
 /**
- * A place for backups. An address is made by the platform: segments of lower-case letters, digits, `_`, `-` and `.`,
- * separated by `/`, such as `scopes/scp_…/bkp_….ndjson`. Members reject with a `PlatformError` `unavailable` when the
- * place cannot be reached or is full.
+ * A place for backups. The platform makes the addresses: segments of lower-case letters, digits, `_`, `-` and `.`,
+ * separated by `/`, such as `scopes/scp_…/bkp_….ndjson`. Members reject with a `PlatformError` `unavailable` when the place
+ * cannot be reached or is full.
  */
 export interface BackupStore {
   /**
-   * Takes the bytes in as they come. They are there, durably, once it resolves, and not at all before; what was at the
-   * address is replaced. A body that fails leaves nothing.
+   * Stores the bytes as they come, and replaces those at the address. Once it resolves they are durable; before that none
+   * is visible. A body that fails leaves nothing.
    */
   put(address: string, body: ReadableStream<Uint8Array>): Promise<StoredBackup>;
-  /** The bytes, or null when there are none at this address. Cancelling it frees what it holds. */
+  /** The bytes, or null when there are none at this address. Cancelling the stream frees its resources. */
   open(address: string): Promise<ReadableStream<Uint8Array> | null>;
-  /** Deleting what is not there is done. */
+  /** Deletes the bytes; without any, it resolves too. */
   delete(address: string): Promise<void>;
   /** Every backup whose address begins with this text. */
   list(prefix: string): AsyncIterable<StoredBackup>;
 }
 
-/** Moves a copy into the backup store and makes sure that it can be read back from there. */
-
-/** What is decided before a backup is made, so that a second attempt makes the same one. */
+/** Decided before a backup is made, so that a second attempt makes the same one. */
 export interface BackupOrder {
   readonly id: string;
   readonly address: string;
 }
 
-/** What is known of one that was made. */
 export type WrittenBackup = BackupOrder & Pick<BackupRecord, 'format' | 'bytes' | 'sha256' | 'bookmark'>;
 
-/** Told of how far it is; throws when it is to stop. */
+/** Reports the progress; throws when the work is to stop. */
 type Progress = Pick<LongRun, 'progress'>;
 
 /**
- * Writes a copy and reads it back. Whatever fails leaves nothing at the address.
- * @throws PlatformError what the copy or the store failed with; `runtime_fault`, reason `backup_damaged`.
+ * Writes a copy and reads it back. A failure leaves nothing at the address.
+ * @throws PlatformError the error of the copy or of the store; `runtime_fault`, reason `backup_damaged`.
  */
 export async function writeBackup(
   store: BackupStore,
@@ -61,7 +59,7 @@ export async function writeBackup(
       meter.add(chunk);
       run.progress({ done: meter.bytes, unit: 'bytes' });
     },
-    // The store may have its own words for a body that fails; who waits is told what the body failed with.
+    // The caller is told the error of the body, and not the one that the store makes of it.
     onError: (error) => {
       failure = error;
     },
@@ -136,7 +134,7 @@ function makeMeter() {
   };
 }
 
-/** The same bytes, with somebody watching. */
+/** The same bytes, watched. */
 export function passThrough(
   source: ReadableStream<Uint8Array>,
   watch: {
@@ -165,12 +163,13 @@ export function passThrough(
   );
 }
 
-export interface WatchedStore {
+interface WatchedStore {
   readonly store: BackupStore;
-  /** How many calls the place itself has failed so far. A body that failed on its way there is not one. */
+  /** How many calls the place itself has failed so far, without those whose body failed. */
   readonly faults: () => number;
 }
 
+/** Counts the failures of the place: a copy can fail for reasons that are not its own. */
 export function watchStore(store: BackupStore): WatchedStore {
   let faults = 0;
   const counting = <T>(work: Promise<T>): Promise<T> =>
@@ -182,13 +181,13 @@ export function watchStore(store: BackupStore): WatchedStore {
     faults: () => faults,
     store: {
       put: async (address, body) => {
-        let isOwn = true;
+        let bodyFailed = false;
         const onError = (): void => {
-          isOwn = false;
+          bodyFailed = true;
         };
         const watched = passThrough(body, { onBytes: () => undefined, onError });
         return store.put(address, watched).catch((error: unknown) => {
-          if (isOwn) faults += 1;
+          if (!bodyFailed) faults += 1;
           throw error;
         });
       },

@@ -1,4 +1,4 @@
-/** What the directory's unit has of backups, its own among them. */
+/** The tables and methods of backups, the directory's own among them. */
 import type { Migration } from '@freehold/store';
 import { defineFeature } from '../lib/feature.ts';
 import { afterRestore } from '../tenants/after-restore.ts';
@@ -17,8 +17,6 @@ import {
   readScopeBackups,
 } from './operations.ts';
 import { restoreDirectory, restoreMethods } from './restore-directory.ts';
-
-/** The tables of backups. They are numbered by themselves, beside the directory's own. */
 
 const backupsMigration: Migration = {
   version: 1,
@@ -51,20 +49,19 @@ const byTenantMigration: Migration = {
   sql: 'CREATE INDEX backups_tenant ON backups (tenant, id);',
 };
 
-/** The newest that the platform made of something by itself is looked for again and again. */
+/** For the newest scheduled backup of a scope, which every sweep looks up. */
 const byOriginMigration: Migration = {
   version: 3,
   name: 'backups by origin',
   sql: 'CREATE INDEX backups_origin ON backups (scope, origin, at, id);',
 };
 
-/** The set that the directory applies after its own. */
 export const backupMigrations = {
   name: 'backups',
   migrations: [backupsMigration, byTenantMigration, byOriginMigration],
 } as const;
 
-export const backupsFeature = defineFeature({
+export const backupsFeature = /* @__PURE__ */ defineFeature({
   operations: [
     readScopeBackups,
     readDirectoryBackups,

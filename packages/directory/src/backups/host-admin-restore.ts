@@ -1,10 +1,9 @@
-/** Brings a backup of the directory in, line by line, to where it can take the place of what is there. */
+/** Stages a backup of the directory, line by line, until the directory replaces its rows by it in one transaction. */
 import { createHash } from 'node:crypto';
 import { PlatformError } from '@freehold/contracts';
 import { z } from 'zod';
 import type { CallOf } from '../lib/handlers.ts';
 import type { LongDeps, LongEffect, LongRun } from '../long-work/handlers.ts';
-import { DIRECTORY_KEY } from '../unit.ts';
 import { openBackup, requireStore, verifyBackup } from './backup-store.ts';
 import type { directoryRestore } from './restore-directory.ts';
 import {
@@ -14,24 +13,25 @@ import {
   unknownBackup,
 } from './restore-directory.ts';
 
-/** How many rows go over at a time. */
+/** How many rows are staged at a time. */
 const BATCH_ROWS = 500;
 
 const header = z.object({
   freehold: z.literal(1),
   kind: z.literal('directory'),
-  key: z.literal(DIRECTORY_KEY),
+  // The key of the one directory, `DIRECTORY_KEY`.
+  key: z.literal('main'),
   tables: z.array(z.object({ name: z.string(), columns: z.array(z.string()), rows: z.int() })),
 });
 const rowLine = z.object({ t: z.int(), r: z.array(z.unknown()) });
 const trailer = z.object({ end: z.literal(true), sha256: z.string() });
 
-/** It never commits: until the directory has taken the rows over, in one transaction, nothing is changed. */
+/** It never commits: until the directory has replaced its rows, in one transaction, nothing is changed. */
 export const restoreDirectoryEffect: LongEffect<RestoreDirectoryWork, null> = {
   check: async ({ backups, directory }, call) => {
     const store = requireStore(backups);
     const { backup: id } = (call as unknown as CallOf<typeof directoryRestore>).body;
-    // What is remembered and gone is damage, and not a mistake of whoever asks.
+    // A backup that is remembered and missing is damage, and no mistake of the caller.
     if (await directory.rememberedBackup({ id })) return;
     const body = await store.open(addressOfBackup(id));
     if (!body) throw unknownBackup();

@@ -1,3 +1,8 @@
+/**
+ * Copies of scopes that are uploaded. Their bytes are stored before the directory knows a backup of them, and a crash in
+ * between would leave them there for ever: so each upload is noted before its first byte, and one that never became a
+ * backup is deleted. Other files of the store are never touched: they may belong to another installation.
+ */
 import {
   EXPORT_MEDIA_TYPES,
   type ExportFormat,
@@ -7,19 +12,13 @@ import {
 } from '@freehold/contracts';
 import type { Migration, SqlDatabase, UnitContext, UnitStub } from '@freehold/store';
 import type { AdminCall, AdminResult } from '../actors.ts';
-import type { ChangeOutcome } from '../lib/changes.ts';
+import type { ChangeInput, ChangeOutcome } from '../lib/changes.ts';
 import type { EffectDeps } from '../lib/effects.ts';
 import type { CallOf, WiringFacts } from '../lib/handlers.ts';
 import type { Performers } from '../lib/host-admin-performers.ts';
-import type { DirectoryMethods } from '../unit.ts';
 import { type BackupOrder, type BackupStore, requireStore, writeBackup } from './backup-store.ts';
 import type { importsCreate } from './operations.ts';
-
-/**
- * Copies that are on their way in from outside. Their bytes are in the store before the directory knows a backup of them,
- * and a crash in between would leave them there for ever: so each one is noted before its first byte, and what was noted
- * and never became known is deleted. Nothing else in the store is: it may be all that is left of another installation.
- */
+import type { restoreMethods } from './restore-directory.ts';
 
 const incomingMigration: Migration = {
   version: 1,
@@ -35,26 +34,23 @@ const incomingMigration: Migration = {
   `,
 };
 
-/** The set that the directory applies after that of the backups. */
 export const incomingMigrations = { name: 'incoming-copies', migrations: [incomingMigration] } as const;
 
-/** An upload that takes longer is taken for one that a crash left: it is refused when it ends, `upload_abandoned`. */
+/** An upload that takes longer counts as left by a crash: it is refused when it ends, `upload_abandoned`. */
 const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1000;
 const PAGE = 50;
 
-/** The methods of the unit. */
 export function incomingMethods({ db, now }: UnitContext) {
   return {
     expectCopy: ({ id, address }: BackupOrder): null => {
       db.run('INSERT INTO incoming_copies (id, address, begun_at) VALUES (?, ?, ?)', id, address, now());
       return null;
     },
-    /** Its bytes are gone. */
     forgetCopy: ({ id }: Pick<BackupOrder, 'id'>): null => {
       db.run('DELETE FROM incoming_copies WHERE id = ?', id);
       return null;
     },
-    /** Gives up those that were begun long ago, and answers some of them. */
+    /** Gives up uploads that began long ago, and returns some of them. */
     abandonCopies: (): readonly BackupOrder[] => {
       db.run('UPDATE incoming_copies SET abandoned = 1 WHERE begun_at <= ?', now() - ABANDONED_AFTER_MS);
       return db.all<BackupOrder & Record<string, string>>(
@@ -66,7 +62,7 @@ export function incomingMethods({ db, now }: UnitContext) {
 }
 
 /**
- * A copy becomes known: its bytes are nobody's to delete any more.
+ * Makes a copy known, so that its bytes are not deleted any more.
  * @throws PlatformError `unavailable`, reason `upload_abandoned`, when they are being deleted already.
  */
 export function receiveCopy(db: SqlDatabase, id: string): void {
@@ -79,14 +75,12 @@ export function receiveCopy(db: SqlDatabase, id: string): void {
 }
 
 type Directory = Pick<
-  UnitStub<DirectoryMethods>,
+  UnitStub<ReturnType<typeof incomingMethods> & ReturnType<typeof restoreMethods>>,
   'expectCopy' | 'forgetCopy' | 'abandonCopies' | 'rememberedBackup'
 >;
 
-/**
- * Deletes the bytes of a copy that did not become known. One that did, though nobody heard of it, keeps them.
- */
-export async function dropCopy(
+/** Deletes the bytes of a copy that did not become known. A copy whose caller only missed the answer keeps them. */
+async function dropCopy(
   { directory, store }: { readonly directory: Directory; readonly store: BackupStore },
   { id, address }: BackupOrder,
 ): Promise<void> {
@@ -96,7 +90,7 @@ export async function dropCopy(
 }
 
 export interface ImportMaintenance {
-  /** Deletes what uploads of more than a day ago have left behind, and answers how many. A day apart is enough. */
+  /** Deletes the remains of uploads of more than a day ago, and returns how many. Once a day is enough. */
   clearAbandoned(): Promise<number>;
 }
 
@@ -118,24 +112,22 @@ export function makeImportMaintenance(directory: Directory, store: BackupStore |
   };
 }
 
-/** Copies of scopes that come in from outside: their bytes go into the store first, and are known only after that. */
-
-export interface ImportDeps extends Pick<EffectDeps, 'target'> {
-  readonly directory: UnitStub<DirectoryMethods>;
+interface ImportDeps extends Pick<EffectDeps, 'target'> {
+  readonly directory: Directory & UnitStub<{ change(input: ChangeInput): ChangeOutcome }>;
   readonly backups: BackupStore | null;
   readonly newId: (prefix: string) => string;
   readonly factsOf: (call: AdminCall) => WiringFacts;
-  /** What follows every durable change. It does not reject. */
+  /** Follows every durable change. It does not reject. */
   readonly finalize: (outcome: ChangeOutcome) => Promise<AdminResult>;
   readonly incident: (method: string) => (error: unknown) => void;
 }
 
 export function makeImports(deps: ImportDeps): Performers {
   const { directory, factsOf, finalize, incident } = deps;
-  const keep = async ({ call, drop }: Received): Promise<ChangeOutcome> => {
+  const makeKnown = async ({ call, drop }: Received): Promise<ChangeOutcome> => {
     try {
       const outcome = await directory.change({ call, facts: factsOf(call) });
-      // A replay names the copy that came first.
+      // A replay answers with the first copy.
       if (outcome.result.replayed) await drop();
       return outcome;
     } catch (error) {
@@ -143,10 +135,10 @@ export function makeImports(deps: ImportDeps): Performers {
       throw error;
     }
   };
-  return { 'imports.create': async (call) => finalize(await keep(await receive(deps, call))) };
+  return { 'imports.create': async (call) => finalize(await makeKnown(await receive(deps, call))) };
 }
 
-/** The call that makes a copy known, and what takes its bytes away where that fails. */
+/** The call that makes a copy known, and the removal of its bytes where that fails. */
 interface Received {
   readonly call: AdminCall;
   readonly drop: () => Promise<void>;

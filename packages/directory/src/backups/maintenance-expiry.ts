@@ -1,7 +1,7 @@
 /**
- * The end of backups that have had their time: some at once, with one pair of rows in the admin log. The intent names all
- * that are to go before the first one goes; `done` names those that went. A crash in between leaves the intent open, and
- * the next sweep takes it up: deleting once more what is gone already does nothing.
+ * Deletes expired backups, several at once, with one pair of rows in the admin log. The intent names all of them before the
+ * first is deleted; `done` names those that were. A crash in between leaves the intent open, and the next sweep resumes it:
+ * deleting a backup twice is harmless.
  */
 import { PlatformError } from '@freehold/contracts';
 import type { UnitContext, UnitStub } from '@freehold/store';
@@ -10,34 +10,31 @@ import { type AuditedCall, appendAdminLog, loadAdminLogRow } from '../audit/admi
 import { endLease, startLease } from '../audit/open-intents.ts';
 import type { LogHead, LogTarget } from '../declarations/records.ts';
 import { logEnd } from '../lib/changes.ts';
-import type { DirectoryMethods } from '../unit.ts';
 import type { BackupOrder, BackupStore } from './backup-store.ts';
 import { directoryTimes } from './schedule.ts';
 import { forgetBackup } from './store.ts';
 
-/** Who the log names for what the platform backs up, and deletes, by itself. */
+/** The actor of scheduled backups and of their deletion. */
 export const PLATFORM: Actor = { kind: 'system', id: 'backups', name: "The platform's own backups" };
 
-/** What the log calls it. No route leads to it. */
+/** The action in the log. No route leads to it. */
 const ACTION = 'backups.expire';
 const NO_PRINCIPAL: LogTarget = { tenant: null, scope: null, vertical: null, other: null };
 
-/** Those that nobody is working on. It goes over all open intents, which are few, and not over the log. */
+/** Those whose lease is over. It scans the open intents, which are few, and not the log. */
 const LEFT_EXPIRIES = `SELECT o.sequence FROM open_intents o CROSS JOIN admin_log l ON l.sequence = o.sequence
    WHERE o.running_until <= ? AND l.action = '${ACTION}' ORDER BY o.sequence LIMIT 20`;
 
-/** What is about to be deleted. */
-export interface StartedExpiry {
+interface StartedExpiry {
   readonly head: LogHead | null;
   readonly intent: number;
   readonly copies: readonly BackupOrder[];
 }
 
-/** The methods of the unit. */
 export function expiryOfBackupsMethods(context: UnitContext) {
   const { db, now } = context;
 
-  /** Of what a person ordered, and of what somebody else has deleted meanwhile, nothing is. */
+  /** Leaves out backups that a person ordered, and those that were deleted meanwhile. */
   const known = (ids: readonly string[]): BackupOrder[] =>
     ids.flatMap((id) =>
       db.all<BackupOrder & Record<string, string>>(
@@ -47,7 +44,7 @@ export function expiryOfBackupsMethods(context: UnitContext) {
     );
 
   return {
-    /** Writes down what is about to be deleted. Null when there is nothing. */
+    /** Writes the intent. Null when there is nothing to delete. */
     beginExpiry: ({ ids, requestId }: Ids & { readonly requestId: string }): StartedExpiry | null => {
       const copies = known(ids);
       if (copies.length === 0) return null;
@@ -58,14 +55,14 @@ export function expiryOfBackupsMethods(context: UnitContext) {
       return { head, intent: head.sequence, copies };
     },
 
-    /** When the directory was backed up, newest first, in milliseconds since the epoch. A query. */
+    /** The times of the directory's backups, newest first, in milliseconds since the epoch. */
     directoryTimes: (): readonly number[] => directoryTimes(db),
 
-    /** The intents that a crash left open. A query. */
+    /** The intents that a crash left open. */
     leftExpiries: (): readonly number[] =>
       db.all<{ sequence: number }>(LEFT_EXPIRIES, now()).map(({ sequence }) => sequence),
 
-    /** Takes one of those up. */
+    /** Resumes one of those. */
     resumeExpiry: ({ intent }: { readonly intent: number }): StartedExpiry => {
       startLease(db, intent, now());
       const { backups } = JSON.parse(loadAdminLogRow(db, intent)?.after ?? '{"backups":[]}') as {
@@ -74,7 +71,7 @@ export function expiryOfBackupsMethods(context: UnitContext) {
       return { head: null, intent, copies: known(backups) };
     },
 
-    /** Writes down what was deleted, and how many were not. `failed` when that is all of them. */
+    /** Writes the outcome: the deleted ids, and how many are left. `failed` when none was deleted. */
     settleExpiry: ({
       intent,
       ids,
@@ -90,7 +87,7 @@ export function expiryOfBackupsMethods(context: UnitContext) {
       });
     },
 
-    /** Whoever could not write down the end lets the next sweep do it. */
+    /** Leaves an intent whose outcome could not be written to the next sweep. */
     leaveExpiry: ({ intent }: { readonly intent: number }): null => {
       endLease(db, intent);
       return null;
@@ -98,16 +95,16 @@ export function expiryOfBackupsMethods(context: UnitContext) {
   };
 }
 
-export interface ExpiryOfBackups {
-  /** Ends what a crash left open. */
+interface ExpiryOfBackups {
+  /** Finishes expirations that a crash left open. */
   settleLeft(signal: AbortSignal): Promise<void>;
-  /** Deletes these, and answers those that are left. It does not reject. */
+  /** Deletes these, and returns the ids that are left. It does not reject. */
   expire(ids: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
 }
 
 export interface ExpiryDeps {
   readonly directory: Pick<
-    UnitStub<DirectoryMethods>,
+    UnitStub<ReturnType<typeof expiryOfBackupsMethods>>,
     'beginExpiry' | 'leftExpiries' | 'resumeExpiry' | 'settleExpiry' | 'leaveExpiry'
   >;
   /** Milliseconds since the epoch. */
@@ -115,21 +112,21 @@ export interface ExpiryDeps {
   readonly newRequestId: () => string;
   /** Offers a head to the anchor. It does not reject. */
   readonly publish: (head: LogHead) => Promise<void>;
-  /** Receives what nobody expected. */
+  /** Reports an unexpected error. */
   readonly incident: (error: unknown) => void;
 }
 
-/** Most ids of one row of the log. A sweep has a hundred units, and most have one that goes. */
+/** The most ids in one row of the log. A sweep has a hundred units, and most have one expired backup. */
 const IDS_MAX = 200;
-/** Deletions end before the lease of their intent does: nobody else may take it for left behind. */
+/** Deletions end before the lease of their intent does, so that no other sweep resumes it meanwhile. */
 const DELETING_MAX_MS = 90_000;
-/** So many in a row, and it is not they. */
+/** After so many failures in a row the store is at fault, not the backups. */
 const FAILURES_MAX = 3;
 
 export function makeExpiryOfBackups(deps: ExpiryDeps, store: BackupStore): ExpiryOfBackups {
   const { directory, now, newRequestId, publish, incident } = deps;
 
-  /** Answers the ids that are gone. */
+  /** Returns the ids that were deleted. */
   const deleteSome = async (copies: readonly BackupOrder[], signal: AbortSignal): Promise<string[]> => {
     const gone: string[] = [];
     const untilMs = now() + DELETING_MAX_MS;
@@ -176,7 +173,7 @@ export function makeExpiryOfBackups(deps: ExpiryDeps, store: BackupStore): Expir
           const started = await directory.beginExpiry({ ids: some, requestId: newRequestId() });
           if (started?.head) await publish(started.head);
           const meant = new Set(started?.copies.map(({ id }) => id));
-          // Somebody was quicker.
+          // Already deleted by another call.
           for (const id of some) if (!meant.has(id)) left.delete(id);
           if (!started) continue;
           for (const id of await finish(started, signal)) left.delete(id);

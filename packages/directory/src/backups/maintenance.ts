@@ -1,12 +1,27 @@
+/**
+ * The backups that the platform makes by itself: long work in the log under the name of the platform, one after the other;
+ * and the deletion of expired ones. A backup that a person ordered is never deleted here.
+ *
+ * Invariants:
+ * 1. A backup is deleted only after a newer one of the same scope was written and verified in this very sweep, or when its
+ *    scope was reaped.
+ * 2. Nothing new is made of a tenant that is being deleted, and nothing of a reaped tenant is left.
+ * 3. The unit that has waited longest comes first, so that none is passed over for ever; units that failed come last.
+ */
 import { PlatformError } from '@freehold/contracts';
 import type { UnitStub } from '@freehold/store';
 import type { AdminCall, AdminResult } from '../actors.ts';
 import type { OperationRecord } from '../declarations/long-work.ts';
 import type { LogHead } from '../declarations/records.ts';
 import type { SweepUnit } from '../operations-log/recorder.ts';
-import type { DirectoryMethods } from '../unit.ts';
 import type { BackupStore } from './backup-store.ts';
-import { type ExpiryDeps, makeExpiryOfBackups, PLATFORM } from './maintenance-expiry.ts';
+import {
+  type ExpiryDeps,
+  type expiryOfBackupsMethods,
+  makeExpiryOfBackups,
+  PLATFORM,
+} from './maintenance-expiry.ts';
+import type { backupMethods } from './operations.ts';
 import {
   type BackupPolicy,
   expiredOf,
@@ -17,24 +32,13 @@ import {
   type UnitOfBackups,
 } from './schedule.ts';
 
-/**
- * The backups that the platform makes by itself: long work in the log under the name of the platform, one after the other; and
- * the deletion of those that have expired. A backup that a person ordered is never deleted here.
- *
- * Invariants:
- * 1. Something is deleted only after a newer backup of the same was written, read back and found the same in this very
- *    sweep, or when what it is a backup of was reaped.
- * 2. Nothing new is made of a tenant that is being deleted, and nothing of one that was reaped is left.
- * 3. The unit that has waited longest comes first, so that none is passed over for good; what failed before comes last.
- */
-
 export interface BackupMaintenance {
   /**
-   * Backs up whatever is due and deletes what has had its time; one line for each that was gone at, for `recordSweep`.
-   * At most a hundred are backed up, those that have waited longest; it answers whether others are left that it could go
-   * on with at once. Of a vertical of which three fail in a row nothing more is tried in this sweep. When the place for
-   * backups itself fails three times in a row, nothing at all is tried for an hour. What has waited for more than two
-   * intervals is a line `failed`, reason `overdue`: the ten oldest, once an hour.
+   * Backs up the units that are due, and deletes expired backups; one line for each unit, for `recordSweep`. At most a
+   * hundred are backed up, those that have waited longest; it returns whether a next sweep could go on at once. After three
+   * failures in a row a vertical is skipped for this sweep; after three failures in a row of the place for backups, every
+   * sweep is skipped for an hour. Units that have waited for more than two intervals are lines `failed`, reason `overdue`:
+   * the ten oldest, once an hour.
    */
   sweep(policy: BackupPolicy, signal: AbortSignal): AsyncGenerator<BackupLine, boolean, undefined>;
 }
@@ -43,16 +47,19 @@ export type BackupLine = Extract<SweepUnit, { readonly kind: 'backup' }>;
 
 export interface BackupMaintenanceDeps extends Omit<ExpiryDeps, 'directory'>, UnitDeps {
   readonly directory: ExpiryDeps['directory'] &
-    Pick<UnitStub<DirectoryMethods>, 'unitsToBackUp' | 'scheduledBackups' | 'directoryTimes'>;
-  /** Null: nothing is ever made. */
+    Pick<
+      UnitStub<ReturnType<typeof backupMethods> & ReturnType<typeof expiryOfBackupsMethods>>,
+      'unitsToBackUp' | 'scheduledBackups' | 'directoryTimes'
+    >;
+  /** Null: no backup is made. */
   readonly backups: BackupStore | null;
-  /** How often the place for backups has failed so far, whoever used it. */
+  /** How often the place for backups has failed so far. */
   readonly storeFaults: () => number;
   /** Offers a head to the anchor. It does not reject. */
   readonly publish: (head: LogHead) => Promise<void>;
 }
 
-/** How many are backed up in one sweep, and of how many what is left is cleared away. */
+/** The most units that one sweep backs up, and the most reaped scopes whose backups it deletes. */
 const UNITS_MAX = 100;
 /** The first wait after a failure; each further one is twice as long, up to the interval itself. */
 const RETRY_MS = 60 * 60 * 1000;
@@ -66,7 +73,7 @@ const OVERDUE_AGAIN_MS = 60 * 60 * 1000;
 interface Expiration {
   readonly unit: Unit;
   readonly ids: readonly string[];
-  /** There is no newer one: it was reaped. */
+  /** True for a reaped scope, which has no newer backup. */
   readonly reaped: boolean;
 }
 
@@ -95,7 +102,7 @@ export function makeBackupMaintenance(deps: BackupMaintenanceDeps): BackupMainte
   return new ScheduledBackups(deps);
 }
 
-/** What sweeps remember of one another: recent failures, and the pause after the place for backups failed. */
+/** Remembers recent failures, and the pause after the place for backups failed, from sweep to sweep. */
 class ScheduledBackups implements BackupMaintenance {
   readonly #deps: BackupMaintenanceDeps;
   readonly #failures = new Map<string, LastFailure>();
@@ -125,7 +132,7 @@ class ScheduledBackups implements BackupMaintenance {
     return sweep.more && this.#pausedAtMs === null && !signal.aborted;
   }
 
-  /** Whether a moment is no longer ago than that. Ignores a moment in the future: the clock was wrong when it was noted. */
+  /** Whether a moment is at most that long ago. Ignores the future: the clock was wrong when the moment was noted. */
   #isWithin(atMs: number | null, ms: number): boolean {
     const nowMs = this.#deps.now();
     return atMs !== null && atMs <= nowMs && nowMs < atMs + ms;
@@ -143,7 +150,7 @@ class ScheduledBackups implements BackupMaintenance {
     else this.#failures.delete(key);
   }
 
-  /** Looks through the whole fleet: what is due, longest waiting first, and reaped scopes that have backups left. */
+  /** Searches the whole fleet: due units, longest waiting first, and reaped scopes that have backups left. */
   async #findDue({ policy: { everyMs }, signal }: Sweep) {
     const { directory, now } = this.#deps;
     const due: UnitOfBackups[] = [];
@@ -178,18 +185,18 @@ class ScheduledBackups implements BackupMaintenance {
     }
   }
 
-  /** Backs one up and remembers the result. Null when the platform stops meanwhile: the next process takes it up. */
+  /** Backs one up and remembers the result. Null when the platform stops meanwhile: the next process resumes it. */
   async #backUpOne(unit: Unit, sweep: Sweep): Promise<BackupLine | null> {
     const { incident, storeFaults } = this.#deps;
     const faults = storeFaults();
     const result = await this.#backUp(unit, sweep).catch((error: unknown): BackupResult => {
       if (!(error instanceof PlatformError)) incident(error);
-      return { outcome: 'failed', reason: wordOf(error) };
+      return { outcome: 'failed', reason: reasonOfError(error) };
     });
     if (!result) return null;
     const line = lineOf(unit, result);
     this.#note(line.unit, result, sweep.policy.everyMs);
-    // A skipped unit costs nothing, and is not in the way of the next one.
+    // A skipped unit costs nothing, and is not counted.
     if (result.outcome === 'skipped') return line;
     const isOfStore = result.outcome === 'failed' && storeFaults() > faults;
     countIn(sweep, line, isOfStore);
@@ -214,7 +221,7 @@ class ScheduledBackups implements BackupMaintenance {
     );
   }
 
-  /** Finds the backups of reaped scopes that have to go. */
+  /** Finds the expired backups of reaped scopes. */
   async #findExpirations(gone: readonly UnitOfBackups[], sweep: Sweep): Promise<void> {
     const { directory, now } = this.#deps;
     const { policy, expirations } = sweep;
@@ -223,8 +230,8 @@ class ScheduledBackups implements BackupMaintenance {
     for (const unit of gone) {
       const { scope, state, oldestAtMs } = unit;
       const isErased = state === 'erased';
-      const isKept = !isErased && (oldestAtMs ?? 0) >= now() - keptAfterReapMs(policy);
-      if (isKept || this.#waits(scope)) continue;
+      const isRetained = !isErased && (oldestAtMs ?? 0) >= now() - keptAfterReapMs(policy);
+      if (isRetained || this.#waits(scope)) continue;
       const copies = await directory.scheduledBackups({ scope });
       seenMs ??= await directory.directoryTimes();
       const over = isErased ? copies : expiredOfReaped(copies, policy, { nowMs: now(), seenMs });
@@ -251,7 +258,7 @@ class ScheduledBackups implements BackupMaintenance {
         ? { outcome: 'failed', reason: 'expiry_failed' }
         : { outcome: 'swept', reason: 'expired' };
       const line = lineOf(unit, result);
-      // Of a living scope the next backup tries again, and is not put off by this.
+      // For a living scope the next backup tries again: only a reaped one waits.
       if (reaped) this.#note(line.unit, result, policy.everyMs);
       yield line;
     }
@@ -284,7 +291,7 @@ function failureAfter(last: LastFailure | undefined, nowMs: number, everyMs: num
   return { count, atMs: nowMs, waitMs: Math.min(everyMs, RETRY_MS * 2 ** Math.min(count - 1, 20)) };
 }
 
-/** Counts a backup that was made or failed. A failure of the place is none of the vertical. */
+/** Counts a backup that was made or failed. A failure of the place does not count against the vertical. */
 function countIn(sweep: Sweep, { unit, vertical, outcome }: BackupLine, isOfStore: boolean): void {
   const failed = outcome === 'failed';
   sweep.units += 1;
@@ -304,7 +311,7 @@ function byWait(hasFailed: (scope: string) => boolean) {
   };
 }
 
-/** How the directory is named among the units. No scope's id is like it. */
+/** Names the directory among the units. No scope has such an id. */
 const DIRECTORY = 'directory';
 
 function lineOf(unit: Unit, result: BackupResult): BackupLine {
@@ -317,9 +324,7 @@ function idsOf(copies: readonly ScheduledCopy[]): readonly string[] {
   return copies.map(({ id }) => id);
 }
 
-/** One backup that the platform makes by itself, from its beginning to its end: long work like anybody's. */
-
-export interface UnitDeps {
+interface UnitDeps {
   /** Begins long work. */
   readonly begin: (call: AdminCall) => Promise<AdminResult>;
   /** Performs `operations.get`. */
@@ -327,16 +332,12 @@ export interface UnitDeps {
   readonly newRequestId: () => string;
 }
 
-/** What is backed up: a scope, or the directory, which has none. */
-export type Unit = Pick<UnitOfBackups, 'tenant' | 'scope' | 'vertical'> | null;
-export type BackupResult = Pick<Extract<SweepUnit, { readonly kind: 'backup' }>, 'outcome' | 'reason'>;
+/** A scope, or null for the directory. */
+type Unit = Pick<UnitOfBackups, 'tenant' | 'scope' | 'vertical'> | null;
+type BackupResult = Pick<Extract<SweepUnit, { readonly kind: 'backup' }>, 'outcome' | 'reason'>;
 
-/** Backs one up. Null when the platform stops meanwhile: the next process takes it up. */
-export async function backUpUnit(
-  deps: UnitDeps,
-  unit: Unit,
-  signal: AbortSignal,
-): Promise<BackupResult | null> {
+/** Backs one up. Null when the platform stops meanwhile: the next process resumes it. */
+async function backUpUnit(deps: UnitDeps, unit: Unit, signal: AbortSignal): Promise<BackupResult | null> {
   const begun = await beginBackup(deps, unit);
   if ('outcome' in begun) return begun;
   const ended = await endOf(deps, begun.id, signal);
@@ -346,8 +347,8 @@ export async function backUpUnit(
   return { outcome: 'swept', reason: 'backed_up' };
 }
 
-/** What is in other hands just now, or has gone since, is passed over and looked at again. */
-const PASSED_OVER: ReadonlySet<string> = new Set([
+/** Units that other work holds, or that are gone, are skipped and tried again. */
+const SKIPPED_CODES: ReadonlySet<string> = new Set([
   'conflict',
   'not_found',
   'invalid_transition',
@@ -359,8 +360,8 @@ async function beginBackup(deps: UnitDeps, unit: Unit): Promise<{ readonly id: s
     const { value } = await deps.begin(callOf(deps, unit));
     return { id: (value as OperationRecord).id };
   } catch (error) {
-    if (!(error instanceof PlatformError && PASSED_OVER.has(error.code))) throw error;
-    return { outcome: 'skipped', reason: wordOf(error) };
+    if (!(error instanceof PlatformError && SKIPPED_CODES.has(error.code))) throw error;
+    return { outcome: 'skipped', reason: reasonOfError(error) };
   }
 }
 
@@ -380,7 +381,7 @@ async function endOf(deps: UnitDeps, id: string, signal: AbortSignal): Promise<O
         requestId: deps.newRequestId(),
       });
       const record = (await Promise.race([looked, stopped.promise]))?.value as OperationRecord | undefined;
-      // Nobody waits for that answer any more, whatever it is.
+      // The platform stops: no code waits for the answer any more.
       if (!record) looked.catch(() => undefined);
       else if (record.finishedAt !== null) return record;
     }
@@ -405,7 +406,6 @@ function reasonOf({ problem }: OperationRecord): string {
   return problem?.reason ?? problem?.code ?? 'unknown';
 }
 
-/** What became of it, in a word. */
-export function wordOf(error: unknown): string {
+function reasonOfError(error: unknown): string {
   return error instanceof PlatformError ? (error.reason ?? error.code) : 'internal';
 }

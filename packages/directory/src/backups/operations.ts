@@ -1,3 +1,4 @@
+/** Making, listing and deleting backups of scopes and of the directory. */
 import {
   EXPORT_MEDIA_TYPES,
   exportFormat,
@@ -37,11 +38,9 @@ import { receiveCopy } from './imports.ts';
 import { backedUpPage, type ScheduledCopy, scheduledOf, type UnitOfBackups } from './schedule.ts';
 import { forgetBackup, listBackups, othersBeside, requireBackup, saveBackup } from './store.ts';
 
-/** Backups inside the directory: which there are, and what is to be made. Their effects: `host-admin-backups.ts`. */
-
 const params = z.strictObject({ tenant: tenantId, scope: scopeId });
 
-/** 16 GiB: what a scope may weigh, and what nobody uploads by accident. */
+/** 16 GiB: the most that a scope may weigh. */
 const UPLOAD_BYTES_MAX = 16 * 1024 * 1024 * 1024;
 
 const keeping =
@@ -56,7 +55,6 @@ export const backupDeletePlan = z
   })
   .meta({ id: 'BackupDeletePlan' });
 
-/** What a backup of a scope needs to know. */
 export interface ScopeBackupWork {
   readonly scope: ScopeRecord;
   readonly order: BackupOrder;
@@ -65,8 +63,7 @@ export interface ScopeBackupWork {
   readonly origin?: ScheduledOrigin;
 }
 
-/** What a backup of the directory needs to know. */
-export interface DirectoryBackupWork extends BackupOrder {
+interface DirectoryBackupWork extends BackupOrder {
   /** Default: `taken`. */
   readonly origin?: ScheduledOrigin;
 }
@@ -218,7 +215,7 @@ export const deleteBackup = /* @__PURE__ */ delegated<typeof scopeBackupsDelete,
     settle: ({ db }, { params }) => {
       forgetBackup(db, params.backup);
       const target = targetOf(requireScope(db, params));
-      return { status: 204, value: null, audit: { target, before: null, after: { backup: params.backup } } };
+      return { value: null, audit: { target, before: null, after: { backup: params.backup } } };
     },
     supersedes: isAboutSame,
   },
@@ -228,7 +225,7 @@ export const directoryBackupsDelete = adminOperation({
   name: 'directory-backups.delete',
   summary: 'Delete a backup of the directory',
   description:
-    'A copy of the directory holds who belonged to it when it was made, tenants that were reaped since included: whoever has to be forgotten altogether is forgotten here too.',
+    'A copy of the directory names the people and tenants that it knew when it was made, reaped ones included: delete it where they have to be forgotten altogether.',
   tag,
   method: 'DELETE',
   path: '/directory/backups/:backup',
@@ -254,7 +251,7 @@ export const deleteDirectoryBackup = /* @__PURE__ */ delegated<
   settle: ({ db }, { params }) => {
     forgetBackup(db, params.backup);
     const audit = { target: NO_PRINCIPAL, before: null, after: { backup: params.backup } };
-    return { status: 204, value: null, audit };
+    return { value: null, audit };
   },
   supersedes: isAboutSame,
 });
@@ -272,13 +269,13 @@ export const planDirectoryBackupDelete = /* @__PURE__ */ planned<typeof director
   ({ db }, { params }) => deletion(db, requireBackup(db, params.backup, { scope: null })),
 );
 
-/** What is left when one is gone. */
+/** The plan of a deletion. */
 function deletion(db: SqlDatabase, backup: BackupRecord) {
   const { others, newest } = othersBeside(db, backup);
   return { dryRun: true, backup, others, newest: newest === null ? null : toTimestamp(newest) } as const;
 }
 
-/** That one backup was deleted says nothing of another one. */
+/** A deletion settles only earlier deletions of the same backup. */
 function isAboutSame(
   { params }: { readonly params: { readonly backup: string } },
   earlier: AuditEntry['after'],
@@ -300,25 +297,20 @@ export const importsCreate = adminOperation({
   problems: ['not_found', 'unsupported', 'unavailable'],
 });
 
-/** The bytes are in the store already; this is what makes them known. */
+/** Makes a copy known whose bytes are in the store already. */
 export const importCopy = /* @__PURE__ */ change(importsCreate, (context, call) => {
   const row = requireCopied(context.db, call.params);
-  // Put there by the host administration, which received the bytes.
+  // The host administration received the bytes, and filled these fields in.
   const written = { ...call.body, ...call.stored } as unknown as WrittenBackup;
   receiveCopy(context.db, written.id);
   const backup = scopeBackup(context, scopeOfRow(row), written, 'upload');
   saveBackup(context.db, backup);
-  return {
-    status: 201,
-    value: backup,
-    audit: { target: targetOf(row), before: null, after: backupFields(backup) },
-  };
+  return { value: backup, audit: { target: targetOf(row), before: null, after: backupFields(backup) } };
 });
 
-/** The methods of the unit. */
 export function backupMethods(context: UnitContext) {
   return {
-    /** Makes a backup known before the work that it is a part of has ended: it stays, whatever becomes of that. */
+    /** Makes the backup of a reap known before the reap has ended, so that it stays whatever the outcome. */
     keepBackup: ({
       scope,
       written,
@@ -330,11 +322,11 @@ export function backupMethods(context: UnitContext) {
       saveBackup(context.db, backup);
       return backup;
     },
-    /** Whatever is backed up by itself, by id, with the newest that there is of it. A query. */
+    /** A page of scopes, by id, with the times of their scheduled backups. */
     unitsToBackUp: ({ after }: { readonly after: string | null }): readonly UnitOfBackups[] =>
       backedUpPage(context.db, { after, nowMs: context.now() }),
 
-    /** What the platform has made by itself of one scope, or of the directory, newest first. A query. */
+    /** The scheduled backups of a scope, or of the directory, newest first. */
     scheduledBackups: ({ scope }: { readonly scope: string | null }): readonly ScheduledCopy[] =>
       scheduledOf(context.db, scope),
 
@@ -345,7 +337,7 @@ export function backupMethods(context: UnitContext) {
   };
 }
 
-/** What work on one scope locks. */
+/** The subject of long work on one scope. */
 export function scopeSubject(scope: string): string {
   return `scope:${scope}`;
 }
@@ -359,7 +351,7 @@ export function scopeBackupWork(
   return { scope: scopeOfRow(row), order: { id, address: `scopes/${row.id}/${id}.${format}` }, format };
 }
 
-/** What a log says of a backup. */
+/** The fields of a backup in the admin log. */
 export function backupFields(backup: BackupRecord): NonNullable<AuditEntry['after']> {
   const { id, origin, format, bytes, sha256, address } = backup;
   return { backup: id, origin, format, bytes, sha256, address };
@@ -385,12 +377,12 @@ function backupOf(
   return { id, ...about, format, bytes, sha256, address, bookmark, at: toTimestamp(context.now()) };
 }
 
-/** What the platform orders by itself is its own to delete; what anybody else orders is not. */
+/** Only backups that the platform orders by itself expire. */
 function originFor({ kind }: Actor): { readonly origin?: ScheduledOrigin } {
   return kind === 'system' ? { origin: 'scheduled' } : {};
 }
 
-/** Of a tenant that is being deleted nothing new is kept: the copy would outlive the erasure. */
+/** A new copy of a tenant that is being deleted would outlive the erasure. */
 function requireKept(db: SqlDatabase, { tenant }: ScopeRow): void {
   const status = loadTenant(db, tenant)?.status;
   if (status === 'active' || status === 'suspended') return;
@@ -399,7 +391,7 @@ function requireKept(db: SqlDatabase, { tenant }: ScopeRow): void {
   });
 }
 
-/** An archived scope is still there; one that is being made, or was reaped, has nothing to copy. */
+/** An archived scope can be copied; a scope that is being made, or was reaped, has no data. */
 function requireCopied(db: SqlDatabase, ref: { readonly tenant: string; readonly scope: string }): ScopeRow {
   const row = requireScope(db, ref);
   if (row.status !== 'provisioning' && row.status !== 'reaped') return row;
@@ -407,8 +399,6 @@ function requireCopied(db: SqlDatabase, ref: { readonly tenant: string; readonly
     reason: 'scope_not_active',
   });
 }
-
-/** What backups are made of, and where they go: the halves of these operations that lie outside of the directory. */
 
 export const scopeBackupEffect: LongEffect<ScopeBackupWork, WrittenBackup> = {
   check: async ({ backups, gateway, target }, call) => {
@@ -431,7 +421,7 @@ export const directoryBackupEffect: LongEffect<DirectoryBackupWork, WrittenBacku
   cleanUp: ({ backups }, { address }) => requireStore(backups).delete(address),
 };
 
-/** Copies one scope into the backup store. It may be done again: the same backup comes of it. */
+/** Copies one scope into the backup store. Repeating it makes the same backup. */
 export async function backUp(
   deps: LongDeps,
   { scope, order, format }: ScopeBackupWork,

@@ -1,12 +1,12 @@
 /**
- * The directory restored from a backup of itself: rows are staged beside what is there, and take its place in one
+ * Restores the directory from a backup of itself: rows are staged beside the present ones, and replace them in one
  * transaction with the row of the log that says so (design: control-plane, "Audit").
  *
  * Invariants:
- * 1. What happened stays: the logs, what is counted and billed, and the list of backups. No row of the log is touched.
- * 2. What was taken away stays taken away: tokens stay as they are now, sessions end for good, a reaped tenant or scope
- *    stays reaped; everything else has a floor in the table of revocations, which is kept and applied (`after-restore.ts`).
- * 3. The old head is named by the row that opens the new epoch, and verification checks that it is the row before it.
+ * 1. History stays: the logs, usage and bills, and the list of backups. No row of the log is touched.
+ * 2. Revoked rights stay revoked: tokens stay as they are now, sessions end for good, a reaped tenant or scope stays
+ *    reaped; everything else has a floor in the table of revocations, which stays and is applied (`after-restore.ts`).
+ * 3. The row that opens the new epoch names the old head, and verification checks that it is the row before it.
  */
 
 import { PlatformError } from '@freehold/contracts';
@@ -33,19 +33,21 @@ export const directoryRestorePlan = z
     dryRun: z.literal(true),
     backup: backupRecord
       .nullable()
-      .describe('Null for one that this directory does not remember, and that is looked for in its place'),
+      .describe(
+        'Null for a backup that this directory does not remember, and that is looked for in the store',
+      ),
     keeps: z.array(z.string()).describe('Tables whose rows stay'),
     keptAway: z
       .object({
         count: z.int(),
         items: z.array(takenAway).describe('The first 200 of them'),
       })
-      .describe('What was taken away since, by the log, and stays so where the backup holds it'),
+      .describe('What was taken away since, by the log, and stays so where the backup still has it'),
   })
   .meta({ id: 'DirectoryRestorePlan' });
 
 /** Tables that stay as they are. */
-const KEPT: readonly string[] = [
+const UNTOUCHED: readonly string[] = [
   ...[
     'admin_log',
     'access_log',
@@ -56,13 +58,13 @@ const KEPT: readonly string[] = [
     'staged_rows',
   ],
   ...['ops_failures', 'sweep_runs', 'issues', 'model_usage_lines', 'model_usage_days', 'meter_days'],
-  // A consent ticket that was used stays used: its round is what says so.
+  // The round of a consent ticket records that it was used.
   ...['hostname_attempts', 'incoming_copies', 'connect_rounds'],
   ...['meta', 'staff', 'staff_sessions', 'staff_tokens', 'staff_codes', 'staff_devices', 'staff_misses'],
 ];
-/** Tables whose rows stay, and that are given those which they lack. */
+/** Tables whose rows stay, and to which missing rows are added. */
 const MERGED: readonly string[] = ['tokens', 'backups', 'erasures', 'hostname_holders'];
-/** Tables that are only emptied: what they held means nothing to the state that comes. */
+/** Tables that are emptied: their rows mean nothing to the restored state. */
 const EMPTIED: readonly string[] = ['idempotency_keys'];
 
 /** A table of the copy, as its header names it. */
@@ -71,7 +73,7 @@ export interface StagedTable {
   readonly columns: readonly string[];
 }
 
-export interface StagedRow {
+interface StagedRow {
   readonly table: StagedTable;
   /** A JSON list. */
   readonly values: string;
@@ -80,11 +82,11 @@ export interface StagedRow {
 export interface RestoreDirectoryWork {
   readonly id: string;
   readonly address: string;
-  /** What was written down of it; null for a backup that this directory does not remember. */
+  /** Null for a backup that this directory does not remember. */
   readonly record: BackupRecord | null;
 }
 
-/** What it came to, before what was taken away since is taken away again. */
+/** The result before the revocations are applied. */
 type Replaced = Omit<DirectoryRestored, 'keptAway'>;
 
 export const directoryRestore = adminOperation({
@@ -117,7 +119,7 @@ export const restoreDirectory = /* @__PURE__ */ longWork<typeof directoryRestore
       return {
         dryRun: true,
         backup: loadBackup(context.db, body.backup),
-        keeps: [...KEPT, ...MERGED].sort(),
+        keeps: [...UNTOUCHED, ...MERGED].sort(),
         keptAway: listRevocations(context.db, intentOfBackup(context.db, body.backup)),
       };
     },
@@ -158,18 +160,18 @@ export const restoreDirectory = /* @__PURE__ */ longWork<typeof directoryRestore
 );
 
 /**
- * The newest row of the log that a backup certainly knows, as far as the log alone can tell: the intent that it was made
- * with. 0 for one that was made elsewhere.
+ * The newest row of the log that a backup certainly contains: the intent that it was made with. 0 for a backup of another
+ * installation.
  */
 function intentOfBackup(db: SqlDatabase, backup: string): number {
   return db.get<{ sequence: number }>(INTENT_OF_BACKUP, backup)?.sequence ?? 0;
 }
 
-/** The plus keeps SQLite from the index of outcomes: half of the log has the same one, and few rows have this action. */
+/** The plus keeps SQLite from using the index of outcomes: half of the log has the same one, and few rows this action. */
 export const INTENT_OF_BACKUP = `SELECT sequence FROM admin_log
    WHERE action = 'directory-backups.create' AND +outcome = 'intent' AND json_extract(after, '$.backup') = ?`;
 
-/** Where a backup of the directory lies that this directory does not remember. */
+/** The address of a backup that this directory does not remember. */
 export function addressOfBackup(id: string): string {
   return `directory/${id}.ndjson`;
 }
@@ -180,18 +182,17 @@ export function unknownBackup(): PlatformError {
   });
 }
 
-/** The methods of the unit. */
 export function restoreMethods({ db }: UnitContext) {
   return {
-    /** Takes some rows of the copy in. Numbers go on from batch to batch, so that the same batch twice is there once. */
+    /** Stages some rows. Numbers continue from batch to batch, so that a repeated batch replaces itself. */
     stageRows: ({ from, rows }: { readonly from: number; readonly rows: readonly StagedRow[] }): null => {
       noteCommonRow(
         db,
         rows.filter(({ table }) => table.name === 'admin_log'),
       );
       rows.forEach(({ table, values }, index) => {
-        if (KEPT.includes(table.name) && !isEmptyRoster(db, table.name)) return;
-        // SQLite's own counters never go back, so that no number is given out twice.
+        if (UNTOUCHED.includes(table.name) && !isEmptyRoster(db, table.name)) return;
+        // SQLite's own counters never go back, so that no number is used twice.
         if (/^(?:_spine|sqlite)_/.test(table.name) || EMPTIED.includes(table.name)) return;
         db.run(
           `INSERT INTO staged_rows (operation, number, name, value) VALUES ('', ?, ?, ?)
@@ -203,7 +204,6 @@ export function restoreMethods({ db }: UnitContext) {
       });
       return null;
     },
-    /** What is remembered of a backup, or null. */
     rememberedBackup: ({ id }: { readonly id: string }): BackupRecord | null => loadBackup(db, id),
 
     clearStaged: (): null => {
@@ -214,21 +214,21 @@ export function restoreMethods({ db }: UnitContext) {
 }
 
 /**
- * The newest row that the staged copy's log and this log have in common: what came after it, the copy does not know. 0 where
- * they have none, as on a new installation.
+ * The newest row that the staged copy's log and this log have in common; the copy knows nothing later. 0 without one, as on
+ * a new installation.
  */
 export function commonSequence(db: SqlDatabase): number {
   const row = db.get<{ value: string }>("SELECT value FROM staged_rows WHERE operation = 'common'");
   return Number(row?.value ?? 0);
 }
 
-/** Until when this directory knows of every backup: one that it lacks from before was deleted. 0 for never. */
+/** Until when this directory knew every backup: an older one that it lacks was deleted. 0 for never. */
 function commonAtMs(db: SqlDatabase): number {
   const row = db.get<{ at: number }>('SELECT at FROM admin_log WHERE sequence = ?', commonSequence(db));
   return row?.at ?? 0;
 }
 
-/** Each row's hash stands for all rows before it, so that the newest common one tells where the two logs part. */
+/** Each row's hash covers all rows before it, so that the newest common row shows where the two logs part. */
 function noteCommonRow(db: SqlDatabase, rows: readonly StagedRow[]): void {
   const common = rows.findLast(({ table: { columns }, values }) => {
     const row = JSON.parse(values) as unknown[];
@@ -247,12 +247,12 @@ function noteCommonRow(db: SqlDatabase, rows: readonly StagedRow[]): void {
 
 const EVERYTHING: LogTarget = { tenant: null, scope: null, vertical: null, other: 'directory' };
 
-/** Where nobody is on the roster yet, as after a new installation, the backup's is taken. */
+/** The backup's roster is taken only where the present one is empty, as after a new installation. */
 function isEmptyRoster(db: SqlDatabase, table: string): boolean {
   return table === 'staff' && db.get('SELECT 1 FROM staff LIMIT 1') === undefined;
 }
 
-/** Work in progress would go on with what is no longer there. @throws PlatformError `conflict`. */
+/** Running work would continue with rows that are gone. @throws PlatformError `conflict`. */
 function requireNothingElse(db: SqlDatabase, subject: string | null): void {
   const other = db.get<{ id: string }>(
     "SELECT id FROM operations WHERE state IN ('queued', 'running') AND subject IS NOT ? LIMIT 1",
@@ -272,7 +272,7 @@ function epochsSoFar(db: SqlDatabase): number {
   return db.get<{ n: number }>(EPOCHS_SO_FAR)?.n ?? 0;
 }
 
-/** Remembers which tenants and scopes there are; what it answers then counts those that are gone. */
+/** Remembers the tenants and scopes, and returns a function that counts those that are gone. */
 function countOf(db: SqlDatabase): () => DirectoryRestored['lost'] {
   const idsOf = (table: 'tenants' | 'scopes') =>
     new Set(db.all<{ id: string }>(`SELECT id FROM ${table}`).map(({ id }) => id));
@@ -288,17 +288,17 @@ function lacking(before: ReadonlySet<string>, after: ReadonlySet<string>): numbe
 }
 
 function takePlace(db: SqlDatabase): { readonly tables: number; readonly rows: number } {
-  // Rows name one another across tables: they have to fit together at the end, not on the way.
+  // Rows reference one another across tables: they have to be consistent at the end, not on the way.
   db.run('PRAGMA defer_foreign_keys = ON');
   const tombstones = ['tenants', 'scopes'].map((table) => ({
     table,
     rows: db.all<Record<string, SqlValue>>(`SELECT * FROM ${table} WHERE status = 'reaped'`),
   }));
-  const isReplaced = (name: string): boolean => !KEPT.includes(name) && !MERGED.includes(name);
+  const isReplaced = (name: string): boolean => !UNTOUCHED.includes(name) && !MERGED.includes(name);
   const present = tablesOf(db);
-  // Asked again: somebody may have been put on it while rows were staged.
+  // Asked again: a member of the staff may have been added while rows were staged.
   const takesRoster = isEmptyRoster(db, 'staff');
-  // Whoever did not hear that it was restored asks again under the same key, and must not restore it twice.
+  // A caller that missed the answer repeats the call under the same key, and must not restore twice.
   for (const name of present.keys())
     if (name === 'idempotency_keys')
       db.run(`DELETE FROM ${name} WHERE operation <> ?`, directoryRestore.name);
@@ -330,7 +330,7 @@ function takePlace(db: SqlDatabase): { readonly tables: number; readonly rows: n
   return { tables: tables.size, rows };
 }
 
-/** @throws PlatformError `validation_failed`, reason `copy_foreign`, for what this version has no place for. */
+/** @throws PlatformError `validation_failed`, reason `copy_foreign`, for a table or column that this version lacks. */
 function insertRow(
   db: SqlDatabase,
   present: ReadonlyMap<string, ReadonlySet<string>>,
@@ -352,10 +352,10 @@ function insertRow(
   );
 }
 
-/** Whoever was reaped since the backup stays reaped, and their slug stays used. */
+/** A tenant or scope that was reaped since the backup stays reaped, and its slug stays used. */
 function putTombstone(db: SqlDatabase, table: string, row: Readonly<Record<string, SqlValue>>): void {
   const columns = Object.keys(row);
-  // The backup may be older than the tenant; the log remembers the scope, should a later one know it again.
+  // The backup may be older than the tenant. The log still knows the scope, should a later restore bring it back.
   if (table === 'scopes' && !db.get('SELECT 1 FROM tenants WHERE id = ?', row.tenant as string)) return;
   db.run(`DELETE FROM "${table}" WHERE id = ?`, row.id as string);
   db.run(
@@ -365,7 +365,7 @@ function putTombstone(db: SqlDatabase, table: string, row: Readonly<Record<strin
   if (table === 'scopes') db.run('DELETE FROM hostnames WHERE scope = ?', row.id as string);
 }
 
-/** Tables and their columns, `rowid` with them. */
+/** Tables and their columns, including `rowid`. */
 function tablesOf(db: SqlDatabase): Map<string, Set<string>> {
   const rows = db.all<{ name: string; column: string }>(
     `SELECT m.name AS name, c.name AS "column" FROM sqlite_schema m JOIN pragma_table_info(m.name) c

@@ -1,21 +1,24 @@
+/**
+ * Decides which scheduled backups are due and which have expired. Pure, beside the statements that it reads from.
+ *
+ * Days and weeks without a backup do not count: where every backup fails, none is deleted.
+ */
 import type { ScopeId, TenantId } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 
-/** What is backed up without anybody asking, in SQL. */
-
-/** A scope, and how old the newest backup is that the platform made of it by itself. */
+/** A scope, with the times of its scheduled backups. */
 export interface UnitOfBackups {
   readonly scope: ScopeId;
   readonly tenant: TenantId;
   readonly vertical: string;
   /**
-   * `kept`: it is backed up. `still`: nothing is done there, so that what there is stays as it is. `gone`: it was reaped.
-   * `erased`: its whole tenant was.
+   * `kept`: it is backed up. `still`: it is not, and its backups stay. `gone`: it was reaped. `erased`: its whole tenant
+   * was.
    */
   readonly state: 'kept' | 'still' | 'gone' | 'erased';
   /** Milliseconds since the epoch. */
   readonly createdAtMs: number;
-  /** Null where there is none. What a clock that was ahead has dated into the future is not it. */
+  /** Null where there is none. Ignores backups dated into the future by a wrong clock. */
   readonly newestAtMs: number | null;
   /** Of all of them; null where there is none. */
   readonly oldestAtMs: number | null;
@@ -26,7 +29,6 @@ export interface ScheduledCopy {
   readonly atMs: number;
 }
 
-/** How many are handed out at a time. */
 const PAGE = 200;
 
 const STATE = `CASE
@@ -38,7 +40,7 @@ const STATE = `CASE
 
 const OF_SCOPE = "FROM backups b WHERE b.scope = s.id AND b.origin = 'scheduled'";
 
-/** By id; each scope costs a look at the newest and the oldest of its own. Takes now, and the id before the page. */
+/** By id; each scope costs two look-ups in the index. Takes now, and the id before the page. */
 export const BACKED_UP_PAGE = `SELECT s.id AS scope, s.tenant, s.vertical, ${STATE} AS state, s.created_at AS createdAtMs,
     (SELECT max(b.at) ${OF_SCOPE} AND b.at <= ?) AS newestAtMs, (SELECT min(b.at) ${OF_SCOPE}) AS oldestAtMs
   FROM scopes s JOIN tenants t ON t.id = s.tenant WHERE s.id > ? ORDER BY s.id LIMIT ${PAGE}`;
@@ -50,7 +52,7 @@ export function backedUpPage(
   return db.all<UnitOfBackups & Record<string, never>>(BACKED_UP_PAGE, nowMs, after ?? '');
 }
 
-/** Those of the directory have no scope. */
+/** The scheduled backups of a scope, or of the directory (null), newest first. */
 export const SCHEDULED_OF =
   "SELECT id, at AS atMs FROM backups WHERE scope IS ? AND origin = 'scheduled' ORDER BY at DESC, id DESC";
 
@@ -58,19 +60,13 @@ export function scheduledOf(db: SqlDatabase, scope: string | null): readonly Sch
   return db.all<ScheduledCopy & Record<string, never>>(SCHEDULED_OF, scope);
 }
 
-/** When the directory was last backed up, or was to be. Two rows each; these are some days, however often that is. */
+/** The times of the directory's recent backups, two rows each. */
 export const DIRECTORY_TIMES =
   "SELECT at FROM admin_log WHERE action = 'directory-backups.create' ORDER BY sequence DESC LIMIT 600";
 
 export function directoryTimes(db: SqlDatabase): readonly number[] {
   return db.all<{ at: number }>(DIRECTORY_TIMES).map(({ at }) => at);
 }
-
-/**
- * Which of the backups that the platform makes by itself are due, and which of them have had their time. Pure.
- *
- * Days and weeks that have no backup do not count: where none is made any more, because each fails, none is deleted.
- */
 
 export interface BackupPolicy {
   /** From one backup of something to the next, in milliseconds. */
@@ -86,12 +82,12 @@ const WEEK_MS = 7 * DAY_MS;
 /** The epoch was a Thursday: the Monday of that week came three days before it. */
 const MONDAY_MS = 3 * DAY_MS;
 
-/** How far apart two moments have to be, both behind the end of a copy's time, before that end is believed. */
-const BELIEVED_MS = 20 * 60 * 60 * 1000;
+/** How far apart two moments must be, both after the expiration of a copy, before it is deleted. */
+const CONFIRMED_MS = 20 * 60 * 60 * 1000;
 
 /**
- * Those that are not kept any more. What is younger than a day stays, and so does the newest, however old it is. What was
- * made while a clock was ahead takes no other's place, and stays until its day has come.
+ * The expired copies. A copy younger than a day stays, and so does the newest, however old it is. A copy dated into the
+ * future by a wrong clock replaces no other, and stays until that time.
  */
 export function expiredOf(
   copies: readonly ScheduledCopy[],
@@ -99,43 +95,43 @@ export function expiredOf(
   nowMs: number,
 ): readonly ScheduledCopy[] {
   const newestFirst = copies.filter(({ atMs }) => atMs <= nowMs).sort((a, b) => b.atMs - a.atMs);
-  const kept = new Set([
+  const retained = new Set([
     ...newestOfEach(newestFirst, keepDaily, ({ atMs }) => Math.floor(atMs / DAY_MS)),
     ...newestOfEach(newestFirst, keepWeekly, ({ atMs }) => Math.floor((atMs + MONDAY_MS) / WEEK_MS)),
   ]);
-  return newestFirst.slice(1).filter((copy) => !kept.has(copy) && copy.atMs <= nowMs - DAY_MS);
+  return newestFirst.slice(1).filter((copy) => !retained.has(copy) && copy.atMs <= nowMs - DAY_MS);
 }
 
-/** For how long the copies of a scope that was reaped are kept: as long as the oldest of a living one. */
+/** How long the copies of a reaped scope are retained: as long as the oldest of a living one. */
 export function keptAfterReapMs({ keepDaily, keepWeekly }: BackupPolicy): number {
   return Math.max(keepDaily * DAY_MS, keepWeekly * WEEK_MS);
 }
 
 /**
- * Those of a scope that was reaped: there will be no newer one. They are kept for as long as the oldest of a living scope
- * would be, for whoever is sorry, and no longer.
+ * The expired copies of a reaped scope, which gets no newer one. They are retained as long as the oldest of a living scope,
+ * in case the reap is regretted.
  *
- * A clock that is ahead for a while would end all of them at once, and for ever. So the end of one counts once the
- * platform was at work behind it at two moments that are most of a day apart.
- * @param seenMs when the platform was at work.
+ * A clock that is ahead for a while would expire all of them at once. So an expiration counts only once the platform was
+ * seen working after it at two moments that are most of a day apart.
+ * @param seenMs when the platform was working.
  */
 export function expiredOfReaped(
   copies: readonly ScheduledCopy[],
   policy: BackupPolicy,
   { nowMs, seenMs }: { readonly nowMs: number; readonly seenMs: readonly number[] },
 ): readonly ScheduledCopy[] {
-  const keptMs = keptAfterReapMs(policy);
+  const retainedMs = keptAfterReapMs(policy);
   return copies.filter(({ atMs }) => {
-    if (atMs >= nowMs - keptMs) return false;
-    const behind = seenMs.filter((ms) => ms >= atMs + keptMs && ms <= nowMs);
-    return Math.max(...behind) - Math.min(...behind) >= BELIEVED_MS;
+    if (atMs >= nowMs - retainedMs) return false;
+    const behind = seenMs.filter((ms) => ms >= atMs + retainedMs && ms <= nowMs);
+    return Math.max(...behind) - Math.min(...behind) >= CONFIRMED_MS;
   });
 }
 
 /**
- * Whether something is due: its own time has come round since its newest backup. The times of a fleet lie all over the
- * interval, each where the id says, so that not everything is copied at once. A backup that lies in the future was made
- * while a clock was ahead, and says nothing: whoever asks leaves it out of `newestAtMs`, and here it counts as none.
+ * Whether a unit is due: its slot has passed since its newest backup. The id decides the slot within the interval, so that
+ * the fleet is not copied all at once. A backup in the future was dated by a wrong clock and counts as none; callers leave
+ * it out of `newestAtMs`.
  */
 export function isDue(
   unit: string,
@@ -160,7 +156,7 @@ function newestOfEach(
   return [...periods.values()];
 }
 
-/** FNV-1a, 32 bits: spreads, and is nobody's secret. */
+/** FNV-1a, 32 bits: spreads evenly; nothing depends on its secrecy. */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193) >>> 0;

@@ -1,4 +1,4 @@
-/** Which backups there are, in SQL. Their bytes are in the backup store. */
+/** The list of backups in SQL. Their bytes are in the backup store. */
 import { cutPage, type Page, PlatformError, toTimestamp } from '@freehold/contracts';
 import type { SqlDatabase } from '@freehold/store';
 import type { BackupRecord } from '../declarations/backups.ts';
@@ -11,7 +11,7 @@ interface BackupRow extends Omit<BackupRecord, 'at'> {
 const COLUMNS =
   'id, kind, origin, tenant, scope, vertical, format, bytes, sha256, address, bookmark, at AS atMs';
 
-/** Writes one down; one that is there already stays as it is. */
+/** Stores a backup; an existing one stays as it is. */
 export function saveBackup(db: SqlDatabase, backup: BackupRecord): void {
   db.run(
     `INSERT INTO backups (id, kind, origin, tenant, scope, vertical, format, bytes, sha256, address, bookmark, at)
@@ -25,7 +25,7 @@ export function forgetBackup(db: SqlDatabase, id: string): void {
   db.run('DELETE FROM backups WHERE id = ?', id);
 }
 
-/** What is remembered of a backup, or null. */
+/** The record of a backup, or null. */
 export function loadBackup(db: SqlDatabase, id: string): BackupRecord | null {
   const row = db.get<BackupRow>(`SELECT ${COLUMNS} FROM backups WHERE id = ?`, id);
   return row ? backupOfRow(row) : null;
@@ -43,7 +43,6 @@ export function requireBackup(
   return backupOfRow(row);
 }
 
-/** How many backups there are of one scope. */
 export function countBackups(db: SqlDatabase, scope: string): number {
   return db.get<{ n: number }>('SELECT count(*) AS n FROM backups WHERE scope = ?', scope)?.n ?? 0;
 }

@@ -1,9 +1,7 @@
-/** What the directory's unit has of long work as such. Its methods need the handlers of all of it: `unit.ts`. */
+/** The operations and tables of long work. Its methods need the handlers of all long work: `unit.ts`. */
 import type { Migration } from '@freehold/store';
 import { defineFeature } from '../lib/feature.ts';
 import { cancelOperation, readOperation, readOperations } from './operations.ts';
-
-/** The tables of long work. They are numbered by themselves, beside the directory's own. */
 
 const operationsMigration: Migration = {
   version: 1,
@@ -41,10 +39,9 @@ const operationsMigration: Migration = {
   `,
 };
 
-/** The set that the directory applies after its own. */
 export const longWorkMigrations = { name: 'long-work', migrations: [operationsMigration] } as const;
 
-export const longWorkFeature = defineFeature({
+export const longWorkFeature = /* @__PURE__ */ defineFeature({
   operations: [readOperations, readOperation, cancelOperation],
   migrations: [longWorkMigrations],
 });

@@ -1,19 +1,19 @@
 /**
- * How long work is followed: by asking, by asking and waiting, and by events. What runs in this process is seen as it
- * happens; what runs in another one is looked at every second.
+ * Follows long work for its callers: by a read, by a read that waits, and by events. Work of this process is seen as it
+ * happens; work of another process is polled every second.
  */
 import type { AdminCall, AdminResult, OperationEvent } from '../actors.ts';
 import type { OperationRecord } from '../declarations/long-work.ts';
 import type { CallOf } from '../lib/handlers.ts';
 import type { operationsGet } from './operations.ts';
 
-/** Waits that many milliseconds, or until the signal aborts: then it resolves at once. */
+/** Waits that many milliseconds; resolves at once when the signal aborts. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
-export interface FollowDeps {
-  /** Performs `operations.get` in the directory: that somebody may not see it is said there. */
+interface FollowDeps {
+  /** Performs `operations.get` in the directory, which also checks access. */
   readonly read: (call: AdminCall) => Promise<AdminResult>;
-  /** How far work is that runs in this process, or null. */
+  /** The progress of work that runs in this process, or null. */
   readonly live: (id: string) => OperationRecord['progress'] | null;
   readonly sleep: Sleep;
 }
@@ -21,21 +21,21 @@ export interface FollowDeps {
 export interface Follow {
   /** Performs `operations.get`: with `wait`, and with events where the call asks for them. */
   follow(call: AdminCall): Promise<AdminResult>;
-  /** The events of one piece of work, as the caller of `call` may see them. */
+  /** The events of work, read with the rights of `call`. */
   events(call: AdminCall, id: string): ReadableStream<OperationEvent>;
-  /** Says that something has changed. */
+  /** Wakes the followers of this work. */
   changed(id: string): void;
 }
 
 const POLL_MS = 1_000;
-/** Events come no faster than people can look at them. */
+/** The least time between events: people cannot read them faster. */
 const SPACING_MS = 100;
 /** Silence after which a heartbeat keeps proxies from closing the line. */
 const HEARTBEAT_POLLS = 15;
 
 export function makeFollower({ read, live, sleep }: FollowDeps): Follow {
   const listeners = new Map<string, Set<() => void>>();
-  /** How often anything has changed here, so that nothing is missed between a look and the wait that follows it. */
+  /** Counts all changes, so that none is missed between a look and the wait after it. */
   let changes = 0;
 
   const look = async (call: AdminCall, id: string): Promise<AdminResult> => {
@@ -45,7 +45,7 @@ export function makeFollower({ read, live, sleep }: FollowDeps): Follow {
     return progress === null ? result : { ...result, value: { ...record, progress } };
   };
 
-  /** Resolves at the next change since then, and after a poll's time anyway. */
+  /** Resolves at the next change since then, and at the latest after the time of a poll. */
   const nextChange = async (id: string, since: number): Promise<'changed' | 'polled'> => {
     if (changes !== since) return 'changed';
     const { promise, resolve } = Promise.withResolvers<'changed'>();
@@ -62,7 +62,7 @@ export function makeFollower({ read, live, sleep }: FollowDeps): Follow {
     }
   };
 
-  /** Keeps events apart while there may be many. */
+  /** Spaces events while the work runs here and may send many. */
   const pause = async (id: string): Promise<void> => {
     const until = new AbortController();
     const ended = (async () => {
@@ -73,7 +73,7 @@ export function makeFollower({ read, live, sleep }: FollowDeps): Follow {
   };
 
   const wait = async (call: AdminCall, id: string, waitMs: number): Promise<AdminResult> => {
-    // Counted in polls, so that a clock that jumps makes nobody wait longer.
+    // Counted in polls, so that a clock that jumps does not prolong the wait.
     for (let polls = waitMs / POLL_MS; ; ) {
       const since = changes;
       const result = await look(call, id);
@@ -109,7 +109,7 @@ export function makeFollower({ read, live, sleep }: FollowDeps): Follow {
         },
         cancel: () => closed.abort(),
       },
-      // Each event says where it stands when somebody is there to read it.
+      // Each event shows the state at the moment at which it is read.
       { highWaterMark: 0 },
     );
   };

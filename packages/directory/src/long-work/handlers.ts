@@ -1,6 +1,6 @@
 /**
- * The two halves of long work, as a family fills them in: what the directory writes down (`LongHandlers`, synchronous,
- * in its transaction) and what is done elsewhere (`LongEffect`, in the background).
+ * The two halves of long work: `LongHandlers` write to the directory, synchronously in its transaction; a `LongEffect` does
+ * the work elsewhere, in the background.
  */
 import type { ScopeExport } from '@freehold/contracts';
 import type { UnitContext, UnitStub } from '@freehold/store';
@@ -12,14 +12,13 @@ import type { EffectDeps } from '../lib/effects.ts';
 import type { AuditEntry, CallOf, ChangeContext } from '../lib/handlers.ts';
 import type { DirectoryMethods } from '../unit.ts';
 
-/** What is about to be done. */
 export interface LongBeginning<Work> {
   readonly intent: AuditEntry;
-  /** Plain JSON, kept until the end: everything that the work needs, also after a restart. Never a secret. */
+  /** Plain JSON, stored until the end: everything that the work needs, also after a restart. Never a secret. */
   readonly work: Work;
-  /** What it works on: `scope:scp_…`. A second one on the same subject is refused while this one is not finished. */
+  /** The subject: `scope:scp_…`. Other work on it is refused until this has finished. */
   readonly subject: string;
-  /** What its progress counts: `bytes`, `scopes`. */
+  /** The unit of its progress: `bytes`, `scopes`. */
   readonly unit: string;
   /** Default: not known. */
   readonly total?: number;
@@ -33,25 +32,25 @@ export interface LongEndContext extends UnitContext {
 }
 
 export interface LongEnding {
-  /** What the record of the operation shows as its result. Plain JSON, without a secret. */
+  /** The result in the record of the operation. Plain JSON, without a secret. */
   readonly result: unknown;
   readonly audit: AuditEntry;
-  /** True when host names, or what they lead to, are different now. */
+  /** True when host names, or their targets, have changed. */
   readonly rerouted?: boolean;
 }
 
 export interface LongHandlers<Op extends AdminOperation, Work, Facts> {
-  /** Refuses what is not possible, or says what is to be done. What it writes is there before the work begins. */
+  /** Refuses the work, or returns its description. Its writes are committed before the work begins. */
   begin(context: ChangeContext, call: CallOf<Op>): LongBeginning<Work>;
-  /** What would be done, refusing what `begin` would refuse. It must not write. */
+  /** The plan, refusing what `begin` would refuse. It must not write. */
   plan?(context: UnitContext, call: CallOf<Op>): z.input<NonNullable<Op['plan']>>;
   /** Writes down that it was done. */
   settle(context: LongEndContext, work: Work, facts: Facts): LongEnding;
-  /** Takes back what `begin` wrote, when the work is known not to have been done. Default: nothing. */
+  /** Takes back the writes of `begin`, when the work is known not to have been done. Default: nothing. */
   undo?(context: LongEndContext, work: Work): void;
 }
 
-/** The handlers with their types erased, as the unit keeps them by name. */
+/** The handlers with their types erased. */
 export interface LongHandler {
   readonly kind: 'long';
   readonly operation: AdminOperation;
@@ -61,7 +60,7 @@ export interface LongHandler {
   undo(context: LongEndContext, work: unknown): void;
 }
 
-/** Answers long work: it goes on in the background when its call has been answered. */
+/** Handles long work, which continues in the background after the answer. */
 export function longWork<
   Op extends AdminOperation & { readonly audit: 'audit'; readonly success: 202 },
   Work,
@@ -78,51 +77,51 @@ export function longWork<
   };
 }
 
-/** What long work has at hand. */
+/** The means of long work. */
 export interface LongDeps extends EffectDeps {
   readonly directory: UnitStub<DirectoryMethods>;
-  /** Null where the wiring brings none. */
+  /** Null without a place for backups. */
   readonly backups: BackupStore | null;
   /** The version of a vertical that serves. */
   readonly servingVersion: (vertical: string) => Promise<string>;
-  /** A copy of the directory itself, as text; null where the engine makes none. */
+  /** Copies the directory itself, as text; null where the engine cannot. */
   readonly copyDirectory: (() => Promise<ScopeExport>) | null;
 }
 
 /**
- * One run of long work. Every member throws once the work is to stop: let it through. After a restart `run` is called
- * anew with the same work, and steps that are journaled are not done again.
+ * One run of long work. Every member throws once the work is to stop: do not catch that. After a restart `run` is called
+ * again with the same work, and journaled steps are not repeated.
  */
 export interface LongRun {
   readonly id: string;
-  /** Aborts when the work is to stop: hand it to whatever takes long within a step. */
+  /** Aborts when the work is to stop: pass it to everything slow within a step. */
   readonly signal: AbortSignal;
   /**
-   * Does something and journals what it answers (plain JSON), or answers what was journaled. A crash may fall between
-   * the two, so that it must be safe to repeat.
+   * Runs the step and journals its result (plain JSON), or returns the journaled result. A crash may come in between, so
+   * that a step must be safe to repeat.
    */
   step<T>(name: string, work: () => Promise<T>): Promise<T>;
-  /** Says how far it is. What is not named stays. */
+  /** Reports the progress. Fields that are left out stay. */
   progress(now: { readonly done: number; readonly total?: number | null; readonly unit?: string }): void;
   /**
-   * The point of no return: from here on it cannot be cancelled. A failure before it is known to have changed nothing;
-   * after it only a refusal is.
+   * The point of no return: from now on the work cannot be cancelled. Before it, every failure is known to have changed
+   * nothing; after it, only a refusal is.
    */
   commit(): Promise<void>;
 }
 
 export interface LongEffect<Work = unknown, Facts = unknown> {
-  /** Refuses what cannot succeed before anything is written down. It is asked for a plan too. */
+  /** Refuses work that cannot succeed, before anything is written. Called for a plan too. */
   check?(deps: LongDeps, call: AdminCall): Promise<void>;
-  /** What would be done, where the directory alone cannot say. Default: it is asked (`LongHandlers.plan`). */
+  /** The plan, where the directory alone does not know it. Default: `LongHandlers.plan`. */
   plan?(deps: LongDeps, call: AdminCall): Promise<unknown>;
-  /** Does it, and answers what the directory is to write down: plain JSON, never a secret. */
+  /** Does the work, and returns the facts for the directory: plain JSON, never a secret. */
   run(deps: LongDeps, work: Work, run: LongRun): Promise<Facts>;
-  /** Clears away what a run left that failed, or was cancelled, before its point of no return. Default: nothing. */
+  /** Cleans up after a run that failed, or was cancelled, before its point of no return. Default: nothing. */
   cleanUp?(deps: LongDeps, work: Work): Promise<void>;
   /**
-   * Whether what comes after `commit` may be done again when a crash left its outcome unknown. Default true. False: such
-   * work is failed at the next start instead, with reason `outcome_unknown`.
+   * Whether the steps after `commit` may be repeated when a crash left their outcome unknown. Default true. False: such work
+   * is failed at the next start, with reason `outcome_unknown`.
    */
   readonly repeatable?: boolean;
 }

@@ -1,118 +1,123 @@
-/** One run of long work: its journal, its progress, and how it is told to stop. */
+/** One run of long work: its journal, its progress, and its end when it is told to stop. */
 import type { UnitStub } from '@freehold/store';
 import type { OperationRecord } from '../declarations/long-work.ts';
-import type { DirectoryMethods } from '../unit.ts';
 import type { LongRun } from './handlers.ts';
-import type { StartedWork } from './operations.ts';
+import type { LongWorkMethods, StartedWork } from './work.ts';
 
-/** Why a run was stopped: somebody cancelled it, or the process is going down and another one will go on. */
-export type Stop = 'cancelled' | 'released';
+/** `released`: the process is going down, and another one will continue the work. */
+type Stop = 'cancelled' | 'released';
 
-/** What a run is left with. It must reach whoever began the run. */
-export class RunStopped extends Error {
+/** Thrown into a run that is to stop. It must reach the caller of the run. */
+class RunStopped extends Error {
   override readonly name = 'RunStopped';
-  readonly stop: Stop;
 
   constructor(stop: Stop) {
     super(`the work was ${stop}`);
-    this.stop = stop;
   }
 }
 
-/** A run from the outside. */
-export interface ControlledRun {
-  readonly run: LongRun;
-  readonly progress: OperationRecord['progress'];
-  readonly committed: boolean;
-  /** What it was told first. */
-  readonly stopped: Stop | null;
-  /** Cancelling counts for nothing behind the point of no return. */
-  stop(why: Stop): void;
-  /** Writes down how far it is. */
-  flush(): Promise<void>;
-}
-
-export interface RunDeps {
-  readonly directory: UnitStub<DirectoryMethods>;
+interface RunDeps {
+  readonly directory: Pick<UnitStub<LongWorkMethods>, 'progressWork' | 'stepWork' | 'commitWork'>;
   readonly now: () => number;
   /** Told of every step forward. */
   readonly onChange: () => void;
   readonly onIncident: (error: unknown) => void;
 }
 
-/** How often progress is written down; whoever follows in this process sees it at once. */
+type Progress = OperationRecord['progress'];
+
+/** How often progress is stored; followers in this process see it at once. */
 const WRITE_EVERY_MS = 1_000;
 
-export function makeRun(
-  { directory, now, onChange, onIncident }: RunDeps,
-  { id, steps, committed: wasCommitted }: StartedWork,
-  begun: OperationRecord['progress'],
-): ControlledRun {
-  const controller = new AbortController();
-  const journal = new Map(Object.entries(steps));
-  let progress = begun;
-  let committed = wasCommitted;
-  let stopped: Stop | null = null;
-  let writtenAtMs = now();
-  let writing: Promise<void> | null = null;
+/** A run, with the controls that the work itself does not have. */
+export class ControlledRun implements LongRun {
+  readonly id: string;
+  readonly #deps: RunDeps;
+  readonly #controller = new AbortController();
+  readonly #journal: Map<string, unknown>;
+  #progress: Progress;
+  #committed: boolean;
+  #stopped: Stop | null = null;
+  #writtenAtMs: number;
+  #writing: Promise<void> | null = null;
 
-  const stop = (why: Stop): void => {
-    if (stopped || (why === 'cancelled' && committed)) return;
-    stopped = why;
-    controller.abort(new RunStopped(why));
-  };
-  const goOn = (): void => {
-    if (stopped) throw new RunStopped(stopped);
-  };
-  const flush = async (): Promise<void> => {
-    writing ??= directory
-      .progressWork({ id, progress })
-      .then(({ cancelRequested }) => cancelRequested && stop('cancelled'), onIncident)
+  constructor(deps: RunDeps, { id, steps, progress, committed }: StartedWork) {
+    this.id = id;
+    this.#deps = deps;
+    this.#journal = new Map(Object.entries(steps));
+    this.#progress = progress;
+    this.#committed = committed;
+    this.#writtenAtMs = deps.now();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get latest(): Progress {
+    return this.#progress;
+  }
+
+  get committed(): boolean {
+    return this.#committed;
+  }
+
+  /** The first reason for which it was told to stop. */
+  get stopped(): Stop | null {
+    return this.#stopped;
+  }
+
+  /** After the point of no return cancelling has no effect. */
+  stop(why: Stop): void {
+    if (this.#stopped || (why === 'cancelled' && this.#committed)) return;
+    this.#stopped = why;
+    this.#controller.abort(new RunStopped(why));
+  }
+
+  /** Stores the progress, and renews the lease. */
+  async flush(): Promise<void> {
+    const { directory, onIncident } = this.#deps;
+    this.#writing ??= directory
+      .progressWork({ id: this.id, progress: this.#progress })
+      .then(({ cancelRequested }) => cancelRequested && this.stop('cancelled'), onIncident)
       .then(() => {
-        writing = null;
+        this.#writing = null;
       });
-    await writing;
-  };
+    await this.#writing;
+  }
 
-  return {
-    get progress() {
-      return progress;
-    },
-    get committed() {
-      return committed;
-    },
-    get stopped() {
-      return stopped;
-    },
-    stop,
-    flush,
-    run: {
-      id,
-      signal: controller.signal,
-      step: async <T>(name: string, work: () => Promise<T>): Promise<T> => {
-        goOn();
-        if (journal.has(name)) return journal.get(name) as T;
-        const value = await work();
-        await directory.stepWork({ id, name, value });
-        journal.set(name, value);
-        goOn();
-        return value;
-      },
-      progress: ({ done, total = progress.total, unit = progress.unit }) => {
-        goOn();
-        progress = { done, total, unit };
-        onChange();
-        if (now() - writtenAtMs < WRITE_EVERY_MS) return;
-        writtenAtMs = now();
-        void flush();
-      },
-      commit: async () => {
-        goOn();
-        if (committed) return;
-        if ((await directory.commitWork({ id })).cancelRequested) stop('cancelled');
-        else committed = true;
-        goOn();
-      },
-    },
-  };
+  async step<T>(name: string, work: () => Promise<T>): Promise<T> {
+    this.#throwIfStopped();
+    if (this.#journal.has(name)) return this.#journal.get(name) as T;
+    const value = await work();
+    await this.#deps.directory.stepWork({ id: this.id, name, value });
+    this.#journal.set(name, value);
+    this.#throwIfStopped();
+    return value;
+  }
+
+  progress({
+    done,
+    total = this.#progress.total,
+    unit = this.#progress.unit,
+  }: Parameters<LongRun['progress']>[0]) {
+    this.#throwIfStopped();
+    this.#progress = { done, total, unit };
+    this.#deps.onChange();
+    if (this.#deps.now() - this.#writtenAtMs < WRITE_EVERY_MS) return;
+    this.#writtenAtMs = this.#deps.now();
+    void this.flush();
+  }
+
+  async commit(): Promise<void> {
+    this.#throwIfStopped();
+    if (this.#committed) return;
+    if ((await this.#deps.directory.commitWork({ id: this.id })).cancelRequested) this.stop('cancelled');
+    else this.#committed = true;
+    this.#throwIfStopped();
+  }
+
+  #throwIfStopped(): void {
+    if (this.#stopped) throw new RunStopped(this.#stopped);
+  }
 }

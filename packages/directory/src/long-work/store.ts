@@ -17,7 +17,7 @@ export interface OperationRow extends LogTarget {
   readonly token: string | null;
   readonly request: string;
   readonly intent: number;
-  /** JSON: what is to be done. */
+  /** JSON. */
   readonly work: string;
   readonly done: number;
   readonly total: number | null;
@@ -54,7 +54,7 @@ export function loadOperation(db: SqlDatabase, id: string): OperationRow | undef
   return db.get<OperationRow>(`SELECT ${COLUMNS} FROM operations WHERE id = ?`, id);
 }
 
-/** Writes what changes of a row: everything else is fixed when it begins. */
+/** Updates the columns that can change. */
 export function saveOperation(db: SqlDatabase, row: OperationRow): void {
   db.run(
     `UPDATE operations SET state = ?, done = ?, total = ?, unit = ?, committed = ?, cancel_requested = ?, result = ?,
@@ -73,14 +73,14 @@ export function loadUnfinished(db: SqlDatabase, subject: string): OperationRow |
   );
 }
 
-/** The ids of all unfinished work, in the order in which it was begun. */
+/** The ids of all unfinished work, oldest first. */
 export function listUnfinished(db: SqlDatabase): string[] {
   return db
     .all<{ id: string }>("SELECT id FROM operations WHERE state IN ('queued', 'running') ORDER BY id")
     .map(({ id }) => id);
 }
 
-/** Deletes records of work that ended before a moment: some at a time, so that no change pays for many. */
+/** Deletes some old records of ended work, so that no change pays for many. */
 export function clearFinished(db: SqlDatabase, beforeMs: number, limit: number): void {
   db.run(
     'DELETE FROM operations WHERE id IN (SELECT id FROM operations WHERE finished_at < ? ORDER BY finished_at LIMIT ?)',
@@ -89,7 +89,7 @@ export function clearFinished(db: SqlDatabase, beforeMs: number, limit: number):
   );
 }
 
-/** What the steps answered that were done already, by name. */
+/** The results of the steps that are done, by name. */
 export function loadSteps(db: SqlDatabase, id: string): Record<string, unknown> {
   const rows = db.all<{ name: string; value: string }>(
     'SELECT name, value FROM operation_steps WHERE operation = ?',
@@ -161,7 +161,7 @@ export function operationOfRow(row: OperationRow): OperationRecord {
   };
 }
 
-/** Who began it, as the log names them: also for the rows that are written after a restart. */
+/** The actor that began it, also for rows that are written after a restart. */
 export function auditedOperation(row: OperationRow): AuditedCall {
   return {
     actor: { kind: row.actorKind, id: row.actor, name: row.actorName },
