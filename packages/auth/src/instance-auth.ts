@@ -1,8 +1,10 @@
 /** Turns the delivered configuration of one instance into its way of signing people in (spec 2.3 and 5.2). */
-import { type EnvSpec, PlatformError } from '@freehold/contracts';
+
+import type { EnvSpec } from '@freehold/contracts';
 import { type IdentityChoice, parseIdentityChoice } from './config/identity-choice.ts';
 import type { InstanceConfig } from './config/operations.ts';
 import type { IdentityDirectory } from './identity-directory/unit.ts';
+import { refusal } from './lib/refusals.ts';
 import { type AuthRuntime, type CompleteRuntime, completeRuntime } from './lib/runtime.ts';
 import type { VerifyingAuthProvider } from './lib/subject.ts';
 import { readSetting, type SettingSources, selectProvider } from './select-provider.ts';
@@ -82,9 +84,11 @@ export function buildInstanceAuth(
   const { directory, scopeId, envSpec, env, cookieDomain = runtime.cookieDomain } = input;
   const { sessionSecret, sessionSecrets } = read;
   if (sessionSecret === null)
-    throw new PlatformError('unavailable', 'This tenant has no secret to sign sessions with.', {
-      reason: 'session_secret_missing',
-    });
+    throw refusal(
+      'unavailable',
+      'session_secret_missing',
+      'This tenant has no secret to sign sessions with.',
+    );
   const sources: SettingSources = { config: read.config, env, envSpec };
   const identity = parseIdentityChoice(read.config);
   let selected: VerifyingAuthProvider | undefined;

@@ -1,6 +1,8 @@
 /** The steps that all operations of accounts share: finding an account, and completing or refusing a sign-in. */
-import { PlatformError, toTimestamp } from '@freehold/contracts';
+
+import { type PlatformError, toTimestamp } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
+import { refusal } from '../lib/refusals.ts';
 import type { SubjectKey } from '../lib/subject.ts';
 import { mintToken } from '../lib/token.ts';
 import { endSessionsOf, nextSessionTime, sessionStateOf } from '../sessions/session-state.ts';
@@ -31,7 +33,7 @@ export function toAccount(row: AccountRow): Account {
 /** @throws PlatformError `not_found`, reason `account_unknown`. */
 export function requireAccount(unit: UnitContext, userId: string): AccountRow {
   const row = loadAccount(unit.db, userId);
-  if (!row) throw new PlatformError('not_found', 'There is no such account.', { reason: 'account_unknown' });
+  if (!row) throw refusal('not_found', 'account_unknown', 'There is no such account.');
   return row;
 }
 
@@ -46,16 +48,12 @@ export function requireHolder(
 ): AccountRow {
   const row = requireAccount(unit, userId);
   if (sessionStateOf(unit, subjectOf(unit, userId), session) !== 'live')
-    throw new PlatformError('unauthenticated', 'This session was ended. Sign in again.', {
-      reason: 'session_ended',
-    });
+    throw refusal('unauthenticated', 'session_ended', 'This session was ended. Sign in again.');
   return row;
 }
 
 export function accountExists(): PlatformError {
-  return new PlatformError('conflict', 'This e-mail address has an account already.', {
-    reason: 'account_exists',
-  });
+  return refusal('conflict', 'account_exists', 'This e-mail address has an account already.');
 }
 
 export function signIn(unit: UnitContext, row: AccountRow): SignedInStep {

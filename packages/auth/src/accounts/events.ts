@@ -8,24 +8,6 @@ import { directoryIssuer } from './contract.ts';
 /** So many of either kind are recorded in a scope within an hour: enough to see what is going on. */
 const RECORDED_MAX = 100;
 
-export type AccountEventType = Extract<
-  IdentityEventType,
-  | 'account_created'
-  | 'account_renamed'
-  | 'account_locked'
-  | 'password_changed'
-  | 'password_reset'
-  | 'passkey_added'
-  | 'passkey_removed'
-  | 'totp_enabled'
-  | 'totp_disabled'
-  | 'recovery_codes_made'
-  | 'recovery_code_used'
-  | 'email_changed'
-  | 'email_reverted'
-  | 'account_deleted'
->;
-
 export interface AccountNote {
   readonly scopeId?: string;
   readonly userId: string;
@@ -38,7 +20,7 @@ export function subjectOf(unit: UnitContext, userId: string): SubjectKey {
 }
 
 /** Records an event of an account: of members always, of other people at most 100 an hour and scope. */
-export function recordAccountEvent(unit: UnitContext, type: AccountEventType, note: AccountNote): void {
+export function recordAccountEvent(unit: UnitContext, type: IdentityEventType, note: AccountNote): void {
   const { scopeId, userId, by, detail } = note;
   const subject = subjectOf(unit, userId);
   const person = loadPerson(unit.db, subject.issuer, subject.sub);

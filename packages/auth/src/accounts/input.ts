@@ -1,7 +1,9 @@
 /** Checks the values of an account, beyond its address. */
+
 import { PlatformError, parseInput } from '@freehold/contracts';
 import { z } from 'zod';
 import { isOrdinaryCost, parsePhc } from '../directory-provider/passwords/phc-string.ts';
+import { invalid } from '../lib/refusals.ts';
 import type { NewPasskey } from './contract.ts';
 
 const NAME_LENGTH_MAX = 100;
@@ -18,18 +20,18 @@ const BASE64URL = /^[A-Za-z0-9_-]+$/;
 export function requireName(name: string | null | undefined): string | null {
   const trimmed = name?.trim() ?? '';
   if (trimmed.length > NAME_LENGTH_MAX || UNSHOWABLE.test(trimmed))
-    throw new PlatformError('validation_failed', `A name has at most ${NAME_LENGTH_MAX} characters.`, {
-      errors: [{ path: 'name', message: `must be one line of at most ${NAME_LENGTH_MAX} characters` }],
-    });
+    throw invalid(
+      'name',
+      `must be one line of at most ${NAME_LENGTH_MAX} characters`,
+      `A name has at most ${NAME_LENGTH_MAX} characters.`,
+    );
   return trimmed === '' ? null : trimmed;
 }
 
 /** @throws PlatformError `validation_failed` when it has not the form of a PHC string; the message does not repeat it. */
 export function requirePasswordHash(hash: unknown): string {
   if (typeof hash !== 'string' || !PHC_STRING.test(hash))
-    throw new PlatformError('validation_failed', 'This is not the hash of a password.', {
-      errors: [{ path: 'passwordHash', message: 'must be a PHC string' }],
-    });
+    throw invalid('passwordHash', 'must be a PHC string', 'This is not the hash of a password.');
   return hash;
 }
 
@@ -56,9 +58,7 @@ export function requireImportedHash(hash: unknown): string {
 /** @throws PlatformError `validation_failed` when it is no base32 of 160 bits or more. */
 export function requireTotpSecret(secret: unknown): string {
   if (typeof secret !== 'string' || !/^[A-Z2-7]{32,128}$/.test(secret))
-    throw new PlatformError('validation_failed', 'This is not the secret of an authenticator app.', {
-      errors: [{ path: 'secret', message: 'must be base32' }],
-    });
+    throw invalid('secret', 'must be base32', 'This is not the secret of an authenticator app.');
   return secret;
 }
 

@@ -1,6 +1,8 @@
 /** The links that are sent to addresses: made, shown and used once. */
-import { PlatformError } from '@freehold/contracts';
+
+import type { PlatformError } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
+import { refusal } from '../lib/refusals.ts';
 import { hashToken, mintToken } from '../lib/token.ts';
 import type { LinkPurpose, MadeLink } from './contract.ts';
 import { forgetLinks, insertLink, type LinkRow, loadLink, markLinkUsed, retireLinks } from './link-store.ts';
@@ -57,22 +59,17 @@ export function takeLink(unit: UnitContext, token: unknown, purpose: LinkPurpose
   const tokenHash = hashToken(token);
   const row = loadLink(unit.db, tokenHash);
   if (!row || !isSent(row, purpose)) throw unknownLink();
-  if (row.usedAtMs !== null)
-    throw new PlatformError('conflict', 'This link was used already.', { reason: 'link_used' });
+  if (row.usedAtMs !== null) throw refusal('conflict', 'link_used', 'This link was used already.');
   const nowMs = unit.now();
   if (nowMs >= row.expiresAtMs)
-    throw new PlatformError('conflict', 'This link has expired. Ask for a new one.', {
-      reason: 'link_expired',
-    });
+    throw refusal('conflict', 'link_expired', 'This link has expired. Ask for a new one.');
   markLinkUsed(unit.db, { tokenHash, atMs: nowMs });
   forgetLinks(unit.db, { expiresAtMs: nowMs - MEMORY_MS, rowsMax: FORGOTTEN_AT_ONCE });
   return row;
 }
 
 export function unknownLink(): PlatformError {
-  return new PlatformError('not_found', 'This link is not valid. Ask for a new one.', {
-    reason: 'link_unknown',
-  });
+  return refusal('not_found', 'link_unknown', 'This link is not valid. Ask for a new one.');
 }
 
 function isSent(row: LinkRow, purpose: LinkPurpose): row is LiveLink {

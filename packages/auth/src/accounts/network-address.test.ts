@@ -1,7 +1,7 @@
 /** The network that an address stands for. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { networkOf } from './network-address.ts';
+import { networkOf } from './attempts.ts';
 
 test.each([
   ['192.0.2.7', '192.0.2.7'],

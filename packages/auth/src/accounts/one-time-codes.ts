@@ -53,13 +53,8 @@ export function totpPlace(userId: string): SecretPlace {
   return ['accounts', 'totp_secret', userId];
 }
 
-export interface RecoveryCode {
-  /** `abcd-efgh-jkmn-pqrs`: shown once. */
-  readonly code: string;
-  readonly hash: string;
-}
-
-export function makeRecoveryCode(random: (bytes: number) => Uint8Array): RecoveryCode {
+/** Returns a fresh recovery code, such as `abcd-efgh-jkmn-pqrs`, shown once, and its stored form. */
+export function makeRecoveryCode(random: (bytes: number) => Uint8Array): { code: string; hash: string } {
   let bits = 0n;
   for (const byte of random(RECOVERY_CODE_BYTES)) bits = (bits << 8n) | BigInt(byte);
   const digits = Array.from({ length: 16 }, (_, i) => ALPHABET[Number((bits >> BigInt(5 * (15 - i))) & 31n)]);

@@ -1,7 +1,9 @@
 /** The accounts feature of the identity directory, which `doAuthProvider` calls (see `contract.ts`). */
+
 import { PlatformError } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { requireEmailAddress } from '../lib/email-address.ts';
+import { invalid, refusal } from '../lib/refusals.ts';
 import type { SecretKeeper } from '../lib/secret-keeper.ts';
 import { endAllOf, requireAccount, requireHolder, toAccount } from './account.ts';
 import { forgetAttempts, passwordCounters } from './attempts.ts';
@@ -78,9 +80,7 @@ export function makeAccountOperations(unit: UnitContext, keeper: SecretKeeper): 
       const isOwn = 'session' in input;
       const { email } = isOwn ? requireHolder(unit, input) : requireAccount(unit, userId);
       if (holdsOwnerSeat(unit.db, subjectOf(unit, userId)))
-        throw new PlatformError('conflict', 'The owner cannot be removed: no owner would be left.', {
-          reason: 'last_owner',
-        });
+        throw refusal('conflict', 'last_owner', 'The owner cannot be removed: no owner would be left.');
       endAllOf(unit, userId);
       deleteAccountRows(unit.db, userId);
       forgetAttempts(unit, passwordCounters(email, {}));
@@ -94,9 +94,11 @@ export function makeAccountOperations(unit: UnitContext, keeper: SecretKeeper): 
 
     importAccount(input) {
       if (typeof input.emailVerified !== 'boolean')
-        throw new PlatformError('validation_failed', 'An account says whether its address was verified.', {
-          errors: [{ path: 'emailVerified', message: 'must be true or false' }],
-        });
+        throw invalid(
+          'emailVerified',
+          'must be true or false',
+          'An account says whether its address was verified.',
+        );
       const account = makeAccount(unit, {
         email: requireEmailAddress(input.email),
         emailVerified: input.emailVerified,
@@ -118,9 +120,7 @@ function makeSecondFactorOperations(
     enableTotp(input) {
       const { scopeId, userId, code } = input;
       if (requireHolder(unit, input).totpEnabled === 1)
-        throw new PlatformError('conflict', 'A second factor is in use already. Turn it off first.', {
-          reason: 'totp_enabled',
-        });
+        throw refusal('conflict', 'totp_enabled', 'A second factor is in use already. Turn it off first.');
       const secret = requireTotpSecret(input.secret);
       const typed = typeof code === 'string' ? code.replace(/[\s-]/g, '') : '';
       const step = matchTotp(typed, { secret, nowMs: unit.now(), afterStep: 0 });
@@ -149,10 +149,10 @@ function makeSecondFactorOperations(
     makeRecoveryCodes(input) {
       const { scopeId, userId } = input;
       if (requireHolder(unit, input).totpEnabled === 0)
-        throw new PlatformError(
+        throw refusal(
           'conflict',
+          'totp_disabled',
           'Recovery codes stand in for a second factor, and there is none.',
-          { reason: 'totp_disabled' },
         );
       recordAccountEvent(unit, 'recovery_codes_made', { scopeId, userId });
       return { recoveryCodes: replaceRecoveryCodes(unit, userId) };

@@ -1,7 +1,8 @@
 /** Passkeys: their records, and signing in with one. */
+
 import { createHash } from 'node:crypto';
-import { PlatformError } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
+import { refusal } from '../lib/refusals.ts';
 import { refuseSignIn, requireAccount, requireHolder, signIn } from './account.ts';
 import type { AccountOperations, Challenge, NewPasskey, Passkey } from './contract.ts';
 import { recordAccountEvent } from './events.ts';
@@ -71,10 +72,10 @@ export function makePasskeyOperations(unit: UnitContext): PasskeyOperations {
       const hasPassword = requireHolder(unit, input).passwordHash !== null;
       const { name } = requireOwnPasskey(unit, userId, id);
       if (!hasPassword && loadPasskeys(unit.db, userId).length === 1)
-        throw new PlatformError(
+        throw refusal(
           'conflict',
+          'last_credential',
           'This passkey is the only way into the account. Add another first.',
-          { reason: 'last_credential' },
         );
       deletePasskey(unit.db, id);
       recordAccountEvent(unit, 'passkey_removed', { scopeId, userId, detail: { name } });
@@ -101,7 +102,7 @@ export function passkeyHandleOf({ passkeyHandle, userId }: AccountRow): string {
 /** Uses a challenge up. @throws PlatformError `forbidden`, reason `passkey_refused`, when it was used before. */
 export function requireFreshChallenge(unit: UnitContext, challenge: Challenge): void {
   if (!takeChallenge(unit, challenge))
-    throw new PlatformError('forbidden', 'This passkey was not accepted.', { reason: 'passkey_refused' });
+    throw refusal('forbidden', 'passkey_refused', 'This passkey was not accepted.');
 }
 
 /** Whether a challenge may be used, once. Only rightly answered ones come here, so no other request writes a row. */
@@ -115,13 +116,9 @@ function takeChallenge(unit: UnitContext, challenge: Challenge): boolean {
 export function storePasskey(unit: UnitContext, userId: string, passkey: NewPasskey): Passkey {
   const { id, publicKey, counter, backedUp, name } = requirePasskey(passkey);
   if (loadPasskey(unit.db, id))
-    throw new PlatformError('conflict', 'This passkey belongs to an account already.', {
-      reason: 'passkey_known',
-    });
+    throw refusal('conflict', 'passkey_known', 'This passkey belongs to an account already.');
   if (loadPasskeys(unit.db, userId).length >= PASSKEYS_MAX)
-    throw new PlatformError('conflict', `An account has at most ${PASSKEYS_MAX} passkeys.`, {
-      reason: 'passkeys_full',
-    });
+    throw refusal('conflict', 'passkeys_full', `An account has at most ${PASSKEYS_MAX} passkeys.`);
   const row: PasskeyRow = {
     id,
     userId,
@@ -152,7 +149,6 @@ function isCounterBehind(stored: number, presented: number): boolean {
 
 function requireOwnPasskey(unit: UnitContext, userId: string, id: string): PasskeyRow {
   const row = loadPasskey(unit.db, id);
-  if (row?.userId !== userId)
-    throw new PlatformError('not_found', 'There is no such passkey.', { reason: 'passkey_unknown' });
+  if (row?.userId !== userId) throw refusal('not_found', 'passkey_unknown', 'There is no such passkey.');
   return row;
 }

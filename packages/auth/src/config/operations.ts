@@ -1,9 +1,11 @@
 /** Settings delivered to a scope, and the tenant's session secret (spec 2.3). */
+
 import { CONFIG_KEYS_MAX, configPatch, PlatformError, parseInput } from '@freehold/contracts';
 import { SESSION_TTL_MS } from '@freehold/oidc-rp';
 import type { UnitContext } from '@freehold/store';
 import { base64url } from 'jose';
 import { recordEvent } from '../events/operations.ts';
+import { invalid, refusal } from '../lib/refusals.ts';
 import type { SecretKeeper, SecretPlace } from '../lib/secret-keeper.ts';
 import {
   CLIENT_SECRET_KEY,
@@ -217,10 +219,10 @@ function makeSecret(unit: UnitContext): string {
 }
 
 function rotatedTooOften(): PlatformError {
-  return new PlatformError(
+  return refusal(
     'conflict',
+    'rotated_too_often',
     'The session secret was replaced five times in eight days. Wait until the oldest has run out.',
-    { reason: 'rotated_too_often' },
   );
 }
 
@@ -232,9 +234,7 @@ function parsePatch(config: unknown): ReadonlyMap<string, string | null> {
     (key) => typeof config === 'object' && config !== null && Object.hasOwn(config, key),
   );
   if (forbidden !== undefined)
-    throw new PlatformError('validation_failed', `A setting cannot be named ${forbidden}.`, {
-      errors: [{ path: forbidden, message: 'is not a name for a setting' }],
-    });
+    throw invalid(forbidden, 'is not a name for a setting', `A setting cannot be named ${forbidden}.`);
   return new Map(Object.entries(parseInput('The config', configPatch, config)));
 }
 

@@ -95,10 +95,10 @@ export async function dispatch(
       // A cookie rides along on any page's POST, and signing a user in as another user is an attack as well: every
       // form and every call of our script comes from our own pages.
       if (request.method === 'POST') requireSameOrigin(request.headers, exchange.origin, { pageOnly: true });
-      const response = await handler(context, exchange);
+      const response = await handler(exchange);
       return withCare(request.method === 'HEAD' ? new Response(null, response) : response);
     } catch (error) {
-      return failure(context, exchange, { error, json: route.json === true });
+      return failure(exchange, { error, json: route.json === true });
     }
   } catch (error) {
     context.report(error);
@@ -124,6 +124,7 @@ function makeExchange(
   const origin = context.originOf(request);
   const browser = findKnownBrowser(context, request.headers, origin);
   return {
+    ...context,
     request,
     query: url.searchParams,
     origin,
@@ -134,20 +135,19 @@ function makeExchange(
 
 /** Answers a problem to our script and to software; a page with the same sentence to a navigating user. */
 function failure(
-  context: ProviderContext,
   exchange: Exchange,
   { error, json }: { readonly error: unknown; readonly json: boolean },
 ): Response {
   const shown = publicError(error);
-  if (shown.status >= 500) context.report(error);
+  if (shown.status >= 500) exchange.report(error);
   if (json || !wantsPage(exchange.request.headers)) return problemAnswer(shown);
   const page = messagePage({
     heading: PROBLEMS[shown.code].title,
     sentences: [shown.message],
     failed: true,
-    next: { label: 'Go back', url: context.theme.homeUrl },
+    next: { label: 'Go back', url: exchange.theme.homeUrl },
   });
-  return pageResponse(context, exchange, page, { status: shown.status, headers: shown.headers ?? {} });
+  return pageResponse(exchange, page, { status: shown.status, headers: shown.headers ?? {} });
 }
 
 function otherMethod(route: Route): PlatformError {

@@ -1,13 +1,8 @@
 /** Identity events: written in the transaction of their change, read by the tenant's admin. */
-import {
-  cutPage,
-  decodeCursor,
-  LIMIT_DEFAULT,
-  LIMIT_MAX,
-  type Page,
-  PlatformError,
-} from '@freehold/contracts';
+
+import { cutPage, decodeCursor, LIMIT_DEFAULT, LIMIT_MAX, type Page } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
+import { invalid, refusal } from '../lib/refusals.ts';
 import type { SubjectKey } from '../lib/subject.ts';
 import { countRefusals, isScopeForgotten, loadEvents, type ShownEventRow, saveEvent } from './store.ts';
 
@@ -85,7 +80,7 @@ export interface EventNote {
  */
 export function recordEvent(unit: UnitContext, type: IdentityEventType, note: EventNote): string {
   if (note.scopeId !== undefined && isScopeForgotten(unit.db, note.scopeId))
-    throw new PlatformError('not_found', 'This tenant has no such instance.', { reason: 'unknown_scope' });
+    throw refusal('not_found', 'unknown_scope', 'This tenant has no such instance.');
   const id = unit.newId('evt');
   saveEvent(unit.db, {
     id,
@@ -155,9 +150,11 @@ export function makeEventOperations(unit: UnitContext) {
 export function requireLimit(limit: number | undefined): number {
   if (limit === undefined) return LIMIT_DEFAULT;
   if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX)
-    throw new PlatformError('validation_failed', `A page has between 1 and ${LIMIT_MAX} items.`, {
-      errors: [{ path: 'limit', message: `must be a whole number from 1 to ${LIMIT_MAX}` }],
-    });
+    throw invalid(
+      'limit',
+      `must be a whole number from 1 to ${LIMIT_MAX}`,
+      `A page has between 1 and ${LIMIT_MAX} items.`,
+    );
   return limit;
 }
 

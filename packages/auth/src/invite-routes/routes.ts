@@ -2,6 +2,7 @@
  * The invite routes of an application (spec 4.2): list, create, revoke, accept. The application says what a scope, an
  * admin and an invitable role are; this file puts the steps into the right order.
  */
+
 import { PlatformError, type PrincipalId, parseInput, principalId, type ScopeRef } from '@freehold/contracts';
 import { queryFields, readJsonObject, requireSameOrigin, textReader } from '@freehold/contracts/http';
 import type { Context, Env, Hono, MiddlewareHandler } from 'hono';
@@ -11,6 +12,7 @@ import type { z } from 'zod';
 import type { IdentityDirectory } from '../identity-directory/unit.ts';
 import type { EmailMatch } from '../invites/operations.ts';
 import { problemAnswer } from '../lib/answers.ts';
+import { refusal } from '../lib/refusals.ts';
 import type { VerifyingAuthProvider } from '../lib/subject.ts';
 import {
   acceptInviteBody,
@@ -116,9 +118,7 @@ async function createInvite<E extends Env>(c: Context<E>, deps: InviteRouteDeps<
   if (!deps.roles.includes(body.role)) throw httpProblem(roleNotOffered(deps.roles));
   if (!(await deps.mayInvite(c, by, body.role)))
     throw httpProblem(
-      new PlatformError('forbidden', 'You can invite a person to your own role at most.', {
-        reason: 'role_above_own',
-      }),
+      refusal('forbidden', 'role_above_own', 'You can invite a person to your own role at most.'),
     );
 
   const directory = await deps.directory(c);

@@ -1,13 +1,11 @@
 /** The bodies and answers of the invite routes. */
-import { pageQuery, principalId, roleKey, timestamp, toTimestamp } from '@freehold/contracts';
+import { pageQuery, roleKey, toTimestamp } from '@freehold/contracts';
 import { z } from 'zod';
 import type { Invite, InvitePreview } from '../invites/operations.ts';
 
 const DAY_SECONDS = 24 * 3_600;
 /** A token has 22 characters; the room is for links that a mail program wrapped in something. */
 const TOKEN_LENGTH_MAX = 128;
-
-const inviteState = z.enum(['pending', 'accepted', 'revoked', 'expired']);
 
 export const createInviteBody = z.strictObject({
   role: roleKey,
@@ -29,35 +27,8 @@ export const showInviteQuery = z.strictObject({ token: acceptInviteBody.shape.to
 
 export const listInvitesQuery = z.strictObject(pageQuery);
 
-/** An invite on the wire. It never holds its token. */
-export const inviteRecord = z
-  .object({
-    principal: principalId,
-    role: roleKey,
-    state: inviteState,
-    email: z.string().nullable(),
-    name: z.string().nullable(),
-    createdBy: z.string(),
-    createdAt: timestamp,
-    expiresAt: timestamp,
-    acceptedAt: timestamp.nullable(),
-    revokedAt: timestamp.nullable(),
-  })
-  .meta({ id: 'Invite' });
-export type InviteRecord = z.infer<typeof inviteRecord>;
-
-export const invitePreviewRecord = z
-  .object({
-    role: roleKey,
-    state: inviteState,
-    email: z.string().nullable(),
-    name: z.string().nullable(),
-    invitedBy: z.string().nullable(),
-    expiresAt: timestamp,
-  })
-  .meta({ id: 'InvitePreview' });
-
-export function toInviteRecord(invite: Invite): InviteRecord {
+/** Returns an invite as the routes answer it, without its token. */
+export function toInviteRecord(invite: Invite) {
   return {
     principal: invite.principal,
     role: invite.role,
@@ -72,7 +43,7 @@ export function toInviteRecord(invite: Invite): InviteRecord {
   };
 }
 
-export function toPreviewRecord(preview: InvitePreview): z.infer<typeof invitePreviewRecord> {
+export function toPreviewRecord(preview: InvitePreview) {
   const { expiresAtMs, ...shown } = preview;
   return { ...shown, expiresAt: toTimestamp(expiresAtMs) };
 }

@@ -1,8 +1,10 @@
 /** Member invites: a principal minted ahead of the person, and the link that binds the person to it (spec 3.2). */
-import { cutPage, decodeCursor, type Page, PlatformError, type PrincipalId } from '@freehold/contracts';
+
+import { cutPage, decodeCursor, type Page, type PlatformError, type PrincipalId } from '@freehold/contracts';
 import { RollbackThen, type UnitContext } from '@freehold/store';
 import { recordEvent, recordRefusal, requireLimit } from '../events/operations.ts';
 import { normalizeEmail } from '../lib/email-address.ts';
+import { invalid, refusal } from '../lib/refusals.ts';
 import { type AuthSubject, type IssuedSubject, requireSubject } from '../lib/subject.ts';
 import { hashToken, mintToken, requireTtl } from '../lib/token.ts';
 import { savePerson } from '../people/person.ts';
@@ -145,14 +147,13 @@ export function makeInviteOperations(unit: UnitContext) {
     revokeInvite(input: { scopeId: string; principal: string; by: string }): { invite: Invite } {
       const { scopeId, principal, by } = input;
       const row = loadInvite(unit.db, scopeId, principal);
-      if (!row)
-        throw new PlatformError('not_found', 'There is no such invite.', { reason: 'invite_unknown' });
+      if (!row) throw refusal('not_found', 'invite_unknown', 'There is no such invite.');
       const atMs = unit.now();
       if (row.acceptedAtMs !== null)
-        throw new PlatformError(
+        throw refusal(
           'invalid_transition',
+          'invite_accepted',
           'This invite was accepted. Remove the member instead.',
-          { reason: 'invite_accepted' },
         );
       if (row.revokedAtMs !== null) return { invite: toInvite(row, atMs) };
       markInviteRevoked(unit.db, { principal, atMs });
@@ -177,10 +178,10 @@ export function makeInviteOperations(unit: UnitContext) {
       const accepted: AcceptedInvite = { principal, scopeId, role };
       if (row.acceptedBy === personId && bound === principal) return accepted;
 
-      const refusal = judgeAcceptance({ row, subject, bound: bound !== undefined, nowMs: unit.now() });
-      if (refusal)
-        throw new RollbackThen(refusal, () => {
-          const detail = { reason: refusal.reason ?? refusal.code };
+      const refused = judgeAcceptance({ row, subject, bound: bound !== undefined, nowMs: unit.now() });
+      if (refused)
+        throw new RollbackThen(refused, () => {
+          const detail = { reason: refused.reason ?? refused.code };
           recordRefusal(unit, 'invite_refused', { scopeId, subject, principal, detail });
         });
       const atMs = unit.now();
@@ -199,9 +200,7 @@ export function insertFreshInvite(
 ): { invite: Invite; token: string } {
   const { scopeId, principal, role, createdBy } = input;
   if (isPrincipalTaken(unit.db, scopeId, principal))
-    throw new PlatformError('conflict', 'This principal already stands for a person.', {
-      reason: 'principal_taken',
-    });
+    throw refusal('conflict', 'principal_taken', 'This principal already stands for a person.');
   const createdAtMs = unit.now();
   const row: InviteRow = {
     principal,
@@ -244,16 +243,11 @@ function judgeAcceptance(attempt: {
 }): PlatformError | null {
   const { row, subject, bound, nowMs } = attempt;
   const state = stateOf(row, nowMs);
-  if (state === 'accepted')
-    return new PlatformError('conflict', 'This invite was accepted already.', { reason: 'invite_used' });
-  if (state === 'revoked')
-    return new PlatformError('invalid_transition', 'This invite was revoked.', { reason: 'invite_revoked' });
+  if (state === 'accepted') return refusal('conflict', 'invite_used', 'This invite was accepted already.');
+  if (state === 'revoked') return refusal('invalid_transition', 'invite_revoked', 'This invite was revoked.');
   if (state === 'expired')
-    return new PlatformError('invalid_transition', 'This invite has expired. Ask for a new one.', {
-      reason: 'invite_expired',
-    });
-  if (bound)
-    return new PlatformError('conflict', 'You are a member here already.', { reason: 'already_member' });
+    return refusal('invalid_transition', 'invite_expired', 'This invite has expired. Ask for a new one.');
+  if (bound) return refusal('conflict', 'already_member', 'You are a member here already.');
   const demandsEmail = row.email !== null && row.emailMatch === 'verified';
   return demandsEmail ? judgeInviteEmail(row.email, subject) : null;
 }
@@ -261,16 +255,16 @@ function judgeAcceptance(attempt: {
 /** Without the issuer's word that the address is verified, anyone could register it and take the invite. */
 function judgeInviteEmail(invited: string, subject: AuthSubject): PlatformError | null {
   if (subject.email === null || normalizeEmail(subject.email) !== normalizeEmail(invited))
-    return new PlatformError(
+    return refusal(
       'forbidden',
+      'invite_email_mismatch',
       'This invite is for another e-mail address. Sign in with the address that it was sent to.',
-      { reason: 'invite_email_mismatch' },
     );
   if (subject.emailVerified !== true)
-    return new PlatformError(
+    return refusal(
       'forbidden',
+      'invite_email_unverified',
       'Your e-mail address has not been verified. Verify it where you sign in, and try again.',
-      { reason: 'invite_email_unverified' },
     );
   return null;
 }
@@ -278,9 +272,7 @@ function judgeInviteEmail(invited: string, subject: AuthSubject): PlatformError 
 function requireInvite(unit: UnitContext, input: { token: string; scopeId?: string }): InviteRow {
   const row = loadInviteByHash(unit.db, hashToken(input.token));
   if (!row || (input.scopeId !== undefined && row.scopeId !== input.scopeId))
-    throw new PlatformError('not_found', 'This invite link is not valid. Ask for a new one.', {
-      reason: 'invite_invalid',
-    });
+    throw refusal('not_found', 'invite_invalid', 'This invite link is not valid. Ask for a new one.');
   return row;
 }
 
@@ -288,16 +280,14 @@ function toAddress({ email, emailMatch }: InviteAddress): Pick<InviteRow, 'email
   if (email === undefined) return { email: null, emailMatch: 'label' };
   const stated = EMAIL_MATCHES.find((each) => each === emailMatch);
   if (stated === undefined)
-    throw new PlatformError(
-      'validation_failed',
+    throw invalid(
+      'emailMatch',
+      `must be ${EMAIL_MATCHES.join(' or ')}`,
       'An invite with an e-mail address says what that address means.',
-      { errors: [{ path: 'emailMatch', message: `must be ${EMAIL_MATCHES.join(' or ')}` }] },
     );
   const trimmed = email.trim();
   if (!/^[^\s@]+@[^\s@]+$/.test(trimmed) || trimmed.length > EMAIL_LENGTH_MAX)
-    throw new PlatformError('validation_failed', 'This is not an e-mail address.', {
-      errors: [{ path: 'email', message: 'must be an e-mail address' }],
-    });
+    throw invalid('email', 'must be an e-mail address', 'This is not an e-mail address.');
   return { email: trimmed, emailMatch: stated };
 }
 

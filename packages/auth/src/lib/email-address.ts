@@ -1,5 +1,5 @@
 /** E-mail addresses in one spelling. */
-import { PlatformError } from '@freehold/contracts';
+import { invalid } from './refusals.ts';
 
 /** RFC 5321, section 4.5.3.1.3, without the angle brackets of a path. */
 const OCTETS_MAX = 254;
@@ -35,8 +35,6 @@ export function requireEmailAddress(typed: unknown): string {
   const email = typeof typed === 'string' && typed.length <= 4 * OCTETS_MAX ? normalizeEmail(typed) : '';
   const isStable = normalizeEmail(email) === email;
   if (!isStable || !ADDRESS.test(email) || new TextEncoder().encode(email).length > OCTETS_MAX)
-    throw new PlatformError('validation_failed', 'This is not an e-mail address.', {
-      errors: [{ path: 'email', message: 'must be one e-mail address' }],
-    });
+    throw invalid('email', 'must be one e-mail address', 'This is not an e-mail address.');
   return email;
 }

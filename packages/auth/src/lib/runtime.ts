@@ -1,6 +1,7 @@
 /** The clock, the network and the host names that a provider uses, passed in so that tests and engines choose them. */
-import { PlatformError } from '@freehold/contracts';
+
 import { type FetchLike, type Issuer, makeIssuer, type OidcError } from '@freehold/oidc-rp';
+import { refusal } from './refusals.ts';
 
 /** The parts of an application's environment that providers depend on. */
 export interface AuthRuntime {
@@ -58,9 +59,11 @@ function checkedClock(now: () => number): () => number {
   return () => {
     const nowMs = now();
     if (Number.isFinite(nowMs)) return nowMs;
-    throw new PlatformError('unavailable', 'Callers cannot be recognized while the clock cannot be read.', {
-      reason: 'clock_unreadable',
-    });
+    throw refusal(
+      'unavailable',
+      'clock_unreadable',
+      'Callers cannot be recognized while the clock cannot be read.',
+    );
   };
 }
 

@@ -2,8 +2,10 @@
  * Stores secrets that the directory must read again: sealed under the platform's keyring and bound to their place, so
  * that an attacker with only the database, or who moves a value to another row or tenant, has nothing.
  */
-import { PlatformError } from '@freehold/contracts';
+
+import type { PlatformError } from '@freehold/contracts';
 import type { Keyring, UnitContext } from '@freehold/store';
+import { refusal } from './refusals.ts';
 
 /** Required by NIST SP 800-38D for AES-GCM. */
 const IV_BYTES = 12;
@@ -60,14 +62,14 @@ export function makeSecretKeeper(
 
 function unreadable(hasKeyring: boolean): PlatformError {
   return hasKeyring
-    ? new PlatformError(
+    ? refusal(
         'unavailable',
+        'secret_unreadable',
         "Sign-in is unavailable: the tenant's secrets are sealed under another key, or were changed or moved.",
-        { reason: 'secret_unreadable' },
       )
-    : new PlatformError(
+    : refusal(
         'unavailable',
+        'seal_key_missing',
         "Sign-in is unavailable: the tenant's secrets are sealed, and there is no key to open them.",
-        { reason: 'seal_key_missing' },
       );
 }

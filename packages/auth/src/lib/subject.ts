@@ -1,6 +1,7 @@
 /** Subjects and their sessions, the providers that prove them, and the rules that both must keep (spec 2.1 and 2.2). */
-import { PlatformError } from '@freehold/contracts';
+
 import type { VerifiedSession } from '@freehold/oidc-rp';
+import { refusal } from './refusals.ts';
 
 /** The result of `resolve` (spec 2.1). It says who a person is, and nothing about what they may do. */
 export interface AuthSubject {
@@ -78,9 +79,7 @@ const SESSIONS_ASKED_MAX = 8;
 export function requireSubject({ issuer, sub }: SubjectKey): void {
   const isNamed = typeof issuer === 'string' && issuer !== '' && typeof sub === 'string' && sub !== '';
   if (!isNamed || sub.length > SUB_LENGTH_MAX)
-    throw new PlatformError('unauthenticated', 'This sign-in does not say who it is for.', {
-      reason: 'subject_invalid',
-    });
+    throw refusal('unauthenticated', 'subject_invalid', 'This sign-in does not say who it is for.');
 }
 
 /** Returns a verified flag as a column stores it: 1, 0, or null when the issuer said nothing. */

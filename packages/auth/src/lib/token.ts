@@ -1,7 +1,8 @@
 /** One-time tokens: shown once, stored as a hash. 128 random bits need no slow hash (OWASP ASVS 5.0, 6.5.2). */
+
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { PlatformError } from '@freehold/contracts';
 import { base64url } from 'jose';
+import { invalid } from './refusals.ts';
 
 const TOKEN_BYTES = 16;
 /** A link that lies in a mailbox for longer than a month is forgotten, not waiting. */
@@ -37,8 +38,10 @@ export function isSameHash(left: string, right: string): boolean {
 export function requireTtl(ttlMs: number | undefined, defaultMs: number): number {
   if (ttlMs === undefined) return defaultMs;
   if (!Number.isSafeInteger(ttlMs) || ttlMs <= 0 || ttlMs > TTL_MAX_MS)
-    throw new PlatformError('validation_failed', 'A link lives for one millisecond to 30 days.', {
-      errors: [{ path: 'ttlMs', message: 'must be a whole number of milliseconds, at most 30 days' }],
-    });
+    throw invalid(
+      'ttlMs',
+      'must be a whole number of milliseconds, at most 30 days',
+      'A link lives for one millisecond to 30 days.',
+    );
   return ttlMs;
 }

@@ -1,14 +1,9 @@
 /** The members of a scope: listed, named and removed (spec 2.6). */
-import {
-  cutPage,
-  decodeCursor,
-  LIMIT_MAX,
-  type Page,
-  PlatformError,
-  type PrincipalId,
-} from '@freehold/contracts';
+
+import { cutPage, decodeCursor, LIMIT_MAX, type Page, type PrincipalId } from '@freehold/contracts';
 import type { UnitContext } from '@freehold/store';
 import { recordEvent, requireLimit } from '../events/operations.ts';
+import { invalid, refusal } from '../lib/refusals.ts';
 import {
   deleteBinding,
   holdsSeat,
@@ -56,9 +51,11 @@ export function makePeopleOperations(unit: UnitContext) {
     } {
       const { scopeId, principals } = input;
       if (principals.length > LIMIT_MAX)
-        throw new PlatformError('validation_failed', `At most ${LIMIT_MAX} principals are named at a time.`, {
-          errors: [{ path: 'principals', message: `must be at most ${LIMIT_MAX}` }],
-        });
+        throw invalid(
+          'principals',
+          `must be at most ${LIMIT_MAX}`,
+          `At most ${LIMIT_MAX} principals are named at a time.`,
+        );
       const rows = loadNames(unit.db, { scopeId, principals: [...new Set(principals)] });
       return { items: rows.map((row) => ({ ...row, principal: row.principal as PrincipalId })) };
     },
@@ -70,12 +67,9 @@ export function makePeopleOperations(unit: UnitContext) {
     removeMember(input: { scopeId: string; principal: string; by: string }): { principal: PrincipalId } {
       const { scopeId, principal, by } = input;
       if (holdsSeat(unit.db, scopeId, principal))
-        throw new PlatformError('conflict', 'The owner cannot be removed: no owner would be left.', {
-          reason: 'last_owner',
-        });
+        throw refusal('conflict', 'last_owner', 'The owner cannot be removed: no owner would be left.');
       const person = loadBoundPerson(unit.db, scopeId, principal);
-      if (!person)
-        throw new PlatformError('not_found', 'There is no such member here.', { reason: 'unknown_member' });
+      if (!person) throw refusal('not_found', 'unknown_member', 'There is no such member here.');
       saveFormerMember(unit.db, { scopeId, principal, personId: person.id, untilMs: unit.now() });
       deleteBinding(unit.db, scopeId, principal);
       recordEvent(unit, 'member_removed', { scopeId, subject: person, principal, actor: by });

@@ -1,7 +1,9 @@
 /** The fixed-issuer provider: proves callers by the access token they present (spec 5.1, A-20). */
+
 import { PlatformError } from '@freehold/contracts';
 import { isConfidentialUrl, OidcConfigError, OidcError } from '@freehold/oidc-rp';
 import { problemAnswer } from '../lib/answers.ts';
+import { refusal } from '../lib/refusals.ts';
 import { type AuthRuntime, completeRuntime, issuerAt } from '../lib/runtime.ts';
 import type { VerifyingAuthProvider } from '../lib/subject.ts';
 import { readBearer, verifyAccessToken } from './access-token.ts';
@@ -47,10 +49,10 @@ export function oidcAuthProvider(options: OidcAuthProviderOptions): VerifyingAut
     },
     handle: async () =>
       problemAnswer(
-        new PlatformError(
+        refusal(
           'unsupported',
+          'no_sign_in',
           'This application takes access tokens. It has no sign-in of its own.',
-          { reason: 'no_sign_in' },
         ),
       ),
   };

@@ -1,7 +1,7 @@
 /** The challenge of a resource server (RFC 6750, section 3; RFC 9728, section 5.1). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type BearerChallengeOptions, bearerChallenge, bearerErrorOf } from './challenge.ts';
+import { type BearerChallengeOptions, bearerChallenge, bearerErrorOf } from './metadata.ts';
 
 const resourceMetadata = 'https://app.example/.well-known/oauth-protected-resource';
 

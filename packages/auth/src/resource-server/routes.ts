@@ -14,8 +14,6 @@ export {
   type BearerError,
   bearerChallenge,
   bearerErrorOf,
-} from './challenge.ts';
-export {
   PROTECTED_RESOURCE_PATH,
   type ProtectedResource,
   type ProtectedResourceMetadata,

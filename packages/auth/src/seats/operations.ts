@@ -1,7 +1,9 @@
 /** The owner seat of a scope: opened at provision, claimed once, never re-opened (spec 3.1). */
-import { type OwnerSeat, PlatformError, type PrincipalId, toTimestamp } from '@freehold/contracts';
+
+import { type OwnerSeat, type PlatformError, type PrincipalId, toTimestamp } from '@freehold/contracts';
 import { RollbackThen, type UnitContext } from '@freehold/store';
 import { recordEvent, recordRefusal } from '../events/operations.ts';
+import { invalid, refusal } from '../lib/refusals.ts';
 import { type IssuedSubject, requireSubject } from '../lib/subject.ts';
 import { hashToken, isSameHash, mintToken, requireTtl } from '../lib/token.ts';
 import { savePerson } from '../people/person.ts';
@@ -121,17 +123,15 @@ export function makeSeatOperations(unit: UnitContext) {
       const held = heldSeat(unit, scopeId, subject);
       if (held !== null) return { principal: held };
       const seat = requirePending(unit, scopeId);
-      const refusal = judgeClaim(seat, input.token, unit.now());
-      if (refusal)
-        throw new RollbackThen(refusal, () => {
-          const detail = { reason: refusal.reason ?? 'claim_invalid' };
+      const refused = judgeClaim(seat, input.token, unit.now());
+      if (refused)
+        throw new RollbackThen(refused, () => {
+          const detail = { reason: refused.reason ?? 'claim_invalid' };
           recordRefusal(unit, 'claim_refused', { scopeId, subject, detail });
         });
       const personId = savePerson(unit, { subject }, scopeId);
       if (loadBinding(unit.db, scopeId, personId) !== undefined)
-        throw new PlatformError('conflict', 'You are a member here already, under another role.', {
-          reason: 'already_member',
-        });
+        throw refusal('conflict', 'already_member', 'You are a member here already, under another role.');
       return { principal: takeSeat(unit, { scopeId, personId, subject, how: 'claim_link' }) };
     },
   };
@@ -165,24 +165,21 @@ function heldSeat(unit: UnitContext, scopeId: string, subject: IssuedSubject): P
 /** Returns the seat of a scope. @throws PlatformError `not_found`, reason `owner_seat_unknown`. */
 export function requireSeat(unit: UnitContext, scopeId: string): SeatRow {
   const seat = loadSeat(unit.db, scopeId);
-  if (!seat)
-    throw new PlatformError('not_found', 'This instance has no owner seat.', {
-      reason: 'owner_seat_unknown',
-    });
+  if (!seat) throw refusal('not_found', 'owner_seat_unknown', 'This instance has no owner seat.');
   return seat;
 }
 
 function requirePending(unit: UnitContext, scopeId: string): SeatRow {
   const seat = requireSeat(unit, scopeId);
   if (seat.state === 'claimed')
-    throw new PlatformError('conflict', 'This instance has an owner already.', { reason: 'seat_claimed' });
+    throw refusal('conflict', 'seat_claimed', 'This instance has an owner already.');
   return seat;
 }
 
 /** A scope is known here by its seat or by delivered settings. */
 function requireKnownScope(unit: UnitContext, scopeId: string): void {
   if (!isConfigured(unit.db, scopeId))
-    throw new PlatformError('not_found', 'This tenant has no such instance.', { reason: 'unknown_scope' });
+    throw refusal('not_found', 'unknown_scope', 'This tenant has no such instance.');
 }
 
 /** Returns the refusal of a token, or null. Only the holder of the right token learns that it has expired. */
@@ -190,13 +187,9 @@ function judgeClaim(seat: SeatRow, token: string, nowMs: number): PlatformError 
   const { claimHash, claimExpiresAtMs } = seat;
   const presented = hashToken(token);
   if (claimHash === null || claimExpiresAtMs === null || !isSameHash(claimHash, presented))
-    return new PlatformError('forbidden', 'This claim link is not valid. Ask for a new one.', {
-      reason: 'claim_invalid',
-    });
+    return refusal('forbidden', 'claim_invalid', 'This claim link is not valid. Ask for a new one.');
   if (nowMs >= claimExpiresAtMs)
-    return new PlatformError('forbidden', 'This claim link has expired. Ask for a new one.', {
-      reason: 'claim_expired',
-    });
+    return refusal('forbidden', 'claim_expired', 'This claim link has expired. Ask for a new one.');
   return null;
 }
 
@@ -214,8 +207,10 @@ function toPendingOwner(seat: SeatRow): Omit<PendingOwner, 'created'> {
 export function requireOrigin(origin: string): string {
   const url = URL.canParse(origin) ? new URL(origin) : null;
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:'))
-    throw new PlatformError('validation_failed', 'A link needs the address of the application.', {
-      errors: [{ path: 'origin', message: 'must be an http or https origin' }],
-    });
+    throw invalid(
+      'origin',
+      'must be an http or https origin',
+      'A link needs the address of the application.',
+    );
   return url.origin;
 }

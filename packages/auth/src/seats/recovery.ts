@@ -3,17 +3,19 @@
  * so this is no claim: it is an invite with the owner's role, and the tenant's admin can read who made it and why. The
  * seat's holder stays what they are. A new link replaces one that was not accepted, so a lost answer leaves nothing.
  */
-import { PlatformError } from '@freehold/contracts';
+
 import type { UnitContext } from '@freehold/store';
 import { recordEvent } from '../events/operations.ts';
 import { type Invite, insertFreshInvite, renewInvite } from '../invites/operations.ts';
 import { type InviteRow, loadInvite } from '../invites/store.ts';
+import { invalid, refusal } from '../lib/refusals.ts';
 import { requireTtl } from '../lib/token.ts';
 import { CLAIM_TTL_DEFAULT_MS, requireOrigin, requireSeat } from './operations.ts';
 import { type SeatRow, saveRecovery } from './store.ts';
 
 /** The longest reason: a sentence or two, and the number of a ticket. */
 const WHY_LENGTH_MAX = 500;
+const NEEDS = 'An owner recovery needs `recover: true` and a reason.';
 
 export interface OwnerRecoveryInput {
   readonly scopeId: string;
@@ -49,15 +51,13 @@ export function makeRecoveryOperations(unit: UnitContext) {
      */
     mintOwnerRecovery(input: OwnerRecoveryInput): OwnerRecovery {
       const { scopeId, role, by } = input;
-      if (input.recover !== true) throw invalid('recover', 'must be true');
+      if (input.recover !== true) throw invalid('recover', 'must be true', NEEDS);
       const why = requireText('why', input.why);
       requireText('by', by);
       const origin = requireOrigin(input.origin);
       const seat = requireSeat(unit, scopeId);
       if (seat.state === 'pending')
-        throw new PlatformError('conflict', 'This instance has no owner yet: make a claim link.', {
-          reason: 'seat_pending',
-        });
+        throw refusal('conflict', 'seat_pending', 'This instance has no owner yet: make a claim link.');
       const ttlMs = requireTtl(input.ttlMs, CLAIM_TTL_DEFAULT_MS);
       const waiting = waitingRecovery(unit, seat);
       const terms = { scopeId, role, ttlMs, createdBy: by };
@@ -81,12 +81,6 @@ function waitingRecovery(unit: UnitContext, { scopeId, recoveryPrincipal }: Seat
 function requireText(path: string, text: unknown): string {
   const trimmed = typeof text === 'string' ? text.trim() : '';
   if (trimmed === '' || trimmed.length > WHY_LENGTH_MAX)
-    throw invalid(path, `must be a text of 1 to ${WHY_LENGTH_MAX} characters`);
+    throw invalid(path, `must be a text of 1 to ${WHY_LENGTH_MAX} characters`, NEEDS);
   return trimmed;
-}
-
-function invalid(path: string, message: string): PlatformError {
-  return new PlatformError('validation_failed', 'An owner recovery needs `recover: true` and a reason.', {
-    errors: [{ path, message }],
-  });
 }

@@ -1,7 +1,8 @@
 /** Ends the sessions that an issuer reports as over (OpenID Connect Back-Channel Logout 1.0, section 2.7). */
-import { PlatformError } from '@freehold/contracts';
+
 import { SESSION_TTL_MS } from '@freehold/oidc-rp';
 import type { UnitContext } from '@freehold/store';
+import { invalid } from '../lib/refusals.ts';
 import { recordSessionEvent } from './session-state.ts';
 import {
   isLogoutTokenKnown,
@@ -34,9 +35,7 @@ export interface EndIssuerSessionsInput {
 export function endIssuerSessions(unit: UnitContext, input: EndIssuerSessionsInput): { ended: number } {
   const { issuer, sub, idpSid, jti } = input;
   if (sub === undefined && idpSid === undefined)
-    throw new PlatformError('validation_failed', 'A logout names a subject or a session.', {
-      errors: [{ path: 'sub', message: 'must be given when there is no idpSid' }],
-    });
+    throw invalid('sub', 'must be given when there is no idpSid', 'A logout names a subject or a session.');
   // An issuer repeats an unanswered token, and an attacker can replay a captured one: either would end sessions that
   // began after the logout.
   if (isLogoutTokenKnown(unit.db, issuer, jti)) return { ended: 0 };

@@ -2,10 +2,11 @@
  * Lists sessions and ends them. They are signed cookies that live for seven days: the rows written here end them with
  * the next request (design: identity, "Sessions and cookies").
  */
-import { PlatformError } from '@freehold/contracts';
+
 import { SESSION_TTL_MS } from '@freehold/oidc-rp';
 import type { UnitContext } from '@freehold/store';
 import { isScopeForgotten } from '../events/store.ts';
+import { refusal } from '../lib/refusals.ts';
 import {
   type IssuedSubject,
   isFromTheFuture,
@@ -136,9 +137,7 @@ export function makeSessionOperations(unit: UnitContext, onAllEnded: (subject: S
       const row = loadSession(unit.db, sid);
       const isTheirs = row?.issuer === issuer && row.sub === sub;
       if (!row || !isTheirs || (scopeId !== undefined && row.scopeId !== scopeId))
-        throw new PlatformError('not_found', 'There is no such session of yours.', {
-          reason: 'unknown_session',
-        });
+        throw refusal('not_found', 'unknown_session', 'There is no such session of yours.');
       const session = { sid, issuedAtMs: row.startedMs };
       if (row.expiresMs <= unit.now() || sessionStateOf(unit, row, session) === 'ended')
         return { ended: false };

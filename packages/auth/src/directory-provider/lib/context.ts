@@ -1,6 +1,6 @@
 /** The parts that every route works with: the provider's own, and those of one request. */
 import type { SessionCookies } from '@freehold/oidc-rp';
-import type { Attempt } from '../../accounts/contract.ts';
+import type { AccountOperations, Attempt } from '../../accounts/contract.ts';
 import type { IdentityDirectory } from '../../identity-directory/unit.ts';
 import type { CompleteTheme } from '../pages/theme.ts';
 import type { PasswordHasher } from '../passwords/password-hash.ts';
@@ -10,37 +10,13 @@ import type { Seals } from './seals.ts';
 /** The methods of a tenant's identity directory that the provider calls. */
 export type AccountDirectory = Pick<
   IdentityDirectory,
+  | Exclude<keyof AccountOperations, 'importAccount'>
   | 'sessionState'
   | 'recordSignIn'
   | 'endSession'
   | 'endAllSessions'
   | 'listSessions'
   | 'endOwnSession'
-  | 'beginSignUp'
-  | 'beginReset'
-  | 'beginEmailChange'
-  | 'showLink'
-  | 'completeSignUp'
-  | 'completeReset'
-  | 'completeEmailChange'
-  | 'revertEmailChange'
-  | 'beginPassword'
-  | 'beginConfirm'
-  | 'finishPassword'
-  | 'finishSecondFactor'
-  | 'findPasskey'
-  | 'finishPasskey'
-  | 'addPasskey'
-  | 'renamePasskey'
-  | 'removePasskey'
-  | 'setPassword'
-  | 'enableTotp'
-  | 'disableTotp'
-  | 'makeRecoveryCodes'
-  | 'accountSecurity'
-  | 'findAccount'
-  | 'renameAccount'
-  | 'deleteAccount'
 >;
 
 export interface ProviderContext {
@@ -64,7 +40,8 @@ export interface ProviderContext {
   readonly originOf: (request: Request) => string;
 }
 
-export interface Exchange {
+/** One request, with the parts of the provider. */
+export interface Exchange extends ProviderContext {
   readonly request: Request;
   readonly query: URLSearchParams;
   /** The application's own origin, as its users see it. */
@@ -75,4 +52,4 @@ export interface Exchange {
   readonly attempt: Attempt;
 }
 
-export type Handler = (context: ProviderContext, exchange: Exchange) => Promise<Response>;
+export type Handler = (exchange: Exchange) => Promise<Response>;

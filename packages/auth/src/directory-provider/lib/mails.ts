@@ -2,9 +2,10 @@
  * The provider's mails. A mail that any visitor can cause to any address holds no word that the visitor has chosen: no
  * name, no path.
  */
-import type { Account } from '../../accounts/contract.ts';
+import type { Account, MadeLink } from '../../accounts/contract.ts';
 import { html } from '../pages/html.ts';
-import type { Exchange, ProviderContext } from './context.ts';
+import { authUrl } from '../pages/paths.ts';
+import type { Exchange } from './context.ts';
 
 /** One message to one person. Plain text always; the HTML says the same. */
 export interface Mail {
@@ -101,19 +102,6 @@ export function emailChangedMail(
   });
 }
 
-export type Notice =
-  | 'password_changed'
-  | 'password_reset'
-  | 'passkey_added'
-  | 'passkey_removed'
-  | 'totp_enabled'
-  | 'totp_disabled'
-  | 'recovery_codes_made'
-  | 'recovery_code_used'
-  | 'email_change_asked'
-  | 'account_locked'
-  | 'account_deleted';
-
 interface NoticeText {
   readonly subject: string;
   readonly sentence: string;
@@ -127,7 +115,7 @@ const SEE_ACCOUNT = { label: 'See how you sign in', path: '/api/auth/security' }
 const IF_NOT_YOU =
   'If it was not you, choose a new password now, and remove passkeys that you do not know: {reset}';
 
-const NOTICES: Readonly<Record<Notice, NoticeText>> = {
+const NOTICES = {
   password_changed: {
     subject: 'Your password was changed',
     sentence: 'The password of your account was changed, and all its other sessions were ended.',
@@ -178,11 +166,14 @@ const NOTICES: Readonly<Record<Notice, NoticeText>> = {
     action: null,
     last: 'This is the last mail about it.',
   },
-};
+} satisfies Readonly<Record<string, NoticeText>>;
+
+/** An event of an account that its holder is notified of. */
+export type Notice = keyof typeof NOTICES;
 
 /** Returns the mail that notifies the holder of an account. */
 export function noticeMail({ appName, origin }: Sender, to: string, notice: Notice): Mail {
-  const { subject, sentence, action = SEE_ACCOUNT, last = IF_NOT_YOU } = NOTICES[notice];
+  const { subject, sentence, action = SEE_ACCOUNT, last = IF_NOT_YOU }: NoticeText = NOTICES[notice];
   return composeMail({
     to,
     subject: `${subject} at ${appName}`,
@@ -192,13 +183,16 @@ export function noticeMail({ appName, origin }: Sender, to: string, notice: Noti
   });
 }
 
-export function notifyAccount(
-  context: ProviderContext,
-  { appName, origin }: Exchange,
-  { email }: Pick<Account, 'email'>,
-  notice: Notice,
-): void {
-  context.post(noticeMail({ appName, origin }, email, notice));
+/** Mails a link to its address, in the background. @param path of the page that the link opens. */
+export function postLink(exchange: Exchange, path: string, link: MadeLink, mail: typeof signUpMail): void {
+  const url = `${exchange.origin}${authUrl(path, { token: link.token })}`;
+  const lifetimeMs = link.expiresAtMs - exchange.now();
+  exchange.post(mail(exchange, { to: link.email, url, lifetimeMs }));
+}
+
+/** Notifies the holder of an account, in the background. */
+export function notifyAccount(exchange: Exchange, { email }: Pick<Account, 'email'>, notice: Notice): void {
+  exchange.post(noticeMail(exchange, email, notice));
 }
 
 function composeMail({ to, subject, paragraphs, action, last }: MailText): Mail {

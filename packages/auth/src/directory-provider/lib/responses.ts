@@ -11,17 +11,12 @@ interface PageInit {
 }
 
 /** Returns a page that no cache stores and no other site frames, and that runs no script but ours. */
-export function pageResponse(
-  context: ProviderContext,
-  exchange: Exchange,
-  content: PageContent,
-  init: PageInit = {},
-): Response {
-  const body = renderPage({ theme: context.theme, appName: exchange.appName }, content);
+export function pageResponse(exchange: Exchange, content: PageContent, init: PageInit = {}): Response {
+  const body = renderPage({ theme: exchange.theme, appName: exchange.appName }, content);
   const headers = new Headers({
     ...init.headers,
     'content-type': 'text/html; charset=utf-8',
-    'content-security-policy': policyOf(context),
+    'content-security-policy': policyOf(exchange),
     'cross-origin-opener-policy': 'same-origin',
     'permissions-policy': PERMISSIONS,
     'referrer-policy': exchange.query.has('token') ? REFERRER_POLICY_OF_LINKS : REFERRER_POLICY,
@@ -41,13 +36,12 @@ export function jsonResponse(value: unknown, setCookies: readonly string[] = [])
 }
 
 /** The same page again with its fault (RFC 9110, 15.5.21). */
-export function again(context: ProviderContext, exchange: Exchange, page: PageContent): Response {
-  return pageResponse(context, exchange, page, { status: 422 });
+export function again(exchange: Exchange, page: PageContent): Response {
+  return pageResponse(exchange, page, { status: 422 });
 }
 
 /** The same page again after too many attempts (RFC 6585, section 4). */
 export async function tooMany(
-  context: ProviderContext,
   exchange: Exchange,
   { retryAfterMs }: Limited,
   page: (alert: string) => PageContent | Promise<PageContent>,
@@ -56,7 +50,7 @@ export async function tooMany(
   const wait = minutes === 1 ? 'a minute' : `${minutes} minutes`;
   const content = await page(`Too many attempts. Try again in ${wait}.`);
   const seconds = String(Math.max(1, Math.ceil(retryAfterMs / 1_000)));
-  return pageResponse(context, exchange, content, { status: 429, headers: { 'retry-after': seconds } });
+  return pageResponse(exchange, content, { status: 429, headers: { 'retry-after': seconds } });
 }
 
 /** A field that the directory refused. */

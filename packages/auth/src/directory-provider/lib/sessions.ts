@@ -1,4 +1,5 @@
 /** A browser's session: begun, found behind a request, and ended. */
+
 import { PlatformError } from '@freehold/contracts';
 import type { VerifiedSession } from '@freehold/oidc-rp';
 import {
@@ -8,6 +9,7 @@ import {
   type Holder,
   type SignInStep,
 } from '../../accounts/contract.ts';
+import { refusal } from '../../lib/refusals.ts';
 import { findLiveSession } from '../../lib/subject.ts';
 import { clientLabel } from '../../sessions/client-label.ts';
 import { authUrl, SECURITY_PATH } from '../pages/paths.ts';
@@ -35,7 +37,6 @@ export interface Onward {
 
 /** Returns where a user goes on to after one factor, or all of them; null when they were refused. */
 export async function goOn(
-  context: ProviderContext,
   exchange: Exchange,
   input: { readonly step: SignInStep; readonly returnTo: string | null },
 ): Promise<Onward | null> {
@@ -43,7 +44,7 @@ export async function goOn(
   const { origin } = exchange;
   switch (step.outcome) {
     case 'refused':
-      if (step.locked) notifyAccount(context, exchange, step.locked, 'account_locked');
+      if (step.locked) notifyAccount(exchange, step.locked, 'account_locked');
       return null;
     case 'second_factor':
       return {
@@ -52,12 +53,11 @@ export async function goOn(
       };
     case 'signed_in': {
       const { account, sessionAtMs: atMs } = step;
-      if (step.recoveryCodesLeft !== undefined)
-        notifyAccount(context, exchange, account, 'recovery_code_used');
+      if (step.recoveryCodesLeft !== undefined) notifyAccount(exchange, account, 'recovery_code_used');
       return {
-        location: returnTo ?? context.onSuccess,
+        location: returnTo ?? exchange.onSuccess,
         setCookies: [
-          ...(await beginSession(context, exchange, { account, atMs })),
+          ...(await beginSession(exchange, { account, atMs })),
           clearShortCookie(SECOND_FACTOR_COOKIE, origin),
           clearShortCookie(RETURN_COOKIE, origin),
         ],
@@ -75,29 +75,30 @@ export async function goOn(
  * that no browser gets a session that the directory does not know.
  */
 export async function beginSession(
-  context: ProviderContext,
   exchange: Exchange,
   input: { readonly account: Account; readonly atMs: number; readonly authTimeMs?: number | undefined },
 ): Promise<readonly string[]> {
-  const { account, atMs, authTimeMs = context.now() } = input;
+  const { account, atMs, authTimeMs = exchange.now() } = input;
   const { userId } = account;
   const { origin, request } = exchange;
   // Nothing but the id: the directory has the rest, and the cookie is not encrypted.
-  const { session, setCookies } = context.cookies.mint({ id: userId }, origin, { atMs, authTimeMs });
-  const state = await context.directory.recordSignIn({
-    scopeId: context.scopeId,
-    subject: accountSubject(context.issuer, account),
+  const { session, setCookies } = exchange.cookies.mint({ id: userId }, origin, { atMs, authTimeMs });
+  const state = await exchange.directory.recordSignIn({
+    scopeId: exchange.scopeId,
+    subject: accountSubject(exchange.issuer, account),
     session: { sid: session.sid, issuedAtMs: session.issuedAtMs },
     expiresAtMs: session.expiresAtMs,
     client: clientLabel(request.headers.get('user-agent')),
   });
   if (state !== 'live')
-    throw new PlatformError('conflict', 'All sessions of this account were ended just now. Sign in again.', {
-      reason: 'session_ended',
-    });
+    throw refusal(
+      'conflict',
+      'session_ended',
+      'All sessions of this account were ended just now. Sign in again.',
+    );
   // The old cookies must not work beside the new one.
-  await endSessions(context, context.cookies.readAll(request.headers));
-  return [...setCookies, rememberBrowser(context, origin, { userId, sinceMs: atMs })];
+  await endSessions(exchange, exchange.cookies.readAll(request.headers));
+  return [...setCookies, rememberBrowser(exchange, origin, { userId, sinceMs: atMs })];
 }
 
 export async function endSessions(
@@ -134,9 +135,9 @@ export async function findSession<A extends Account>(
 }
 
 /** Returns the signed-in user of a request, or null. @throws as the directory does. */
-export async function findSignedIn(context: ProviderContext, exchange: Exchange): Promise<SignedIn | null> {
-  const { directory, now } = context;
-  const found = await findSession(context, exchange.request.headers, (input) =>
+export async function findSignedIn(exchange: Exchange): Promise<SignedIn | null> {
+  const { directory, now } = exchange;
+  const found = await findSession(exchange, exchange.request.headers, (input) =>
     directory.accountSecurity(input),
   );
   if (found === null) return null;
@@ -152,7 +153,6 @@ export function holderOf({ scopeId }: ProviderContext, { session, account }: Sig
 
 /** A route for a signed-in user, with the fields of its form. */
 export type AccountHandler<Name extends string = never> = (
-  context: ProviderContext,
   exchange: Exchange,
   signedIn: SignedIn,
   form: Readonly<Record<Name, string>>,
@@ -164,7 +164,7 @@ const toSecurity: BackTo = () => SECURITY_PATH;
 
 /** A page for signed-in users. Others are sent to the sign-in page, and back afterwards. */
 export function forSignedIn(handler: AccountHandler, backTo: BackTo = toSecurity): Handler {
-  return async (context, exchange) => enter(context, exchange, handler, {} as never, backTo(exchange));
+  return async (exchange) => enter(exchange, handler, {} as never, backTo(exchange));
 }
 
 /** A form of signed-in users. It is read before their session is: a slow sender's session may end meanwhile. */
@@ -172,9 +172,9 @@ export function forSignedInForm<Name extends string>(
   names: readonly Name[],
   handler: AccountHandler<Name>,
 ): Handler {
-  return async (context, exchange) => {
+  return async (exchange) => {
     const form = await readForm(exchange.request, names);
-    return enter(context, exchange, handler, form, SECURITY_PATH);
+    return enter(exchange, handler, form, SECURITY_PATH);
   };
 }
 
@@ -191,39 +191,35 @@ export function requireFresh<Name extends string>(
   handler: AccountHandler<Name>,
   backTo: BackTo = toSecurity,
 ): AccountHandler<Name> {
-  return async (context, exchange, signedIn, form) =>
+  return async (exchange, signedIn, form) =>
     signedIn.fresh
-      ? handler(context, exchange, signedIn, form)
+      ? handler(exchange, signedIn, form)
       : redirectTo(authUrl('confirm', { returnTo: backTo(exchange) }));
 }
 
 /** For our script. @throws PlatformError `unauthenticated`; `forbidden`, reason `confirm_first`, unless `stale`. */
 export async function requireSignedIn(
-  context: ProviderContext,
   exchange: Exchange,
   { stale = false }: { readonly stale?: boolean } = {},
 ): Promise<SignedIn> {
-  const signedIn = await findSignedIn(context, exchange);
+  const signedIn = await findSignedIn(exchange);
   if (signedIn === null) throw new PlatformError('unauthenticated', 'Sign in first.');
   if (!signedIn.fresh && !stale)
-    throw new PlatformError('forbidden', 'Confirm that it is you first, then try again.', {
-      reason: 'confirm_first',
-    });
+    throw refusal('forbidden', 'confirm_first', 'Confirm that it is you first, then try again.');
   return signedIn;
 }
 
 async function enter<Name extends string>(
-  context: ProviderContext,
   exchange: Exchange,
   handler: AccountHandler<Name>,
   form: Readonly<Record<Name, string>>,
   returnTo: string,
 ): Promise<Response> {
   const toLogin = () => redirectTo(authUrl('login', { returnTo }));
-  const signedIn = await findSignedIn(context, exchange);
+  const signedIn = await findSignedIn(exchange);
   if (signedIn === null) return toLogin();
   try {
-    return await handler(context, exchange, signedIn, form);
+    return await handler(exchange, signedIn, form);
   } catch (error) {
     if (error instanceof PlatformError && error.code === 'unauthenticated') return toLogin();
     throw error;

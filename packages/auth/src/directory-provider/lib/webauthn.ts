@@ -55,10 +55,10 @@ export type Ceremony =
   | { readonly kind: 'register'; readonly userId: string }
   | { readonly kind: 'sign_up'; readonly linkToken: string };
 
-export function requestOptions(context: ProviderContext, exchange: Exchange, ceremony: Ceremony) {
+export function requestOptions(exchange: Exchange, ceremony: Ceremony) {
   return generateAuthenticationOptions({
-    rpID: rpIdOf(context, exchange),
-    challenge: toBytes(makeChallenge(context, ceremony)),
+    rpID: rpIdOf(exchange),
+    challenge: toBytes(makeChallenge(exchange, ceremony)),
     userVerification: 'required',
     timeout: TTL_MS,
   });
@@ -78,24 +78,23 @@ export interface VerifiedAssertion {
  * counter and whether the challenge was used.
  */
 export async function verifyAssertion(
-  context: ProviderContext,
   exchange: Exchange,
   input: { readonly response: z.infer<typeof assertionJson>; readonly ceremony: Ceremony },
 ): Promise<VerifiedAssertion | null> {
   const { response, ceremony } = input;
-  const passkey = await context.directory.findPasskey({ id: response.id });
+  const passkey = await exchange.directory.findPasskey({ id: response.id });
   if (passkey === null || ('userId' in ceremony && passkey.userId !== ceremony.userId)) return null;
   const { publicKey, id } = passkey;
   const { userHandle, ...signed } = response.response;
   if (typeof userHandle === 'string' && userHandle !== passkey.userHandle) return null;
-  const challenge = challengeIn(context, ceremony, signed.clientDataJSON);
+  const challenge = challengeIn(exchange, ceremony, signed.clientDataJSON);
   if (challenge === null) return null;
   return orRefused(async () => {
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response: { ...response, response: signed },
       expectedChallenge: challenge.text,
       expectedOrigin: exchange.origin,
-      expectedRPID: rpIdOf(context, exchange),
+      expectedRPID: rpIdOf(exchange),
       credential: { id, publicKey: toBytes(publicKey), counter: 0 },
       requireUserVerification: true,
     });
@@ -105,7 +104,6 @@ export async function verifyAssertion(
 }
 
 export function creationOptions(
-  context: ProviderContext,
   exchange: Exchange,
   input: {
     readonly ceremony: Ceremony;
@@ -118,12 +116,12 @@ export function creationOptions(
 ) {
   const { ceremony, userHandle, email, name, known } = input;
   return generateRegistrationOptions({
-    rpName: context.passkeys.rpName ?? exchange.appName,
-    rpID: rpIdOf(context, exchange),
+    rpName: exchange.passkeys.rpName ?? exchange.appName,
+    rpID: rpIdOf(exchange),
     userName: email,
     userDisplayName: name ?? email,
     userID: toBytes(userHandle),
-    challenge: toBytes(makeChallenge(context, ceremony)),
+    challenge: toBytes(makeChallenge(exchange, ceremony)),
     attestationType: 'none',
     excludeCredentials: known.map((id) => ({ id })),
     // Sign-in names no account, so the authenticator must find the passkey by itself.
@@ -135,7 +133,6 @@ export function creationOptions(
 
 /** Returns the new passkey and its challenge, or null when the registration does not hold. */
 export async function verifyRegistration(
-  context: ProviderContext,
   exchange: Exchange,
   input: {
     readonly response: z.infer<typeof registrationJson>;
@@ -144,7 +141,7 @@ export async function verifyRegistration(
   },
 ): Promise<{ readonly passkey: NewPasskey; readonly challenge: Challenge } | null> {
   const { response, ceremony, name } = input;
-  const challenge = challengeIn(context, ceremony, response.response.clientDataJSON);
+  const challenge = challengeIn(exchange, ceremony, response.response.clientDataJSON);
   if (challenge === null) return null;
   return orRefused(async () => {
     if (!hasNoCertificates(response.response.attestationObject)) return null;
@@ -152,7 +149,7 @@ export async function verifyRegistration(
       response,
       expectedChallenge: challenge.text,
       expectedOrigin: exchange.origin,
-      expectedRPID: rpIdOf(context, exchange),
+      expectedRPID: rpIdOf(exchange),
       requireUserVerification: true,
       supportedAlgorithmIDs: ALGORITHMS,
     });
@@ -216,7 +213,7 @@ function hasNoCertificates(attestationObject: string): boolean {
   return format === 'none' || (format === 'packed' && decoded.get('attStmt').get('x5c') === undefined);
 }
 
-function rpIdOf({ passkeys }: ProviderContext, { origin }: Exchange): string {
+function rpIdOf({ passkeys, origin }: Exchange): string {
   return passkeys.rpId ?? new URL(origin).hostname;
 }
 

@@ -128,11 +128,6 @@ function derive(password: string, { cost, salt, hash }: PasswordRecord): Promise
   });
 }
 
-export interface WorkQueueOptions {
-  readonly atOnceMax: number;
-  readonly waitingMax: number;
-}
-
 /** When a caller that was turned away may come back, in seconds. */
 const RETRY_AFTER_S = 5;
 
@@ -140,7 +135,7 @@ const RETRY_AFTER_S = 5;
  * Makes a queue, whose `run` returns the result of the work.
  * @throws (from `run`) PlatformError `unavailable`, reason `busy`, with `Retry-After`, when too many wait.
  */
-export function makeWorkQueue({ atOnceMax, waitingMax }: WorkQueueOptions) {
+export function makeWorkQueue({ atOnceMax, waitingMax }: { atOnceMax: number; waitingMax: number }) {
   const waiting: (() => void)[] = [];
   let running = 0;
 

@@ -5,10 +5,10 @@ import { CLIENT_SCRIPT } from '../assets/client-script.ts';
 import { styleSheet } from '../assets/style.ts';
 import type { Exchange, Handler } from '../lib/context.ts';
 
-export const showStyle: Handler = async ({ theme }, exchange) =>
-  assetResponse(exchange, 'text/css; charset=utf-8', styleSheet(theme.accent));
+export const showStyle: Handler = async (exchange) =>
+  assetResponse(exchange, 'text/css; charset=utf-8', styleSheet(exchange.theme.accent));
 
-export const showScript: Handler = async (_, exchange) =>
+export const showScript: Handler = async (exchange) =>
   assetResponse(exchange, 'text/javascript; charset=utf-8', CLIENT_SCRIPT);
 
 function assetResponse({ request }: Exchange, contentType: string, text: string): Response {

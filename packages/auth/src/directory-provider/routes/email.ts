@@ -22,27 +22,25 @@ function thisLink({ query }: Exchange): string {
 }
 
 /** Shows a form and changes nothing: mail scanners follow links. */
-const show: AccountHandler = async (context, exchange, signedIn) => {
+const show: AccountHandler = async (exchange, signedIn) => {
   const token = exchange.query.get('token') ?? '';
-  const link = await context.directory.showLink({ token, purpose: 'email_change' });
+  const link = await exchange.directory.showLink({ token, purpose: 'email_change' });
   // Another account's: its reader may have the mailbox of an address that the account's holder mistyped.
-  if (link === null || link.userId !== signedIn.account.userId)
-    return deadLink(context, exchange, 'security');
+  if (link === null || link.userId !== signedIn.account.userId) return deadLink(exchange, 'security');
   const former = signedIn.account.email;
-  return pageResponse(context, exchange, emailFinishPage({ token, email: link.email, former }));
+  return pageResponse(exchange, emailFinishPage({ token, email: link.email, former }));
 };
 
-const finish: AccountHandler<'token'> = async (context, exchange, signedIn, { token }) => {
-  const { appName, origin } = exchange;
-  const moving = context.directory.completeEmailChange({ ...holderOf(context, signedIn), token });
+const finish: AccountHandler<'token'> = async (exchange, signedIn, { token }) => {
+  const moving = exchange.directory.completeEmailChange({ ...holderOf(exchange, signedIn), token });
   const done = await orDeadLink(moving);
-  if (done === null) return deadLink(context, exchange, 'security');
+  if (done === null) return deadLink(exchange, 'security');
   const { formerEmail: to, revert } = done;
   const way = revert && {
-    url: `${origin}${authUrl('email/revert', { token: revert.token })}`,
-    lifetimeMs: revert.expiresAtMs - context.now(),
+    url: `${exchange.origin}${authUrl('email/revert', { token: revert.token })}`,
+    lifetimeMs: revert.expiresAtMs - exchange.now(),
   };
-  context.post(emailChangedMail({ appName, origin }, { to, way }));
+  exchange.post(emailChangedMail(exchange, { to, way }));
   return doneAt(exchange, 'email_changed');
 };
 
@@ -50,17 +48,17 @@ export const showEmailFinish = forSignedIn(requireFresh(show, thisLink), thisLin
 export const postEmailFinish = forFreshlySignedInForm(['token'], finish);
 
 /** Needs no session: the holder of a stolen account cannot sign in. */
-export const showEmailRevert: Handler = async (context, exchange) => {
+export const showEmailRevert: Handler = async (exchange) => {
   const token = exchange.query.get('token') ?? '';
-  const link = await context.directory.showLink({ token, purpose: 'email_revert' });
-  if (link === null) return deadLink(context, exchange, 'reset');
-  return pageResponse(context, exchange, emailRevertPage({ token, email: link.email }));
+  const link = await exchange.directory.showLink({ token, purpose: 'email_revert' });
+  if (link === null) return deadLink(exchange, 'reset');
+  return pageResponse(exchange, emailRevertPage({ token, email: link.email }));
 };
 
-export const postEmailRevert: Handler = async (context, exchange) => {
+export const postEmailRevert: Handler = async (exchange) => {
   const { token } = await readForm(exchange.request, ['token']);
-  const reverting = context.directory.revertEmailChange({ scopeId: context.scopeId, token });
-  if ((await orDeadLink(reverting)) === null) return deadLink(context, exchange, 'reset');
+  const reverting = exchange.directory.revertEmailChange({ scopeId: exchange.scopeId, token });
+  if ((await orDeadLink(reverting)) === null) return deadLink(exchange, 'reset');
   const page = messagePage({
     heading: 'Your account has its former address again',
     sentences: [
@@ -68,5 +66,5 @@ export const postEmailRevert: Handler = async (context, exchange) => {
     ],
     next: { label: 'Choose a new password', url: authUrl('reset') },
   });
-  return pageResponse(context, exchange, page, { setCookies: context.cookies.clear(exchange.origin) });
+  return pageResponse(exchange, page, { setCookies: exchange.cookies.clear(exchange.origin) });
 };

@@ -24,48 +24,48 @@ import { confirmPage, loginPage, secondFactorPage } from '../pages/sign-in-pages
 /** The same for an address without an account, an account without a password, and a wrong password. */
 const REFUSED = 'This e-mail address and password do not go together.';
 
-export const showLogin: Handler = async (context, exchange) => {
+export const showLogin: Handler = async (exchange) => {
   const { query, appName } = exchange;
   const { notice, setCookies } = takeNotice(exchange);
   const page = loginPage({
     appName,
-    signUpOpen: context.signUp === 'open',
+    signUpOpen: exchange.signUp === 'open',
     returnTo: returnPath(query.get('returnTo')),
     notice,
   });
-  return pageResponse(context, exchange, page, { setCookies });
+  return pageResponse(exchange, page, { setCookies });
 };
 
-export const postLogin: Handler = async (context, exchange) => {
-  const { directory } = context;
+export const postLogin: Handler = async (exchange) => {
+  const { directory } = exchange;
   const form = await readForm(exchange.request, ['email', 'password', 'returnTo']);
   const returnTo = returnPath(form.returnTo);
   const email = form.email.trim();
   const page = (alert: string) =>
-    loginPage({ appName: exchange.appName, signUpOpen: context.signUp === 'open', returnTo, email, alert });
+    loginPage({ appName: exchange.appName, signUpOpen: exchange.signUp === 'open', returnTo, email, alert });
 
   // No account has that one, and a form sent too early must not lock its sender out.
-  if (form.password === '') return again(context, exchange, page(REFUSED));
+  if (form.password === '') return again(exchange, page(REFUSED));
   const attempt = { ...exchange.attempt, email };
-  const step = await judgePassword(context, form.password, {
+  const step = await judgePassword(exchange, form.password, {
     begin: () => orInvalid(directory.beginPassword(attempt)),
     finish: (verdict) => directory.finishPassword({ ...attempt, ...verdict }),
   });
-  if (step.outcome === 'invalid') return again(context, exchange, page(REFUSED));
-  if (step.outcome === 'limited') return tooMany(context, exchange, step, page);
-  const onward = await goOn(context, exchange, { step, returnTo });
-  if (onward === null) return again(context, exchange, page(REFUSED));
+  if (step.outcome === 'invalid') return again(exchange, page(REFUSED));
+  if (step.outcome === 'limited') return tooMany(exchange, step, page);
+  const onward = await goOn(exchange, { step, returnTo });
+  if (onward === null) return again(exchange, page(REFUSED));
   return redirectTo(onward.location, onward.setCookies);
 };
 
-export const showSecondFactor: Handler = async (context, exchange) => {
+export const showSecondFactor: Handler = async (exchange) => {
   const returnTo = returnPath(exchange.query.get('returnTo'));
   if (readShortCookie(exchange.request.headers, SECOND_FACTOR_COOKIE, exchange.origin) === null)
     return redirectTo(authUrl('login', { returnTo }));
-  return pageResponse(context, exchange, secondFactorPage({ returnTo }));
+  return pageResponse(exchange, secondFactorPage({ returnTo }));
 };
 
-export const postSecondFactor: Handler = async (context, exchange) => {
+export const postSecondFactor: Handler = async (exchange) => {
   const form = await readForm(exchange.request, ['code', 'returnTo']);
   const returnTo = returnPath(form.returnTo);
   const page = (fault: string) => secondFactorPage({ returnTo, fault });
@@ -78,43 +78,38 @@ export const postSecondFactor: Handler = async (context, exchange) => {
   if (token === null) return expired();
 
   const attempt = { ...exchange.attempt, token, code: form.code };
-  const step = await context.directory.finishSecondFactor(attempt);
+  const step = await exchange.directory.finishSecondFactor(attempt);
   if (step.outcome === 'expired') return expired();
-  if (step.outcome === 'limited') return tooMany(context, exchange, step, page);
-  const onward = await goOn(context, exchange, { step, returnTo });
+  if (step.outcome === 'limited') return tooMany(exchange, step, page);
+  const onward = await goOn(exchange, { step, returnTo });
   if (onward !== null) return redirectTo(onward.location, onward.setCookies);
   const wrong = page('This code is not right, or it was used already. Try the next one.');
-  return again(context, exchange, wrong);
+  return again(exchange, wrong);
 };
 
-const confirm: AccountHandler = async (context, exchange, signedIn) => {
+const confirm: AccountHandler = async (exchange, signedIn) => {
   const returnTo = returnPath(exchange.query.get('returnTo')) ?? SECURITY_PATH;
-  return pageResponse(context, exchange, confirmPageOf(signedIn, returnTo));
+  return pageResponse(exchange, confirmPageOf(signedIn, returnTo));
 };
 
 const CONFIRM_FIELDS = ['password', 'username', 'returnTo'] as const;
 
-const confirmed: AccountHandler<(typeof CONFIRM_FIELDS)[number]> = async (
-  context,
-  exchange,
-  signedIn,
-  form,
-) => {
-  const { directory } = context;
+const confirmed: AccountHandler<(typeof CONFIRM_FIELDS)[number]> = async (exchange, signedIn, form) => {
+  const { directory } = exchange;
   const returnTo = returnPath(form.returnTo) ?? SECURITY_PATH;
   const page = (fault: string) => confirmPageOf(signedIn, returnTo, fault);
-  const holder = holderOf(context, signedIn);
-  if (form.password === '') return again(context, exchange, page('Type your password.'));
+  const holder = holderOf(exchange, signedIn);
+  if (form.password === '') return again(exchange, page('Type your password.'));
 
   const attempt = { ...exchange.attempt, ...holder, email: signedIn.account.email };
-  const step = await judgePassword(context, form.password, {
+  const step = await judgePassword(exchange, form.password, {
     begin: () => directory.beginConfirm(attempt),
     finish: (verdict) => directory.finishPassword({ ...attempt, ...verdict }),
   });
-  if (step.outcome === 'limited') return tooMany(context, exchange, step, page);
+  if (step.outcome === 'limited') return tooMany(exchange, step, page);
   // With a second factor this is only the first half: a session from before it proves nothing of it.
-  const onward = await goOn(context, exchange, { step, returnTo });
-  if (onward === null) return again(context, exchange, page('This is not your password.'));
+  const onward = await goOn(exchange, { step, returnTo });
+  if (onward === null) return again(exchange, page('This is not your password.'));
   return redirectTo(onward.location, onward.setCookies);
 };
 

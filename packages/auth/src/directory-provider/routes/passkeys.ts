@@ -1,9 +1,11 @@
 /** Passkeys: our script's calls that use or make one, and the forms that rename and remove them. */
+
 import { createHash } from 'node:crypto';
-import { PlatformError, parseInput } from '@freehold/contracts';
+import { type PlatformError, parseInput } from '@freehold/contracts';
 import { z } from 'zod';
+import { refusal } from '../../lib/refusals.ts';
 import { clientLabel } from '../../sessions/client-label.ts';
-import type { Exchange, Handler, ProviderContext } from '../lib/context.ts';
+import type { Exchange, Handler } from '../lib/context.ts';
 import { noticeCookie } from '../lib/cookies.ts';
 import { notifyAccount } from '../lib/mails.ts';
 import { readJson } from '../lib/request-body.ts';
@@ -47,87 +49,83 @@ const newPasskeyBody = z.strictObject({
 
 const NAME_DEFAULT = 'Passkey';
 
-export const postPasskeyOptions: Handler = async (context, exchange) => {
+export const postPasskeyOptions: Handler = async (exchange) => {
   const { confirm } = await readBody(exchange, optionsBody);
-  const signedIn = await confirming(context, exchange, confirm);
-  return jsonResponse(await requestOptions(context, exchange, ceremonyOf(signedIn)));
+  const signedIn = await confirming(exchange, confirm);
+  return jsonResponse(await requestOptions(exchange, ceremonyOf(signedIn)));
 };
 
-export const postPasskeyVerify: Handler = async (context, exchange) => {
+export const postPasskeyVerify: Handler = async (exchange) => {
   const { credential, confirm, returnTo } = await readBody(exchange, verifyBody);
-  const signedIn = await confirming(context, exchange, confirm);
+  const signedIn = await confirming(exchange, confirm);
   const ceremony = ceremonyOf(signedIn);
-  const verified = await verifyAssertion(context, exchange, { response: credential, ceremony });
+  const verified = await verifyAssertion(exchange, { response: credential, ceremony });
   if (verified === null) throw refused();
   const { passkey, ...proof } = verified;
-  const step = await context.directory.finishPasskey({
+  const step = await exchange.directory.finishPasskey({
     ...exchange.attempt,
-    ...(signedIn ? { session: holderOf(context, signedIn).session } : {}),
+    ...(signedIn ? { session: holderOf(exchange, signedIn).session } : {}),
     ...proof,
     id: passkey.id,
   });
-  const onward = await goOn(context, exchange, { step, returnTo: returnPath(returnTo) });
+  const onward = await goOn(exchange, { step, returnTo: returnPath(returnTo) });
   if (onward === null) throw refused();
   return jsonResponse({ location: onward.location }, onward.setCookies);
 };
 
-export const postNewPasskeyOptions: Handler = async (context, exchange) => {
+export const postNewPasskeyOptions: Handler = async (exchange) => {
   const { linkToken } = await readBody(exchange, newOptionsBody);
   if (linkToken === undefined) {
-    const { account } = await requireSignedIn(context, exchange);
+    const { account } = await requireSignedIn(exchange);
     const { userId, email, name, passkeys, passkeyHandle: userHandle } = account;
     const known = passkeys.map((each) => each.id);
     const ceremony = { kind: 'register', userId } as const;
-    return jsonResponse(
-      await creationOptions(context, exchange, { ceremony, userHandle, email, name, known }),
-    );
+    return jsonResponse(await creationOptions(exchange, { ceremony, userHandle, email, name, known }));
   }
-  const link = await context.directory.showLink({ token: linkToken, purpose: 'sign_up' });
+  const link = await exchange.directory.showLink({ token: linkToken, purpose: 'sign_up' });
   if (link === null) throw linkGone();
   const { email, name } = link;
   const ceremony = { kind: 'sign_up', linkToken } as const;
   const userHandle = handleOfLink(linkToken);
-  return jsonResponse(
-    await creationOptions(context, exchange, { ceremony, userHandle, email, name, known: [] }),
-  );
+  return jsonResponse(await creationOptions(exchange, { ceremony, userHandle, email, name, known: [] }));
 };
 
-export const postNewPasskey: Handler = async (context, exchange) => {
+export const postNewPasskey: Handler = async (exchange) => {
   const { credential: response, name, linkToken } = await readBody(exchange, newPasskeyBody);
   const client = clientLabel(exchange.request.headers.get('user-agent')) ?? NAME_DEFAULT;
   if (linkToken !== undefined) {
     const ceremony = { kind: 'sign_up', linkToken } as const;
-    const made = await verifyRegistration(context, exchange, { response, ceremony, name: client });
+    const made = await verifyRegistration(exchange, { response, ceremony, name: client });
     if (made === null) throw refused();
     const credential = { kind: 'passkey', ...made, userHandle: handleOfLink(linkToken) } as const;
     const named = name === undefined ? {} : { name: name.trim() };
-    const onward = await finishSignUp(context, exchange, { token: linkToken, credential, ...named });
+    const onward = await finishSignUp(exchange, { token: linkToken, credential, ...named });
     return jsonResponse({ location: onward.location }, onward.setCookies);
   }
-  const signedIn = await requireSignedIn(context, exchange);
+  const signedIn = await requireSignedIn(exchange);
   const { account } = signedIn;
-  const made = await verifyRegistration(context, exchange, {
+  const made = await verifyRegistration(exchange, {
     response,
     ceremony: { kind: 'register', userId: account.userId },
     name: name?.trim() || client,
   });
   if (made === null) throw refused();
-  await context.directory.addPasskey({ ...holderOf(context, signedIn), ...made });
-  notifyAccount(context, exchange, account, 'passkey_added');
+  await exchange.directory.addPasskey({ ...holderOf(exchange, signedIn), ...made });
+  notifyAccount(exchange, account, 'passkey_added');
   return jsonResponse({ location: SECURITY_PATH }, [noticeCookie(exchange, 'passkey_added')]);
 };
 
-const rename: AccountHandler<'id' | 'name'> = async (context, exchange, signedIn, { id, name }) => {
-  const renaming = { ...holderOf(context, signedIn), id, name: name.trim() };
-  const renamed = await orRefusal(context.directory.renamePasskey(renaming));
-  if ('refusal' in renamed) return conflicting(context, exchange, signedIn, renamed.refusal);
+const rename: AccountHandler<'id' | 'name'> = async (exchange, signedIn, { id, name }) => {
+  const renaming = { ...holderOf(exchange, signedIn), id, name: name.trim() };
+  const renamed = await orRefusal(exchange.directory.renamePasskey(renaming));
+  if ('refusal' in renamed) return conflicting(exchange, signedIn, renamed.refusal);
   return doneAt(exchange, 'passkey_renamed');
 };
 
-const remove: AccountHandler<'id'> = async (context, exchange, signedIn, { id }) => {
-  const removed = await orRefusal(context.directory.removePasskey({ ...holderOf(context, signedIn), id }));
-  if (removed !== null) return conflicting(context, exchange, signedIn, removed.refusal);
-  notifyAccount(context, exchange, signedIn.account, 'passkey_removed');
+const remove: AccountHandler<'id'> = async (exchange, signedIn, { id }) => {
+  const removed = await orRefusal(exchange.directory.removePasskey({ ...holderOf(exchange, signedIn), id }));
+  if (removed !== null) return conflicting(exchange, signedIn, removed.refusal);
+  notifyAccount(exchange, signedIn.account, 'passkey_removed');
   return doneAt(exchange, 'passkey_removed');
 };
 
@@ -139,12 +137,8 @@ async function readBody<S extends z.ZodType>(exchange: Exchange, schema: S): Pro
 }
 
 /** Returns the signed-in user who confirms; null for a sign-in. */
-async function confirming(
-  context: ProviderContext,
-  exchange: Exchange,
-  confirm: true | undefined,
-): Promise<SignedIn | null> {
-  return confirm === undefined ? null : requireSignedIn(context, exchange, { stale: true });
+async function confirming(exchange: Exchange, confirm: true | undefined): Promise<SignedIn | null> {
+  return confirm === undefined ? null : requireSignedIn(exchange, { stale: true });
 }
 
 function ceremonyOf(signedIn: SignedIn | null): Ceremony {
@@ -157,11 +151,9 @@ function handleOfLink(linkToken: string): string {
 }
 
 function refused(): PlatformError {
-  return new PlatformError('forbidden', 'This passkey was not accepted.', { reason: 'passkey_refused' });
+  return refusal('forbidden', 'passkey_refused', 'This passkey was not accepted.');
 }
 
 function linkGone(): PlatformError {
-  return new PlatformError('not_found', 'This link no longer works. Ask for a new one.', {
-    reason: 'link_unknown',
-  });
+  return refusal('not_found', 'link_unknown', 'This link no longer works. Ask for a new one.');
 }

@@ -8,25 +8,25 @@ import { messagePage } from '../pages/layout.ts';
 import { authUrl, SECURITY_PATH } from '../pages/paths.ts';
 import { doneAt } from './security.ts';
 
-export const logout: Handler = async (context, exchange) => {
+export const logout: Handler = async (exchange) => {
   const { request, query, origin } = exchange;
   // An image on another page, and a browser that prefetches, must not sign a user out.
   if (isPrefetch(request.headers) || !isDeliberate(request.headers, origin)) {
     const sentences = ['This address is only for a person who follows the link.'];
     const page = messagePage({ heading: 'Not signed out', sentences, failed: true });
-    return pageResponse(context, exchange, page, { status: 503 });
+    return pageResponse(exchange, page, { status: 503 });
   }
-  const sessions = context.cookies.readAll(request.headers);
+  const sessions = exchange.cookies.readAll(request.headers);
   // Before any step that can fail.
   const cleared = [
-    ...context.cookies.clear(origin),
+    ...exchange.cookies.clear(origin),
     clearShortCookie(SECOND_FACTOR_COOKIE, origin),
     clearShortCookie(RETURN_COOKIE, origin),
   ];
   try {
-    await endSessions(context, sessions);
+    await endSessions(exchange, sessions);
   } catch (error) {
-    context.report(error);
+    exchange.report(error);
     const page = messagePage({
       heading: 'Sign-out incomplete',
       sentences: [
@@ -34,7 +34,7 @@ export const logout: Handler = async (context, exchange) => {
       ],
       failed: true,
     });
-    return pageResponse(context, exchange, page, { status: 503, setCookies: cleared });
+    return pageResponse(exchange, page, { status: 503, setCookies: cleared });
   }
   const headers = new Headers({
     location: landingPath(query.get('returnTo')) ?? '/',
@@ -45,20 +45,20 @@ export const logout: Handler = async (context, exchange) => {
   return new Response(null, { status: 302, headers });
 };
 
-const endOne: AccountHandler<'sid'> = async (context, exchange, signedIn, { sid }) => {
-  const { issuer, directory } = context;
+const endOne: AccountHandler<'sid'> = async (exchange, signedIn, { sid }) => {
+  const { issuer, directory } = exchange;
   // A session that is over already needs no end.
   await orRefusal(directory.endOwnSession({ issuer, sub: signedIn.account.userId, sid }));
   return sid === signedIn.session.sid
-    ? redirectTo(authUrl('login', { returnTo: SECURITY_PATH }), context.cookies.clear(exchange.origin))
+    ? redirectTo(authUrl('login', { returnTo: SECURITY_PATH }), exchange.cookies.clear(exchange.origin))
     : doneAt(exchange, 'session_ended');
 };
 
-const endAll: AccountHandler = async (context, exchange, signedIn) => {
-  const { issuer, directory } = context;
+const endAll: AccountHandler = async (exchange, signedIn) => {
+  const { issuer, directory } = exchange;
   await directory.endAllSessions({ issuer, sub: signedIn.account.userId });
   return redirectTo(authUrl('login'), [
-    ...context.cookies.clear(exchange.origin),
+    ...exchange.cookies.clear(exchange.origin),
     noticeCookie(exchange, 'signed_out'),
   ]);
 };

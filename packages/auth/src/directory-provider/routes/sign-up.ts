@@ -1,102 +1,95 @@
 /** Signing up: first an address, then a credential by the link that is sent to it. */
 import { PlatformError } from '@freehold/contracts';
 import type { NewCredential } from '../../accounts/contract.ts';
-import type { Exchange, Handler, ProviderContext } from '../lib/context.ts';
+import type { Exchange, Handler } from '../lib/context.ts';
 import { RETURN_COOKIE, readShortCookie, setShortCookie } from '../lib/cookies.ts';
-import { accountExistsMail, signUpMail } from '../lib/mails.ts';
+import { accountExistsMail, postLink, signUpMail } from '../lib/mails.ts';
 import { readForm } from '../lib/request-body.ts';
 import { again, orInvalid, pageResponse, redirectTo, tooMany } from '../lib/responses.ts';
 import { goOn, type Onward } from '../lib/sessions.ts';
 import { messagePage } from '../pages/layout.ts';
 import { deadLinkPage, mailSentPage, signUpFinishPage, signUpPage } from '../pages/mail-pages.ts';
-import { authUrl, returnPath } from '../pages/paths.ts';
+import { returnPath } from '../pages/paths.ts';
 import { findPasswordFault } from '../passwords/password-rules.ts';
 
-export const showSignUp: Handler = async (context, exchange) => {
-  if (context.signUp === 'closed') return closed(context, exchange);
+export const showSignUp: Handler = async (exchange) => {
+  if (exchange.signUp === 'closed') return closed(exchange);
   const returnTo = returnPath(exchange.query.get('returnTo'));
-  return pageResponse(context, exchange, signUpPage({ appName: exchange.appName, returnTo }));
+  return pageResponse(exchange, signUpPage({ appName: exchange.appName, returnTo }));
 };
 
-export const postSignUp: Handler = async (context, exchange) => {
-  if (context.signUp === 'closed') return closed(context, exchange);
-  const { appName, origin } = exchange;
+export const postSignUp: Handler = async (exchange) => {
+  if (exchange.signUp === 'closed') return closed(exchange);
+  const { appName } = exchange;
   const form = await readForm(exchange.request, ['email', 'name', 'returnTo']);
   const [email, name] = [form.email.trim(), form.name.trim()];
   const typed = { appName, email, name, returnTo: returnPath(form.returnTo) };
 
   const asked = { ...exchange.attempt, email, ...(name === '' ? {} : { name }) };
-  const begun = await orInvalid(context.directory.beginSignUp(asked));
+  const begun = await orInvalid(exchange.directory.beginSignUp(asked));
   if (begun.outcome === 'invalid') {
     const fault = begun.field === 'name' ? { nameFault: begun.message } : { emailFault: begun.message };
-    return again(context, exchange, signUpPage({ ...typed, ...fault }));
+    return again(exchange, signUpPage({ ...typed, ...fault }));
   }
   if (begun.outcome === 'limited')
-    return tooMany(context, exchange, begun, (alert) => signUpPage({ ...typed, alert }));
-  if (begun.outcome === 'known') context.post(accountExistsMail({ appName, origin }, begun.account.email));
-  else {
-    const url = `${origin}${authUrl('sign-up/finish', { token: begun.token })}`;
-    const lifetimeMs = begun.expiresAtMs - context.now();
-    context.post(signUpMail({ appName, origin }, { to: begun.email, url, lifetimeMs }));
-  }
-  return mailSent(context, exchange, { ...typed, back: 'sign-up' });
+    return tooMany(exchange, begun, (alert) => signUpPage({ ...typed, alert }));
+  if (begun.outcome === 'known') exchange.post(accountExistsMail(exchange, begun.account.email));
+  else postLink(exchange, 'sign-up/finish', begun, signUpMail);
+  return mailSent(exchange, { ...typed, back: 'sign-up' });
 };
 
 /** Shows a form and changes nothing: mail scanners follow links. */
-export const showSignUpFinish: Handler = async (context, exchange) => {
+export const showSignUpFinish: Handler = async (exchange) => {
   const token = exchange.query.get('token') ?? '';
-  const link = await context.directory.showLink({ token, purpose: 'sign_up' });
-  if (link === null) return deadLink(context, exchange, 'sign-up');
+  const link = await exchange.directory.showLink({ token, purpose: 'sign_up' });
+  if (link === null) return deadLink(exchange, 'sign-up');
   return pageResponse(
-    context,
     exchange,
     signUpFinishPage({ email: link.email, name: link.name, token, appName: exchange.appName }),
   );
 };
 
-export const postSignUpFinish: Handler = async (context, exchange) => {
+export const postSignUpFinish: Handler = async (exchange) => {
   const { appName } = exchange;
   const form = await readForm(exchange.request, ['token', 'name', 'username', 'password']);
   const { token, password } = form;
   // Checked before the costly hash, for a sender without a link.
-  const link = await context.directory.showLink({ token, purpose: 'sign_up' });
-  if (link === null) return deadLink(context, exchange, 'sign-up');
+  const link = await exchange.directory.showLink({ token, purpose: 'sign_up' });
+  if (link === null) return deadLink(exchange, 'sign-up');
   const name = form.name.trim();
   const page = (fault: { readonly fault?: string; readonly nameFault?: string }) =>
     signUpFinishPage({ token, email: link.email, appName, name, ...fault });
   const fault = findPasswordFault(password, { email: link.email, name, appName });
-  if (fault !== null) return again(context, exchange, page({ fault }));
+  if (fault !== null) return again(exchange, page({ fault }));
 
-  const credential: NewCredential = { kind: 'password', hash: await context.hasher.hash(password) };
-  const done = await orInvalid(orDeadLink(finishSignUp(context, exchange, { token, name, credential })));
-  if (done === null) return deadLink(context, exchange, 'sign-up');
-  if ('outcome' in done) return again(context, exchange, page({ nameFault: done.message }));
+  const credential: NewCredential = { kind: 'password', hash: await exchange.hasher.hash(password) };
+  const done = await orInvalid(orDeadLink(finishSignUp(exchange, { token, name, credential })));
+  if (done === null) return deadLink(exchange, 'sign-up');
+  if ('outcome' in done) return again(exchange, page({ nameFault: done.message }));
   return redirectTo(done.location, done.setCookies);
 };
 
 /** Makes the account and signs in. @throws PlatformError as `completeSignUp` does. */
 export async function finishSignUp(
-  context: ProviderContext,
   exchange: Exchange,
   input: { readonly token: string; readonly name?: string; readonly credential: NewCredential },
 ): Promise<Onward> {
-  const step = await context.directory.completeSignUp({ scopeId: context.scopeId, ...input });
+  const step = await exchange.directory.completeSignUp({ scopeId: exchange.scopeId, ...input });
   const { headers } = exchange.request;
   const returnTo = returnPath(readShortCookie(headers, RETURN_COOKIE, exchange.origin));
-  const onward = await goOn(context, exchange, { step, returnTo });
+  const onward = await goOn(exchange, { step, returnTo });
   if (onward === null) throw new TypeError('A new account is signed in at once.');
   return onward;
 }
 
 /** Answers every request for a mail, whether one was sent or not. */
 export function mailSent(
-  context: ProviderContext,
   exchange: Exchange,
   sent: { readonly email: string; readonly returnTo: string | null; readonly back: string },
 ): Response {
   const { returnTo } = sent;
   const setCookies = returnTo === null ? [] : [setShortCookie(RETURN_COOKIE, exchange.origin, returnTo)];
-  return pageResponse(context, exchange, mailSentPage(sent), { setCookies });
+  return pageResponse(exchange, mailSentPage(sent), { setCookies });
 }
 
 /** Returns null for a link that was used, retired or expired meanwhile, or whose address has an account by now. */
@@ -110,16 +103,16 @@ export async function orDeadLink<T>(answer: Promise<T>): Promise<T | null> {
   }
 }
 
-export function deadLink(context: ProviderContext, exchange: Exchange, askAgain: string): Response {
-  return pageResponse(context, exchange, deadLinkPage({ askAgain }), { status: 410 });
+export function deadLink(exchange: Exchange, askAgain: string): Response {
+  return pageResponse(exchange, deadLinkPage({ askAgain }), { status: 410 });
 }
 
 /** Refuses sign-up. A link that the directory made otherwise, such as an operator's, still works. */
-function closed(context: ProviderContext, exchange: Exchange): Response {
+function closed(exchange: Exchange): Response {
   const page = messagePage({
     heading: 'Signing up is closed',
     sentences: ['New accounts are not made here. Ask the people who run this site for access.'],
     failed: true,
   });
-  return pageResponse(context, exchange, page, { status: 403 });
+  return pageResponse(exchange, page, { status: 403 });
 }

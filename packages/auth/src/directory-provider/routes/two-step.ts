@@ -11,14 +11,14 @@ import { conflicting, doneAt } from './security.ts';
  * A secret that is being set up exists only in its own page, sealed for the account: each tab has its own, and an
  * attacker cannot make a user turn on a secret that the attacker has seen.
  */
-const begin: AccountHandler = async (context, exchange, signedIn) => {
+const begin: AccountHandler = async (exchange, signedIn) => {
   const { account } = signedIn;
   if (account.totp)
-    return conflicting(context, exchange, signedIn, 'A second factor is in use already. Turn it off first.');
-  const secret = makeTotpSecret(context.random);
+    return conflicting(exchange, signedIn, 'A second factor is in use already. Turn it off first.');
+  const secret = makeTotpSecret(exchange.random);
   const { appName } = exchange;
-  const sealed = context.seals.seal(setUpOf(account.userId), `${context.now() + SET_UP_TTL_MS} ${secret}`);
-  return pageResponse(context, exchange, totpSetupPage({ appName, email: account.email, secret, sealed }));
+  const sealed = exchange.seals.seal(setUpOf(account.userId), `${exchange.now() + SET_UP_TTL_MS} ${secret}`);
+  return pageResponse(exchange, totpSetupPage({ appName, email: account.email, secret, sealed }));
 };
 
 const SET_UP_TTL_MS = 60 * 60_000;
@@ -33,38 +33,38 @@ function openSecret({ seals, now }: ProviderContext, userId: string, sealed: str
   return secret !== undefined && now() < Number(expiry) ? secret : null;
 }
 
-const enable: AccountHandler<'code' | 'sealed'> = async (context, exchange, signedIn, form) => {
+const enable: AccountHandler<'code' | 'sealed'> = async (exchange, signedIn, form) => {
   const { code, sealed } = form;
   const { account, session } = signedIn;
   const { userId, email } = account;
-  const secret = openSecret(context, userId, sealed);
-  if (secret === null) return conflicting(context, exchange, signedIn, 'That took too long. Begin again.');
-  const enabling = { ...holderOf(context, signedIn), secret, code };
-  const enabled = await orRefusal(orInvalid(context.directory.enableTotp(enabling)));
-  if ('refusal' in enabled) return conflicting(context, exchange, signedIn, enabled.refusal);
+  const secret = openSecret(exchange, userId, sealed);
+  if (secret === null) return conflicting(exchange, signedIn, 'That took too long. Begin again.');
+  const enabling = { ...holderOf(exchange, signedIn), secret, code };
+  const enabled = await orRefusal(orInvalid(exchange.directory.enableTotp(enabling)));
+  if ('refusal' in enabled) return conflicting(exchange, signedIn, enabled.refusal);
   if ('outcome' in enabled) {
     const { appName } = exchange;
     const fault = enabled.message;
-    return again(context, exchange, totpSetupPage({ appName, email, secret, sealed, fault }));
+    return again(exchange, totpSetupPage({ appName, email, secret, sealed, fault }));
   }
-  notifyAccount(context, exchange, account, 'totp_enabled');
+  notifyAccount(exchange, account, 'totp_enabled');
   const { authTimeMs } = session;
   const renewed = { account, atMs: enabled.sessionAtMs, authTimeMs };
-  const setCookies = await beginSession(context, exchange, renewed);
-  return pageResponse(context, exchange, recoveryCodesPage({ codes: enabled.recoveryCodes }), { setCookies });
+  const setCookies = await beginSession(exchange, renewed);
+  return pageResponse(exchange, recoveryCodesPage({ codes: enabled.recoveryCodes }), { setCookies });
 };
 
-const disable: AccountHandler = async (context, exchange, signedIn) => {
-  await context.directory.disableTotp(holderOf(context, signedIn));
-  if (signedIn.account.totp) notifyAccount(context, exchange, signedIn.account, 'totp_disabled');
+const disable: AccountHandler = async (exchange, signedIn) => {
+  await exchange.directory.disableTotp(holderOf(exchange, signedIn));
+  if (signedIn.account.totp) notifyAccount(exchange, signedIn.account, 'totp_disabled');
   return doneAt(exchange, 'totp_disabled');
 };
 
-const makeCodes: AccountHandler = async (context, exchange, signedIn) => {
-  const made = await orRefusal(context.directory.makeRecoveryCodes(holderOf(context, signedIn)));
-  if ('refusal' in made) return conflicting(context, exchange, signedIn, made.refusal);
-  notifyAccount(context, exchange, signedIn.account, 'recovery_codes_made');
-  return pageResponse(context, exchange, recoveryCodesPage({ codes: made.recoveryCodes }));
+const makeCodes: AccountHandler = async (exchange, signedIn) => {
+  const made = await orRefusal(exchange.directory.makeRecoveryCodes(holderOf(exchange, signedIn)));
+  if ('refusal' in made) return conflicting(exchange, signedIn, made.refusal);
+  notifyAccount(exchange, signedIn.account, 'recovery_codes_made');
+  return pageResponse(exchange, recoveryCodesPage({ codes: made.recoveryCodes }));
 };
 
 export const postTotp = forFreshlySignedInForm([], begin);
