@@ -65,9 +65,9 @@ describe('troubleshooting', () => {
           'packages/contracts/src/http/request.ts',
           'examples/fieldwork/src/server/{caller,door-routes,env,member-routes,session-routes,sign-in}.ts',
           'apps/platform/src/{applications/home,network/router}.ts',
-        ).matchAll(/\breason\b\??\s*[:=]\s*([^;,}{]+)/g),
-      ].flatMap(([, value = '']) =>
-        [...value.matchAll(/'([a-z]+(?:_[a-z]+)*)'/g)].map(([, word = '']) => word),
+        ).matchAll(/\breason\b\??\s*[:=]\s*([^;,}{]+)|\brefusal\(\s*'\w+',\s*('\w+')/g),
+      ].flatMap(([, value = '', word = '']) =>
+        [...`${value} ${word}`.matchAll(/'([a-z]+(?:_[a-z]+)*)'/g)].map(([, word = '']) => word),
       ),
     );
     const seats = /seatReason = z\.enum\(\[(.+)\]\)/.exec(
